@@ -1,0 +1,319 @@
+import CLMDB
+
+/// Makes the calls of LMDB's C functions, one a method, for one environment. No other file imports `CLMDB`.
+///
+/// Each throws what the function returned. In debug builds a `FaultPlan` may let any of them fail instead.
+struct Calls: Sendable {
+  /// The environment's directory, for messages.
+  let path: String
+
+  #if DEBUG
+    var faults: FaultPlan?
+  #endif
+
+  /// A transaction handle or environment handle, as C has it.
+  typealias Handle = OpaquePointer
+
+  // MARK: Environment
+
+  func createEnvironment() throws(LMDBError) -> Handle {
+    var environment: Handle?
+    try check("mdb_env_create") { mdb_env_create(&environment) }
+    return environment!
+  }
+
+  func openEnvironment(_ environment: Handle, readOnly: Bool, sync: SyncMode) throws(LMDBError) {
+    var flags = UInt32(MDB_NOTLS)
+    if readOnly { flags |= UInt32(MDB_RDONLY) }
+    switch sync {
+    case .full: break
+    case .noMetaSync: flags |= UInt32(MDB_NOMETASYNC)
+    case .none: flags |= UInt32(MDB_NOSYNC)
+    }
+    try check("mdb_env_open") { mdb_env_open(environment, path, flags, 0o600) }
+  }
+
+  func closeEnvironment(_ environment: Handle) {
+    mdb_env_close(environment)
+  }
+
+  func setMapBytes(_ environment: Handle, _ bytes: Int) throws(LMDBError) {
+    try check("mdb_env_set_mapsize") { mdb_env_set_mapsize(environment, bytes) }
+  }
+
+  func setTablesMax(_ environment: Handle, _ count: Int) throws(LMDBError) {
+    try check("mdb_env_set_maxdbs") { mdb_env_set_maxdbs(environment, UInt32(clamping: count)) }
+  }
+
+  func setReadersMax(_ environment: Handle, _ count: Int) throws(LMDBError) {
+    try check("mdb_env_set_maxreaders") { mdb_env_set_maxreaders(environment, UInt32(clamping: count)) }
+  }
+
+  /// Has LMDB's own assertions say what they mean before the process ends.
+  func setAssertionMessage(_ environment: Handle) throws(LMDBError) {
+    try check("mdb_env_set_assert") { mdb_env_set_assert(environment, printAssertion) }
+  }
+
+  func fileDescriptor(of environment: Handle) throws(LMDBError) -> Int32 {
+    var descriptor: Int32 = -1
+    try check("mdb_env_get_fd") { mdb_env_get_fd(environment, &descriptor) }
+    return descriptor
+  }
+
+  func sync(_ environment: Handle) throws(LMDBError) {
+    try check("mdb_env_sync") { mdb_env_sync(environment, 1) }
+  }
+
+  func information(of environment: Handle) throws(LMDBError) -> Environment.Information {
+    var raw = MDB_envinfo()
+    try check("mdb_env_info") { mdb_env_info(environment, &raw) }
+    return Environment.Information(
+      mapBytes: raw.me_mapsize, lastPage: raw.me_last_pgno, lastTransactionID: UInt64(raw.me_last_txnid),
+      readersMax: Int(raw.me_maxreaders), readersUsed: Int(raw.me_numreaders))
+  }
+
+  func pageBytes(of environment: Handle) throws(LMDBError) -> Int {
+    var raw = MDB_stat()
+    try check("mdb_env_stat") { mdb_env_stat(environment, &raw) }
+    return Int(raw.ms_psize)
+  }
+
+  func copy(_ environment: Handle, to directory: String, compacting: Bool) throws(LMDBError) {
+    try check("mdb_env_copy2") {
+      mdb_env_copy2(environment, directory, compacting ? UInt32(MDB_CP_COMPACT) : 0)
+    }
+  }
+
+  func clearStaleReaders(_ environment: Handle) throws(LMDBError) -> Int {
+    var dead: Int32 = 0
+    try check("mdb_reader_check") { mdb_reader_check(environment, &dead) }
+    return Int(dead)
+  }
+
+  // MARK: Transaction
+
+  func begin(_ environment: Handle, parent: Handle?, readOnly: Bool) throws(LMDBError) -> Handle {
+    var transaction: Handle?
+    try check("mdb_txn_begin") {
+      mdb_txn_begin(environment, parent, readOnly ? UInt32(MDB_RDONLY) : 0, &transaction)
+    }
+    return transaction!
+  }
+
+  /// Commits, or aborts where a planned fault forbids it: either way the handle is gone.
+  func commit(_ transaction: Handle) throws(LMDBError) {
+    #if DEBUG
+      if let code = faults?.register("mdb_txn_commit") {
+        mdb_txn_abort(transaction)
+        throw failure(code, "mdb_txn_commit")
+      }
+    #endif
+    let code = mdb_txn_commit(transaction)
+    if code != MDB_SUCCESS { throw failure(code, "mdb_txn_commit") }
+  }
+
+  func abort(_ transaction: Handle) {
+    mdb_txn_abort(transaction)
+  }
+
+  func reset(_ transaction: Handle) {
+    mdb_txn_reset(transaction)
+  }
+
+  func renew(_ transaction: Handle) throws(LMDBError) {
+    try check("mdb_txn_renew") { mdb_txn_renew(transaction) }
+  }
+
+  func id(of transaction: Handle) -> UInt64 {
+    UInt64(mdb_txn_id(transaction))
+  }
+
+  // MARK: Table
+
+  /// The handle of the table of tables, which needs no opening.
+  static let mainTable: UInt32 = 1
+
+  func openTable(_ transaction: Handle, _ name: String?, create: Bool) throws(LMDBError) -> UInt32 {
+    var table: UInt32 = 0
+    try check("mdb_dbi_open") {
+      guard let name else { return mdb_dbi_open(transaction, nil, 0, &table) }
+      return mdb_dbi_open(transaction, name, create ? UInt32(MDB_CREATE) : 0, &table)
+    }
+    return table
+  }
+
+  func statistics(_ transaction: Handle, _ table: UInt32) throws(LMDBError) -> TableStatistics {
+    var raw = MDB_stat()
+    try check("mdb_stat") { mdb_stat(transaction, table, &raw) }
+    return TableStatistics(
+      entries: raw.ms_entries, depth: Int(raw.ms_depth), branchPages: raw.ms_branch_pages,
+      leafPages: raw.ms_leaf_pages, overflowPages: raw.ms_overflow_pages, pageBytes: Int(raw.ms_psize))
+  }
+
+  func removeAll(_ transaction: Handle, _ table: UInt32) throws(LMDBError) {
+    try check("mdb_drop") { mdb_drop(transaction, table, 0) }
+  }
+
+  func get(
+    _ transaction: Handle, _ table: UInt32, _ key: UnsafeRawBufferPointer
+  ) throws(LMDBError) -> UnsafeRawBufferPointer? {
+    var rawKey = MDB_val(key)
+    var rawValue = MDB_val()
+    let found = try checkFound("mdb_get") { mdb_get(transaction, table, &rawKey, &rawValue) }
+    return found ? UnsafeRawBufferPointer(rawValue) : nil
+  }
+
+  /// Gives false where `options` forbid overwriting and the key is there.
+  func put(
+    _ transaction: Handle, _ table: UInt32, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
+    _ options: PutOptions, overwriting: Bool
+  ) throws(LMDBError) -> Bool {
+    var rawKey = MDB_val(key)
+    var rawValue = MDB_val(value)
+    let flags = options.flags | (overwriting ? 0 : UInt32(MDB_NOOVERWRITE))
+    let code = run("mdb_put") { mdb_put(transaction, table, &rawKey, &rawValue, flags) }
+    if code == MDB_KEYEXIST && !overwriting { return false }
+    if code != MDB_SUCCESS { throw failure(code, "mdb_put", key.count, value.count) }
+    return true
+  }
+
+  /// Makes room for a value of `byteCount` bytes, which are not initialized (MDB_RESERVE).
+  func reserve(
+    _ transaction: Handle, _ table: UInt32, _ key: UnsafeRawBufferPointer, _ byteCount: Int, _ options: PutOptions
+  ) throws(LMDBError) -> UnsafeMutableRawBufferPointer {
+    var rawKey = MDB_val(key)
+    var rawValue = MDB_val(mv_size: byteCount, mv_data: nil)
+    let code = run("mdb_put") {
+      mdb_put(transaction, table, &rawKey, &rawValue, options.flags | UInt32(MDB_RESERVE))
+    }
+    if code != MDB_SUCCESS { throw failure(code, "mdb_put", key.count, byteCount) }
+    return UnsafeMutableRawBufferPointer(start: rawValue.mv_data, count: byteCount)
+  }
+
+  func delete(
+    _ transaction: Handle, _ table: UInt32, _ key: UnsafeRawBufferPointer
+  ) throws(LMDBError) -> Bool {
+    var rawKey = MDB_val(key)
+    return try checkFound("mdb_del") { mdb_del(transaction, table, &rawKey, nil) }
+  }
+
+  // MARK: Cursor
+
+  /// Where a cursor is to go.
+  enum Step {
+    case first, last, next, previous, current
+    case atOrAfter(UnsafeRawBufferPointer)
+    case to(UnsafeRawBufferPointer)
+  }
+
+  func openCursor(_ transaction: Handle, _ table: UInt32) throws(LMDBError) -> Handle {
+    var cursor: Handle?
+    try check("mdb_cursor_open") { mdb_cursor_open(transaction, table, &cursor) }
+    return cursor!
+  }
+
+  func closeCursor(_ cursor: Handle) {
+    mdb_cursor_close(cursor)
+  }
+
+  /// Moves a cursor, and gives the entry that it then stands on, or nil.
+  func move(_ cursor: Handle, _ step: Step) throws(LMDBError) -> Entry? {
+    var key = MDB_val()
+    var value = MDB_val()
+    let operation: MDB_cursor_op
+    switch step {
+    case .first: operation = MDB_FIRST
+    case .last: operation = MDB_LAST
+    case .next: operation = MDB_NEXT
+    case .previous: operation = MDB_PREV
+    case .current: operation = MDB_GET_CURRENT
+    case .atOrAfter(let bytes):
+      operation = MDB_SET_RANGE
+      key = MDB_val(bytes)
+    case .to(let bytes):
+      operation = MDB_SET_KEY
+      key = MDB_val(bytes)
+    }
+    let found = try checkFound("mdb_cursor_get") { mdb_cursor_get(cursor, &key, &value, operation) }
+    guard found else { return nil }
+    return Entry(key: UnsafeRawBufferPointer(key), value: UnsafeRawBufferPointer(value))
+  }
+
+  func put(
+    _ cursor: Handle, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ options: PutOptions
+  ) throws(LMDBError) {
+    var rawKey = MDB_val(key)
+    var rawValue = MDB_val(value)
+    let code = run("mdb_cursor_put") { mdb_cursor_put(cursor, &rawKey, &rawValue, options.flags) }
+    if code != MDB_SUCCESS { throw failure(code, "mdb_cursor_put", key.count, value.count) }
+  }
+
+  func deleteCurrent(_ cursor: Handle) throws(LMDBError) {
+    try check("mdb_cursor_del") { mdb_cursor_del(cursor, 0) }
+  }
+
+  // MARK: Running a call
+
+  @inline(__always)
+  private func run(_ name: StaticString, _ call: () -> Int32) -> Int32 {
+    #if DEBUG
+      if let code = faults?.register(name) { return code }
+    #endif
+    return call()
+  }
+
+  @inline(__always)
+  private func check(_ name: StaticString, _ call: () -> Int32) throws(LMDBError) {
+    let code = run(name, call)
+    if code != MDB_SUCCESS { throw failure(code, name) }
+  }
+
+  /// As `check`, but MDB_NOTFOUND is an answer.
+  @inline(__always)
+  private func checkFound(_ name: StaticString, _ call: () -> Int32) throws(LMDBError) -> Bool {
+    let code = run(name, call)
+    if code == MDB_SUCCESS { return true }
+    if code == MDB_NOTFOUND { return false }
+    throw failure(code, name)
+  }
+
+  @inline(never)
+  private func failure(_ code: Int32, _ name: StaticString) -> LMDBError {
+    LMDBError(code: LMDBError.Code(rawValue: code), call: "\(name)", path: path)
+  }
+
+  @inline(never)
+  private func failure(_ code: Int32, _ name: StaticString, _ keyBytes: Int, _ valueBytes: Int) -> LMDBError {
+    var error = failure(code, name)
+    error.message += " (key of \(keyBytes) bytes, value of \(valueBytes) bytes)"
+    return error
+  }
+}
+
+/// Says that the data file is damaged; LMDB aborts the process after it returns.
+private func printAssertion(_: OpaquePointer?, _ message: UnsafePointer<CChar>?) {
+  let assertion = message.map { String(cString: $0) } ?? "an assertion"
+  SystemCalls.printError(
+    "LMDB: the data file is damaged: LMDB found a page that cannot be, and ends the process (\(assertion)). "
+      + "Run the page check on the store, and restore a copy if it finds damage.\n")
+}
+
+extension MDB_val {
+  /// LMDB only reads through the pointers that it is given, although C does not say so.
+  @inline(__always)
+  fileprivate init(_ bytes: UnsafeRawBufferPointer) {
+    self.init(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  @inline(__always)
+  fileprivate init(_ value: MDB_val) {
+    self.init(start: value.mv_data, count: value.mv_size)
+  }
+}
+
+extension PutOptions {
+  @inline(__always)
+  fileprivate var flags: UInt32 { contains(.append) ? UInt32(MDB_APPEND) : 0 }
+}

@@ -1,0 +1,65 @@
+/// The data file of an environment, opened before LMDB opens it: to know it, to check it, to tell its size.
+final class DataFile: Sendable {
+  /// Where it was opened.
+  let path: String
+
+  /// Which file it is.
+  let identity: FileIdentity
+
+  private let descriptor: Int32
+  private let isReadOnly: Bool
+
+  /// Opens `data.mdb` in a directory, or creates it there.
+  init(directory: String, options: Environment.Options) throws(LMDBError) {
+    let path = directory + "/data.mdb"
+    let (descriptor, isNew) = try SystemCalls.open(
+      path, readOnly: options.readOnly, creates: options.createsFile)
+    do throws(LMDBError) {
+      let status = try SystemCalls.status(of: descriptor, path)
+      guard status.isRegular else { throw LMDBError(code: .notAStore, call: "fstat", path: path) }
+      if !options.allowsNetworkFileSystem, try SystemCalls.isOnNetwork(descriptor, path) {
+        throw LMDBError(code: .networkFileSystem, call: "fstatfs", path: path)
+      }
+      if isNew { try Self.syncEntry(directory) }
+      self.identity = status.identity
+    } catch {
+      SystemCalls.close(descriptor)
+      throw error
+    }
+    self.path = path
+    self.descriptor = descriptor
+    self.isReadOnly = options.readOnly
+  }
+
+  deinit {
+    SystemCalls.close(descriptor)
+  }
+
+  /// How long the file is now, in bytes.
+  var bytes: Int { SystemCalls.bytes(of: descriptor) }
+
+  /// Checks the file before it is mapped, and says whether it is shorter than its header says, although nothing
+  /// is missing.
+  func check() throws(LMDBError) -> Bool { false }
+
+  /// Makes the file longer.
+  func extend(to bytes: Int) throws(LMDBError) {
+    try SystemCalls.extend(descriptor, to: bytes, path)
+  }
+
+  /// Waits until the `data.mdb` of a directory, and its entry there, are on the disk.
+  static func sync(directory: String) throws(LMDBError) {
+    let path = directory + "/data.mdb"
+    let descriptor = try SystemCalls.open(path, readOnly: true, creates: false).descriptor
+    defer { SystemCalls.close(descriptor) }
+    try SystemCalls.sync(descriptor, path)
+    try syncEntry(directory)
+  }
+
+  /// Waits until the entries of a directory are on the disk: a new file is not safe before.
+  private static func syncEntry(_ directory: String) throws(LMDBError) {
+    let descriptor = try SystemCalls.openDirectory(directory)
+    defer { SystemCalls.close(descriptor) }
+    try SystemCalls.sync(descriptor, directory)
+  }
+}

@@ -1,0 +1,56 @@
+extension Environment {
+  /// The least address space that is worth trying, in bytes.
+  private static let mapBytesMin = 1 << 20
+
+  /// Opens the environment with as much address space as is granted, up to what the options say.
+  static func openMapped(
+    _ calls: Calls, _ file: DataFile, _ options: Options
+  ) throws(LMDBError) -> Calls.Handle {
+    var mapBytes = roundedToPages(max(options.mapBytes, file.bytes, mapBytesMin))
+    while true {
+      let environment = try calls.createEnvironment()
+      do throws(LMDBError) {
+        try calls.setAssertionMessage(environment)
+        try calls.setTablesMax(environment, options.tablesMax)
+        try calls.setReadersMax(environment, options.readersMax)
+        try calls.setMapBytes(environment, mapBytes)
+        try calls.openEnvironment(environment, readOnly: options.readOnly, sync: options.sync)
+        return environment
+      } catch {
+        calls.closeEnvironment(environment)
+        let half = roundedToPages(mapBytes / 2)
+        guard error.code == .outOfMemory, half >= max(mapBytesMin, file.bytes) else { throw error }
+        mapBytes = half
+      }
+    }
+  }
+
+  /// Throws if LMDB has opened another file than the one that was checked and registered.
+  static func checkSameFile(
+    _ calls: Calls, _ environment: Calls.Handle, _ file: DataFile
+  ) throws(LMDBError) {
+    let descriptor = try calls.fileDescriptor(of: environment)
+    let identity = try SystemCalls.status(of: descriptor, file.path).identity
+    if identity == file.identity { return }
+    throw LMDBError(
+      code: .busy, call: "mdb_env_open", path: file.path,
+      message: "the data file was replaced while it was being opened", hint: "Open it again")
+  }
+
+  /// Makes the file as long as its header says, under the write lock, since another process may just be writing
+  /// there; it takes no space.
+  static func extendFile(_ calls: Calls, _ environment: Calls.Handle, _ file: DataFile) throws(LMDBError) {
+    let writer = try calls.begin(environment, parent: nil, readOnly: false)
+    defer { calls.abort(writer) }
+    let information = try calls.information(of: environment)
+    let pageBytes = try calls.pageBytes(of: environment)
+    let bytes = (information.lastPage + 1) * pageBytes
+    if file.bytes < bytes { try file.extend(to: bytes) }
+  }
+
+  /// Rounds a number of bytes up to whole memory pages, as LMDB demands.
+  static func roundedToPages(_ bytes: Int) -> Int {
+    let page = SystemCalls.memoryPageBytes
+    return min(bytes, Int.max - page).advanced(by: page - 1) / page * page
+  }
+}

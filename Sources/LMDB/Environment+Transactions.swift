@@ -1,0 +1,83 @@
+import Synchronization
+
+extension Environment {
+  /// How long a growth of the map, which another process has caused, waits for this process's transactions.
+  private static let remapWaitSeconds = 10.0
+
+  /// How often a begin is tried again after another process has grown the map.
+  private static let remapsMax = 8
+
+  /// Begins a transaction that sees the last committed state for as long as it lives. (mdb_txn_begin)
+  ///
+  /// Not to be kept long: pages that later commits free are not used again until it ends.
+  ///
+  /// - Throws: `.closed`, `.forked`, `.panic`, `.readersFull`.
+  package func beginRead() throws(LMDBError) -> Transaction {
+    let begun = try admit { () throws(LMDBError) in
+      try calls.begin(handle, parent: nil, readOnly: true)
+    }
+    let state = TransactionState(environment: self, handle: begun, isReadOnly: true, parent: nil)
+    do throws(LMDBError) {
+      try state.findMapBase()
+    } catch {
+      state.abort()
+      throw error
+    }
+    return Transaction(state: state)
+  }
+
+  /// Begins the one transaction that may write; waits until other writers, also of other processes, have ended.
+  /// It belongs to the calling thread. (mdb_txn_begin)
+  ///
+  /// - Throws: `.closed`, `.forked`, `.panic`, `.accessDenied` in a read-only environment.
+  package func beginWrite() throws(LMDBError) -> Transaction {
+    if isReadOnly {
+      throw LMDBError(
+        code: .accessDenied, call: "mdb_txn_begin", path: directory,
+        message: "the environment was opened read-only", hint: "Open it without readOnly")
+    }
+    precondition(
+      isForked || writerThread.load(ordering: .relaxed) != currentThreadNumber(),
+      "this thread has a write transaction already and would wait for itself for ever")
+    let begun = try admit { () throws(LMDBError) in
+      try calls.begin(handle, parent: nil, readOnly: false)
+    }
+    writerThread.store(currentThreadNumber(), ordering: .relaxed)
+    return Transaction(
+      state: TransactionState(environment: self, handle: begun, isReadOnly: false, parent: nil))
+  }
+
+  /// Enters the gate and runs a begin or a renewal; where that can be helped, does so and tries again.
+  func admit<R>(isNew: Bool = true, _ begin: () throws(LMDBError) -> R) throws(LMDBError) -> R {
+    var hasClearedReaders = false
+    var remaps = 0
+    while true {
+      try enter(isNew: isNew)
+      do throws(LMDBError) {
+        return try begin()
+      } catch {
+        switch error.code {
+        case .readersFull where !hasClearedReaders:
+          defer { leave(ends: isNew) }
+          hasClearedReaders = true
+          _ = try calls.clearStaleReaders(handle)
+        case .mapResized where remaps < Self.remapsMax:
+          leave(ends: isNew)
+          remaps += 1
+          try adoptMap()
+        default:
+          if error.code == .panic { gate.refuse(.panicked) }
+          leave(ends: isNew)
+          throw error
+        }
+      }
+    }
+  }
+
+  /// Takes over the size that another process has given the map.
+  private func adoptMap() throws(LMDBError) {
+    try moveMap(waitingSeconds: Self.remapWaitSeconds) { () throws(LMDBError) in
+      try calls.setMapBytes(handle, 0)
+    }
+  }
+}

@@ -1,0 +1,32 @@
+/// What kind of file system a directory lies on, as Linux numbers them (statfs(2), linux/magic.h).
+struct FileSystemKind: Hashable, Sendable {
+  var magic: UInt32
+
+  /// Those where locks or maps are not the same on all machines. FUSE is not among them: most of it is local.
+  static let networkMagics: [(magic: UInt32, name: String)] = [
+    (0x6969, "NFS"),
+    (0x517B, "SMB"),
+    (0xFF53_4D42, "CIFS"),
+    (0xFE53_4D42, "SMB2"),
+    (0x0102_1997, "9P"),
+    (0x5346_414F, "AFS (OpenAFS)"),
+    (0x6B41_4653, "AFS (kAFS)"),
+    (0x7375_7245, "Coda"),
+    (0x00C3_6400, "Ceph"),
+    (0x0BD0_0BD0, "Lustre"),
+    (0x564C, "NCP"),
+    (0x0116_1970, "GFS2"),
+    (0x7461_636F, "OCFS2"),
+    (0x4750_4653, "GPFS"),
+    (0x2003_0528, "OrangeFS"),
+    (0x1980_0202, "BeeGFS"),
+    (0xAAD7_AAEA, "PanFS"),
+    (0xBACB_ACBC, "VMHGFS"),
+    (0x786F_4256, "VirtualBox shared folder"),
+  ]
+
+  /// Whether the store may not lie there, unless asked for.
+  var isNetwork: Bool {
+    Self.networkMagics.contains { $0.magic == magic }
+  }
+}

@@ -1,0 +1,13 @@
+/// How an entry is put.
+@usableFromInline
+package struct PutOptions: OptionSet, Sendable {
+  @usableFromInline package var rawValue: UInt32
+
+  @inlinable package init(rawValue: UInt32) {
+    self.rawValue = rawValue
+  }
+
+  /// The key is greater than all others of the table, so no search is needed; if it is not, `.keyExists` is
+  /// thrown (MDB_APPEND).
+  @inlinable package static var append: PutOptions { PutOptions(rawValue: 1) }
+}

@@ -1,0 +1,116 @@
+extension Transaction {
+  /// Gives a key's value to a closure, in place, or returns nil if there is no such key. (mdb_get)
+  ///
+  /// The bytes are valid inside the closure, and only until the transaction's next write.
+  ///
+  /// - Throws: `.corrupted`, and what the closure throws.
+  /// - Complexity: O(log n).
+  @inlinable
+  package borrowing func withValue<R>(
+    of key: RawSpan, in table: Table, _ body: (RawSpan) throws -> R
+  ) throws -> R? {
+    guard let value = try state.value(of: key, in: table) else { return nil }
+    return try body(value.bytes)
+  }
+
+  /// Says whether there is such a key. (mdb_get)
+  package borrowing func contains(_ key: RawSpan, in table: Table) throws(LMDBError) -> Bool {
+    try state.value(of: key, in: table) != nil
+  }
+
+  /// Puts an entry, in place of one with the same key. (mdb_put)
+  ///
+  /// - Parameters:
+  ///   - value: at most 2³² − 1 bytes.
+  ///   - key: 1 to 511 bytes.
+  /// - Throws: `.mapFull`, `.badValueSize`, `.keyExists` for an append out of order.
+  package borrowing func put(
+    _ value: RawSpan, for key: RawSpan, in table: Table, _ options: PutOptions = []
+  ) throws(LMDBError) {
+    _ = try put(value, key, table, options, overwriting: true)
+  }
+
+  /// Puts an entry if there is none with its key, and says whether it did. (mdb_put)
+  ///
+  /// - Throws: as `put`.
+  package borrowing func insert(
+    _ value: RawSpan, for key: RawSpan, in table: Table
+  ) throws(LMDBError) -> Bool {
+    try put(value, key, table, [], overwriting: false)
+  }
+
+  /// Puts an entry whose value the closure writes straight into its page. (mdb_put)
+  ///
+  /// The closure must write all bytes, and must not use the transaction.
+  ///
+  /// - Throws: as `put`.
+  @inlinable
+  package borrowing func reserve(
+    _ byteCount: Int, for key: RawSpan, in table: Table, _ options: PutOptions = [],
+    _ body: (inout OutputRawSpan) -> Void
+  ) throws(LMDBError) {
+    let room = try state.reserve(byteCount, key, table, options)
+    var output = OutputRawSpan(buffer: room, initializedCount: 0)
+    body(&output)
+    let written = output.finalize(for: room)
+    precondition(written == byteCount, "of the reserved value's bytes not all were written")
+  }
+
+  /// Deletes an entry, and says whether it was there. (mdb_del)
+  package borrowing func delete(_ key: RawSpan, in table: Table) throws(LMDBError) -> Bool {
+    let handle = state.writable
+    let number = state.number(of: table)
+    return try key.withUnsafeBytes { key throws(LMDBError) in
+      key.isEmpty ? false : try state.calls.delete(handle, number, key)
+    }
+  }
+
+  /// Deletes all entries of a table, which stays. (mdb_drop)
+  package borrowing func removeAll(in table: Table) throws(LMDBError) {
+    try state.calls.removeAll(state.writable, state.number(of: table))
+  }
+
+  /// Opens a cursor, which stands on no entry. (mdb_cursor_open)
+  package borrowing func openCursor(_ table: Table) throws(LMDBError) -> Cursor {
+    let cursor = try state.calls.openCursor(state.readable, state.number(of: table))
+    return Cursor(handle: cursor, transaction: state)
+  }
+
+  private func put(
+    _ value: RawSpan, _ key: RawSpan, _ table: Table, _ options: PutOptions, overwriting: Bool
+  ) throws(LMDBError) -> Bool {
+    let handle = state.writable
+    let number = state.number(of: table)
+    return try key.withUnsafeBytes { key throws(LMDBError) in
+      try value.withUnsafeBytes { value throws(LMDBError) in
+        try state.calls.put(handle, number, key, value, options, overwriting: overwriting)
+      }
+    }
+  }
+}
+
+extension TransactionState {
+  /// The bytes of a key's value; an empty key, which LMDB refuses, is never there.
+  @usableFromInline
+  func value(of key: RawSpan, in table: Table) throws(LMDBError) -> UnsafeRawBufferPointer? {
+    let handle = readable
+    let number = number(of: table)
+    let value = try key.withUnsafeBytes { key throws(LMDBError) in
+      key.isEmpty ? nil : try calls.get(handle, number, key)
+    }
+    if let value { try guardBytes(value) }
+    return value
+  }
+
+  /// Room for a value in its page.
+  @usableFromInline
+  func reserve(
+    _ byteCount: Int, _ key: RawSpan, _ table: Table, _ options: PutOptions
+  ) throws(LMDBError) -> UnsafeMutableRawBufferPointer {
+    let handle = writable
+    let number = number(of: table)
+    return try key.withUnsafeBytes { key throws(LMDBError) in
+      try calls.reserve(handle, number, key, byteCount, options)
+    }
+  }
+}

@@ -1,0 +1,65 @@
+/// A view of one state of the store, and, unless read-only, the changes to be made to it. Ended without a commit it
+/// changes nothing.
+package struct Transaction: ~Copyable {
+  @usableFromInline let state: TransactionState
+
+  init(state: TransactionState) {
+    self.state = state
+  }
+
+  deinit {
+    state.abort()
+  }
+
+  /// Whether it can only read.
+  package var isReadOnly: Bool { state.isReadOnly }
+
+  /// The id of the state that it reads; of the one that it makes, if it writes. (mdb_txn_id)
+  package var id: UInt64 { state.calls.id(of: state.readable) }
+
+  /// Makes all changes at once, and durable as the environment's sync mode says. (mdb_txn_commit)
+  ///
+  /// - Throws: `.noSpace`, `.inputOutput`, `.mapFull` and others. Nothing was changed then, except that after
+  ///   `.inputOutput` only a newly opened environment shows whether it was.
+  package consuming func commit() throws(LMDBError) {
+    try state.commit()
+  }
+
+  /// Forgets all changes. (mdb_txn_abort)
+  package consuming func abort() {
+    state.abort()
+  }
+
+  /// Lets go of the state that a read-only transaction sees, but not of its reader slot. (mdb_txn_reset)
+  package mutating func reset() {
+    state.reset()
+  }
+
+  /// Lets a reset transaction see the last committed state. (mdb_txn_renew)
+  package mutating func renew() throws(LMDBError) {
+    try state.renew()
+  }
+
+  /// Begins a transaction inside this one, which must rest until the other has ended. (mdb_txn_begin)
+  ///
+  /// If it is committed, its changes are this one's.
+  package borrowing func beginNested() throws(LMDBError) -> Transaction {
+    let environment = state.environment
+    let child = try state.calls.begin(environment.handle, parent: state.writable, readOnly: false)
+    return Transaction(
+      state: TransactionState(environment: environment, handle: child, isReadOnly: false, parent: state))
+  }
+
+  /// Opens a table. (mdb_dbi_open)
+  ///
+  /// - Throws: `.notFound` if there is none of that name and `create` is false, `.tablesFull`, `.busy` if another
+  ///   transaction of this process is opening a table that was not there when the environment was opened.
+  package borrowing func openTable(_ name: String, create: Bool) throws(LMDBError) -> Table {
+    try state.openTable(name, create: create)
+  }
+
+  /// Says how large a table is. (mdb_stat)
+  package borrowing func statistics(of table: Table) throws(LMDBError) -> TableStatistics {
+    try state.calls.statistics(state.readable, state.number(of: table))
+  }
+}

@@ -1,0 +1,226 @@
+import Synchronization
+
+/// What a transaction, its cursors and its nested transaction share.
+///
+/// Not `Sendable`: a write transaction belongs to its thread, a read transaction to one thread at a time.
+@usableFromInline
+final class TransactionState {
+  let environment: Environment
+  let isReadOnly: Bool
+  let thread: UInt
+  let parent: TransactionState?
+
+  /// LMDB's transaction; nil when it has ended.
+  private(set) var handle: Calls.Handle?
+
+  /// Whether a nested transaction is open, so that this one must rest.
+  private(set) var hasChild = false
+
+  /// Whether a read-only transaction was reset and not yet renewed.
+  private(set) var isReset = false
+
+  /// How many changes were made: bytes that were read before the last one are no longer valid.
+  var changeCount = 0
+
+  /// The address of page 0, for readers; 0 if not known.
+  private var mapBase: UInt = 0
+
+  /// Tables that this transaction has opened, which are gone if it fails.
+  private(set) var openedTables: [String: UInt32] = [:]
+
+  init(environment: Environment, handle: Calls.Handle, isReadOnly: Bool, parent: TransactionState?) {
+    self.environment = environment
+    self.handle = handle
+    self.isReadOnly = isReadOnly
+    self.parent = parent
+    self.thread = currentThreadNumber()
+    parent?.hasChild = true
+  }
+
+  deinit {
+    abort()
+  }
+
+  var calls: Calls { environment.calls }
+
+  /// LMDB's transaction, for reading.
+  var readable: Calls.Handle {
+    guard let handle else { preconditionFailure("the transaction has ended") }
+    precondition(!hasChild, "the transaction's nested transaction has not ended")
+    precondition(!isReset, "the transaction was reset and not renewed")
+    precondition(isReadOnly || thread == currentThreadNumber(), "a write transaction belongs to its thread")
+    return handle
+  }
+
+  /// LMDB's transaction, for writing; counts a change.
+  var writable: Calls.Handle {
+    precondition(!isReadOnly, "the transaction is read-only")
+    changeCount &+= 1
+    return readable
+  }
+
+  /// LMDB's number of a table.
+  @inline(__always)
+  func number(of table: Table) -> UInt32 {
+    precondition(table.environment == environment.number, "the table belongs to another environment")
+    return table.handle
+  }
+
+  // MARK: Ending
+
+  func commit() throws(LMDBError) {
+    let handle = readable
+    if environment.isForked {
+      self.handle = nil
+      throw LMDBError(code: .forked, call: "mdb_txn_commit", path: environment.directory)
+    }
+    self.handle = nil
+    do throws(LMDBError) {
+      try calls.commit(handle)
+    } catch {
+      if error.code == .panic { environment.gate.refuse(.panicked) }
+      didEnd(keepingTables: false)
+      throw error
+    }
+    didEnd(keepingTables: true)
+  }
+
+  func abort() {
+    guard let handle else { return }
+    precondition(!hasChild, "the transaction's nested transaction has not ended")
+    self.handle = nil
+    // In a child made by fork all is left to the parent: its lock, its reader slot.
+    if environment.isForked { return }
+    precondition(isReadOnly || thread == currentThreadNumber(), "a write transaction belongs to its thread")
+    if isReadOnly, !isReset, !openedTables.isEmpty {
+      // Only a commit keeps the tables open; there is nothing else to commit.
+      let isKept = (try? calls.commit(handle)) != nil
+      didEnd(keepingTables: isKept)
+    } else {
+      calls.abort(handle)
+      didEnd(keepingTables: false)
+    }
+  }
+
+  private func didEnd(keepingTables: Bool) {
+    if let parent {
+      parent.hasChild = false
+      parent.changeCount &+= 1
+      if keepingTables { parent.openedTables.merge(openedTables) { _, new in new } }
+      if parent.openedTables.isEmpty { environment.tables.release(parent, keeping: [:]) }
+    } else {
+      environment.tables.release(self, keeping: keepingTables ? openedTables : [:])
+      if !isReadOnly { environment.writerThread.store(0, ordering: .relaxed) }
+      environment.leave(wasActive: !isReset)
+    }
+  }
+
+  // MARK: Resting
+
+  func reset() {
+    precondition(isReadOnly, "only a read-only transaction can be reset")
+    let handle = readable
+    if environment.isForked { return }
+    isReset = true
+    calls.reset(handle)
+    environment.leave(ends: false)
+  }
+
+  func renew() throws(LMDBError) {
+    precondition(isReset, "only a transaction that was reset can be renewed")
+    guard let handle else { preconditionFailure("the transaction has ended") }
+    try environment.admit(isNew: false) { () throws(LMDBError) in try calls.renew(handle) }
+    isReset = false
+    changeCount &+= 1
+    try findMapBase()
+  }
+
+  // MARK: Tables
+
+  func openTable(_ name: String, create: Bool) throws(LMDBError) -> Table {
+    let handle = readable
+    precondition(!create || !isReadOnly, "a read-only transaction cannot create a table")
+    var root = self
+    while let parent = root.parent { root = parent }
+    if let known = environment.tables.handle(of: name) ?? openedHandle(of: name) {
+      // LMDB would give the handle whether or not this transaction's state has the table.
+      guard try hasTable(handle, name) else {
+        throw LMDBError(
+          code: .notFound, call: "mdb_dbi_open", path: environment.directory,
+          message: "there is no table of that name in the transaction's state")
+      }
+      return Table(handle: known, environment: environment.number)
+    }
+    guard environment.tables.claim(root) else {
+      throw LMDBError(
+        code: .busy, call: "mdb_dbi_open", path: environment.directory,
+        message: "another transaction of this process is opening a table")
+    }
+    do throws(LMDBError) {
+      let opened = try calls.openTable(handle, name, create: create)
+      openedTables[name] = opened
+      if create { changeCount &+= 1 }
+      return Table(handle: opened, environment: environment.number)
+    } catch {
+      if root.openedTables.isEmpty && openedTables.isEmpty { environment.tables.release(root, keeping: [:]) }
+      throw error
+    }
+  }
+
+  private func openedHandle(of name: String) -> UInt32? {
+    openedTables[name] ?? parent?.openedHandle(of: name)
+  }
+
+  /// Whether a table exists in this transaction's state, whose handle may be from another.
+  private func hasTable(_ handle: Calls.Handle, _ name: String) throws(LMDBError) -> Bool {
+    try name.utf8Span.span.bytes.withUnsafeBytes { name throws(LMDBError) in
+      name.isEmpty ? false : try calls.get(handle, Calls.mainTable, name) != nil
+    }
+  }
+
+  // MARK: Guarding what is read
+
+  /// Finds out where page 0 is mapped, if that is not known and there is any page to tell it.
+  ///
+  /// A committed page begins with its own number, so the address of any key of the table of tables tells it.
+  func findMapBase() throws(LMDBError) {
+    mapBase = environment.mapBase.load(ordering: .relaxed)
+    if mapBase != 0 { return }
+    let handle = readable
+    let cursor = try calls.openCursor(handle, Calls.mainTable)
+    defer { calls.closeCursor(cursor) }
+    guard let key = try calls.move(cursor, .first)?.key.baseAddress else { return }
+    let pageBytes = UInt(try calls.pageBytes(of: environment.handle))
+    let page = UInt(bitPattern: key) / pageBytes * pageBytes
+    guard let start = UnsafeRawPointer(bitPattern: page) else { return }
+    let number = start.load(as: UInt.self)
+    let (offset, overflow) = number.multipliedReportingOverflow(by: pageBytes)
+    guard !overflow, offset < page, Int(bitPattern: offset) < environment.file.bytes else {
+      throw damaged("a page of the table of tables has the wrong number")
+    }
+    mapBase = page - offset
+    environment.mapBase.store(mapBase, ordering: .relaxed)
+  }
+
+  /// Throws if bytes that a reader is to see lie outside the file: reading them would end the process.
+  @inline(__always)
+  func guardBytes(_ bytes: UnsafeRawBufferPointer) throws(LMDBError) {
+    if !isReadOnly || mapBase == 0 { return }
+    let start = UInt(bitPattern: bytes.baseAddress) &- mapBase
+    let known = UInt(bitPattern: environment.knownBytes.load(ordering: .relaxed))
+    if start <= known && UInt(bitPattern: bytes.count) <= known &- start { return }
+    try guardAgainstFile(start, UInt(bitPattern: bytes.count))
+  }
+
+  @inline(never)
+  private func guardAgainstFile(_ start: UInt, _ count: UInt) throws(LMDBError) {
+    let bytes = environment.file.bytes
+    environment.knownBytes.store(bytes, ordering: .relaxed)
+    if start <= UInt(bytes) && count <= UInt(bytes) - start { return }
+    throw damaged("an entry of \(count) bytes lies outside the data file")
+  }
+
+  private func damaged(_ message: String) -> LMDBError {
+    LMDBError(code: .corrupted, call: "mdb_get", path: environment.directory, message: message)
+  }
+}
