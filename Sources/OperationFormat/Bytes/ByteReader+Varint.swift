@@ -32,7 +32,7 @@ extension ByteReader {
     return Int128(bitPattern: bits >> 1) ^ -Int128(bitPattern: bits & 1)
   }
 
-  /// Reads a varint that must not be greater than `max`.
+  /// Reads a varint that must lie in `range`.
   @inlinable
   package mutating func readVarint(
     _ subject: StaticString, in range: ClosedRange<UInt64>
@@ -41,7 +41,8 @@ extension ByteReader {
     let value = try readVarint(subject)
     guard range.contains(value) else {
       throw fail(
-        .invalid, at: start, subject, expected: "\(range.lowerBound) to \(range.upperBound)", found: "\(value)")
+        .invalid, at: start, subject, expected: "\(range.lowerBound) to \(range.upperBound)",
+        found: "\(value)")
     }
     return value
   }
