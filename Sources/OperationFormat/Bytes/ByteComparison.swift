@@ -1,0 +1,51 @@
+/// Compares two byte strings as unsigned bytes, a prefix before what continues it.
+///
+/// - Returns: less than 0, 0 or more than 0, as `a` comes before `b`, is equal to it or comes after it.
+/// - Complexity: O(shorter of the two)
+package func compareBytes(_ a: RawSpan, _ b: RawSpan) -> Int {
+  let shared = min(a.byteCount, b.byteCount)
+  var offset = 0
+  while offset &+ 8 <= shared {
+    let left = a.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+    let right = b.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+    if left != right { return left.bigEndian < right.bigEndian ? -1 : 1 }
+    offset &+= 8
+  }
+  while offset < shared {
+    let left = a.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+    let right = b.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+    if left != right { return left < right ? -1 : 1 }
+    offset &+= 1
+  }
+  return a.byteCount - b.byteCount
+}
+
+/// Says whether two byte strings are equal.
+///
+/// - Complexity: O(n), O(1) when the lengths differ
+package func equalBytes(_ a: RawSpan, _ b: RawSpan) -> Bool {
+  a.byteCount == b.byteCount && compareBytes(a, b) == 0
+}
+
+extension String {
+  /// Says whether two texts have the same UTF-8 bytes. (`==` merges canonically equal texts.)
+  func hasSameUTF8(as other: String) -> Bool {
+    let a = utf8Span.span
+    let b = other.utf8Span.span
+    return equalBytes(a.bytes, b.bytes)
+  }
+
+  /// Says whether this text's UTF-8 bytes come before those of another.
+  func precedesByUTF8(_ other: String) -> Bool {
+    let a = utf8Span.span
+    let b = other.utf8Span.span
+    return compareBytes(a.bytes, b.bytes) < 0
+  }
+
+  /// Feeds the UTF-8 bytes to a hasher, with a byte after them that no UTF-8 text contains.
+  func hashUTF8(into hasher: inout Hasher) {
+    let bytes = utf8Span.span
+    bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+    hasher.combine(0xff as UInt8)
+  }
+}

@@ -1,0 +1,185 @@
+/// Reads the primitives of the formats from a span, front to back.
+///
+/// Any bytes give a value or a ``FormatError``. Every verb names its subject for the error; after an error
+/// the reader is of no further use. Invariant: `0 ≤ position ≤ end ≤ span.byteCount`.
+package struct ByteReader: ~Escapable {
+  @usableFromInline let span: RawSpan
+  @usableFromInline let origin: Int
+  @usableFromInline var cursor: Int
+  @usableFromInline var limit: Int
+
+  /// Creates a reader of the bytes of `span` from `offset` on.
+  ///
+  /// - Parameter origin: the offset of the span's first byte in the decoded thing. It is added to the offsets
+  ///   of errors, and to nothing else.
+  @_lifetime(copy span)
+  package init(_ span: RawSpan, at offset: Int = 0, origin: Int = 0) {
+    precondition(offset >= 0 && offset <= span.byteCount, "the start lies outside the span")
+    self.span = span
+    self.origin = origin
+    cursor = offset
+    limit = span.byteCount
+  }
+
+  /// The offset in the span of the next byte to read.
+  @inlinable
+  package var position: Int { cursor }
+
+  /// The offset in the span at which reading ends.
+  @inlinable
+  package var end: Int { limit }
+
+  /// How many bytes are left.
+  @inlinable
+  package var remaining: Int { limit &- cursor }
+
+  /// The bytes of the span in `range`, which must lie in it.
+  @_lifetime(copy self)
+  package func bytes(in range: Range<Int>) -> RawSpan { span.extracting(range) }
+
+  // MARK: Bytes
+
+  @inlinable
+  package mutating func readUInt8(_ subject: StaticString) throws(FormatError) -> UInt8 {
+    guard cursor < limit else { throw truncated(subject, needs: 1) }
+    let byte = span.unsafeLoad(fromByteOffset: cursor, as: UInt8.self)
+    cursor &+= 1
+    return byte
+  }
+
+  /// Reads an integer of fixed width, least significant byte first.
+  @inlinable
+  package mutating func readLittleEndian<T: FixedWidthInteger & BitwiseCopyable>(
+    _ subject: StaticString, as type: T.Type = T.self
+  ) throws(FormatError) -> T {
+    let size = MemoryLayout<T>.size
+    guard size <= remaining else { throw truncated(subject, needs: size) }
+    let stored = span.unsafeLoadUnaligned(fromByteOffset: cursor, as: T.self)
+    cursor &+= size
+    return T(littleEndian: stored)
+  }
+
+  /// Reads an integer of fixed width, most significant byte first.
+  @inlinable
+  package mutating func readBigEndian<T: FixedWidthInteger & BitwiseCopyable>(
+    _ subject: StaticString, as type: T.Type = T.self
+  ) throws(FormatError) -> T {
+    try readLittleEndian(subject, as: T.self).byteSwapped
+  }
+
+  /// Passes over `count` bytes and returns where they lie in the span.
+  @inlinable
+  package mutating func readBytes(_ count: Int, _ subject: StaticString) throws(FormatError) -> Range<Int> {
+    guard count >= 0 && count <= remaining else { throw truncated(subject, needs: count) }
+    let start = cursor
+    cursor &+= count
+    return Range(uncheckedBounds: (start, cursor))
+  }
+
+  /// Reads a count of things that take at least `elementBytesMin` bytes each, and checks it against the bytes
+  /// left, so that a caller may allocate for it.
+  @inlinable
+  package mutating func readCount(
+    _ subject: StaticString, elementBytesMin: Int = 1, max: Int = .max
+  ) throws(FormatError) -> Int {
+    let start = cursor
+    let count = try readVarint(subject)
+    guard count <= UInt64(max) else {
+      throw fail(.limitExceeded, at: start, subject, expected: "at most \(max)", found: "\(count)")
+    }
+    guard count <= UInt64(remaining / elementBytesMin) else {
+      throw fail(
+        .truncated, at: start, subject,
+        expected: "no more than fits into the \(remaining) bytes left", found: "\(count)")
+    }
+    return Int(count)
+  }
+
+  /// Reads a byte count and as many bytes of UTF-8, and returns where the text lies in the span.
+  package mutating func readText(
+    _ subject: StaticString, bytesMin: Int = 0, bytesMax: Int
+  ) throws(FormatError) -> Range<Int> {
+    let start = cursor
+    let count = try readCount(subject, max: bytesMax)
+    guard count >= bytesMin else {
+      throw fail(.invalid, at: start, subject, expected: "at least \(bytesMin) byte", found: "\(count)")
+    }
+    let range = try readBytes(count, subject)
+    guard isUTF8(span.extracting(range)) else {
+      throw fail(.invalidUTF8, at: range.lowerBound, subject, expected: "UTF-8", found: "other bytes")
+    }
+    return range
+  }
+
+  /// Reads a byte count and as many bytes of UTF-8 as a string.
+  package mutating func readString(
+    _ subject: StaticString, bytesMin: Int = 0, bytesMax: Int
+  ) throws(FormatError) -> String {
+    string(in: try readText(subject, bytesMin: bytesMin, bytesMax: bytesMax))
+  }
+
+  /// A copy of bytes that ``readText(_:bytesMin:bytesMax:)`` has checked, as a string.
+  package func string(in range: Range<Int>) -> String {
+    span.extracting(range).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+  }
+
+  // MARK: The end
+
+  /// Ends reading `count` bytes from here, until ``widen(to:)``; they must be left.
+  ///
+  /// - Returns: the end so far.
+  package mutating func narrow(toNext count: Int) -> Int {
+    precondition(count >= 0 && count <= remaining, "the narrower end lies beyond the end")
+    defer { limit = cursor + count }
+    return limit
+  }
+
+  /// Restores an end that ``narrow(toNext:)`` returned.
+  package mutating func widen(to end: Int) {
+    precondition(end >= limit && end <= span.byteCount, "the wider end lies outside the span")
+    limit = end
+  }
+
+  /// Throws `.trailingBytes` unless everything up to the end has been read.
+  package func finish(_ subject: StaticString) throws(FormatError) {
+    guard remaining == 0 else {
+      throw fail(
+        .trailingBytes, at: cursor, subject, expected: "the end", found: "\(remaining) bytes more")
+    }
+  }
+
+  // MARK: Errors
+
+  /// An error about the bytes from `position` of the span on.
+  @inline(never)
+  package func fail(
+    _ code: FormatError.Code, at position: Int, _ subject: StaticString, expected: String, found: String
+  ) -> FormatError {
+    FormatError(code, at: origin + position, in: "\(subject)", expected: expected, found: found)
+  }
+
+  @inline(never)
+  @usableFromInline
+  func truncated(_ subject: StaticString, needs count: Int) -> FormatError {
+    fail(.truncated, at: cursor, subject, expected: "\(count) bytes", found: "\(remaining)")
+  }
+}
+
+/// Says whether bytes are well-formed UTF-8.
+func isUTF8(_ bytes: RawSpan) -> Bool {
+  // Nearly every name is ASCII: eight bytes a step.
+  var offset = 0
+  while offset &+ 8 <= bytes.byteCount {
+    let word = bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+    if word & 0x8080_8080_8080_8080 != 0 { break }
+    offset &+= 8
+  }
+  while offset < bytes.byteCount && bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self) < 0x80 {
+    offset &+= 1
+  }
+  if offset == bytes.byteCount { return true }
+  return bytes.extracting(offset..<bytes.byteCount).withUnsafeBytes { rest in
+    let units = rest.assumingMemoryBound(to: UInt8.self)
+    return (try? UTF8Span(validating: units.span)) != nil
+  }
+}

@@ -1,0 +1,48 @@
+/// A name of a zone, an owner, a record, a record type, a field or a key of a map.
+///
+/// Names are compared, ordered and hashed by their UTF-8 bytes. So `"é"` as one scalar and as two are
+/// different names, which `String` would take for one.
+public struct Name: RawRepresentable, Hashable, Comparable, Sendable, ExpressibleByStringLiteral,
+  CustomStringConvertible
+{
+  /// The name's text, unchanged.
+  public var rawValue: String
+
+  /// Creates a name. Its length is checked where it is encoded.
+  public init(_ text: String) { rawValue = text }
+
+  public init(rawValue: String) { self.rawValue = rawValue }
+
+  public init(stringLiteral text: String) { rawValue = text }
+
+  public static func == (a: Name, b: Name) -> Bool { a.rawValue.hasSameUTF8(as: b.rawValue) }
+
+  // The standard library has a `!=` for raw values of its own, which would compare as `String` does.
+  public static func != (a: Name, b: Name) -> Bool { !(a == b) }
+
+  public static func < (a: Name, b: Name) -> Bool { a.rawValue.precedesByUTF8(b.rawValue) }
+
+  public func hash(into hasher: inout Hasher) { rawValue.hashUTF8(into: &hasher) }
+
+  public var description: String { rawValue }
+
+  /// The length in UTF-8 bytes.
+  package var byteCount: Int { rawValue.utf8.count }
+
+  /// Throws `.limitExceeded` for a name that is longer than `bytesMax`, `.invalid` for an empty one unless
+  /// `canBeEmpty`.
+  package func check(_ subject: StaticString, bytesMax: Int, canBeEmpty: Bool = false) throws(FormatError) {
+    try checkByteCount(byteCount, in: subject, min: canBeEmpty ? 0 : 1, max: bytesMax)
+  }
+}
+
+/// Throws `.limitExceeded` or `.invalid` for an encoder's part that is too long or too short.
+func checkByteCount(_ count: Int, in subject: StaticString, min: Int = 0, max: Int) throws(FormatError) {
+  if count > max {
+    throw FormatError(
+      .limitExceeded, at: 0, in: "\(subject)", expected: "at most \(max) bytes", found: "\(count)")
+  }
+  if count < min {
+    throw FormatError(.invalid, at: 0, in: "\(subject)", expected: "at least \(min) byte", found: "\(count)")
+  }
+}

@@ -1,0 +1,9 @@
+/// One store's identity: 128 random bits. Text form: 32 lower-case hexadecimal digits.
+public struct ReplicaID: RawRepresentable, Hashable, Comparable, Sendable, LosslessStringConvertible,
+  Identifier128
+{
+  /// The 128 bits; big-endian where they become bytes.
+  public var rawValue: UInt128
+
+  public init(rawValue: UInt128) { self.rawValue = rawValue }
+}

@@ -1,0 +1,39 @@
+/// The identity of a transaction in its zone: who made it, and which of its maker's it is.
+///
+/// Text form: `replica.epoch.sequence`.
+public struct TransactionID: Hashable, Comparable, Sendable, LosslessStringConvertible {
+  /// The store that made the transaction.
+  public var replica: ReplicaID
+  /// Which life of that store's identity made it.
+  public var epoch: UInt32
+  /// The replica's count of its transactions in the zone and epoch: gapless, from 1.
+  public var sequence: UInt64
+
+  public init(replica: ReplicaID, epoch: UInt32, sequence: UInt64) {
+    self.replica = replica
+    self.epoch = epoch
+    self.sequence = sequence
+  }
+
+  /// Parses the text form; nil for anything else.
+  public init?(_ text: String) {
+    var scanner = TextScanner(text)
+    self.init(scanning: &scanner)
+    guard scanner.isAtEnd else { return nil }
+  }
+
+  init?(scanning scanner: inout TextScanner) {
+    guard let replica = scanner.hexadecimal(digits: 32), scanner.skip("."),
+      let epoch = scanner.decimal(max: UInt64(UInt32.max)), scanner.skip("."),
+      let sequence = scanner.decimal(), sequence > 0
+    else { return nil }
+    self.init(replica: ReplicaID(rawValue: replica), epoch: UInt32(epoch), sequence: sequence)
+  }
+
+  public var description: String { "\(replica).\(epoch).\(sequence)" }
+
+  /// Orders by replica, then epoch, then sequence.
+  public static func < (a: TransactionID, b: TransactionID) -> Bool {
+    (a.replica, a.epoch, a.sequence) < (b.replica, b.epoch, b.sequence)
+  }
+}

@@ -1,0 +1,78 @@
+/// The identity of a zone, the unit of sync and sharing: its owner and its name.
+///
+/// Text form: `name` for a zone of this store's user, else `owner/name`. In both parts `/`, `:`, `%` and
+/// control characters are percent-encoded (`%2F`), so that a text has one zone and a zone has one text.
+public struct ZoneID: Hashable, Comparable, Sendable, LosslessStringConvertible {
+  /// Who owns the zone; empty for this store's user. At most 128 bytes.
+  public var owner: Name
+  /// The zone's name among its owner's zones: 1 to 128 bytes.
+  public var name: Name
+
+  /// Creates an identity. The lengths are checked where it is encoded.
+  public init(owner: Name = "", name: Name) {
+    self.owner = owner
+    self.name = name
+  }
+
+  /// Parses the text form; nil for anything else, or when a part is too long.
+  public init?(_ text: String) {
+    let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    guard parts.count <= 2 else { return nil }
+    var names: [Name] = []
+    for part in parts {
+      guard let name = Self.decoded(part) else { return nil }
+      names.append(name)
+    }
+    guard let name = names.popLast() else { return nil }
+    self.init(owner: names.first ?? "", name: name)
+  }
+
+  public var description: String {
+    owner.byteCount == 0 ? Self.encoded(name) : "\(Self.encoded(owner))/\(Self.encoded(name))"
+  }
+
+  public static func < (a: ZoneID, b: ZoneID) -> Bool {
+    a.owner == b.owner ? a.name < b.name : a.owner < b.owner
+  }
+
+  /// Throws unless both parts have an allowed length.
+  package func check(_ subject: StaticString) throws(FormatError) {
+    try owner.check(subject, bytesMax: Limits.nameBytesMax, canBeEmpty: true)
+    try name.check(subject, bytesMax: Limits.nameBytesMax)
+  }
+
+  private static func encoded(_ name: Name) -> String {
+    var text = ""
+    for scalar in name.rawValue.unicodeScalars {
+      if scalar == "/" || scalar == ":" || scalar == "%" || scalar.properties.generalCategory == .control {
+        for byte in UTF8.encode(scalar)! {
+          text += "%" + hexadecimalText(UInt128(byte), digits: 2).uppercased()
+        }
+      } else {
+        text.unicodeScalars.append(scalar)
+      }
+    }
+    return text
+  }
+
+  private static func decoded(_ part: Substring.UTF8View) -> Name? {
+    var bytes: [UInt8] = []
+    var rest = part
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%") {
+        guard let high = rest.popFirst(), let low = rest.popFirst(),
+          let highDigit = hexDigitValue(high, upperCaseToo: true),
+          let lowDigit = hexDigitValue(low, upperCaseToo: true)
+        else { return nil }
+        bytes.append(highDigit << 4 | lowDigit)
+      } else {
+        bytes.append(byte)
+      }
+    }
+    guard 1...Limits.nameBytesMax ~= bytes.count, let text = String(validating: bytes, as: UTF8.self),
+      // Only what must be encoded is, in upper case.
+      encoded(Name(text)).utf8.elementsEqual(part)
+    else { return nil }
+    return Name(text)
+  }
+}

@@ -1,0 +1,29 @@
+/// The limits of the formats. All sizes are in bytes of the encoded form.
+public enum Limits {
+  /// The longest name of a zone, its owner, a record type or a field: such a name fits, with its number and
+  /// neighbours, into one LMDB key (511 bytes).
+  public static let nameBytesMax = 128
+  /// The longest record name: with the zone's number before it, it fits into one LMDB key (511 bytes).
+  public static let recordNameBytesMax = 255
+  /// The longest key of a map value: the same as a record name, because a map may be keyed by records.
+  public static let mapKeyBytesMax = 255
+  /// The deepest value; a scalar has depth 1, an array of scalars 2. It bounds the recursion of every walk.
+  public static let valueDepthMax = 32
+  /// The largest encoded value (1 MiB): one value is read whole and lies in a page run of the store. What
+  /// is larger is an asset.
+  public static let inlineValueBytesMax = 1 << 20
+  /// The longest author of a transaction: it is written once a transaction, so it should be an identifier.
+  public static let authorBytesMax = 255
+  /// The longest label of a transaction: a sentence for people, not a document.
+  public static let labelBytesMax = 1024
+  /// The most operations in one transaction: as many as one segment may hold, because a transaction is never
+  /// cut in two.
+  public static let transactionOperationsMax = 65_536
+  /// The most names in a transaction's table: an operation of a known kind uses at most three.
+  public static let transactionNamesMax = 3 * transactionOperationsMax
+  /// The largest encoded transaction, header and body together (8 MiB): it must fit into one segment.
+  public static let transactionBytesMax = 8 << 20
+  /// The smallest and greatest power of ten in a decimal: with the 38 digits of the coefficient, as wide as
+  /// the decimals of SQL databases.
+  public static let decimalExponents = -38...38
+}

@@ -1,0 +1,143 @@
+/// Builds the body of a transaction, operation by operation, while the transaction is made.
+///
+/// The encoder of bodies (see `BodyFormat` for the bytes). One builder may make body after body; it allocates
+/// nothing once it has grown. A name gets its number before it is used and is then used in the next operation, by
+/// record, type and field in this order: the builder checks that, because a body with another order of names is
+/// not valid. Whoever calls checks lengths first (``Name/check(_:bytesMax:canBeEmpty:)``).
+package struct BodyBuilder: Sendable {
+  /// How many operations have been appended.
+  package private(set) var operationCount = 0
+
+  private var names = ByteWriter()
+  private var nameRanges: [Range<Int>] = []
+  private var numbers = NameTable()
+  private var operations = ByteWriter()
+  private var usedNames = 0
+  // With operations of unknown kinds, the table of names is kept as it is: they may use any of it.
+  private var keepsNames = false
+
+  package init() {}
+
+  /// Forgets everything but the capacity.
+  package mutating func removeAll() {
+    operationCount = 0
+    names.removeAll()
+    nameRanges.removeAll(keepingCapacity: true)
+    numbers.removeAll()
+    operations.removeAll()
+    usedNames = 0
+    keepsNames = false
+  }
+
+  /// An upper bound of the finished body's size in bytes.
+  package var byteCount: Int { BodyFormat.fixedBytesMax + names.count + operations.count }
+
+  /// How many names the table holds.
+  package var nameCount: Int { nameRanges.count }
+
+  /// Returns the number of a name of 1 to 255 bytes, the next one if it is new.
+  package mutating func nameIndex(_ name: Name) -> Int {
+    let utf8 = name.rawValue.utf8Span.span
+    let bytes = utf8.bytes
+    precondition(1...Limits.recordNameBytesMax ~= bytes.byteCount, "a name of \(bytes.byteCount) bytes")
+    var search = numbers.search(hash: NameTable.hash(of: bytes))
+    while let number = numbers.next(&search) {
+      if equalBytes(names.bytes.span.bytes.extracting(nameRanges[number]), bytes) { return number }
+    }
+    numbers.insert(search)
+    names.append(count: bytes.byteCount)
+    nameRanges.append(names.count..<(names.count + bytes.byteCount))
+    names.append(bytes)
+    return nameRanges.count - 1
+  }
+
+  package mutating func appendCreate(record: Int, type: Int) {
+    beginOperation(.create, byteCount: size(record) + size(type))
+    appendName(record, bytesMax: Limits.recordNameBytesMax)
+    appendName(type, bytesMax: Limits.nameBytesMax)
+  }
+
+  package mutating func appendDelete(record: Int) {
+    beginOperation(.delete, byteCount: size(record))
+    appendName(record, bytesMax: Limits.recordNameBytesMax)
+  }
+
+  /// Appends a set with a value as `Value.encode(into:)` wrote it.
+  package mutating func appendSet(record: Int, type: Int, field: Int, encodedValue: RawSpan) {
+    precondition(
+      1...Limits.inlineValueBytesMax ~= encodedValue.byteCount, "a value of \(encodedValue.byteCount) bytes")
+    assert(Self.isValue(encodedValue), "bytes that are not a value")
+    beginOperation(.set, byteCount: size(record) + size(type) + size(field) + encodedValue.byteCount)
+    appendName(record, bytesMax: Limits.recordNameBytesMax)
+    appendName(type, bytesMax: Limits.nameBytesMax)
+    appendName(field, bytesMax: Limits.nameBytesMax)
+    operations.append(encodedValue)
+  }
+
+  /// Appends an operation of a kind that this version does not know. From here on the table of names may hold
+  /// any names in any order.
+  package mutating func appendUnknown(kind: OperationKind, payload: RawSpan) {
+    precondition(!kind.isKnown && kind.rawValue > 0, "kind \(kind.rawValue) is not an unknown one")
+    keepsNames = true
+    beginOperation(kind, byteCount: payload.byteCount)
+    operations.append(payload)
+  }
+
+  /// Allows names that no operation of a known kind uses, in any order: for a table that came with operations of
+  /// unknown kinds.
+  package mutating func keepNames() { keepsNames = true }
+
+  /// Appends the finished body. There must be an operation, and author and label must keep to their limits.
+  package func finish(
+    timestamp: Timestamp, writeID: UInt64? = nil, author: String? = nil, label: String? = nil,
+    schemaVersion: UInt64? = nil, into writer: inout ByteWriter
+  ) {
+    precondition(1...Limits.transactionOperationsMax ~= operationCount, "\(operationCount) operations")
+    precondition(nameRanges.count <= Limits.transactionNamesMax, "\(nameRanges.count) names")
+    precondition(keepsNames || usedNames == nameRanges.count, "a name got a number and was not used")
+    precondition((author?.utf8.count ?? 0) <= Limits.authorBytesMax, "the author is too long")
+    precondition((label?.utf8.count ?? 0) <= Limits.labelBytesMax, "the label is too long")
+    writer.append(BodyFormat.version)
+    writer.append(
+      (writeID == nil ? 0 : BodyFormat.writeIDFlag) | (author == nil ? 0 : BodyFormat.authorFlag)
+        | (label == nil ? 0 : BodyFormat.labelFlag)
+        | (schemaVersion == nil ? 0 : BodyFormat.schemaVersionFlag))
+    writer.append(littleEndian: timestamp.rawValue)
+    if let writeID { writer.append(littleEndian: writeID) }
+    if let author { writer.append(text: author) }
+    if let label { writer.append(text: label) }
+    if let schemaVersion { writer.append(varint: schemaVersion) }
+    writer.append(count: nameRanges.count)
+    writer.append(names.bytes.span.bytes)
+    writer.append(count: operationCount)
+    writer.append(operations.bytes.span.bytes)
+  }
+
+  private mutating func beginOperation(_ kind: OperationKind, byteCount: Int) {
+    operations.append(varint: kind.rawValue)
+    operations.append(count: byteCount)
+    operationCount += 1
+  }
+
+  private mutating func appendName(_ number: Int, bytesMax: Int) {
+    precondition(nameRanges[number].count <= bytesMax, "a name of \(nameRanges[number].count) bytes")
+    if !keepsNames && number >= usedNames {
+      precondition(number == usedNames, "names got their numbers in another order than their use")
+      usedNames += 1
+    }
+    operations.append(count: number)
+  }
+
+  private func size(_ number: Int) -> Int { ByteWriter.varintByteCount(UInt64(number)) }
+
+  private static func isValue(_ bytes: RawSpan) -> Bool {
+    var reader = ByteReader(bytes)
+    do throws(FormatError) {
+      try validateValue(&reader)
+      try reader.finish("value")
+      return true
+    } catch {
+      return false
+    }
+  }
+}

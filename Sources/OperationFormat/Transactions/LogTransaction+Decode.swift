@@ -1,0 +1,63 @@
+extension LogTransaction {
+  /// Decodes a transaction that takes all of `bytes`.
+  ///
+  /// - Throws: ``FormatError`` for any bytes that are not a transaction in its one encoded form; with
+  ///   `.newerFormat` for one of a later version.
+  /// - Complexity: O(n) in the size
+  public init(decoding bytes: RawSpan) throws(FormatError) {
+    guard bytes.byteCount <= Limits.transactionBytesMax else {
+      throw FormatError(
+        .limitExceeded, at: 0, in: "transaction", expected: "at most \(Limits.transactionBytesMax) bytes",
+        found: "\(bytes.byteCount)")
+    }
+    var reader = ByteReader(bytes)
+    let header = try TransactionHeader.read(from: &reader)
+    let body = reader.bytes(in: reader.position..<reader.end)
+    var layout = BodyLayout()
+    try layout.parse(body, origin: reader.position)
+    self.init(header: header, layout: layout, body: body)
+  }
+
+  /// Builds the transaction of a header and a body that `layout` has parsed.
+  package init(header: TransactionHeader, layout: BodyLayout, body: RawSpan) {
+    let reader = ByteReader(body)
+    let names = layout.names.map { Name(reader.string(in: $0)) }
+    self.init(
+      replica: header.replica, epoch: header.epoch, sequence: header.sequence, zone: header.zone,
+      base: header.base, parent: header.parent, timestamp: layout.timestamp, writeID: layout.writeID,
+      author: layout.author.map { reader.string(in: $0) }, label: layout.label.map { reader.string(in: $0) },
+      schemaVersion: layout.schemaVersion,
+      operations: layout.operations.map { LogOperation($0, names: names, body: body) },
+      names: layout.hasUnknown ? names : nil)
+  }
+}
+
+extension LogOperation {
+  /// Builds the operation that lies in a parsed body.
+  fileprivate init(_ layout: OperationLayout, names: [Name], body: RawSpan) {
+    switch layout.kind {
+    case .create:
+      self = .create(record: names[layout.record], type: names[layout.type])
+    case .delete:
+      self = .delete(record: names[layout.record])
+    case .set:
+      self = .set(
+        record: names[layout.record], type: names[layout.type], field: names[layout.field],
+        value: Value(checked: body.extracting(layout.value)))
+    default:
+      self = .unknown(
+        kind: layout.kind.rawValue, payload: body.extracting(layout.payload).withUnsafeBytes { Array($0) })
+    }
+  }
+}
+
+extension Value {
+  /// Decodes a value that `validateValue` has passed.
+  fileprivate init(checked bytes: RawSpan) {
+    do throws(FormatError) {
+      self = try Value(decoding: bytes)
+    } catch {
+      preconditionFailure("the validator and the decoder of values disagree: \(error)")
+    }
+  }
+}

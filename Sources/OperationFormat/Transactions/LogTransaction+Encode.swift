@@ -1,0 +1,103 @@
+extension LogTransaction {
+  /// Returns the encoded transaction: the header (see ``TransactionHeader``), then the body.
+  ///
+  /// - Throws: ``FormatError`` with `.limitExceeded` for too many operations, names, or bytes, or too long
+  ///   a text, `.invalid` for an empty name, no operations, a number that counts from 1 and is 0, or an operation that
+  ///   says it is unknown and has a known kind or 0, `.nonCanonical` for a name that stands twice in ``names``.
+  /// - Complexity: O(n) in the size
+  public func encoded() throws(FormatError) -> [UInt8] {
+    try header.check()
+    try checkByteCount(author?.utf8.count ?? 0, in: "transaction.author", max: Limits.authorBytesMax)
+    try checkByteCount(label?.utf8.count ?? 0, in: "transaction.label", max: Limits.labelBytesMax)
+    guard 1...Limits.transactionOperationsMax ~= operations.count else {
+      throw FormatError(
+        operations.isEmpty ? .invalid : .limitExceeded, at: 0, in: "transaction.operations",
+        expected: "1 to \(Limits.transactionOperationsMax)", found: "\(operations.count)")
+    }
+    var writer = ByteWriter()
+    header.encode(into: &writer)
+    try body(headerBytes: writer.count).finish(
+      timestamp: timestamp, writeID: writeID, author: author, label: label, schemaVersion: schemaVersion,
+      into: &writer)
+    try BodyFormat.checkSize(writer.count)
+    return writer.bytes
+  }
+
+  private func body(headerBytes: Int) throws(FormatError) -> BodyBuilder {
+    var builder = BodyBuilder()
+    if let names, hasUnknown {
+      for name in names { try builder.appendKept(name) }
+      builder.keepNames()
+    }
+    var value = ByteWriter()
+    for operation in operations {
+      try builder.append(operation, scratch: &value)
+      // The upper bound may be too high by the parts that are not there: the exact check comes at the end.
+      try BodyFormat.checkSize(headerBytes + builder.byteCount - BodyFormat.fixedBytesMax)
+    }
+    guard builder.nameCount <= Limits.transactionNamesMax else {
+      throw FormatError(
+        .limitExceeded, at: 0, in: "transaction.names", expected: "at most \(Limits.transactionNamesMax)",
+        found: "\(builder.nameCount)")
+    }
+    return builder
+  }
+
+  private var hasUnknown: Bool {
+    operations.contains { if case .unknown = $0 { true } else { false } }
+  }
+}
+
+extension BodyBuilder {
+  /// Appends a name to a table that is kept as it came.
+  fileprivate mutating func appendKept(_ name: Name) throws(FormatError) {
+    let count = nameCount
+    let index = try checkedIndex(name, "transaction.names", bytesMax: Limits.recordNameBytesMax)
+    guard index == count else {
+      throw FormatError(
+        .nonCanonical, at: 0, in: "transaction.names", expected: "names that differ",
+        found: "number \(index) again as number \(count)")
+    }
+  }
+
+  fileprivate mutating func append(
+    _ operation: LogOperation, scratch: inout ByteWriter
+  ) throws(FormatError) {
+    switch operation {
+    case .create(let record, let type):
+      let record = try recordIndex(record)
+      appendCreate(record: record, type: try typeIndex(type))
+    case .delete(let record):
+      appendDelete(record: try recordIndex(record))
+    case .set(let record, let type, let field, let value):
+      scratch.removeAll()
+      try value.encode(into: &scratch)
+      let record = try recordIndex(record)
+      let type = try typeIndex(type)
+      let field = try checkedIndex(field, "operation.field", bytesMax: Limits.nameBytesMax)
+      appendSet(record: record, type: type, field: field, encodedValue: scratch.bytes.span.bytes)
+    case .unknown(let number, let payload):
+      let kind = OperationKind(rawValue: number)
+      guard number > 0 && !kind.isKnown else {
+        throw FormatError(
+          .invalid, at: 0, in: "operation.kind", expected: "an unknown one", found: "\(number)")
+      }
+      appendUnknown(kind: kind, payload: payload.span.bytes)
+    }
+  }
+
+  private mutating func recordIndex(_ name: Name) throws(FormatError) -> Int {
+    try checkedIndex(name, "operation.record", bytesMax: Limits.recordNameBytesMax)
+  }
+
+  private mutating func typeIndex(_ name: Name) throws(FormatError) -> Int {
+    try checkedIndex(name, "operation.type", bytesMax: Limits.nameBytesMax)
+  }
+
+  private mutating func checkedIndex(
+    _ name: Name, _ subject: StaticString, bytesMax: Int
+  ) throws(FormatError) -> Int {
+    try name.check(subject, bytesMax: bytesMax)
+    return nameIndex(name)
+  }
+}

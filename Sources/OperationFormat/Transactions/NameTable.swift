@@ -1,0 +1,69 @@
+/// A set of byte strings that lie elsewhere, each known by its number: the order in which it came.
+///
+/// Open addressing with linear probing over a power of two of slots, at most half of them taken. Hashes are the
+/// standard library's, seeded a process, so that nobody can prepare names that collide. Emptying it is O(1), and
+/// it allocates nothing once it has grown.
+struct NameTable: Sendable {
+  // Each slot: the round in which it was taken, in the upper half, and the number; a slot of another round is free.
+  private var slots: [UInt64] = []
+  private var hashes: [Int] = []
+  private var round: UInt32 = 1
+
+  /// How many byte strings there are.
+  var count: Int { hashes.count }
+
+  mutating func removeAll() {
+    hashes.removeAll(keepingCapacity: true)
+    let (next, isUsedUp) = round.addingReportingOverflow(1)
+    if isUsedUp { slots = [UInt64](repeating: 0, count: slots.count) }
+    round = isUsedUp ? 1 : next
+  }
+
+  /// A search for one byte string.
+  struct Search {
+    fileprivate let hash: Int
+    fileprivate var index: Int
+  }
+
+  /// Begins the search for a byte string with this hash, and makes space for it.
+  mutating func search(hash: Int) -> Search {
+    if 2 * (hashes.count + 1) > slots.count { grow() }
+    return Search(hash: hash, index: hash & (slots.count - 1))
+  }
+
+  /// Returns the number of the next byte string that may be the one searched for; nil when it is not here.
+  func next(_ search: inout Search) -> Int? {
+    while let number = number(in: slots[search.index]) {
+      search.index = (search.index + 1) & (slots.count - 1)
+      if hashes[number] == search.hash { return number }
+    }
+    return nil
+  }
+
+  /// Gives the next number to the byte string that the search, just ended, was for.
+  mutating func insert(_ search: Search) {
+    slots[search.index] = slot(hashes.count)
+    hashes.append(search.hash)
+  }
+
+  static func hash(of bytes: RawSpan) -> Int {
+    var hasher = Hasher()
+    bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+    return hasher.finalize()
+  }
+
+  private func slot(_ number: Int) -> UInt64 { UInt64(round) << 32 | UInt64(number) }
+
+  private func number(in slot: UInt64) -> Int? {
+    slot >> 32 == UInt64(round) ? Int(slot & 0xffff_ffff) : nil
+  }
+
+  private mutating func grow() {
+    slots = [UInt64](repeating: 0, count: max(32, 2 * slots.count))
+    for (number, hash) in hashes.enumerated() {
+      var index = hash & (slots.count - 1)
+      while slots[index] != 0 { index = (index + 1) & (slots.count - 1) }
+      slots[index] = slot(number)
+    }
+  }
+}

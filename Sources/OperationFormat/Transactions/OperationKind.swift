@@ -1,0 +1,21 @@
+/// The number in front of an encoded operation, 1 or more. Numbers without a name here are kinds of later versions.
+///
+/// | kind | operation | payload |
+/// |---|---|---|
+/// | 1 | create | record: index varint; type: index varint |
+/// | 2 | delete | record: index varint |
+/// | 3 | set | record: index varint; type: index varint; field: index varint; value, to the end of the payload |
+///
+/// An index counts from 0 in the transaction's table of names.
+package struct OperationKind: RawRepresentable, Hashable, Sendable {
+  package let rawValue: UInt64
+
+  package init(rawValue: UInt64) { self.rawValue = rawValue }
+
+  package static let create = OperationKind(rawValue: 1)
+  package static let delete = OperationKind(rawValue: 2)
+  package static let set = OperationKind(rawValue: 3)
+
+  /// Whether this version knows what the payload means.
+  package var isKnown: Bool { 1...3 ~= rawValue }
+}

@@ -1,0 +1,12 @@
+/// A value that stands for bytes kept outside of the log, named by their hash.
+public struct AssetReference: Hashable, Sendable {
+  /// The SHA-256 of the bytes.
+  public var hash: ContentHash
+  /// How many bytes there are.
+  public var byteCount: UInt64
+
+  public init(hash: ContentHash, byteCount: UInt64) {
+    self.hash = hash
+    self.byteCount = byteCount
+  }
+}

@@ -1,0 +1,56 @@
+/// The SHA-256 of some content: 32 bytes. Text form: 64 lower-case hexadecimal digits.
+public struct ContentHash: Hashable, Sendable, LosslessStringConvertible {
+  /// The size of a hash in bytes.
+  public static let byteCount = 32
+
+  // The bytes 0..<16 and 16..<32, big-endian.
+  private let high: UInt128
+  private let low: UInt128
+
+  /// Takes the hash of `bytes`.
+  ///
+  /// - Complexity: O(n)
+  public init(of bytes: RawSpan) {
+    var hasher = ContentHasher()
+    hasher.update(bytes)
+    self = hasher.finish()
+  }
+
+  /// Creates a hash from its 32 bytes; nil for any other count.
+  public init?(bytes: RawSpan) {
+    guard bytes.byteCount == Self.byteCount else { return nil }
+    high = UInt128(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt128.self))
+    low = UInt128(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: 16, as: UInt128.self))
+  }
+
+  /// Parses 64 lower-case hexadecimal digits; nil for anything else.
+  public init?(_ text: String) {
+    var scanner = TextScanner(text)
+    guard let high = scanner.hexadecimal(digits: 32), let low = scanner.hexadecimal(digits: 32),
+      scanner.isAtEnd
+    else { return nil }
+    self.high = high
+    self.low = low
+  }
+
+  /// The 32 bytes.
+  public var bytes: [UInt8] {
+    var writer = ByteWriter()
+    write(to: &writer)
+    return writer.bytes
+  }
+
+  public var description: String { hexadecimalText(high) + hexadecimalText(low) }
+
+  package func write(to writer: inout ByteWriter) {
+    writer.append(bigEndian: high)
+    writer.append(bigEndian: low)
+  }
+
+  package static func read(
+    from reader: inout ByteReader, _ subject: StaticString
+  ) throws(FormatError) -> ContentHash {
+    let range = try reader.readBytes(byteCount, subject)
+    return ContentHash(bytes: reader.bytes(in: range))!
+  }
+}

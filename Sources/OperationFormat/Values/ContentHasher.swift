@@ -1,0 +1,20 @@
+internal import Crypto
+
+/// Takes the ``ContentHash`` of content that comes in pieces.
+public struct ContentHasher: Sendable {
+  private var state = SHA256()
+
+  public init() {}
+
+  /// Adds the next piece.
+  ///
+  /// - Complexity: O(n)
+  public mutating func update(_ bytes: RawSpan) {
+    bytes.withUnsafeBytes { state.update(bufferPointer: $0) }
+  }
+
+  /// Returns the hash of all pieces so far. More may be added afterwards.
+  public func finish() -> ContentHash {
+    state.finalize().withUnsafeBytes { ContentHash(bytes: $0.bytes)! }
+  }
+}

@@ -1,0 +1,60 @@
+/// An exact decimal number: coefficient × 10^exponent, with an exponent from −38 to 38.
+///
+/// A number has one form: its coefficient ends in no zero while the exponent is below 38, and zero has the
+/// exponent 0.
+public struct DecimalNumber: Hashable, Comparable, Sendable, LosslessStringConvertible {
+  /// The digits, as an integer.
+  public let coefficient: Int128
+  /// The power of ten, −38 to 38.
+  public let exponent: Int
+
+  /// Creates the number coefficient × 10^exponent, brought into its one form; nil when it cannot be had exactly.
+  public init?(coefficient: Int128, exponent: Int) {
+    var digits = coefficient
+    var power = exponent
+    if digits == 0 { power = 0 }
+    while digits != 0 && power < Limits.decimalExponents.upperBound {
+      let (shorter, rest) = digits.quotientAndRemainder(dividingBy: 10)
+      guard rest == 0 else { break }
+      digits = shorter
+      power += 1
+    }
+    while power > Limits.decimalExponents.upperBound {
+      let (longer, overflow) = digits.multipliedReportingOverflow(by: 10)
+      if overflow { return nil }
+      digits = longer
+      power -= 1
+    }
+    guard Limits.decimalExponents.contains(power) else { return nil }
+    self.coefficient = digits
+    self.exponent = power
+  }
+
+  public static func < (a: DecimalNumber, b: DecimalNumber) -> Bool {
+    if a.coefficient.signum() != b.coefficient.signum() { return a.coefficient < b.coefficient }
+    let isLess = a.hasSmallerMagnitude(than: b)
+    return a.coefficient < 0 ? b.hasSmallerMagnitude(than: a) : isLess
+  }
+
+  /// Compares two numbers of one sign, not zero unless both are.
+  private func hasSmallerMagnitude(than other: DecimalNumber) -> Bool {
+    // With the exponents aligned, the coefficient of the greater exponent grows. If it no longer fits into
+    // 128 bits, it is greater than any that does.
+    var mine = coefficient.magnitude
+    var others = other.coefficient.magnitude
+    var difference = exponent - other.exponent
+    while difference > 0 {
+      let (product, overflow) = mine.multipliedReportingOverflow(by: 10)
+      if overflow { return false }
+      mine = product
+      difference -= 1
+    }
+    while difference < 0 {
+      let (product, overflow) = others.multipliedReportingOverflow(by: 10)
+      if overflow { return true }
+      others = product
+      difference += 1
+    }
+    return mine < others
+  }
+}

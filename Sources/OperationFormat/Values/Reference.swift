@@ -1,0 +1,16 @@
+/// A value that names another record.
+public struct Reference: Hashable, Sendable {
+  /// The target's zone; nil for the zone of the record that holds the reference.
+  public var zone: ZoneID?
+  /// The target's name in its zone: 1 to 255 bytes.
+  public var record: Name
+  /// What becomes of the holder while the target is not alive.
+  public var rule: ReferenceRule
+
+  /// Creates a reference. The lengths are checked where it is encoded.
+  public init(zone: ZoneID? = nil, record: Name, rule: ReferenceRule = .none) {
+    self.zone = zone
+    self.record = record
+    self.rule = rule
+  }
+}

@@ -1,0 +1,21 @@
+extension Value: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
+  ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByArrayLiteral,
+  ExpressibleByDictionaryLiteral
+{
+  public init(nilLiteral: ()) { self = .null }
+
+  public init(booleanLiteral value: Bool) { self = .bool(value) }
+
+  public init(integerLiteral value: Int64) { self = .int(value) }
+
+  public init(floatLiteral value: Double) { self = .double(value) }
+
+  public init(stringLiteral value: String) { self = .string(value) }
+
+  public init(arrayLiteral elements: Value...) { self = .array(elements) }
+
+  /// Creates a map. No key may stand twice.
+  public init(dictionaryLiteral entries: (Name, Value)...) {
+    self = .map(Dictionary(uniqueKeysWithValues: entries))
+  }
+}

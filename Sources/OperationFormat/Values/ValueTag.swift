@@ -1,0 +1,54 @@
+/// The first byte of an encoded value.
+///
+/// | tag | value | bytes after the tag |
+/// |---|---|---|
+/// | 0 | null | |
+/// | 1 | false | |
+/// | 2 | true | |
+/// | 3 | int | zigzag varint of 64 bits |
+/// | 4 | double | its bits, 8 bytes little-endian; any NaN is 0x7ff8000000000000 |
+/// | 5 | decimal | exponent: zigzag varint; coefficient: zigzag varint of 128 bits; the normal form only |
+/// | 6 | string | byte count: varint; UTF-8 |
+/// | 7 | bytes | count: varint; the bytes |
+/// | 8 | date | microseconds since 1970, 8 bytes little-endian |
+/// | 9 | UUID | 16 bytes |
+/// | 10 | reference | rule: 0 to 2; zone flag: 0 or 1; with 1, owner and name of the zone, each a byte count and UTF-8; the record's name: byte count, UTF-8 |
+/// | 11 | asset | SHA-256, 32 bytes; byte count: varint |
+/// | 12 | array | count: varint; values |
+/// | 13 | map | count: varint; for each entry the key's byte count and UTF-8, and the value; keys strictly ascending by bytes |
+enum ValueTag: UInt8 {
+  case null = 0
+  case `false` = 1
+  case `true` = 2
+  case int = 3
+  case double = 4
+  case decimal = 5
+  case string = 6
+  case bytes = 7
+  case date = 8
+  case uuid = 9
+  case reference = 10
+  case asset = 11
+  case array = 12
+  case map = 13
+}
+
+extension Value {
+  var tag: ValueTag {
+    switch self {
+    case .null: .null
+    case .bool(let isTrue): isTrue ? .true : .false
+    case .int: .int
+    case .double: .double
+    case .decimal: .decimal
+    case .string: .string
+    case .bytes: .bytes
+    case .date: .date
+    case .uuid: .uuid
+    case .reference: .reference
+    case .asset: .asset
+    case .array: .array
+    case .map: .map
+    }
+  }
+}

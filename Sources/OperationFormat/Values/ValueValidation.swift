@@ -1,0 +1,40 @@
+/// Passes over the next value, with the same checks as ``Value/read(from:)`` and the same errors, and builds
+/// nothing.
+package func validateValue(_ reader: inout ByteReader) throws(FormatError) {
+  let extent = ValueExtent(wholeFrom: reader)
+  try validateValue(&reader, extent)
+}
+
+private func validateValue(_ reader: inout ByteReader, _ extent: ValueExtent) throws(FormatError) {
+  switch try reader.readValueTag(extent) {
+  case .null, .false, .true: break
+  case .int: _ = try reader.readZigzag("value.int")
+  case .double: _ = try reader.readDouble()
+  case .decimal: _ = try reader.readDecimal()
+  case .string: _ = try reader.readValueText(extent)
+  case .bytes: _ = try reader.readValueBytes(extent)
+  case .date: _ = try reader.readBytes(8, "value.date")
+  case .uuid: _ = try reader.readBytes(16, "value.uuid")
+  case .reference:
+    _ = try reader.readReferenceRule()
+    if try reader.readReferenceHasZone() {
+      _ = try reader.readZoneOwner("value.reference.zone.owner")
+      _ = try reader.readZoneName("value.reference.zone.name")
+    }
+    _ = try reader.readReferenceRecord()
+  case .asset:
+    _ = try reader.readBytes(ContentHash.byteCount, "value.asset.hash")
+    _ = try reader.readVarint("value.asset.byteCount")
+  case .array:
+    let count = try reader.readElementCount(elementBytesMin: 1)
+    for _ in 0..<count { try validateValue(&reader, extent.nested()) }
+  case .map:
+    let count = try reader.readElementCount(elementBytesMin: 2)
+    var previous: Range<Int>?
+    for _ in 0..<count {
+      previous = try reader.readMapKey(after: previous)
+      try validateValue(&reader, extent.nested())
+    }
+  }
+  try extent.checkSize(reader)
+}
