@@ -17,9 +17,12 @@ let package = Package(
   name: "tributary",
   platforms: [.macOS("26.0")],
   products: [
-    .library(name: "OperationFormat", targets: ["OperationFormat"]),
+    .executable(name: "replay", targets: ["ReplayTool"]),
+    .library(name: "StoreTesting", targets: ["StoreTesting"]),
+    .library(name: "EventStore", targets: ["EventStore", "OperationFormat"]),
   ],
   dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
   ],
   targets: [
@@ -29,8 +32,27 @@ let package = Package(
     .target(
       name: "OperationFormat", dependencies: [.product(name: "Crypto", package: "swift-crypto")],
       swiftSettings: settings),
+    .target(name: "EventStore", dependencies: ["LMDB", "OperationFormat"], swiftSettings: settings),
+    .target(
+      name: "StoreTesting", dependencies: ["EventStore", "OperationFormat"], swiftSettings: settings),
+    .executableTarget(
+      name: "ReplayTool",
+      dependencies: [
+        "EventStore", "OperationFormat", "StoreTesting",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: settings),
     .testTarget(name: "LMDBTests", dependencies: ["LMDB"], swiftSettings: settings),
     .testTarget(name: "OperationFormatTests", dependencies: ["OperationFormat"], swiftSettings: settings),
+    .testTarget(
+      name: "EventStoreTests", dependencies: ["EventStore", "LMDB", "OperationFormat", "StoreTesting"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "StoreTestingTests", dependencies: ["StoreTesting", "EventStore", "OperationFormat"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "ReplayToolTests", dependencies: ["ReplayTool", "EventStore", "OperationFormat", "StoreTesting"],
+      swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,363 @@
+package import OperationFormat
+
+/// Folds operations into the rows of records: the one way by which anything gets there, be it a local mutation,
+/// a remote segment, a rebuild or a replay.
+///
+/// A cell is a set of heads. An operation removes the heads of its cell that its transaction has seen, then adds
+/// its own head. The fold holds one record's row at a time and edits its bytes in place; `flush` writes it.
+/// Operations come in an order that causality allows.
+package struct Fold<Storage: FoldStorage> {
+  package let storage: Storage
+  /// What the transaction that is being folded had seen.
+  package var viewpoint: Viewpoint
+  /// Its effective timestamp.
+  package var timestamp: Timestamp
+
+  private var state: StateNumber = .none
+  private var name: [UInt8] = []
+  private var row: [UInt8] = []
+  private var isChanged = false
+  private var edited = ByteWriter()
+  private var prefix = ByteWriter()
+  private var payload = ByteWriter()
+
+  package init(storage: Storage) {
+    self.storage = storage
+    viewpoint = Viewpoint(zone: .none, replica: .none, epoch: 0, sequence: 0, base: nil)
+    timestamp = Timestamp(rawValue: 0)
+  }
+
+  // MARK: Verbs
+
+  /// Folds `create`: the record is alive, and the heads of its fields that the transaction has seen go.
+  package mutating func create(_ record: RawSpan, in state: StateNumber, type: NameNumber, index: UInt32) throws {
+    try select(record, in: state)
+    for cell in try RecordLayout.cells(of: row.span.bytes) where cell != .existence {
+      try replace(cell, removing: .seen(at: index), adding: nil)
+    }
+    try set(existence: .alive(type: type), index: index)
+  }
+
+  /// Folds `delete`: the record is dead. Its fields stay, hidden.
+  package mutating func delete(_ record: RawSpan, in state: StateNumber, index: UInt32) throws {
+    try select(record, in: state)
+    try set(existence: .dead, index: index)
+  }
+
+  /// Folds `set`: the field gets a head with the value, and the record one that it is alive.
+  package mutating func set(
+    _ field: NameNumber, of record: RawSpan, in state: StateNumber, type: NameNumber, value: RawSpan, index: UInt32
+  ) throws {
+    try select(record, in: state)
+    try replace(
+      CellNumber(register: field), removing: .seen(at: index), adding: head(at: index), payload: value)
+    try set(existence: .alive(type: type), index: index)
+  }
+
+  /// Gives the heads that one transaction made in a cell another effective timestamp.
+  ///
+  /// - Returns: whether the cell's winner is another one now.
+  package mutating func retime(
+    _ cell: CellNumber, of record: RawSpan, in state: StateNumber, transaction: Viewpoint, to timestamp: Timestamp
+  ) throws -> Bool {
+    try select(record, in: state)
+    let before = try heads(of: cell)
+    for owned in before
+    where owned.head.id.isOfTransaction(transaction.replica, transaction.epoch, transaction.sequence)
+      && owned.head.timestamp != timestamp
+    {
+      let moved = Head(timestamp: timestamp, id: owned.head.id)
+      try replace(cell, removing: .head(owned.head.id), adding: moved, payload: owned.payload.span.bytes)
+    }
+    return try heads(of: cell).first?.head.id != before.first?.head.id
+  }
+
+  /// Makes a record's row the one at hand, and gives whether it has one yet.
+  package mutating func find(_ record: RawSpan, in state: StateNumber) throws -> Bool {
+    if self.state == state && isSelected(record) { return !row.isEmpty }
+    try flush()
+    self.state = state
+    name.removeAll(keepingCapacity: true)
+    record.withUnsafeBytes { name.append(contentsOf: $0) }
+    if try storage.readRecord(record, in: state, into: &row) { return true }
+    row.removeAll(keepingCapacity: true)
+    return false
+  }
+
+  /// The row at hand, after `find`.
+  package var bytes: [UInt8] { row }
+
+  /// Writes the row at hand, if it changed. Must be called before anybody else reads.
+  package mutating func flush() throws {
+    guard isChanged else { return }
+    try storage.writeRecord(row.span.bytes, name.span.bytes, in: state)
+    isChanged = false
+  }
+
+  /// Forgets the row at hand and what changed in it: what is in the storage counts.
+  package mutating func reset() {
+    state = .none
+    name.removeAll(keepingCapacity: true)
+    row.removeAll(keepingCapacity: true)
+    isChanged = false
+  }
+
+  /// All heads of a cell of the row at hand, greatest first, with their whole payloads.
+  package func heads(of cell: CellNumber) throws -> [OwnedHead] {
+    let place = try RecordLayout.place(of: cell, in: row.span.bytes)
+    let heads = try RecordLayout.heads(of: place.body, in: row.span.bytes)
+    var all: [OwnedHead] = []
+    for index in 0..<heads.count {
+      all.append(OwnedHead(head: heads[index].head, payload: try wholePayload(of: heads[index], in: cell)))
+    }
+    guard heads.total > heads.count else { return all }
+    let inline = Set(all.map(\.head.id))
+    let apart = try headsApart(of: cell, except: inline, under: key(of: cell))
+    return try all + apart.sorted { try isGreater($0.head, $1.head) }
+  }
+
+  // MARK: Cells
+
+  private enum Removal {
+    case seen(at: UInt32)
+    case head(HeadID)
+  }
+
+  private func head(at index: UInt32) -> Head {
+    Head(
+      timestamp: timestamp,
+      id: HeadID(
+        replica: viewpoint.replica, epoch: viewpoint.epoch, sequence: viewpoint.sequence, index: index))
+  }
+
+  private mutating func set(existence: Existence, index: UInt32) throws {
+    payload.removeAll(keepingCapacity: true)
+    existence.append(to: &payload)
+    let bytes = payload.bytes
+    try replace(.existence, removing: .seen(at: index), adding: head(at: index), payload: bytes.span.bytes)
+  }
+
+  private func removes(_ removal: Removal, _ head: HeadID) throws -> Bool {
+    switch removal {
+    case .seen(let index):
+      if viewpoint.seesAllPlaced { return true }
+      return try viewpoint.hasSeen(head, at: index, in: storage)
+    case .head(let id):
+      return head == id
+    }
+  }
+
+  /// The fold's one step: removes heads of a cell, adds one or none, and writes the cell into the row.
+  private mutating func replace(
+    _ cell: CellNumber, removing removal: Removal, adding added: Head?, payload: RawSpan = RawSpan()
+  ) throws {
+    let place = try RecordLayout.place(of: cell, in: row.span.bytes)
+    let heads = try RecordLayout.heads(of: place.body, in: row.span.bytes)
+
+    var kept = InlineHeads()
+    for index in 0..<heads.count {
+      let head = heads[index]
+      if try removes(removal, head.head.id) {
+        if head.isApart { try storage.deleteElement(key(of: cell, head.head.id)) }
+      } else {
+        kept.append(head)
+      }
+    }
+    guard heads.total == heads.count, kept.count < Cell.inlineHeadsMax else {
+      return try replaceMany(cell, at: place, heads, removal, added, payload)
+    }
+    edited.removeAll(keepingCapacity: true)
+    let total = kept.count + (added == nil ? 0 : 1)
+    if total > 0 { edited.append(varint: UInt64(total)) }
+    var pending = added
+    for index in 0..<kept.count {
+      let head = kept[index]
+      if let new = pending, try isGreater(new, head.head) {
+        try appendHead(new, payload, in: cell)
+        pending = nil
+      }
+      edited.bytes.append(contentsOf: row[head.entry])
+    }
+    if let new = pending { try appendHead(new, payload, in: cell) }
+    splice(cell, at: place)
+  }
+
+  /// The same step for a cell with more heads than its row holds.
+  private mutating func replaceMany(
+    _ cell: CellNumber, at place: CellPlace, _ heads: InlineHeads, _ removal: Removal, _ added: Head?,
+    _ payload: RawSpan
+  ) throws {
+    var inline: [OwnedHead] = []
+    var inlineIDs: Set<HeadID> = []
+    for index in 0..<heads.count {
+      let head = heads[index]
+      inlineIDs.insert(head.head.id)
+      if try !removes(removal, head.head.id) {
+        inline.append(OwnedHead(head: head.head, payload: Array(row[head.payload])))
+      }
+    }
+    let keptCount = inline.count
+    var apartCount = 0
+    if heads.total > heads.count {
+      for apart in try headsApart(of: cell, except: inlineIDs, under: prefixOfRemovable(cell, removal)) {
+        guard try removes(removal, apart.head.id) else { continue }
+        try storage.deleteElement(key(of: cell, apart.head.id))
+        apartCount -= 1
+      }
+      apartCount += heads.total - heads.count
+    }
+    if let added {
+      let isApart = payload.byteCount > Cell.inlinePayloadBytesMax
+      if isApart { try writeApart(added, payload, in: cell) }
+      let stored = isApart ? Self.mark(payload.byteCount) : payload.withUnsafeBytes { Array($0) }
+      inline.append(OwnedHead(head: added, payload: stored))
+    }
+    try inline.sort { try isGreater($0.head, $1.head) }
+    // Those that no longer fit move apart. Where one of the row went, the greatest of those apart may come back.
+    if keptCount < heads.count && apartCount > 0 {
+      let known = Set(inline.map(\.head.id))
+      var rest = try headsApart(of: cell, except: known, under: key(of: cell))
+      try rest.sort { try isGreater($0.head, $1.head) }
+      for head in rest.prefix(Cell.inlineHeadsMax) {
+        let isLarge = head.payload.count > Cell.inlinePayloadBytesMax
+        inline.append(
+          OwnedHead(head: head.head, payload: isLarge ? Self.mark(head.payload.count) : head.payload))
+        if !isLarge { try storage.deleteElement(key(of: cell, head.head.id)) }
+        apartCount -= 1
+      }
+      try inline.sort { try isGreater($0.head, $1.head) }
+    }
+    while let least = inline.last, inline.count > Cell.inlineHeadsMax {
+      inline.removeLast()
+      apartCount += 1
+      if least.payload.first != Cell.apartMark {
+        try writeApart(least.head, least.payload.span.bytes, in: cell)
+      }
+    }
+    edited.removeAll(keepingCapacity: true)
+    if !inline.isEmpty { edited.append(varint: UInt64(inline.count + apartCount)) }
+    for head in inline {
+      edited.append(head.head)
+      edited.append(varint: UInt64(head.payload.count))
+      edited.bytes.append(contentsOf: head.payload)
+    }
+    splice(cell, at: place)
+  }
+
+  /// Appends a new head to the edited cell; a large payload goes to a row of its own.
+  private mutating func appendHead(_ head: Head, _ payload: RawSpan, in cell: CellNumber) throws {
+    edited.append(head)
+    if payload.byteCount > Cell.inlinePayloadBytesMax {
+      try writeApart(head, payload, in: cell)
+      let mark = Self.mark(payload.byteCount)
+      edited.append(varint: UInt64(mark.count))
+      edited.bytes.append(contentsOf: mark)
+    } else {
+      edited.append(varint: UInt64(payload.byteCount))
+      edited.append(payload)
+    }
+  }
+
+  /// Puts the edited cell into the row, or takes the cell out if it has no heads left.
+  private mutating func splice(_ cell: CellNumber, at place: CellPlace) {
+    isChanged = true
+    let count = edited.bytes.count
+    if count == place.body.count && count > 0 {
+      row.withUnsafeMutableBufferPointer { row in
+        edited.bytes.withUnsafeBufferPointer { edited in
+          _ = UnsafeMutableBufferPointer(rebasing: row[place.body]).update(from: edited)
+        }
+      }
+      return
+    }
+    guard count > 0 else { return row.removeSubrange(place.entry) }
+    prefix.removeAll(keepingCapacity: true)
+    prefix.append(varint: UInt64(cell.rawValue))
+    prefix.append(varint: UInt64(count))
+    let start = place.entry.lowerBound
+    row.replaceSubrange(place.entry, with: repeatElement(0, count: prefix.bytes.count + count))
+    row.replaceSubrange(start..<start + prefix.bytes.count, with: prefix.bytes)
+    row.replaceSubrange(start + prefix.bytes.count..<start + prefix.bytes.count + count, with: edited.bytes)
+  }
+
+  // MARK: What lies apart
+
+  private static func mark(_ byteCount: Int) -> [UInt8] {
+    var writer = ByteWriter()
+    writer.append(Cell.apartMark)
+    writer.append(varint: UInt64(byteCount))
+    return writer.bytes
+  }
+
+  private func key(of cell: CellNumber) throws -> ElementKey {
+    ElementKey(state: state, record: try RecordLayout.recordNumber(of: row.span.bytes), cell: cell)
+  }
+
+  private func key(of cell: CellNumber, _ head: HeadID) throws -> ElementKey {
+    ElementKey(
+      state: state, record: try RecordLayout.recordNumber(of: row.span.bytes), cell: cell, head: head)
+  }
+
+  /// Where to look for heads apart that may have been seen: one that has seen nobody else's can only have seen
+  /// its own, so many replicas that never met cost each of them nothing.
+  private func prefixOfRemovable(_ cell: CellNumber, _ removal: Removal) throws -> ElementKey {
+    guard case .seen = removal, viewpoint.base == nil, viewpoint.lineage.isEmpty else {
+      return try key(of: cell)
+    }
+    let number = try RecordLayout.recordNumber(of: row.span.bytes)
+    return ElementKey(
+      state: state, record: number, cell: cell, headsOf: viewpoint.replica, epoch: viewpoint.epoch)
+  }
+
+  private func headsApart(
+    of cell: CellNumber, except inline: Set<HeadID>, under prefix: ElementKey
+  ) throws -> [OwnedHead] {
+    try storage.elements(under: prefix).compactMap { element in
+      let owned = try OwnedHead(apart: element.row.span.bytes)
+      return inline.contains(owned.head.id) ? nil : owned
+    }
+  }
+
+  private func writeApart(_ head: Head, _ payload: RawSpan, in cell: CellNumber) throws {
+    var writer = ByteWriter()
+    writer.append(head)
+    writer.append(varint: UInt64(payload.byteCount))
+    writer.append(payload)
+    try storage.writeElement(writer.bytes.span.bytes, key(of: cell, head.id))
+  }
+
+  private func wholePayload(of head: InlineHead, in cell: CellNumber) throws -> [UInt8] {
+    guard head.isApart else { return Array(row[head.payload]) }
+    let key = try key(of: cell, head.head.id)
+    guard let element = try storage.readElement(key) else {
+      throw FormatError(
+        .damaged, at: head.entry.lowerBound, in: "cell", expected: "a value kept apart",
+        found: "no such row")
+    }
+    return try OwnedHead(apart: element.span.bytes).payload
+  }
+
+  // MARK: Helpers
+
+  private mutating func select(_ record: RawSpan, in state: StateNumber) throws {
+    if try !find(record, in: state) {
+      RecordLayout.makeHeader(recordNumber: try storage.makeRecordNumber(in: state), into: &row)
+      isChanged = true
+    }
+  }
+
+  private func isSelected(_ record: RawSpan) -> Bool {
+    name.count == record.byteCount
+      && record.withUnsafeBytes { record in name.withUnsafeBytes { $0.elementsEqual(record) } }
+  }
+
+  /// The order of heads everywhere: effective timestamp, replica, epoch, sequence, index.
+  private func isGreater(_ left: Head, _ right: Head) throws -> Bool {
+    if left.timestamp != right.timestamp { return left.timestamp > right.timestamp }
+    let (a, b) = (left.id, right.id)
+    if a.replica != b.replica {
+      return try storage.replicaID(a.replica) > storage.replicaID(b.replica)
+    }
+    return (a.epoch, a.sequence, a.index) > (b.epoch, b.sequence, b.index)
+  }
+}

@@ -1,0 +1,159 @@
+package import OperationFormat
+
+// A record's row:
+//
+// | bytes | what |
+// |---|---|
+// | 1 | version, 1 |
+// | 1 | flags, 0; any other is a newer format |
+// | 4 | record number in its state, little-endian |
+// | … | cells, ascending by cell number |
+//
+// A cell in a record's row:
+//
+// | bytes | what |
+// |---|---|
+// | varint | cell number: the number of the field's name × 16 + the kind; 0 is the record's existence |
+// | varint | byte count of the rest of this cell |
+// | varint | count of its heads, those kept apart included |
+// | … | its greatest heads, greatest first, at most `Cell.inlineHeadsMax` |
+
+/// Limits of what of a cell lies in the record's row.
+package enum Cell {
+  /// The winner and up to three losers lie in the row: a conflict of more is rare, and a row should stay small.
+  package static let inlineHeadsMax = 4
+  /// A payload over 1 KiB lies apart: a change of another field must not copy it.
+  package static let inlinePayloadBytesMax = 1024
+  /// Stands in the place of a payload that lies apart. No payload begins with it.
+  package static let apartMark: UInt8 = 0xff
+}
+
+/// Where a cell lies in a row.
+package struct CellPlace: Sendable {
+  /// The whole cell, its number and byte count included. Empty, at the place to insert it, if it is absent.
+  package var entry: Range<Int>
+  /// The cell's heads. Empty if it is absent.
+  package var body: Range<Int>
+}
+
+/// A head as it lies in a row.
+package struct InlineHead: Sendable {
+  package var head: Head
+  /// The whole head with its payload, in the row.
+  package var entry: Range<Int>
+  /// The payload, in the row: the value, or the mark that it lies apart.
+  package var payload: Range<Int>
+  package var isApart: Bool
+}
+
+/// The heads of a cell that lie in its row.
+package struct InlineHeads: Sendable {
+  /// How many heads the cell has, those kept apart included.
+  package var total = 0
+  package private(set) var count = 0
+  private var storage = InlineArray<4, InlineHead?>(repeating: nil)
+
+  package init() {}
+
+  package subscript(_ index: Int) -> InlineHead {
+    guard let head = storage[index] else { preconditionFailure("no head at \(index) of \(count)") }
+    return head
+  }
+
+  mutating func append(_ head: InlineHead) {
+    storage[count] = head
+    count += 1
+  }
+}
+
+/// Reads a record's row where it lies, without decoding what is not asked for.
+package enum RecordLayout {
+  static let headerBytes = 6
+
+  /// Checks the header and gives the record's number in its state.
+  package static func recordNumber(of row: RawSpan) throws(FormatError) -> UInt32 {
+    var reader = ByteReader(row)
+    let version = try reader.readUInt8("row")
+    let flags = try reader.readUInt8("row")
+    guard version == 1, flags == 0 else {
+      throw FormatError(
+        .newerFormat, at: 0, in: "record row", expected: "version 1, flags 0",
+        found: "version \(version), flags \(flags)")
+    }
+    return try reader.readLittleEndian("row", as: UInt32.self)
+  }
+
+  /// Finds a cell, or where it belongs.
+  package static func place(of cell: CellNumber, in row: RawSpan) throws(FormatError) -> CellPlace {
+    var reader = ByteReader(row, at: headerBytes)
+    while reader.remaining > 0 {
+      let start = reader.position
+      let next = try nextCell(&reader)
+      if next.number == cell { return CellPlace(entry: start..<next.body.upperBound, body: next.body) }
+      if next.number > cell { return CellPlace(entry: start..<start, body: start..<start) }
+    }
+    return CellPlace(entry: row.byteCount..<row.byteCount, body: row.byteCount..<row.byteCount)
+  }
+
+  /// The numbers of the cells in a row, ascending.
+  package static func cells(of row: RawSpan) throws(FormatError) -> [CellNumber] {
+    var reader = ByteReader(row, at: headerBytes)
+    var cells: [CellNumber] = []
+    while reader.remaining > 0 {
+      let start = reader.position
+      let number = try nextCell(&reader).number
+      if let last = cells.last, last >= number {
+        throw FormatError(
+        .damaged, at: start, in: "record row", expected: "cells in ascending order",
+          found: "\(number.rawValue) after \(last.rawValue)")
+      }
+      cells.append(number)
+    }
+    return cells
+  }
+
+  @_lifetime(reader: copy reader)
+  private static func nextCell(
+    _ reader: inout ByteReader
+  ) throws(FormatError) -> (number: CellNumber, body: Range<Int>) {
+    let number = CellNumber(rawValue: try reader.readUInt32Varint("cell.number"))
+    let byteCount = try reader.readCount("row")
+    return (number, try reader.readBytes(byteCount, "row"))
+  }
+
+  /// The heads in a cell's body.
+  package static func heads(of body: Range<Int>, in row: RawSpan) throws(FormatError) -> InlineHeads {
+    var heads = InlineHeads()
+    if body.isEmpty { return heads }
+    var reader = ByteReader(row.extracting(..<body.upperBound), at: body.lowerBound)
+    heads.total = Int(clamping: try reader.readVarint("row"))
+    while reader.remaining > 0 {
+      let start = reader.position
+      guard heads.count < Cell.inlineHeadsMax else {
+        throw FormatError(
+        .damaged, at: start, in: "cell", expected: "at most \(Cell.inlineHeadsMax) heads",
+          found: "more")
+      }
+      let head = try reader.readHead()
+      let payloadBytes = try reader.readCount("row")
+      let payload = try reader.readBytes(payloadBytes, "row")
+      let isApart = payloadBytes > 0 && row.unsafeLoad(fromByteOffset: payload.lowerBound, as: UInt8.self) == Cell.apartMark
+      heads.append(
+        InlineHead(head: head, entry: start..<payload.upperBound, payload: payload, isApart: isApart))
+    }
+    guard heads.count == min(heads.total, Cell.inlineHeadsMax), heads.total > 0 else {
+      throw FormatError(
+        .damaged, at: body.lowerBound, in: "cell",
+        expected: "\(min(heads.total, Cell.inlineHeadsMax)) heads in the row", found: "\(heads.count)")
+    }
+    return heads
+  }
+
+  /// A new row, without cells.
+  static func makeHeader(recordNumber: UInt32, into row: inout [UInt8]) {
+    row.removeAll(keepingCapacity: true)
+    row.append(1)
+    row.append(0)
+    withUnsafeBytes(of: recordNumber.littleEndian) { row.append(contentsOf: $0) }
+  }
+}

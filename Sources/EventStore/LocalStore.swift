@@ -1,0 +1,248 @@
+import LMDB
+public import OperationFormat
+import Synchronization
+
+/// A store on this machine: an operation log, and the records that are its fold.
+///
+/// Open one for a directory, write in closures, read in closures:
+///
+/// ```swift
+/// let store = try LocalStore(directory: "notes.store", durability: .durable)
+/// let note = RecordID(zone: ZoneID(name: "notes"), name: "first")
+/// try await store.write { tx in
+///   try tx.createZone(note.zone)
+///   try tx.create(note, type: "note", fields: ["title": "Hello"])
+/// }
+/// let title = try store.read { tx in try tx.value(of: "title", in: note) }
+/// ```
+///
+/// Writes of many tasks are committed together; reads never wait for them. One process opens a store once;
+/// several processes may open the same store.
+public final class LocalStore: Sendable {
+  /// The directory that holds the store.
+  public let directory: String
+  public let durability: Durability
+  /// Which replica this store is.
+  public let identity: StoreIdentity
+
+  let environment: Environment
+  let tables: Tables
+  private let interned = Interned()
+  private let writer: WriterThread?
+  let configuration: StoreConfiguration
+
+  /// The version of the format of a store that this code reads and writes.
+  public static let formatVersion: UInt64 = 1
+
+  /// Opens the store of a directory, or makes one there.
+  ///
+  /// - Parameters:
+  ///   - directory: path of the directory; the one above it must exist.
+  ///   - durability: what a commit that returned means in a power cut.
+  /// - Throws: ``StoreError`` `alreadyOpen`, `notAStore`, `newerFormat`, `damaged`, `readOnly`, `full`, `system`.
+  public init(
+    directory: String, durability: Durability, configuration: StoreConfiguration = StoreConfiguration()
+  ) throws {
+    self.directory = directory
+    self.durability = durability
+    self.configuration = configuration
+    do {
+      let opened = try OpenedStore(directory, durability, configuration)
+      environment = opened.environment
+      tables = opened.tables
+      identity = opened.identity
+    } catch {
+      throw StoreError.translate(error)
+    }
+    guard !configuration.isReadOnly else {
+      writer = nil
+      return
+    }
+    let (environment, tables, identity, interned) = (environment, tables, identity, interned)
+    writer = try WriterThread(
+      makePerform: {
+        let batch = WriteBatch(
+          storage: TableStorage(tables: tables), identity: identity,
+          wallMilliseconds: configuration.wallMilliseconds, makeRandom: configuration.makeRandom)
+        let commit = GroupCommit(environment: environment, batch: batch) { interned.caches = $0 }
+        return commit.perform
+      },
+      didEnd: { environment.close() })
+  }
+
+  deinit { close() }
+
+  /// Closes the store once what waits is written. Reads that are open go on to their end; later calls throw
+  /// `closed`.
+  public func close() {
+    writer?.stop()
+    environment.close()
+  }
+
+  // MARK: Writing
+
+  /// Runs a closure that writes, and commits what it did.
+  ///
+  /// The closure runs once, on the store's writer thread, with no other write at the same time; it must not wait
+  /// for anything. Writes of many tasks that wait are committed together. If it throws, nothing of it remains
+  /// and the error is thrown on. A task that is cancelled before its turn throws `CancellationError`, and its
+  /// closure does not run; after that, cancellation has no effect.
+  ///
+  /// - Returns: what the closure returns, once it is committed by the store's ``durability``.
+  /// - Throws: what the closure throws; ``StoreError`` `closed`, `readOnly`, `full`, `transactionTooLarge`,
+  ///   `commitFailed`, `commitUncertain`.
+  public func write<R: Sendable>(
+    _ body: @escaping @Sendable (inout WriteTransaction) throws -> R
+  ) async throws -> R {
+    try await perform(isRepeatable: false) { batch in try Self.run(body, in: batch) }
+  }
+
+  /// As ``write(_:)``, but blocks the calling thread until the commit. For tools and tests: in an app's tasks it
+  /// takes a thread from the others.
+  public func writeBlockingThisThread<R: Sendable>(
+    _ body: @escaping @Sendable (inout WriteTransaction) throws -> R
+  ) throws -> R {
+    guard let writer else { throw StoreError.readOnly(directory) }
+    let done = Signal()
+    let result = Shared<R?>(nil)
+    let failure = Shared<(any Error)?>(nil)
+    let isQueued = writer.enqueue(
+      WriterThread.Job(
+        start: { true }, run: { batch in result.value = try Self.run(body, in: batch) }, isRepeatable: false,
+        finish: { error in
+          failure.value = error
+          done.raise()
+        }))
+    guard isQueued else { throw StoreError.closed(directory) }
+    done.wait()
+    if let error = failure.value { throw error }
+    return result.value!
+  }
+
+  /// Runs the closure of a write in a batch.
+  private static func run<R>(
+    _ body: (inout WriteTransaction) throws -> R, in batch: WriteBatch
+  ) throws -> R {
+    batch.beginWrite()
+    var transaction = WriteTransaction(batch: batch)
+    let result = try body(&transaction)
+    try batch.endWrite(
+      author: transaction.author, label: transaction.label, schemaVersion: transaction.schemaVersion)
+    return result
+  }
+
+  /// Runs a job on the writer's thread, in a batch.
+  func perform<R: Sendable>(
+    isRepeatable: Bool, _ work: @escaping @Sendable (WriteBatch) throws -> R
+  ) async throws -> R {
+    guard let writer else { throw StoreError.readOnly(directory) }
+    let claim = Claim()
+    let result = Shared<R?>(nil)
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+        claim.wait { continuation.resume(throwing: CancellationError()) }
+        let isQueued = writer.enqueue(
+          WriterThread.Job(
+            start: { claim.start() },
+            run: { batch in result.value = try work(batch) },
+            isRepeatable: isRepeatable,
+            finish: { error in
+              if let error { continuation.resume(throwing: error) } else { continuation.resume() }
+            }))
+        if !isQueued, claim.start() { continuation.resume(throwing: StoreError.closed(directory)) }
+      }
+    } onCancel: {
+      claim.cancel()
+    }
+    return result.value!
+  }
+
+  // MARK: Reading
+
+  /// Runs a closure that reads a snapshot of the store: all of it as it was after one commit.
+  ///
+  /// It runs at once, on the calling thread, and never waits for a write. While it runs, the space of what later
+  /// writes replace cannot be used again: keep it short.
+  ///
+  /// - Throws: what the closure throws; ``StoreError`` `closed`, `damaged`, `system`.
+  public func read<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
+    do {
+      let transaction = ReadTransaction(
+        try environment.beginRead(), tables: tables, interned: interned, identity: identity)
+      return try body(transaction)
+    } catch {
+      throw StoreError.translate(error)
+    }
+  }
+}
+
+extension StoreError {
+  static func closed(_ directory: String) -> StoreError {
+    StoreError(.closed, "the store “\(directory)” is closed", hint: "open it again")
+  }
+
+  static func readOnly(_ directory: String) -> StoreError {
+    StoreError(
+      .readOnly, "the store “\(directory)” was opened for reading alone", hint: "open it for writing")
+  }
+}
+
+/// Decides between a job's start and its cancellation: whichever comes first.
+private final class Claim: Sendable {
+  private enum State {
+    case new
+    case waiting(@Sendable () -> Void)
+    case settled
+    case cancelled
+  }
+
+  private let state = Mutex(State.new)
+
+  /// Says what to do if the job is cancelled before it starts.
+  func wait(_ didCancel: @escaping @Sendable () -> Void) {
+    let isCancelled = state.withLock { state in
+      if case .cancelled = state {
+        state = .settled
+        return true
+      }
+      state = .waiting(didCancel)
+      return false
+    }
+    if isCancelled { didCancel() }
+  }
+
+  func start() -> Bool {
+    state.withLock { state in
+      guard case .waiting = state else { return false }
+      state = .settled
+      return true
+    }
+  }
+
+  func cancel() {
+    let didCancel: (@Sendable () -> Void)? = state.withLock { state in
+      switch state {
+      case .new:
+        state = .cancelled
+        return nil
+      case .waiting(let didCancel):
+        state = .settled
+        return didCancel
+      case .settled, .cancelled: return nil
+      }
+    }
+    didCancel?()
+  }
+}
+
+/// A value behind a lock.
+final class Shared<Value: Sendable>: Sendable {
+  private let mutex: Mutex<Value>
+
+  init(_ value: Value) { mutex = Mutex(value) }
+
+  var value: Value {
+    get { mutex.withLock { $0 } }
+    set { mutex.withLock { $0 = newValue } }
+  }
+}

@@ -1,0 +1,274 @@
+package import LMDB
+public import OperationFormat
+
+/// A transaction in this store's log.
+public struct LogEntry: Hashable, Sendable {
+  public let position: Position
+  /// When it came into this store, in milliseconds since 1970.
+  public let arrivedMilliseconds: Int64
+  public let transaction: LogTransaction
+}
+
+/// Where a transaction lies in its zone's remote log.
+public struct Placement: Hashable, Sendable {
+  public let incarnation: IncarnationID
+  public let offset: UInt64
+  /// When the remote first received it, in milliseconds since 1970; nil where it keeps no such times.
+  public let receivedMilliseconds: UInt64?
+}
+
+extension ReadTransaction {
+  /// The position of the last transaction in the log, `.start` if there is none.
+  public func lastPosition() throws -> Position { try tables.lastPosition(transaction) }
+
+  /// The transaction at a position.
+  ///
+  /// - Throws: ``StoreError`` `positionUnknown`, `damaged`.
+  public func entry(at position: Position) throws -> LogEntry {
+    let reader = LogReader(tables, interned)
+    return try reader.entry(at: position, transaction)
+  }
+
+  /// The canonical bytes of the transaction at a position: as in a segment, and as replicas compare them.
+  ///
+  /// - Throws: ``StoreError`` `positionUnknown`, `damaged`.
+  public func bytes(at position: Position) throws -> [UInt8] {
+    let reader = LogReader(tables, interned)
+    return try reader.bytes(at: position, transaction)
+  }
+
+  /// The position of a transaction, nil if the store does not have it.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`.
+  public func position(of id: TransactionID, in zone: ZoneID) throws -> Position? {
+    let number = try tables.zoneNumber(of: zone, interned, transaction)
+    guard let replica = try interned.replicas.number(of: id.replica, in: tables.replicas, transaction) else {
+      return nil
+    }
+    return try tables.position(of: replica, id.epoch, id.sequence, in: number, transaction)
+  }
+
+  /// Calls a closure with the log's transactions after a position, in the log's order, until it returns false.
+  ///
+  /// - Parameters:
+  ///   - zone: only transactions of this zone. They are found without passing over those of others.
+  ///   - record: only transactions that have an operation on this record, and only of its zone.
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`; what the closure throws.
+  /// - Complexity: linear in the transactions of the zone after the position; without a zone, of the log.
+  public func history(
+    after position: Position = .start, zone: ZoneID? = nil, record: RecordID? = nil,
+    _ body: (LogEntry) throws -> Bool
+  ) throws {
+    let reader = LogReader(tables, interned)
+    try reader.forEachPosition(after: position, in: record?.zone ?? zone, transaction) { position in
+      let entry = try reader.entry(at: position, transaction)
+      if let record, !entry.transaction.operations.contains(where: { $0.record == record.name }) { return true }
+      return try body(entry)
+    }
+  }
+
+  /// This store's own transactions of a zone that no remote has acknowledged, in order.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  /// - Complexity: linear in what is pending; nothing is scanned.
+  public func pending(in zone: ZoneID, limit: Int = .max) throws -> [LogEntry] {
+    let reader = LogReader(tables, interned)
+    return try reader.pending(in: zone, identity, transaction).prefix(limit).map {
+      try reader.entry(at: $0, transaction)
+    }
+  }
+
+  /// How many of this store's own transactions of a zone no remote has acknowledged.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`.
+  public func pendingCount(in zone: ZoneID) throws -> Int {
+    let reader = LogReader(tables, interned)
+    return try reader.pending(in: zone, identity, transaction).count
+  }
+
+  /// Where a transaction lies in the zone's present remote log, nil if it is pending.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  public func placement(of id: TransactionID, in zone: ZoneID) throws -> Placement? {
+    let number = try tables.zoneNumber(of: zone, interned, transaction)
+    guard let replica = try interned.replicas.number(of: id.replica, in: tables.replicas, transaction),
+      let incarnation = try tables.zoneRow(number, transaction)?.token?.incarnation,
+      let place = try tables.placement(of: replica, id.epoch, id.sequence, in: number, incarnation, transaction)
+    else { return nil }
+    let segment = try tables.segment(at: place.offset, in: number, incarnation, transaction)
+    return Placement(
+      incarnation: try interned.incarnations.identity(of: incarnation, in: tables.incarnations, transaction),
+      offset: place.offset, receivedMilliseconds: segment?.receivedMilliseconds)
+  }
+}
+
+extension LogOperation {
+  /// The record that the operation works on, nil where that is not known.
+  public var record: Name? {
+    switch self {
+    case .create(let record, _), .delete(let record), .set(let record, _, _, _): record
+    case .unknown: nil
+    }
+  }
+}
+
+/// Reads entries of the log back into transactions.
+struct LogReader {
+  let tables: Tables
+  let interned: Interned
+
+  init(_ tables: Tables, _ interned: Interned) {
+    self.tables = tables
+    self.interned = interned
+  }
+
+  func entry(at position: Position, _ transaction: borrowing LMDBTransaction) throws -> LogEntry {
+    let (header, bytes) = try canonical(at: position, transaction)
+    do {
+      let decoded = try LogTransaction(decoding: bytes.span.bytes)
+      let arrived = Int64(decoded.timestamp.milliseconds).addingReportingOverflow(header.arrivalDelay)
+      return LogEntry(
+        position: position, arrivedMilliseconds: arrived.overflow ? 0 : arrived.partialValue, transaction: decoded)
+    } catch {
+      throw Self.damaged(position, error)
+    }
+  }
+
+  func bytes(at position: Position, _ transaction: borrowing LMDBTransaction) throws -> [UInt8] {
+    try canonical(at: position, transaction).bytes
+  }
+
+  /// An entry's header, and its transaction's canonical bytes.
+  private func canonical(
+    at position: Position, _ transaction: borrowing LMDBTransaction
+  ) throws -> (header: LogEntryHeader, bytes: [UInt8]) {
+    var writer = ByteWriter()
+    let found = try withEntry(at: position, transaction) { header, body in
+      try self.header(header, transaction).encode(into: &writer)
+      writer.append(body)
+      return header
+    }
+    return (found, writer.bytes)
+  }
+
+  /// Reads an entry where it lies: header and body.
+  func withEntry<R>(
+    at position: Position, _ transaction: borrowing LMDBTransaction,
+    _ body: (LogEntryHeader, RawSpan) throws -> R
+  ) throws -> R {
+    let result = try transaction.withValue(of: TableKey.log(position).span, in: tables.log) { entry in
+      let header: LogEntryHeader
+      let range: Range<Int>
+      do {
+        (header, range) = try LogEntryCodec.read(entry, at: position)
+      } catch {
+        throw Self.damaged(position, error)
+      }
+      return try body(header, entry.extracting(range))
+    }
+    guard let result else {
+      throw StoreError(
+        .positionUnknown, "the log has no position \(position)",
+        hint: "the last is \(try tables.lastPosition(transaction))")
+    }
+    return result
+  }
+
+  /// The header of a transaction, in identities.
+  func header(
+    _ header: LogEntryHeader, _ transaction: borrowing LMDBTransaction
+  ) throws -> TransactionHeader {
+    var base: Base?
+    if let found = header.base {
+      base = Base(
+        incarnation: try interned.incarnations.identity(
+          of: found.incarnation, in: tables.incarnations, transaction), offset: found.offset)
+    }
+    var parent: TransactionID?
+    if let found = header.parent {
+      parent = TransactionID(
+        replica: try interned.replicas.identity(of: found.replica, in: tables.replicas, transaction),
+        epoch: found.epoch, sequence: found.sequence)
+    }
+    return TransactionHeader(
+      replica: try interned.replicas.identity(of: header.replica, in: tables.replicas, transaction),
+      epoch: header.epoch, sequence: header.sequence,
+      zone: try interned.zones.identity(of: header.zone, in: tables.zones, transaction), base: base,
+      parent: parent)
+  }
+
+  /// Calls a closure with positions in the log's order, those of one zone or all, until it returns false.
+  func forEachPosition(
+    after position: Position, in zone: ZoneID?, _ transaction: borrowing LMDBTransaction,
+    _ body: (Position) throws -> Bool
+  ) throws {
+    if let zone {
+      let number = try tables.zoneNumber(of: zone, interned, transaction)
+      for found in try positions(of: number, after: position, transaction).sorted() {
+        guard try body(found) else { return }
+      }
+      return
+    }
+    var cursor = try transaction.openCursor(tables.log)
+    var isThere = try cursor.seek(atOrAfter: TableKey.log(position.next).span)
+    while isThere {
+      let found = cursor.withEntry { key, _ in Position(rawValue: key.bigEndian64(at: 0)) }
+      guard try body(found) else { return }
+      isThere = try cursor.next()
+    }
+  }
+
+  /// The positions of a zone's transactions, from `sequences`, by replica.
+  private func positions(
+    of zone: ZoneNumber, after position: Position, _ transaction: borrowing LMDBTransaction
+  ) throws -> [Position] {
+    var positions: [Position] = []
+    var cursor = try transaction.openCursor(tables.sequences)
+    var isThere = try cursor.seek(atOrAfter: TableKey.state(StateNumber(rawValue: zone.rawValue)).span)
+    while isThere {
+      let isInZone = try cursor.withEntry { key, row in
+        guard key.bigEndian32(at: 0) == zone.rawValue else { return false }
+        var reader = ByteReader(row)
+        let found = Position(rawValue: try reader.readVarint("position"))
+        if found > position { positions.append(found) }
+        return true
+      }
+      guard isInZone else { break }
+      isThere = try cursor.next()
+    }
+    return positions
+  }
+
+  /// The positions of own transactions after the last acknowledged one, in order.
+  func pending(
+    in zone: ZoneID, _ identity: StoreIdentity, _ transaction: borrowing LMDBTransaction
+  ) throws -> [Position] {
+    let number = try tables.zoneNumber(of: zone, interned, transaction)
+    guard let replica = try interned.replicas.number(of: identity.replica, in: tables.replicas, transaction)
+    else { return [] }
+    var acknowledged: UInt64 = 0
+    if let incarnation = try tables.zoneRow(number, transaction)?.token?.incarnation {
+      acknowledged = try tables.lastPlaced(replica, identity.epoch, in: number, incarnation, transaction)
+    }
+    let last = try tables.lastSequence(of: replica, identity.epoch, in: number, transaction)
+    guard acknowledged < last else { return [] }
+    return try (acknowledged + 1...last).map { sequence in
+      guard
+        let position = try tables.position(of: replica, identity.epoch, sequence, in: number, transaction)
+      else {
+        throw StoreError(
+          .damaged, "sequence \(sequence) of zone “\(zone)” is missing from the store",
+          hint: "run a verification of the store")
+      }
+      return position
+    }
+  }
+
+  static func damaged(_ position: Position, _ error: any Error) -> any Error {
+    guard let error = error as? FormatError else { return error }
+    return StoreError(
+      error.code == .newerFormat ? .newerFormat : .damaged,
+      "the log entry at position \(position) cannot be read: \(error)",
+      hint: "run a verification; restore the store from a copy or from its remote", underlying: error)
+  }
+}

@@ -1,0 +1,88 @@
+package import OperationFormat
+
+/// A segment of a zone's remote log, as the replicator gives it to the store.
+package struct RemoteSegment: Sendable {
+  package var zone: ZoneID
+  package var incarnation: IncarnationID
+  /// Its place in the zone's remote log, from 1.
+  package var offset: UInt64
+  package var hash: ContentHash
+  /// When the remote first received it, in milliseconds since 1970; nil where it keeps no such times.
+  package var receivedMilliseconds: UInt64?
+  /// The canonical bytes of its transactions: consecutive ones of one replica and epoch.
+  package var transactions: [[UInt8]]
+
+  package init(
+    zone: ZoneID, incarnation: IncarnationID, offset: UInt64, hash: ContentHash, receivedMilliseconds: UInt64?,
+    transactions: [[UInt8]]
+  ) {
+    self.zone = zone
+    self.incarnation = incarnation
+    self.offset = offset
+    self.hash = hash
+    self.receivedMilliseconds = receivedMilliseconds
+    self.transactions = transactions
+  }
+}
+
+/// The remote's word that a segment of this store lies at an offset.
+package struct Acknowledgement: Sendable {
+  package var zone: ZoneID
+  package var incarnation: IncarnationID
+  package var offset: UInt64
+  package var hash: ContentHash
+  package var receivedMilliseconds: UInt64?
+  /// The sequences of the segment's transactions.
+  package var sequences: ClosedRange<UInt64>
+
+  package init(
+    zone: ZoneID, incarnation: IncarnationID, offset: UInt64, hash: ContentHash, receivedMilliseconds: UInt64?,
+    sequences: ClosedRange<UInt64>
+  ) {
+    self.zone = zone
+    self.incarnation = incarnation
+    self.offset = offset
+    self.hash = hash
+    self.receivedMilliseconds = receivedMilliseconds
+    self.sequences = sequences
+  }
+}
+
+/// What folding remote segments did.
+package struct FoldReport: Hashable, Sendable {
+  /// Transactions that were new.
+  package var folded = 0
+  /// Transactions that the store had, and whose bytes are the same.
+  package var known = 0
+  /// Transactions whose heads got an earlier effective timestamp, and changed a winner by it.
+  package var retimed = 0
+
+  package init() {}
+}
+
+extension LocalStore {
+  /// Folds segments of remote logs in, in the order given: transactions and token in one commit, or nothing.
+  ///
+  /// A segment at or before the zone's token is compared and changes nothing.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `incarnationChanged`, `outOfOrder`, `fork`, `mismatch`, `damaged`,
+  ///   `newerFormat`.
+  package func fold(_ segments: [RemoteSegment]) async throws -> FoldReport {
+    try await perform(isRepeatable: true) { batch in
+      var report = FoldReport()
+      for segment in segments { try batch.fold(segment, &report) }
+      return report
+    }
+  }
+
+  /// Records that the remote has a run of this store's transactions. They are pending no more.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `incarnationChanged`, `outOfOrder`, `mismatch`.
+  package func acknowledge(_ acknowledgement: Acknowledgement) async throws -> FoldReport {
+    try await perform(isRepeatable: true) { batch in
+      var report = FoldReport()
+      try batch.acknowledge(acknowledgement, &report)
+      return report
+    }
+  }
+}

@@ -1,0 +1,239 @@
+package import LMDB
+import OperationFormat
+
+/// Folding of what the remote has: the other half of a store's writes.
+extension WriteBatch {
+  func fold(_ segment: RemoteSegment, _ report: inout FoldReport) throws {
+    let (zone, incarnation) = try target(segment.zone, segment.incarnation)
+    let row = try storage.zoneRow(zone)
+    let last = row.token?.offset ?? 0
+    guard segment.offset > 0, segment.offset <= last + 1 else {
+      throw StoreError(
+        .outOfOrder, "offset \(segment.offset) of zone “\(segment.zone)” does not follow \(last)",
+        hint: "fetch the segments in between first")
+    }
+    var sequences: ClosedRange<UInt64>?
+    var lane: (replica: ReplicaID, number: ReplicaNumber, epoch: UInt32)?
+    for bytes in segment.transactions {
+      var reader = ByteReader(bytes.span.bytes)
+      let header = try TransactionHeader.read(from: &reader)
+      let body = bytes.span.bytes.extracting(reader.position...)
+      if lane == nil {
+        let number = try storage.interned.replicas.makeNumber(
+          for: header.replica, in: storage.tables.replicas, storage.transaction)
+        lane = (header.replica, number, header.epoch)
+      }
+      try check(header, in: segment, after: sequences?.upperBound, lane?.replica, lane?.epoch)
+      try fold(header, body, lane!.number, zone, segment, &report)
+      sequences = (sequences?.lowerBound ?? header.sequence)...header.sequence
+    }
+    guard let sequences, let lane else {
+      throw StoreError(.mismatch, "a segment of zone “\(segment.zone)” is empty", hint: "fetch it again")
+    }
+    try place(
+      SegmentRow(
+        replica: lane.number, epoch: lane.epoch, first: sequences.lowerBound, last: sequences.upperBound,
+        hash: segment.hash, receivedMilliseconds: segment.receivedMilliseconds),
+      zone, incarnation, at: segment.offset)
+  }
+
+  func acknowledge(_ acknowledgement: Acknowledgement, _ report: inout FoldReport) throws {
+    let (zone, incarnation) = try target(acknowledgement.zone, acknowledgement.incarnation)
+    let replica = try storage.interned.replicas.makeNumber(
+      for: identity.replica, in: storage.tables.replicas, storage.transaction)
+    let sequences = acknowledgement.sequences
+    let last = try storage.lastSequence(of: replica, identity.epoch, in: zone)
+    let placed = try storage.tables.lastPlaced(replica, identity.epoch, in: zone, incarnation, storage.transaction)
+    guard sequences.lowerBound > 0, sequences.upperBound <= last, sequences.lowerBound <= placed + 1 else {
+      throw StoreError(
+        .outOfOrder,
+        "sequences \(sequences.lowerBound) to \(sequences.upperBound) of zone “\(acknowledgement.zone)” were "
+          + "acknowledged, but \(last) are there and \(placed) were acknowledged before",
+        hint: "acknowledge segments in the order they were shipped")
+    }
+    for sequence in sequences {
+      try learn(
+        acknowledgement.receivedMilliseconds, of: replica, identity.epoch, sequence, zone, &report)
+    }
+    try place(
+      SegmentRow(
+        replica: replica, epoch: identity.epoch, first: sequences.lowerBound, last: sequences.upperBound,
+        hash: acknowledgement.hash, receivedMilliseconds: acknowledgement.receivedMilliseconds),
+      zone, incarnation, at: acknowledgement.offset)
+  }
+
+  /// The numbers of a zone and of its remote log's incarnation, which the zone takes on if it has none.
+  private func target(
+    _ zone: ZoneID, _ incarnation: IncarnationID
+  ) throws -> (ZoneNumber, IncarnationNumber) {
+    guard let number = try storage.interned.zones.number(of: zone, in: storage.tables.zones, storage.transaction)
+    else { throw StoreError.unknown(zone) }
+    var row = try storage.zoneRow(number)
+    let found = try storage.interned.incarnations.makeNumber(
+      for: incarnation, in: storage.tables.incarnations, storage.transaction)
+    if row.token == nil {
+      row.token = ZoneRow.Token(incarnation: found, offset: 0, hash: ContentHash(bytes: [UInt8](repeating: 0, count: ContentHash.byteCount).span.bytes)!)
+      storage.setZoneRow(row, number)
+    }
+    guard row.token?.incarnation == found else {
+      throw StoreError(
+        .incarnationChanged, "the remote log of zone “\(zone)” is another incarnation, \(incarnation)",
+        hint: "the remote was re-created or replaced: the zone must be offered to it again")
+    }
+    return (number, found)
+  }
+
+  private func check(
+    _ header: TransactionHeader, in segment: RemoteSegment, after last: UInt64?, _ replica: ReplicaID?,
+    _ epoch: UInt32?
+  ) throws {
+    let id = TransactionID(replica: header.replica, epoch: header.epoch, sequence: header.sequence)
+    func mismatch(_ what: String) -> StoreError {
+      StoreError(
+        .mismatch, "transaction \(id) at offset \(segment.offset) of zone “\(segment.zone)” \(what)",
+        hint: "the segment is foreign or forged: it was not folded")
+    }
+    guard header.zone == segment.zone else { throw mismatch("is of zone “\(header.zone)”") }
+    guard header.replica == replica, header.epoch == epoch else { throw mismatch("is not of its replica") }
+    if let last, header.sequence != last + 1 { throw mismatch("does not follow sequence \(last)") }
+    if let base = header.base, base.incarnation == segment.incarnation, base.offset >= segment.offset {
+      throw mismatch("claims to have seen offset \(base.offset)")
+    }
+  }
+
+  /// Folds one transaction of a segment, or compares it with the one that is there.
+  private func fold(
+    _ header: TransactionHeader, _ body: RawSpan, _ replica: ReplicaNumber, _ zone: ZoneNumber,
+    _ segment: RemoteSegment, _ report: inout FoldReport
+  ) throws {
+    let last = try storage.lastSequence(of: replica, header.epoch, in: zone)
+    guard header.sequence > last else {
+      try compare(header, body, replica, zone)
+      try learn(segment.receivedMilliseconds, of: replica, header.epoch, header.sequence, zone, &report)
+      report.known += 1
+      return
+    }
+    guard header.sequence == last + 1 else {
+      throw StoreError(
+        .outOfOrder,
+        "sequence \(header.sequence) of replica \(header.replica) in zone “\(segment.zone)” does not follow \(last)",
+        hint: "the remote log has a hole: fetch it again from the start")
+    }
+    let timestamp = try timestamp(ofBody: body)
+    let wall = wallMilliseconds()
+    let numbered = try number(
+      header, replica, zone, arrivalDelay: wall - Int64(timestamp.milliseconds))
+    try append(numbered, body: body, receivedMilliseconds: segment.receivedMilliseconds)
+    clock.observe(timestamp, wallMilliseconds: wall)
+    report.folded += 1
+  }
+
+  private func number(
+    _ header: TransactionHeader, _ replica: ReplicaNumber, _ zone: ZoneNumber, arrivalDelay: Int64
+  ) throws -> LogEntryHeader {
+    let tables = storage.tables
+    var base: (incarnation: IncarnationNumber, offset: UInt64)?
+    if let found = header.base {
+      let number = try storage.interned.incarnations.makeNumber(
+        for: found.incarnation, in: tables.incarnations, storage.transaction)
+      base = (number, found.offset)
+    }
+    var parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)?
+    if let found = header.parent {
+      let number = try storage.interned.replicas.makeNumber(
+        for: found.replica, in: tables.replicas, storage.transaction)
+      parent = (number, found.epoch, found.sequence)
+    }
+    return LogEntryHeader(
+      zone: zone, replica: replica, epoch: header.epoch, sequence: header.sequence, base: base, parent: parent,
+      arrivalDelay: arrivalDelay)
+  }
+
+  /// Throws `fork` unless the store has the same bytes for a transaction.
+  private func compare(
+    _ header: TransactionHeader, _ body: RawSpan, _ replica: ReplicaNumber, _ zone: ZoneNumber
+  ) throws {
+    let tables = storage.tables
+    let reader = LogReader(tables, storage.interned)
+    // A position may have been retired from the log; what was retired was acknowledged, and compared then.
+    guard
+      let position = try tables.position(
+        of: replica, header.epoch, header.sequence, in: zone, storage.transaction)
+    else { return }
+    let isSame = try reader.withEntry(at: position, storage.transaction) { found, known in
+      try reader.header(found, storage.transaction) == header && known.bytes == body.bytes
+    }
+    guard isSame else {
+      let id = TransactionID(replica: header.replica, epoch: header.epoch, sequence: header.sequence)
+      throw StoreError(
+        .fork, "the remote has other bytes for transaction \(id) than this store",
+        hint: "two stores wrote under one identity: one is a copy or an old backup of the other")
+    }
+  }
+
+  /// Takes in a receive time of a transaction that the store has: if it is the least and caps the timestamp, the
+  /// heads of the transaction get the capped one.
+  private func learn(
+    _ receivedMilliseconds: UInt64?, of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64,
+    _ zone: ZoneNumber, _ report: inout FoldReport
+  ) throws {
+    guard let receivedMilliseconds else { return }
+    let tables = storage.tables
+    guard let position = try tables.position(of: replica, epoch, sequence, in: zone, storage.transaction)
+    else { return }
+    let reader = LogReader(tables, storage.interned)
+    let (header, body) = try reader.withEntry(at: position, storage.transaction) { ($0, $1.bytes) }
+    let timestamp = try timestamp(ofBody: body.span.bytes)
+    let capped = Self.effective(timestamp, receivedMilliseconds)
+    guard capped < timestamp else { return }
+    let known = try tables.leastReceived(of: replica, epoch, sequence, in: zone, storage.transaction)
+    guard capped < Self.effective(timestamp, known) else { return }
+    try fold.flush()
+    let state = try storage.zoneRow(zone).state
+    if try retime(header, body: body.span.bytes, effective: capped, in: state) { report.retimed += 1 }
+  }
+
+  static func effective(_ timestamp: Timestamp, _ receivedMilliseconds: UInt64?) -> Timestamp {
+    HybridClock.effective(timestamp, receivedMilliseconds: receivedMilliseconds.map(Int64.init(clamping:)))
+  }
+
+  /// Writes a segment's rows, and moves token and base if it is the next one.
+  private func place(
+    _ segment: SegmentRow, _ zone: ZoneNumber, _ incarnation: IncarnationNumber, at offset: UInt64
+  ) throws {
+    let known = try storage.tables.segment(at: offset, in: zone, incarnation, storage.transaction)
+    guard known == nil || known?.hash == segment.hash else {
+      throw StoreError(
+        .mismatch, "the remote has another segment at offset \(offset) than before",
+        hint: "the remote was changed behind its writers' backs: check it, or restore it")
+    }
+    if known == nil {
+      let placed = try storage.tables.lastPlaced(
+        segment.replica, segment.epoch, in: zone, incarnation, storage.transaction)
+      try storage.place(segment, first: max(segment.first, placed + 1), in: zone, incarnation, at: offset)
+    }
+    var row = try storage.zoneRow(zone)
+    guard offset == (row.token?.offset ?? 0) + 1 else { return }
+    row.token = ZoneRow.Token(incarnation: incarnation, offset: offset, hash: segment.hash)
+    if row.base?.incarnation != incarnation || row.base!.offset < offset { row.base = (incarnation, offset) }
+    storage.setZoneRow(row, zone)
+  }
+}
+
+extension Tables {
+  /// The least receive time of a transaction over all incarnations, nil if no remote gave one.
+  package func leastReceived(
+    of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, in zone: ZoneNumber,
+    _ transaction: borrowing LMDBTransaction
+  ) throws -> UInt64? {
+    var least: UInt64?
+    for raw in 1...max(1, try Interner<IncarnationID>.lastNumber(in: incarnations, transaction)) {
+      let incarnation = IncarnationNumber(rawValue: raw)
+      guard let place = try placement(of: replica, epoch, sequence, in: zone, incarnation, transaction),
+        let received = try segment(at: place.offset, in: zone, incarnation, transaction)?.receivedMilliseconds
+      else { continue }
+      least = min(least ?? received, received)
+    }
+    return least
+  }
+}

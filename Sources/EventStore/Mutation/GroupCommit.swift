@@ -1,0 +1,174 @@
+package import LMDB
+import OperationFormat
+
+/// Does the jobs that wait, in groups that share one commit and so one sync.
+///
+/// Each job has a nested transaction, so that one that fails takes nothing of the others with it; a job that is
+/// alone does without. It lives on the writer's thread.
+final class GroupCommit {
+  /// A group ends at as many jobs: what came after should not wait for ever, nor a failed commit cost too much.
+  static let jobsMax = 256
+  /// A group ends once its transactions have as many bytes.
+  static let bytesMax = 8 << 20
+  /// The map grows before less than this is left, so that a write nearly never finds it full.
+  static let headroomBytesMin = 64 << 20
+
+  private let environment: Environment
+  private let batch: WriteBatch
+  private let didCommit: (Interned.Caches) -> Void
+
+  private struct Done {
+    var job: WriterThread.Job
+    var kept: [WriteBatch.Kept]
+  }
+
+  init(environment: Environment, batch: WriteBatch, didCommit: @escaping (Interned.Caches) -> Void) {
+    self.environment = environment
+    self.batch = batch
+    self.didCommit = didCommit
+  }
+
+  func perform(_ first: WriterThread.Job, _ more: () -> WriterThread.Job?) {
+    var next: WriterThread.Job? = first
+    while let job = next {
+      next = group(from: job, more)
+    }
+  }
+
+  /// Does one group.
+  ///
+  /// - Returns: the job that the next group begins with, if one was taken already.
+  private func group(from first: WriterThread.Job, _ more: () -> WriterThread.Job?) -> WriterThread.Job? {
+    do {
+      try ensureHeadroom()
+      try batch.begin(try environment.beginWrite())
+    } catch {
+      batch.abort()
+      if first.start() { first.finish(StoreError.translate(error)) }
+      return nil
+    }
+    var done: [Done] = []
+    var byteCount = 0
+    var next: WriterThread.Job? = first
+    while let job = next {
+      next = nil
+      guard job.start() else {
+        next = more()
+        continue
+      }
+      let isNested = !done.isEmpty
+      do {
+        if isNested { try batch.beginNested() }
+        batch.resetKept()
+        try job.run(batch)
+        if isNested { try batch.commitNested() }
+        byteCount += batch.kept.reduce(0) { $0 + $1.body.count }
+        done.append(Done(job: job, kept: batch.kept))
+      } catch {
+        if isNested {
+          batch.abortNested()
+          job.finish(StoreError.translate(error))
+        } else {
+          batch.abort()
+          job.finish(StoreError.translate(error))
+          return more()
+        }
+      }
+      guard done.count < Self.jobsMax, byteCount < Self.bytesMax else { break }
+      next = more()
+    }
+    commit(done)
+    return nil
+  }
+
+  private func commit(_ done: [Done]) {
+    guard !done.isEmpty else { return batch.abort() }
+    let transactionID = batch.storage.transaction.id
+    do {
+      try batch.commit()
+      publish(done)
+    } catch let error as LMDBError where error.code == .mapFull {
+      batch.abort()
+      retry(done, after: error)
+    } catch {
+      batch.abort()
+      resolve(done, transactionID, after: error)
+    }
+  }
+
+  private func publish(_ done: [Done]) {
+    didCommit(batch.storage.interned.caches)
+    for one in done { one.job.finish(nil) }
+  }
+
+  /// After the map turned out full: makes room and does once more what had been done. Closures of the app do
+  /// not run twice; their transactions are folded again.
+  private func retry(_ done: [Done], after error: any Error) {
+    do {
+      try environment.growMap(to: try environment.information.mapBytes * 2)
+      try batch.begin(try environment.beginWrite())
+      for one in done {
+        if one.job.isRepeatable {
+          try one.job.run(batch)
+        } else {
+          for kept in one.kept { try batch.appendAgain(kept) }
+        }
+      }
+      try batch.commit()
+      publish(done)
+    } catch {
+      batch.abort()
+      for one in done { one.job.finish(StoreError.translate(error)) }
+    }
+  }
+
+  /// After a commit that failed: reads what is there, and says which it was.
+  private func resolve(_ done: [Done], _ transactionID: UInt64, after error: any Error) {
+    let translated = StoreError.translate(error)
+    let failure: StoreError
+    do {
+      if try isCommitted(done, transactionID) {
+        failure = StoreError(
+          .commitUncertain, "the commit failed, yet its transactions are in the store: \(translated)",
+          hint: "close the store and open it again: whether the disk has the data only that can tell",
+          underlying: error)
+      } else {
+        failure = StoreError(
+          .commitFailed, "the commit failed and nothing of it is in the store: \(translated)",
+          hint: "make room or mend the disk and write again; if that fails too, close the store and open it again",
+          underlying: error)
+      }
+    } catch let readError {
+      failure = StoreError(
+        .commitUncertain, "the commit failed (\(translated)), and so did reading what became of it: \(readError)",
+        hint: "close the store and open it again: what is in the log then was committed", underlying: error)
+    }
+    for one in done { one.job.finish(failure) }
+  }
+
+  /// Whether what a group did is in the store: its last transaction is in the log with the same bytes. Another
+  /// process may have written since, even under the same sequence.
+  private func isCommitted(_ done: [Done], _ transactionID: UInt64) throws -> Bool {
+    let transaction = try environment.beginRead()
+    guard let last = done.last(where: { !$0.kept.isEmpty })?.kept.last else {
+      return transaction.id >= transactionID
+    }
+    let tables = batch.storage.tables
+    let header = last.header
+    guard
+      let position = try tables.position(
+        of: header.replica, header.epoch, header.sequence, in: header.zone, transaction)
+    else { return false }
+    return try transaction.withValue(of: TableKey.log(position).span, in: tables.log) { entry in
+      let (found, body) = try LogEntryCodec.read(entry, at: position)
+      return found == header && entry.extracting(body).bytes == last.body
+    } ?? false
+  }
+
+  private func ensureHeadroom() throws {
+    let information = try environment.information
+    let used = (information.lastPage + 1) * information.pageBytes
+    guard information.mapBytes - used < Self.headroomBytesMin, information.mapBytes < 1 << 40 else { return }
+    try environment.growMap(to: max(information.mapBytes * 2, used + 2 * Self.headroomBytesMin))
+  }
+}

@@ -1,0 +1,168 @@
+public import OperationFormat
+
+/// The operations of one write, while its closure runs. What it did it can read.
+///
+/// A write that touches several zones makes a transaction in each. If the closure throws, nothing of it remains.
+///
+/// ```swift
+/// try await store.write { tx in
+///   try tx.create(task, type: "task")
+///   try tx.set("title", of: task, to: "Buy milk")
+/// }
+/// ```
+public struct WriteTransaction: ~Copyable {
+  /// Who made the change, if the app says so. At most 255 bytes of UTF-8.
+  public var author: String?
+  /// What the change is, in the app's words. At most 1,024 bytes of UTF-8.
+  public var label: String?
+  /// The version of the app's schema that the write was made under.
+  public var schemaVersion: UInt64?
+
+  let batch: WriteBatch
+  private var value = ByteWriter()
+
+  init(batch: WriteBatch) { self.batch = batch }
+
+  // MARK: Zones
+
+  /// Makes a zone, local until it is attached to a remote, if the store does not have it yet.
+  ///
+  /// - Returns: whether it is new.
+  /// - Throws: ``StoreError`` `nameInvalid`.
+  @discardableResult
+  public mutating func createZone(_ zone: ZoneID) throws -> Bool {
+    try Self.check(zone)
+    return try batch.storage.makeZone(zone).isNew
+  }
+
+  // MARK: Mutations
+
+  /// Creates a record. A record that is made anew under the name of a deleted one starts without its fields.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `recordExists`, `nameInvalid`, `valueInvalid`, `transactionTooLarge`.
+  public mutating func create(_ record: RecordID, type: Name, fields: [Name: Value] = [:]) throws {
+    try Self.check(record.name, "a record's name", Limits.recordNameBytesMax)
+    try Self.check(type, "a type's name", Limits.nameBytesMax)
+    let draft = try batch.draft(for: record.zone)
+    try Self.withBytes(of: record.name) { bytes in
+      guard try batch.visibleType(of: bytes, draft: draft) == nil else {
+        throw StoreError(
+          .recordExists, "the record \(record) is there already",
+          hint: "set its fields, or delete it first")
+      }
+      try batch.create(bytes, name: record.name, type: type, draft: draft)
+    }
+    for (field, value) in fields.sorted(by: { $0.key < $1.key }) { try set(field, of: record, to: value) }
+  }
+
+  /// Sets a field of a record. It replaces all values that this store has seen.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `recordUnknown`, `nameInvalid`, `valueInvalid`, `transactionTooLarge`.
+  public mutating func set(_ field: Name, of record: RecordID, to newValue: Value) throws {
+    try Self.check(field, "a field's name", Limits.nameBytesMax)
+    value.removeAll(keepingCapacity: true)
+    do {
+      try newValue.encode(into: &value)
+    } catch {
+      throw StoreError(
+        .valueInvalid, "the value for field “\(field)” of \(record) cannot be stored: \(error)",
+        hint: "keep values within 1 MiB and a depth of 32; keep larger bytes as an asset", underlying: error)
+    }
+    let draft = try batch.draft(for: record.zone)
+    let encoded = value.bytes
+    try Self.withBytes(of: record.name) { bytes in
+      guard let number = try batch.visibleType(of: bytes, draft: draft) else { throw StoreError.unknown(record) }
+      let type = try batch.storage.name(number)
+      try batch.set(
+        field, of: bytes, name: record.name, type: type, value: encoded.span.bytes, draft: draft)
+    }
+  }
+
+  /// Clears a field: sets it to null.
+  ///
+  /// - Throws: as ``set(_:of:to:)``.
+  public mutating func clear(_ field: Name, of record: RecordID) throws {
+    try set(field, of: record, to: .null)
+  }
+
+  /// Deletes a record. Its fields are hidden, not gone: an update that had not seen the deletion may bring it
+  /// back, by its type's ``ExistencePolicy``.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `recordUnknown`, `transactionTooLarge`.
+  public mutating func delete(_ record: RecordID) throws {
+    let draft = try batch.draft(for: record.zone)
+    try Self.withBytes(of: record.name) { bytes in
+      guard try batch.visibleType(of: bytes, draft: draft) != nil else { throw StoreError.unknown(record) }
+      try batch.delete(bytes, name: record.name, draft: draft)
+    }
+  }
+
+  /// Sets a field to the value that one of its conflict's losers has.
+  ///
+  /// - Parameter loser: the operation that made the value, from ``Conflict/losers``.
+  /// - Throws: ``StoreError`` `conflictUnknown` if the field has no such value any more, and as ``set(_:of:to:)``.
+  public mutating func restore(_ loser: OperationID, in field: Name, of record: RecordID) throws {
+    let found = try reader { tables, interned, transaction in
+      try tables.heads(of: field, record, interned, transaction).first { $0.operation == loser }
+    }
+    guard let found, case .value(let value) = found.content else {
+      throw StoreError(
+        .conflictUnknown, "field “\(field)” of \(record) has no value from operation \(loser)",
+        hint: "list the conflicts again: a later write may have settled this one")
+    }
+    try set(field, of: record, to: value)
+  }
+
+  // MARK: Reading what is there
+
+  /// Whether a record is there.
+  public mutating func contains(_ record: RecordID) throws -> Bool {
+    try reader { tables, interned, transaction in
+      try tables.visibleType(of: record, interned, transaction) != nil
+    }
+  }
+
+  /// The record, nil if it is not there.
+  public mutating func record(_ record: RecordID) throws -> Record? {
+    try reader { tables, interned, transaction in try tables.record(record, interned, transaction) }
+  }
+
+  /// The value of a field, nil if the record is not there, or the field was never set or was cleared.
+  public mutating func value(of field: Name, in record: RecordID) throws -> Value? {
+    try reader { tables, interned, transaction in
+      try tables.value(of: field, in: record, interned, transaction)
+    }
+  }
+
+  /// Runs a lookup over what the write has done so far.
+  private mutating func reader<R>(
+    _ body: (Tables, Interned, borrowing LMDBTransaction) throws -> R
+  ) throws -> R {
+    try batch.fold.flush()
+    return try body(batch.storage.tables, batch.storage.interned, batch.storage.transaction)
+  }
+
+  // MARK: Checks
+
+  static func check(_ zone: ZoneID) throws {
+    try check(zone.name, "a zone's name", Limits.nameBytesMax)
+    guard zone.owner.rawValue.utf8.count <= Limits.nameBytesMax else {
+      throw StoreError(
+        .nameInvalid, "the owner's name of a zone has \(zone.owner.rawValue.utf8.count) bytes",
+        hint: "use at most \(Limits.nameBytesMax) bytes of UTF-8")
+    }
+  }
+
+  static func check(_ name: Name, _ what: String, _ bytesMax: Int) throws {
+    let count = name.rawValue.utf8.count
+    guard count > 0, count <= bytesMax else {
+      throw StoreError(
+        .nameInvalid, "\(what) has \(count) bytes", hint: "use 1 to \(bytesMax) bytes of UTF-8")
+    }
+  }
+
+  static func withBytes<R>(of name: Name, _ body: (RawSpan) throws -> R) rethrows -> R {
+    var text = name.rawValue
+    return try text.withUTF8 { try body(UnsafeRawBufferPointer($0).bytes) }
+  }
+}

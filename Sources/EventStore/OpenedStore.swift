@@ -1,0 +1,121 @@
+import LMDB
+import OperationFormat
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// What opening a directory comes to: its environment, tables and identity, checked or newly made.
+struct OpenedStore {
+  let environment: Environment
+  let tables: Tables
+  let identity: StoreIdentity
+
+  init(_ directory: String, _ durability: Durability, _ configuration: StoreConfiguration) throws {
+    let creates = configuration.createsStore && !configuration.isReadOnly
+    try Self.prepare(directory, creates: creates)
+    var options = Environment.Options(sync: durability == .durable ? .full : .noMetaSync)
+    if configuration.isUnsynced { options.sync = .none }
+    options.mapBytes = configuration.mapBytes
+    options.readOnly = configuration.isReadOnly
+    options.allowsNetworkFileSystem = configuration.allowsNetworkFileSystem
+    options.createsFile = creates
+    environment = try Environment(directory: directory, options: options)
+    do {
+      (tables, identity) = try Self.open(environment, directory, creates, configuration)
+    } catch {
+      environment.close()
+      throw error
+    }
+  }
+
+  /// Makes the directory, or checks that it holds a store or nothing.
+  private static func prepare(_ directory: String, creates: Bool) throws {
+    if SystemEnvironment.exists("\(directory)/data.mdb") { return }
+    let hint = "give the directory of a store; a new one is made only in an empty directory"
+    guard creates else {
+      throw StoreError(.notAStore, "there is no store in “\(directory)”", hint: hint)
+    }
+    try SystemEnvironment.makeDirectory(directory)
+    guard let stream = opendir(directory) else {
+      throw StoreError(
+        .notAStore, "“\(directory)” cannot be read as a directory: \(String(cString: strerror(errno)))",
+        hint: hint)
+    }
+    defer { closedir(stream) }
+    while let entry = readdir(stream) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      guard [".", "..", "lock.mdb", "data.mdb"].contains(name) else {
+        throw StoreError(.notAStore, "“\(directory)” holds other files, such as “\(name)”", hint: hint)
+      }
+    }
+  }
+
+  private static func open(
+    _ environment: Environment, _ directory: String, _ creates: Bool, _ configuration: StoreConfiguration
+  ) throws -> (Tables, StoreIdentity) {
+    do {
+      let transaction = try environment.beginRead()
+      let meta = try transaction.openTable("meta", create: false)
+      let identity = try check(transaction, meta, directory)
+      return (try Tables(in: transaction, create: false), identity)
+    } catch let error as LMDBError where error.code == .notFound {
+      guard creates else {
+        throw StoreError(
+          .notAStore, "“\(directory)” has a data file without a store in it", hint: "give the directory of a store")
+      }
+    }
+    let transaction = try environment.beginWrite()
+    // Another process may have made the store since.
+    let tables = try Tables(in: transaction, create: true)
+    if try transaction.contains(TableKey.meta(.format).span, in: tables.meta) {
+      return (tables, try check(transaction, tables.meta, directory))
+    }
+    let identity = StoreIdentity(
+      replica: ReplicaID(
+        rawValue: UInt128(configuration.makeRandom()) << 64 | UInt128(configuration.makeRandom())),
+      epoch: 0)
+    var writer = ByteWriter()
+    writer.append(varint: LocalStore.formatVersion)
+    try transaction.put(writer.bytes.span.bytes, for: TableKey.meta(.format).span, in: tables.meta)
+    writer.removeAll()
+    writer.append(bigEndian: identity.replica.rawValue)
+    writer.append(varint: UInt64(identity.epoch))
+    try transaction.put(writer.bytes.span.bytes, for: TableKey.meta(.identity).span, in: tables.meta)
+    try transaction.commit()
+    return (tables, identity)
+  }
+
+  /// Checks that the format is ours, and reads the identity.
+  private static func check(
+    _ transaction: borrowing LMDBTransaction, _ meta: Table, _ directory: String
+  ) throws -> StoreIdentity {
+    let version = try transaction.withValue(of: TableKey.meta(.format).span, in: meta) { row in
+      var reader = ByteReader(row)
+      return try reader.readVarint("format")
+    }
+    guard let version else {
+      throw StoreError(
+        .notAStore, "“\(directory)” has a data file of another program", hint: "choose another directory")
+    }
+    guard version == LocalStore.formatVersion else {
+      throw StoreError(
+        .newerFormat, "the store “\(directory)” has format \(version); this program reads \(LocalStore.formatVersion)",
+        hint: "use a newer version of the program")
+    }
+    let identity = try transaction.withValue(of: TableKey.meta(.identity).span, in: meta) { row in
+      var reader = ByteReader(row)
+      let replica = ReplicaID(rawValue: try reader.readBigEndian("identity", as: UInt128.self))
+      return StoreIdentity(replica: replica, epoch: try reader.readUInt32Varint("identity.epoch"))
+    }
+    guard let identity else {
+      throw StoreError(
+        .damaged, "the store “\(directory)” has lost its identity", hint: "restore it from a copy or from its remote")
+    }
+    return identity
+  }
+}

@@ -1,0 +1,157 @@
+package import LMDB
+public import OperationFormat
+
+/// A snapshot of a store, while the closure of ``LocalStore/read(_:)`` runs.
+public struct ReadTransaction: ~Copyable {
+  package let transaction: LMDBTransaction
+  package let tables: Tables
+  package let identity: StoreIdentity
+  let interned: Interned
+
+  init(
+    _ transaction: consuming LMDBTransaction, tables: Tables, interned: Interned, identity: StoreIdentity
+  ) {
+    self.transaction = transaction
+    self.tables = tables
+    self.interned = interned
+    self.identity = identity
+  }
+
+  // MARK: Records
+
+  /// Whether a record is there.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`.
+  public func contains(_ record: RecordID) throws -> Bool {
+    return try tables.visibleType(of: record, interned, transaction) != nil
+  }
+
+  /// The record, nil if it is not there.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  public func record(_ id: RecordID) throws -> Record? {
+    return try tables.record(id, interned, transaction)
+  }
+
+  /// The value of a field, nil if the record is not there, or the field was never set or was cleared. Reading
+  /// one field does not decode the others.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  public func value(of field: Name, in record: RecordID) throws -> Value? {
+    return try tables.value(of: field, in: record, interned, transaction)
+  }
+
+  /// Calls a closure with the records of a zone in the order of their names, until it returns false.
+  ///
+  /// - Parameters:
+  ///   - type: only records of this type; nil for all.
+  ///   - name: only records after this name: to go on where an earlier call ended.
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`; what the closure throws.
+  /// - Complexity: linear in the records passed over; hidden ones count.
+  public func forEachRecord(
+    in zone: ZoneID, type: Name? = nil, after name: Name? = nil, _ body: (Record) throws -> Bool
+  ) throws {
+    try tables.forEachRow(in: zone, after: name, interned, transaction) { id, row, state, interned in
+      guard let record = try tables.record(id, in: row, state, interned, transaction),
+        type == nil || record.type == type
+      else { return true }
+      return try body(record)
+    }
+  }
+
+  /// The records of a zone, in the order of their names.
+  ///
+  /// - Throws: as ``forEachRecord(in:type:after:_:)``.
+  public func records(in zone: ZoneID, type: Name? = nil) throws -> [Record] {
+    var records: [Record] = []
+    try forEachRecord(in: zone, type: type) { record in
+      records.append(record)
+      return true
+    }
+    return records
+  }
+
+  // MARK: Conflicts
+
+  /// The cells of a record that have losers, by field name, existence first.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  public func conflicts(of record: RecordID) throws -> [Conflict] {
+    return try tables.withRow(of: record, interned, transaction) { row, state in
+      try tables.conflicts(of: record, in: row, state, interned, transaction)
+    } ?? []
+  }
+
+  /// Calls a closure with each conflict of a zone, in the order of the records' names, until it returns false.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`; what the closure throws.
+  public func forEachConflict(in zone: ZoneID, _ body: (Conflict) throws -> Bool) throws {
+    try tables.forEachRow(in: zone, after: nil, interned, transaction) { id, row, state, interned in
+      for conflict in try tables.conflicts(of: id, in: row, state, interned, transaction) {
+        guard try body(conflict) else { return false }
+      }
+      return true
+    }
+  }
+
+  /// The conflicts of a zone, in the order of the records' names.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  public func conflicts(in zone: ZoneID) throws -> [Conflict] {
+    var conflicts: [Conflict] = []
+    try forEachConflict(in: zone) { conflict in
+      conflicts.append(conflict)
+      return true
+    }
+    return conflicts
+  }
+
+  /// All heads of a field, greatest first, whether or not the record is visible.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  public func heads(of field: Name, in record: RecordID) throws -> [CellHead] {
+    return try tables.heads(of: field, record, interned, transaction)
+  }
+
+  /// All heads of a record's existence, greatest first.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  public func existence(of record: RecordID) throws -> [CellHead] {
+    return try tables.heads(of: .existence, record, interned, transaction)
+  }
+
+  /// The names of the fields that a record has heads in, whether or not it is visible, in the order of their
+  /// bytes.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  public func fields(of record: RecordID) throws -> [Name] {
+    return try tables.withRow(of: record, interned, transaction) { row, _ in
+      try RecordLayout.cells(of: row).filter { $0 != .existence }
+        .map { try tables.name($0.field, interned, transaction) }.sorted()
+    } ?? []
+  }
+
+  // MARK: Zones
+
+  /// The zones of the store, in order.
+  public func zones() throws -> [ZoneID] {
+    try tables.zones(transaction).map(\.id).sorted()
+  }
+
+  /// The digest of a zone's state: equal wherever the same transactions were folded at the same places.
+  ///
+  /// SHA-256 over the records' canonical bytes in the order of their names, all heads included: see
+  /// `StateDigest`.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  /// - Complexity: linear in the zone's records.
+  public func digest(of zone: ZoneID) throws -> ContentHash {
+    return try StateDigest.digest(of: zone, tables, interned, transaction)
+  }
+
+  /// How a type's records fare when they were deleted and updated concurrently.
+  public func existencePolicy(of type: Name) throws -> ExistencePolicy {
+    guard let number = try interned.names.number(of: type, in: tables.names, transaction) else { return .latest }
+    return try tables.policies(transaction)[number] ?? .latest
+  }
+}

@@ -1,0 +1,80 @@
+import LMDB
+import OperationFormat
+
+/// The digest of a zone's state, in identities instead of this store's numbers, so that replicas can compare it.
+///
+/// SHA-256 over these bytes of each record that has heads, in the order of the records' names as bytes:
+///
+/// | bytes | what |
+/// |---|---|
+/// | varint, count | record's name |
+/// | varint | count of its cells with heads |
+/// | … | existence, then the registers in the order of their fields' names |
+///
+/// and of each cell:
+///
+/// | bytes | what |
+/// |---|---|
+/// | varint, count | field's name, empty for the existence |
+/// | varint | kind, 0 |
+/// | varint | count of heads |
+/// | … | heads, greatest first: timestamp (8, little-endian), replica (16, big-endian), epoch, sequence, index (varints), payload (varint, count) |
+///
+/// The payload of an existence head is 0 for dead, or 1 and the type's name (varint, count); of a register's, the
+/// encoded value.
+enum StateDigest {
+  static func digest(
+    of zone: ZoneID, _ tables: Tables, _ interned: Interned, _ transaction: borrowing LMDBTransaction
+  ) throws -> ContentHash {
+    var hasher = ContentHasher()
+    var writer = ByteWriter()
+    try tables.forEachRow(in: zone, after: nil, interned, transaction) { id, row, state, interned in
+      writer.removeAll()
+      writer.append(text: id.name.rawValue)
+      let cells = try RecordLayout.cells(of: row).map { cell in
+        (cell, cell == .existence ? Name("") : try tables.name(cell.field, interned, transaction))
+      }.sorted { $0.1 < $1.1 }
+      writer.append(count: cells.count)
+      for (cell, name) in cells {
+        let heads = try tables.heads(of: cell, in: row, state, interned, transaction)
+        writer.append(text: name.rawValue)
+        writer.append(count: 0)
+        writer.append(count: heads.count)
+        for head in heads {
+          try append(head, of: cell, tables, interned, transaction, to: &writer)
+        }
+      }
+      hasher.update(writer.bytes.span.bytes)
+      return true
+    }
+    return hasher.finish()
+  }
+
+  private static func append(
+    _ head: OwnedHead, of cell: CellNumber, _ tables: Tables, _ interned: Interned,
+    _ transaction: borrowing LMDBTransaction, to writer: inout ByteWriter
+  ) throws {
+    let id = head.head.id
+    let replica = try interned.replicas.identity(of: id.replica, in: tables.replicas, transaction)
+    writer.append(littleEndian: head.head.timestamp.rawValue)
+    writer.append(bigEndian: replica.rawValue)
+    writer.append(varint: UInt64(id.epoch))
+    writer.append(varint: id.sequence)
+    writer.append(varint: UInt64(id.index))
+    guard cell == .existence else {
+      writer.append(count: head.payload.count)
+      return writer.append(head.payload.span.bytes)
+    }
+    switch try Existence(payload: head.payload.span.bytes) {
+    case .dead:
+      writer.append(count: 1)
+      writer.append(0)
+    case .alive(let type):
+      var payload = ByteWriter()
+      payload.append(1)
+      payload.append(text: try tables.name(type, interned, transaction).rawValue)
+      writer.append(count: payload.count)
+      writer.append(payload.bytes.span.bytes)
+    }
+  }
+}

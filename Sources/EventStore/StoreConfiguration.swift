@@ -1,0 +1,29 @@
+public import OperationFormat
+
+/// How a commit is kept from a power cut.
+public enum Durability: String, Hashable, Sendable, CaseIterable {
+  /// A commit that returned survives a power cut.
+  case durable
+  /// A power cut may undo the last commits. It never breaks the store.
+  case consistent
+}
+
+/// What a store is opened with besides its directory and its durability.
+public struct StoreConfiguration: Sendable {
+  /// Whether a directory without a store gets one.
+  public var createsStore = true
+  /// Opens for reading alone: nothing is written, not even a new store.
+  public var isReadOnly = false
+  /// Allows a data file on a network file system, where neither locks nor the memory map can be trusted.
+  public var allowsNetworkFileSystem = false
+  /// Address space to reserve, in bytes; the file does not grow with it.
+  public var mapBytes = 1 << 40
+  /// The wall clock, in milliseconds since 1970.
+  public var wallMilliseconds: @Sendable () -> Int64 = SystemEnvironment.wallMilliseconds
+  /// A source of random bits, for identities.
+  public var makeRandom: @Sendable () -> UInt64 = SystemEnvironment.makeRandom
+  /// For tests alone: no sync at all, so that a power cut may break the store.
+  package var isUnsynced = false
+
+  public init() {}
+}

@@ -1,0 +1,102 @@
+public import OperationFormat
+import LMDB
+
+/// What went wrong in a store: what, where, and what to do.
+public struct StoreError: Error, Sendable, CustomStringConvertible {
+  /// What kind of error it is. More may come; treat one you do not know as a failure.
+  public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+    public var description: String { rawValue }
+
+    /// The store has no such zone.
+    public static let zoneUnknown = Code(rawValue: "zoneUnknown")
+    /// The zone has no such record, or it was deleted.
+    public static let recordUnknown = Code(rawValue: "recordUnknown")
+    /// The record is there already.
+    public static let recordExists = Code(rawValue: "recordExists")
+    /// The log has no such position.
+    public static let positionUnknown = Code(rawValue: "positionUnknown")
+    /// The record has no such losing value, or has it no more.
+    public static let conflictUnknown = Code(rawValue: "conflictUnknown")
+    /// A name is empty or too long.
+    public static let nameInvalid = Code(rawValue: "nameInvalid")
+    /// A value is too large or too deep.
+    public static let valueInvalid = Code(rawValue: "valueInvalid")
+    /// One write makes more than a transaction may hold.
+    public static let transactionTooLarge = Code(rawValue: "transactionTooLarge")
+    /// The directory holds no store.
+    public static let notAStore = Code(rawValue: "notAStore")
+    /// The store, or a part of it, is of a newer format.
+    public static let newerFormat = Code(rawValue: "newerFormat")
+    /// The store's data is damaged.
+    public static let damaged = Code(rawValue: "damaged")
+    /// The store is open elsewhere in this process.
+    public static let alreadyOpen = Code(rawValue: "alreadyOpen")
+    /// The store was closed.
+    public static let closed = Code(rawValue: "closed")
+    /// The store was opened for reading alone, or its file is not writable.
+    public static let readOnly = Code(rawValue: "readOnly")
+    /// The disk, or the store's address space, is full.
+    public static let full = Code(rawValue: "full")
+    /// The commit failed and nothing of it is in the store.
+    public static let commitFailed = Code(rawValue: "commitFailed")
+    /// The commit reported an error, yet its transactions are in the store.
+    public static let commitUncertain = Code(rawValue: "commitUncertain")
+    /// A remote transaction does not follow what the store has.
+    public static let outOfOrder = Code(rawValue: "outOfOrder")
+    /// The remote log is another incarnation than the store's.
+    public static let incarnationChanged = Code(rawValue: "incarnationChanged")
+    /// Other bytes under a replica, epoch and sequence that the store has.
+    public static let fork = Code(rawValue: "fork")
+    /// A remote transaction belongs to another zone or replica than it was given for.
+    public static let mismatch = Code(rawValue: "mismatch")
+    /// An import file is damaged.
+    public static let importInvalid = Code(rawValue: "importInvalid")
+    /// The operating system or LMDB failed.
+    public static let system = Code(rawValue: "system")
+  }
+
+  public let code: Code
+  /// What happened, with the offending value.
+  public let message: String
+  /// What to do.
+  public let hint: String
+  /// What it came from, if it came from below.
+  public let underlying: (any Error)?
+
+  public init(_ code: Code, _ message: String, hint: String, underlying: (any Error)? = nil) {
+    self.code = code
+    self.message = message
+    self.hint = hint
+    self.underlying = underlying
+  }
+
+  public var description: String { "\(message) (\(code)). \(hint)" }
+
+  /// Translates an error from a layer below; any other passes as it is.
+  static func translate(_ error: any Error, hint: String? = nil) -> any Error {
+    switch error {
+    case let error as LMDBError: return StoreError(error)
+    case let error as FormatError:
+      let code: Code = error.code == .newerFormat ? .newerFormat : .damaged
+      return StoreError(code, "\(error)", hint: hint ?? error.hint, underlying: error)
+    default: return error
+    }
+  }
+
+  private init(_ error: LMDBError) {
+    let code: Code =
+      switch error.code {
+      case .alreadyOpen: .alreadyOpen
+      case .closed: .closed
+      case .mapFull, .noSpace: .full
+      case .corrupted, .damagedPage, .truncatedFile: .damaged
+      case .notAStore: .notAStore
+      case .versionMismatch: .newerFormat
+      case .accessDenied, .readOnlyFileSystem: .readOnly
+      default: .system
+      }
+    self.init(code, error.message, hint: error.hint, underlying: error)
+  }
+}

@@ -1,0 +1,191 @@
+package import LMDB
+package import OperationFormat
+import Synchronization
+
+/// An identity that the store keeps once and names by a number.
+package protocol Internable: Hashable, Sendable {
+  associatedtype Number: InternedNumber
+  /// The identity as the key of its number. At most 258 bytes.
+  func appendInterned(to key: inout TableKey)
+  init(interned bytes: RawSpan) throws(FormatError)
+}
+
+/// Numbers of one kind of identity, in a table: 0 and the number → the identity; 1 and the identity → the number.
+///
+/// It caches what it has met. What was committed never changes, so the cache of a store may be shared by all its
+/// readers; the writer has one of its own, which is undone with its transactions.
+package final class Interner<Identity: Internable>: Sendable {
+  package struct Cache: Sendable {
+    fileprivate var numbers: [Identity: Identity.Number] = [:]
+    fileprivate var identities: [Identity.Number: Identity] = [:]
+
+    fileprivate mutating func remember(_ identity: Identity, _ number: Identity.Number) {
+      numbers[identity] = number
+      identities[number] = identity
+    }
+  }
+
+  private let mutex = Mutex(Cache())
+
+  package init() {}
+
+  package var cache: Cache {
+    get { mutex.withLock { $0 } }
+    set { mutex.withLock { $0 = newValue } }
+  }
+
+  /// The number of an identity; nil if the store has not met it.
+  package func number(
+    of identity: Identity, in table: Table, _ transaction: borrowing Transaction
+  ) throws -> Identity.Number? {
+    if let number = mutex.withLock({ $0.numbers[identity] }) { return number }
+    let key = Self.key(identity)
+    let found = try transaction.withValue(of: key.span, in: table) { row in
+      var reader = ByteReader(row)
+      return Identity.Number(rawValue: try reader.readUInt32Varint("number"))
+    }
+    if let found { mutex.withLock { $0.remember(identity, found) } }
+    return found
+  }
+
+  /// The number of an identity, a new one if the store has not met it.
+  package func makeNumber(
+    for identity: Identity, in table: Table, _ transaction: borrowing Transaction
+  ) throws -> Identity.Number {
+    if let number = try number(of: identity, in: table, transaction) { return number }
+    let number = Identity.Number(rawValue: try Self.lastNumber(in: table, transaction) + 1)
+    var writer = ByteWriter()
+    writer.append(varint: UInt64(number.rawValue))
+    let key = Self.key(identity)
+    let numberKey = Self.key(number)
+    try transaction.put(writer.bytes.span.bytes, for: key.span, in: table)
+    try transaction.put(key.span.extracting(1...), for: numberKey.span, in: table)
+    mutex.withLock { $0.remember(identity, number) }
+    return number
+  }
+
+  /// The identity behind a number.
+  package func identity(
+    of number: Identity.Number, in table: Table, _ transaction: borrowing Transaction
+  ) throws -> Identity {
+    if let identity = mutex.withLock({ $0.identities[number] }) { return identity }
+    let key = Self.key(number)
+    let found = try transaction.withValue(of: key.span, in: table) { row in try Identity(interned: row) }
+    guard let found else {
+      throw StoreError(
+        .damaged, "the store has no identity for \(Identity.Number.self) \(number.rawValue)",
+        hint: "run a verification; restore the store from a copy or from its remote")
+    }
+    mutex.withLock { $0.remember(found, number) }
+    return found
+  }
+
+  private static func key(_ identity: Identity) -> TableKey {
+    var key = TableKey()
+    key.append(UInt8(1))
+    identity.appendInterned(to: &key)
+    return key
+  }
+
+  private static func key(_ number: Identity.Number) -> TableKey {
+    var key = TableKey()
+    key.append(UInt8(0))
+    key.append(number)
+    return key
+  }
+
+  /// The last number given out, 0 if none was.
+  package static func lastNumber(in table: Table, _ transaction: borrowing Transaction) throws -> UInt32 {
+    var cursor = try transaction.openCursor(table)
+    var end = TableKey()
+    end.append(UInt8(1))
+    guard try cursor.seek(before: end.span) else { return 0 }
+    return cursor.withEntry { key, _ in
+      UInt32(bigEndian: key.unsafeLoadUnaligned(fromByteOffset: 1, as: UInt32.self))
+    }
+  }
+}
+
+/// The numbers of all identities of a store.
+package struct Interned: Sendable {
+  package let zones = Interner<ZoneID>()
+  package let replicas = Interner<ReplicaID>()
+  package let incarnations = Interner<IncarnationID>()
+  package let names = Interner<Name>()
+
+  package init() {}
+
+  /// What all of them have cached.
+  package struct Caches: Sendable {
+    fileprivate var zones: Interner<ZoneID>.Cache
+    fileprivate var replicas: Interner<ReplicaID>.Cache
+    fileprivate var incarnations: Interner<IncarnationID>.Cache
+    fileprivate var names: Interner<Name>.Cache
+  }
+
+  package var caches: Caches {
+    get {
+      Caches(
+        zones: zones.cache, replicas: replicas.cache, incarnations: incarnations.cache, names: names.cache)
+    }
+    nonmutating set {
+      zones.cache = newValue.zones
+      replicas.cache = newValue.replicas
+      incarnations.cache = newValue.incarnations
+      names.cache = newValue.names
+    }
+  }
+}
+
+extension ZoneID: Internable {
+  package typealias Number = ZoneNumber
+
+  package func appendInterned(to key: inout TableKey) {
+    key.append(UInt8(owner.rawValue.utf8.count))
+    for byte in owner.rawValue.utf8 { key.append(byte) }
+    for byte in name.rawValue.utf8 { key.append(byte) }
+  }
+
+  package init(interned bytes: RawSpan) throws(FormatError) {
+    var reader = ByteReader(bytes)
+    let ownerBytes = Int(try reader.readUInt8("zone.owner"))
+    let owner = reader.string(in: try reader.readBytes(ownerBytes, "zone.owner"))
+    let name = reader.string(in: try reader.readBytes(reader.remaining, "zone.name"))
+    self.init(owner: Name(owner), name: Name(name))
+  }
+}
+
+extension Name: Internable {
+  package typealias Number = NameNumber
+
+  package func appendInterned(to key: inout TableKey) {
+    for byte in rawValue.utf8 { key.append(byte) }
+  }
+
+  package init(interned bytes: RawSpan) throws(FormatError) {
+    var reader = ByteReader(bytes)
+    self.init(reader.string(in: try reader.readBytes(reader.remaining, "name")))
+  }
+}
+
+extension ReplicaID: Internable {
+  package typealias Number = ReplicaNumber
+
+  package func appendInterned(to key: inout TableKey) { key.append(rawValue) }
+
+  package init(interned bytes: RawSpan) throws(FormatError) {
+    var reader = ByteReader(bytes)
+    self.init(rawValue: try reader.readBigEndian("identity", as: UInt128.self))
+  }
+}
+
+extension IncarnationID: Internable {
+  package typealias Number = IncarnationNumber
+
+  package func appendInterned(to key: inout TableKey) { key.append(rawValue) }
+
+  package init(interned bytes: RawSpan) throws(FormatError) {
+    var reader = ByteReader(bytes)
+    self.init(rawValue: try reader.readBigEndian("identity", as: UInt128.self))
+  }
+}

@@ -1,0 +1,194 @@
+package import OperationFormat
+
+/// A zone's sync state, and where its records are.
+package struct ZoneRow: Hashable, Sendable {
+  /// A place in a zone's remote log, and the hash of the segment there.
+  package struct Token: Hashable, Sendable {
+    package var incarnation: IncarnationNumber
+    package var offset: UInt64
+    package var hash: ContentHash
+
+    package init(incarnation: IncarnationNumber, offset: UInt64, hash: ContentHash) {
+      self.incarnation = incarnation
+      self.offset = offset
+      self.hash = hash
+    }
+  }
+
+  package var state: StateNumber
+  /// What an unfinished rebuild folds into; none where there is none.
+  package var building: StateNumber
+  /// Up to where the remote log was folded and the replicator goes on from; nil before the first.
+  package var token: Token?
+  /// What a new transaction has seen. It does not go back with the token within an incarnation.
+  package var base: (incarnation: IncarnationNumber, offset: UInt64)? {
+    get { baseIncarnation == .none ? nil : (baseIncarnation, baseOffset) }
+    set {
+      baseIncarnation = newValue?.incarnation ?? .none
+      baseOffset = newValue?.offset ?? 0
+    }
+  }
+  private var baseIncarnation = IncarnationNumber.none
+  private var baseOffset: UInt64 = 0
+
+  package init(state: StateNumber) {
+    self.state = state
+    building = .none
+  }
+
+  // | bytes | what |
+  // |---|---|
+  // | 1 | version, 1 |
+  // | varint | state number |
+  // | varint | state number of an unfinished rebuild, 0 where there is none |
+  // | varint | token's incarnation number, 0 where there is no token |
+  // | varint, 32 | token's offset and hash; absent where there is no token |
+  // | varint | base's incarnation number, 0 where there is none |
+  // | varint | base's offset; absent where there is no base |
+
+  package func append(to writer: inout ByteWriter) {
+    writer.append(1)
+    writer.append(varint: UInt64(state.rawValue))
+    writer.append(varint: UInt64(building.rawValue))
+    writer.append(varint: UInt64(token?.incarnation.rawValue ?? 0))
+    if let token {
+      writer.append(varint: token.offset)
+      writer.append(token.hash)
+    }
+    writer.append(varint: UInt64(baseIncarnation.rawValue))
+    if base != nil { writer.append(varint: baseOffset) }
+  }
+
+  package init(_ row: RawSpan) throws(FormatError) {
+    var reader = ByteReader(row)
+    try reader.expectVersion("zone row")
+    state = StateNumber(rawValue: try reader.readUInt32Varint("zone.state"))
+    building = StateNumber(rawValue: try reader.readUInt32Varint("zone.building"))
+    let incarnation = IncarnationNumber(rawValue: try reader.readUInt32Varint("zone.token"))
+    if incarnation != .none {
+      let offset = try reader.readVarint("row")
+      token = Token(incarnation: incarnation, offset: offset, hash: try ContentHash.read(from: &reader, "token.hash"))
+    }
+    baseIncarnation = IncarnationNumber(rawValue: try reader.readUInt32Varint("zone.base"))
+    if baseIncarnation != .none { baseOffset = try reader.readVarint("row") }
+    try reader.finish("row")
+  }
+}
+
+/// What the store remembers of a segment of a remote log that it folded or shipped.
+package struct SegmentRow: Hashable, Sendable {
+  package var replica: ReplicaNumber
+  package var epoch: UInt32
+  package var first: UInt64
+  package var last: UInt64
+  package var hash: ContentHash
+  /// When the remote first received it, in milliseconds since 1970; nil where it keeps no such times.
+  package var receivedMilliseconds: UInt64?
+
+  package init(
+    replica: ReplicaNumber, epoch: UInt32, first: UInt64, last: UInt64, hash: ContentHash,
+    receivedMilliseconds: UInt64?
+  ) {
+    self.replica = replica
+    self.epoch = epoch
+    self.first = first
+    self.last = last
+    self.hash = hash
+    self.receivedMilliseconds = receivedMilliseconds
+  }
+
+  // | bytes | what |
+  // |---|---|
+  // | 1 | version, 1 |
+  // | varint ×4 | replica's number, epoch, first and last sequence |
+  // | 32 | content hash |
+  // | varint | receive time + 1 in milliseconds since 1970, 0 where there is none |
+
+  package func append(to writer: inout ByteWriter) {
+    writer.append(1)
+    writer.append(varint: UInt64(replica.rawValue))
+    writer.append(varint: UInt64(epoch))
+    writer.append(varint: first)
+    writer.append(varint: last)
+    writer.append(hash)
+    writer.append(varint: receivedMilliseconds.map { $0 &+ 1 } ?? 0)
+  }
+
+  package init(_ row: RawSpan) throws(FormatError) {
+    var reader = ByteReader(row)
+    try reader.expectVersion("segment row")
+    replica = ReplicaNumber(rawValue: try reader.readUInt32Varint("segment.replica"))
+    epoch = try reader.readUInt32Varint("segment.epoch")
+    first = try reader.readVarint("row")
+    last = try reader.readVarint("row")
+    hash = try ContentHash.read(from: &reader, "token.hash")
+    let received = try reader.readVarint("row")
+    receivedMilliseconds = received == 0 ? nil : received - 1
+    try reader.finish("row")
+  }
+}
+
+/// What belongs to one fold of a zone.
+package struct StateRow: Hashable, Sendable {
+  package enum Status: UInt8, Sendable {
+    case live = 0
+    /// A rebuild folds into it.
+    case building = 1
+    /// Replaced: its rows are being taken away in steps.
+    case discarded = 2
+  }
+
+  package var zone: ZoneNumber
+  package var status: Status
+  /// The last record number given out.
+  package var lastRecord: UInt32
+
+  package init(zone: ZoneNumber, status: Status, lastRecord: UInt32 = 0) {
+    self.zone = zone
+    self.status = status
+    self.lastRecord = lastRecord
+  }
+
+  // | bytes | what |
+  // |---|---|
+  // | 1 | version, 1 |
+  // | varint | zone's number |
+  // | 1 | status: 0 live, 1 building, 2 discarded |
+  // | varint | last record number given out |
+
+  package func append(to writer: inout ByteWriter) {
+    writer.append(1)
+    writer.append(varint: UInt64(zone.rawValue))
+    writer.append(status.rawValue)
+    writer.append(varint: UInt64(lastRecord))
+  }
+
+  package init(_ row: RawSpan) throws(FormatError) {
+    var reader = ByteReader(row)
+    try reader.expectVersion("state row")
+    zone = ZoneNumber(rawValue: try reader.readUInt32Varint("state.zone"))
+    let byte = try reader.readUInt8("row")
+    guard let status = Status(rawValue: byte) else {
+      throw FormatError(
+        .unknownTag, at: 2, in: "state.status", expected: "0 to 2", found: "\(byte)")
+    }
+    self.status = status
+    lastRecord = try reader.readUInt32Varint("state.lastRecord")
+    try reader.finish("row")
+  }
+}
+
+extension ByteWriter {
+  mutating func append(_ hash: ContentHash) { hash.write(to: &self) }
+}
+
+extension ByteReader {
+  @_lifetime(self: copy self)
+  mutating func expectVersion(_ subject: StaticString) throws(FormatError) {
+    let start = position
+    let version = try readUInt8(subject)
+    guard version == 1 else {
+      throw fail(.newerFormat, at: start, subject, expected: "version 1", found: "\(version)")
+    }
+  }
+}

@@ -1,0 +1,372 @@
+package import LMDB
+package import OperationFormat
+
+/// One LMDB write transaction with what was read in it: the rows of a store, as the fold and the log write them.
+///
+/// It is used on one thread. What is cached is forgotten at each `begin`, since another process may have
+/// written, and when a nested transaction is undone.
+package final class TableStorage: FoldStorage {
+  package let tables: Tables
+  package let interned = Interned()
+
+  private var outerCaches: Interned.Caches?
+  private var innerCaches: Interned.Caches?
+  private var outer: Transaction?
+  private var inner: Transaction?
+  private var zoneRows: [ZoneNumber: ZoneRow] = [:]
+  private var stateRows: [StateNumber: StateRow] = [:]
+  private var changedZones: Set<ZoneNumber> = []
+  private var changedStates: Set<StateNumber> = []
+  private var lastSequences: [Lane: UInt64] = [:]
+  private var lineages: [Lane: [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)]] = [:]
+  private var cachedLastPosition: Position?
+  private var cachedPolicies: [NameNumber: ExistencePolicy]?
+  private var lastPlacement: Placement?
+  private var writer = ByteWriter()
+
+  /// One replica's transactions of one epoch in one zone.
+  private struct Lane: Hashable {
+    var zone: ZoneNumber
+    var replica: ReplicaNumber
+    var epoch: UInt32
+  }
+
+  private struct Placement {
+    var lane: Lane
+    var incarnation: IncarnationNumber
+    var sequences: ClosedRange<UInt64>
+    var offset: UInt64
+  }
+
+  package init(tables: Tables) { self.tables = tables }
+
+  // MARK: The transaction
+
+  package func begin(_ transaction: consuming Transaction) {
+    precondition(outer == nil, "a write transaction is open")
+    outer = consume transaction
+    outerCaches = interned.caches
+    forget()
+  }
+
+  package func beginNested() throws {
+    precondition(inner == nil, "a nested transaction is open")
+    try flush()
+    innerCaches = interned.caches
+    inner = try outer!.beginNested()
+  }
+
+  package func commitNested() throws {
+    try flush()
+    try inner.take()!.commit()
+  }
+
+  package func abortNested() {
+    inner.take()!.abort()
+    undo(to: innerCaches)
+  }
+
+  package func commit() throws {
+    try flush()
+    try outer.take()!.commit()
+  }
+
+  package func abort() {
+    inner.take()?.abort()
+    guard isOpen else { return }
+    outer.take()!.abort()
+    undo(to: outerCaches)
+  }
+
+  package var isOpen: Bool { outer != nil }
+
+  package var transaction: Transaction {
+    _read { if inner != nil { yield inner! } else { yield outer! } }
+  }
+
+  private func forget() {
+    zoneRows.removeAll(keepingCapacity: true)
+    stateRows.removeAll(keepingCapacity: true)
+    changedZones.removeAll(keepingCapacity: true)
+    changedStates.removeAll(keepingCapacity: true)
+    lastSequences.removeAll(keepingCapacity: true)
+    lineages.removeAll(keepingCapacity: true)
+    cachedLastPosition = nil
+    cachedPolicies = nil
+    lastPlacement = nil
+  }
+
+  private func undo(to caches: Interned.Caches?) {
+    if let caches { interned.caches = caches }
+    forget()
+  }
+
+  /// Lends the writer's buffer, empty: so that no row that is written allocates.
+  private func withWriter<R>(_ body: (inout ByteWriter) throws -> R) rethrows -> R {
+    var lent = ByteWriter()
+    swap(&lent, &writer)
+    defer { swap(&lent, &writer) }
+    lent.removeAll()
+    return try body(&lent)
+  }
+
+  fileprivate func put(_ key: TableKey, in table: Table, _ append: (inout ByteWriter) -> Void) throws {
+    try withWriter { writer in
+      append(&writer)
+      try transaction.put(writer.bytes.span.bytes, for: key.span, in: table)
+    }
+  }
+
+  /// Writes the zone and state rows that changed.
+  package func flush() throws {
+    for zone in changedZones.sorted() {
+      guard let row = zoneRows[zone] else { continue }
+      try put(.zoneRow(zone), in: tables.zones) { row.append(to: &$0) }
+    }
+    changedZones.removeAll(keepingCapacity: true)
+    for state in changedStates.sorted() {
+      guard let row = stateRows[state] else { continue }
+      try put(.state(state), in: tables.states) { row.append(to: &$0) }
+    }
+    changedStates.removeAll(keepingCapacity: true)
+  }
+
+  // MARK: Rows of records
+
+  package func readRecord(_ name: RawSpan, in state: StateNumber, into row: inout [UInt8]) throws -> Bool {
+    let key = TableKey.record(state, name)
+    let found: Void? = try transaction.withValue(of: key.span, in: tables.records) { found in
+      row.removeAll(keepingCapacity: true)
+      found.withUnsafeBytes { row.append(contentsOf: $0) }
+    }
+    return found != nil
+  }
+
+  package func writeRecord(_ row: RawSpan, _ name: RawSpan, in state: StateNumber) throws {
+    try transaction.put(row, for: TableKey.record(state, name).span, in: tables.records)
+  }
+
+  package func makeRecordNumber(in state: StateNumber) throws -> UInt32 {
+    var row = try stateRow(state)
+    guard row.lastRecord < .max else {
+      throw StoreError(
+        .full, "a zone has given out all \(UInt32.max) record numbers", hint: "spread the records over zones")
+    }
+    row.lastRecord += 1
+    setStateRow(row, state)
+    return row.lastRecord
+  }
+
+  package func readElement(_ key: ElementKey) throws -> [UInt8]? {
+    try transaction.withValue(of: key.bytes.span.bytes, in: tables.elements) { $0.bytes }
+  }
+
+  package func writeElement(_ row: RawSpan, _ key: ElementKey) throws {
+    try transaction.put(row, for: key.bytes.span.bytes, in: tables.elements)
+  }
+
+  package func deleteElement(_ key: ElementKey) throws {
+    _ = try transaction.delete(key.bytes.span.bytes, in: tables.elements)
+  }
+
+  package func elements(under prefix: ElementKey) throws -> [(key: ElementKey, row: [UInt8])] {
+    try tables.elements(under: prefix, transaction)
+  }
+
+  // MARK: Causality
+
+  package func offset(
+    of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, in zone: ZoneNumber,
+    _ incarnation: IncarnationNumber
+  ) throws -> UInt64? {
+    let lane = Lane(zone: zone, replica: replica, epoch: epoch)
+    if let last = lastPlacement, last.lane == lane, last.incarnation == incarnation,
+      last.sequences.contains(sequence)
+    {
+      return last.offset
+    }
+    guard let found = try tables.placement(of: replica, epoch, sequence, in: zone, incarnation, transaction)
+    else { return nil }
+    lastPlacement = Placement(
+      lane: lane, incarnation: incarnation, sequences: found.first...found.last, offset: found.offset)
+    return found.offset
+  }
+
+  package func replicaID(_ number: ReplicaNumber) throws -> ReplicaID {
+    try interned.replicas.identity(of: number, in: tables.replicas, transaction)
+  }
+
+  /// Whether a base is at or past every placement that a zone has.
+  package func seesAllPlaced(
+    _ base: (incarnation: IncarnationNumber, offset: UInt64), in zone: ZoneNumber
+  ) throws -> Bool {
+    var cursor = try transaction.openCursor(tables.segments)
+    var end = TableKey()
+    end.append(zone.rawValue + 1)
+    guard try cursor.seek(before: end.span) else { return true }
+    let last = cursor.withEntry { key, _ in
+      (key.bigEndian32(at: 0), key.bigEndian32(at: 4), key.bigEndian64(at: 8))
+    }
+    guard last.0 == zone.rawValue else { return true }
+    guard last.1 == base.incarnation.rawValue, last.2 <= base.offset else { return false }
+    guard try cursor.seek(atOrAfter: TableKey.state(StateNumber(rawValue: zone.rawValue)).span) else {
+      return true
+    }
+    return cursor.withEntry { key, _ in key.bigEndian32(at: 4) } == base.incarnation.rawValue
+  }
+
+  /// The identities that a replica's epoch continues in a zone, each with the last sequence it held.
+  package func lineage(
+    of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber
+  ) throws -> [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] {
+    let lane = Lane(zone: zone, replica: replica, epoch: epoch)
+    if let known = lineages[lane] { return known }
+    let found = try tables.lineage(of: replica, epoch, in: zone, transaction)
+    lineages[lane] = found
+    return found
+  }
+
+  package func setParent(
+    _ parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64), of replica: ReplicaNumber,
+    _ epoch: UInt32, in zone: ZoneNumber
+  ) throws {
+    try put(.lineage(zone, replica, epoch), in: tables.replicas) { writer in
+      writer.append(varint: UInt64(parent.replica.rawValue))
+      writer.append(varint: UInt64(parent.epoch))
+      writer.append(varint: parent.sequence)
+    }
+    lineages.removeAll(keepingCapacity: true)
+  }
+
+  // MARK: Sync state
+
+  package func zoneRow(_ zone: ZoneNumber) throws -> ZoneRow {
+    if let row = zoneRows[zone] { return row }
+    guard let row = try tables.zoneRow(zone, transaction) else {
+      throw StoreError(
+        .damaged, "zone number \(zone.rawValue) has no row", hint: "run a verification of the store")
+    }
+    zoneRows[zone] = row
+    return row
+  }
+
+  package func setZoneRow(_ row: ZoneRow, _ zone: ZoneNumber) {
+    zoneRows[zone] = row
+    changedZones.insert(zone)
+  }
+
+  package func stateRow(_ state: StateNumber) throws -> StateRow {
+    if let row = stateRows[state] { return row }
+    let found = try transaction.withValue(of: TableKey.state(state).span, in: tables.states) { row in
+      try StateRow(row)
+    }
+    guard let found else {
+      throw StoreError(
+        .damaged, "state number \(state.rawValue) has no row", hint: "run a verification of the store")
+    }
+    stateRows[state] = found
+    return found
+  }
+
+  package func setStateRow(_ row: StateRow, _ state: StateNumber) {
+    stateRows[state] = row
+    changedStates.insert(state)
+  }
+
+  /// Gives out a new state number for a zone.
+  package func makeState(for zone: ZoneNumber, _ status: StateRow.Status) throws -> StateNumber {
+    try flush()
+    var last: UInt32 = 0
+    do {
+      var cursor = try transaction.openCursor(tables.states)
+      if try cursor.last() { last = cursor.withEntry { key, _ in key.bigEndian32(at: 0) } }
+    }
+    let state = StateNumber(rawValue: last + 1)
+    setStateRow(StateRow(zone: zone, status: status), state)
+    try flush()
+    return state
+  }
+
+  package func policies() throws -> [NameNumber: ExistencePolicy] {
+    if let cachedPolicies { return cachedPolicies }
+    let policies = try tables.policies(transaction)
+    cachedPolicies = policies
+    return policies
+  }
+
+  // MARK: The log
+
+  package func lastPosition() throws -> Position {
+    if let cachedLastPosition { return cachedLastPosition }
+    let last = try tables.lastPosition(transaction)
+    cachedLastPosition = last
+    return last
+  }
+
+  /// The last sequence that the store has of a replica's epoch in a zone; 0 if none.
+  package func lastSequence(
+    of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber
+  ) throws -> UInt64 {
+    let lane = Lane(zone: zone, replica: replica, epoch: epoch)
+    if let last = lastSequences[lane] { return last }
+    let last = try tables.lastSequence(of: replica, epoch, in: zone, transaction)
+    lastSequences[lane] = last
+    return last
+  }
+
+  /// Appends an entry to the log and names it in `sequences`.
+  package func append(_ header: LogEntryHeader, body: RawSpan) throws -> Position {
+    let position = try lastPosition().next
+    try withWriter { writer in
+      LogEntryCodec.append(header, body: body, at: position, to: &writer)
+      let key = TableKey.log(position)
+      try transaction.put(writer.bytes.span.bytes, for: key.span, in: tables.log, .append)
+    }
+    try put(
+      .sequence(header.zone, header.replica, header.epoch, header.sequence), in: tables.sequences
+    ) { $0.append(varint: position.rawValue) }
+    cachedLastPosition = position
+    lastSequences[Lane(zone: header.zone, replica: header.replica, epoch: header.epoch)] = header.sequence
+    return position
+  }
+
+  /// Records that a run of sequences lies at an offset of an incarnation.
+  package func place(
+    _ segment: SegmentRow, first: UInt64, in zone: ZoneNumber, _ incarnation: IncarnationNumber, at offset: UInt64
+  ) throws {
+    try put(.segment(zone, incarnation, offset), in: tables.segments) { segment.append(to: &$0) }
+    guard first <= segment.last else { return }
+    let key = TableKey.placement(zone, incarnation, segment.replica, segment.epoch, last: segment.last)
+    try put(key, in: tables.placements) { writer in
+      writer.append(varint: first)
+      writer.append(varint: offset)
+    }
+  }
+}
+
+extension TableStorage {
+  /// The last timestamp given out or seen.
+  package func clock() throws -> Timestamp {
+    try transaction.withValue(of: TableKey.meta(.clock).span, in: tables.meta) { row in
+      var reader = ByteReader(row)
+      return Timestamp(rawValue: try reader.readLittleEndian("clock", as: UInt64.self))
+    } ?? Timestamp(rawValue: 0)
+  }
+
+  package func setClock(_ timestamp: Timestamp) throws {
+    try put(.meta(.clock), in: tables.meta) { $0.append(littleEndian: timestamp.rawValue) }
+  }
+
+  /// The number of a zone; a new zone with an empty state if there is none yet.
+  package func makeZone(_ zone: ZoneID) throws -> (number: ZoneNumber, isNew: Bool) {
+    let number = try interned.zones.makeNumber(for: zone, in: tables.zones, transaction)
+    if try tables.zoneRow(number, transaction) != nil { return (number, false) }
+    setZoneRow(ZoneRow(state: try makeState(for: number, .live)), number)
+    try flush()
+    return (number, true)
+  }
+
+  package func name(_ number: NameNumber) throws -> Name {
+    try interned.names.identity(of: number, in: tables.names, transaction)
+  }
+}

@@ -1,0 +1,189 @@
+package import LMDB
+package import OperationFormat
+
+/// The tables of a store, none with duplicates. Numbers in keys are big-endian, so that keys sort by them.
+///
+/// | table | key | value |
+/// |---|---|---|
+/// | log | position (8) | a framed transaction: `LogEntryCodec` |
+/// | sequences | zone (4), replica (4), epoch (4), sequence (8) | position, varint |
+/// | segments | zone (4), incarnation (4), offset (8) | `SegmentRow` |
+/// | placements | zone (4), incarnation (4), replica (4), epoch (4), last sequence (8) | first sequence, offset: varints |
+/// | records | state (4), record's name | `RecordLayout` |
+/// | elements | `ElementKey` | a head with its whole payload |
+/// | zones | 0, zone (4) · 1, owner's byte count (1), owner, name | identity · number; and `ZoneRow` under 2, zone (4) |
+/// | replicas | 0, number (4) · 1, identity (16) | identity · number; lineage under 2, zone (4), replica (4), epoch (4) |
+/// | incarnations | 0, number (4) · 1, identity (16) | identity · number |
+/// | names | 0, number (4) · 1, UTF-8 | UTF-8 · number |
+/// | states | state (4) | `StateRow` |
+/// | meta | name | format, identity, clock, policies, rebuild |
+package struct Tables: Sendable {
+  package let log: Table
+  package let sequences: Table
+  package let segments: Table
+  package let placements: Table
+  package let records: Table
+  package let elements: Table
+  package let zones: Table
+  package let replicas: Table
+  package let incarnations: Table
+  package let names: Table
+  package let states: Table
+  package let meta: Table
+
+  /// Their names in the order of the properties, for counts and sizes.
+  package static let names = [
+    "log", "sequences", "segments", "placements", "records", "elements", "zones", "replicas", "incarnations",
+    "names", "states", "meta",
+  ]
+
+  package init(in transaction: borrowing Transaction, create: Bool) throws(LMDBError) {
+    log = try transaction.openTable("log", create: create)
+    sequences = try transaction.openTable("sequences", create: create)
+    segments = try transaction.openTable("segments", create: create)
+    placements = try transaction.openTable("placements", create: create)
+    records = try transaction.openTable("records", create: create)
+    elements = try transaction.openTable("elements", create: create)
+    zones = try transaction.openTable("zones", create: create)
+    replicas = try transaction.openTable("replicas", create: create)
+    incarnations = try transaction.openTable("incarnations", create: create)
+    names = try transaction.openTable("names", create: create)
+    states = try transaction.openTable("states", create: create)
+    meta = try transaction.openTable("meta", create: create)
+  }
+
+  /// The tables with their names.
+  package var all: [(name: String, table: Table)] {
+    Array(
+      zip(
+        Self.names,
+        [
+          log, sequences, segments, placements, records, elements, zones, replicas, incarnations, names,
+          states, meta,
+        ]))
+  }
+}
+
+/// A key on the stack.
+package struct TableKey {
+  /// State number and the longest name of a record come to 259, a zone's two names to 258; LMDB takes 511.
+  static let bytesMax = 264
+
+  private var storage = InlineArray<264, UInt8>(repeating: 0)
+  package private(set) var byteCount = 0
+
+  package init() {}
+
+  package mutating func append<T: FixedWidthInteger>(_ value: T) {
+    withUnsafeBytes(of: value.bigEndian) { bytes in
+      for byte in bytes {
+        storage[byteCount] = byte
+        byteCount += 1
+      }
+    }
+  }
+
+  package mutating func append<N: InternedNumber>(_ number: N) { append(number.rawValue) }
+
+  package mutating func append(_ bytes: RawSpan) {
+    precondition(byteCount + bytes.byteCount <= Self.bytesMax, "a key of over \(Self.bytesMax) bytes")
+    for offset in bytes.byteOffsets {
+      storage[byteCount] = bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+      byteCount += 1
+    }
+  }
+
+  package var span: RawSpan {
+    @_lifetime(borrow self)
+    get { storage.span.bytes.extracting(..<byteCount) }
+  }
+
+  package static func log(_ position: Position) -> TableKey {
+    var key = TableKey()
+    key.append(position.rawValue)
+    return key
+  }
+
+  package static func sequence(
+    _ zone: ZoneNumber, _ replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64
+  ) -> TableKey {
+    var key = TableKey()
+    key.append(zone)
+    key.append(replica)
+    key.append(epoch)
+    key.append(sequence)
+    return key
+  }
+
+  package static func segment(
+    _ zone: ZoneNumber, _ incarnation: IncarnationNumber, _ offset: UInt64
+  ) -> TableKey {
+    var key = TableKey()
+    key.append(zone)
+    key.append(incarnation)
+    key.append(offset)
+    return key
+  }
+
+  package static func placement(
+    _ zone: ZoneNumber, _ incarnation: IncarnationNumber, _ replica: ReplicaNumber, _ epoch: UInt32,
+    last: UInt64
+  ) -> TableKey {
+    var key = TableKey()
+    key.append(zone)
+    key.append(incarnation)
+    key.append(replica)
+    key.append(epoch)
+    key.append(last)
+    return key
+  }
+
+  package static func record(_ state: StateNumber, _ name: RawSpan) -> TableKey {
+    var key = TableKey()
+    key.append(state)
+    key.append(name)
+    return key
+  }
+
+  package static func lineage(_ zone: ZoneNumber, _ replica: ReplicaNumber, _ epoch: UInt32) -> TableKey {
+    var key = TableKey()
+    key.append(UInt8(2))
+    key.append(zone)
+    key.append(replica)
+    key.append(epoch)
+    return key
+  }
+
+  package static func zoneRow(_ zone: ZoneNumber) -> TableKey {
+    var key = TableKey()
+    key.append(UInt8(2))
+    key.append(zone)
+    return key
+  }
+
+  package static func state(_ state: StateNumber) -> TableKey {
+    var key = TableKey()
+    key.append(state)
+    return key
+  }
+
+  package static func meta(_ name: MetaName) -> TableKey {
+    var key = TableKey()
+    for byte in name.rawValue.utf8 { key.append(byte) }
+    return key
+  }
+}
+
+/// The rows of the meta table.
+package enum MetaName: String {
+  /// Version of the store's format, a varint.
+  case format
+  /// This store's replica (16 bytes) and epoch (varint).
+  case identity
+  /// The last timestamp given out or seen, 8 bytes, little-endian.
+  case clock
+  /// Existence policies by type: for each a count of bytes, the type's name, and the policy's byte.
+  case policies
+  /// Position up to which an unfinished rebuild has folded, a varint.
+  case rebuild
+}

@@ -1,0 +1,31 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A directory that is removed, with what is in it, when the last reference to it goes.
+public final class TemporaryDirectory: Sendable {
+  /// The directory's path.
+  public let path: String
+
+  /// Makes a directory of a unique name.
+  ///
+  /// - Parameter parent: the directory to make it in; where there is one, a memory-backed one is fastest.
+  public init(in parent: String = TemporaryDirectory.memoryBacked) {
+    var template = Array("\(parent)/tributary-test-XXXXXX".utf8CString)
+    precondition(mkdtemp(&template) != nil, "no directory could be made in \(parent): error \(errno)")
+    path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  /// `/dev/shm` where there is one, else `/tmp`.
+  public static var memoryBacked: String { access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp" }
+}

@@ -1,0 +1,66 @@
+import EventStore
+import OperationFormat
+import StoreTesting
+import Testing
+
+@Suite("Writing and reading")
+struct WritingAndReading {
+  let directory = TemporaryDirectory()
+  let zone = ZoneID(name: "notes")
+
+  func open() throws -> LocalStore {
+    try LocalStore(directory: directory.path + "/store", durability: .consistent)
+  }
+
+  @Test("what was written is read, also after the store was closed and opened")
+  func readsWhatWasWritten() async throws {
+    let note = RecordID(zone: zone, name: "first")
+    do {
+      let store = try open()
+      try await store.write { tx in
+        tx.author = "ann"
+        tx.label = "start"
+        try tx.createZone(note.zone)
+        try tx.create(note, type: "note", fields: ["title": "Hello", "count": 3])
+        let title = try tx.value(of: "title", in: note)
+        #expect(title == "Hello")
+      }
+      try await store.write { tx in
+        try tx.set("title", of: note, to: "Hello again")
+        try tx.clear("count", of: note)
+      }
+      store.close()
+      await #expect(throws: StoreError.self) { try await store.write { _ in } }
+    }
+    let store = try open()
+    let record = try store.read { tx in try tx.record(note) }
+    #expect(record == Record(id: note, type: "note", fields: ["title": "Hello again"]))
+    var entries: [LogEntry] = []
+    try store.read { tx in
+      try tx.history { entries.append($0); return true }
+      let pending = try tx.pendingCount(in: zone)
+      #expect(pending == 2)
+    }
+    #expect(entries.map(\.position.rawValue) == [1, 2])
+    #expect(entries.map(\.transaction.author) == ["ann", nil])
+    #expect(entries[0].transaction.operations.count == 3)
+  }
+
+  @Test("a write that throws leaves nothing")
+  func throwingWriteLeavesNothing() async throws {
+    struct Stop: Error {}
+    let store = try open()
+    let note = RecordID(zone: zone, name: "first")
+    await #expect(throws: Stop.self) {
+      try await store.write { tx in
+        try tx.createZone(note.zone)
+        try tx.create(note, type: "note")
+        throw Stop()
+      }
+    }
+    let zones = try store.read { tx in try tx.zones() }
+    let last = try store.read { tx in try tx.lastPosition() }
+    #expect(zones.isEmpty)
+    #expect(last == .start)
+  }
+}
