@@ -60,7 +60,7 @@ package struct Fold<Storage: FoldStorage> {
   package mutating func retime(
     _ cell: CellNumber, of record: RawSpan, in state: StateNumber, transaction: Viewpoint, to timestamp: Timestamp
   ) throws -> Bool {
-    try select(record, in: state)
+    guard try find(record, in: state) else { return false }
     let before = try heads(of: cell)
     for owned in before
     where owned.head.id.isOfTransaction(transaction.replica, transaction.epoch, transaction.sequence)

@@ -189,8 +189,11 @@ extension WriteBatch {
     let known = try tables.leastReceived(of: replica, epoch, sequence, in: zone, storage.transaction)
     guard capped < Self.effective(timestamp, known) else { return }
     try fold.flush()
-    let state = try storage.zoneRow(zone).state
-    if try retime(header, body: body.span.bytes, effective: capped, in: state) { report.retimed += 1 }
+    let row = try storage.zoneRow(zone)
+    if try retime(header, body: body.span.bytes, effective: capped, in: row.state) { report.retimed += 1 }
+    if row.building != .none {
+      _ = try retime(header, body: body.span.bytes, effective: capped, in: row.building)
+    }
   }
 
   static func effective(_ timestamp: Timestamp, _ receivedMilliseconds: UInt64?) -> Timestamp {

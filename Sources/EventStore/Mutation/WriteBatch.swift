@@ -17,6 +17,7 @@ package final class WriteBatch {
     var zone: ZoneNumber = .none
     var state: StateNumber = .none
     var sequence: UInt64 = 0
+    var parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)?
     var viewpoint = Viewpoint(zone: .none, replica: .none, epoch: 0, sequence: 0, base: nil)
     var builder = BodyBuilder()
   }
@@ -31,6 +32,7 @@ package final class WriteBatch {
   private var draftCount = 0
   private var timestamp = Timestamp(rawValue: 0)
   private(set) var kept: [Kept] = []
+  private var failure: (any Error)?
   private var body = ByteWriter()
   private var layout = BodyLayout()
   private var numbers: [NameNumber] = []
@@ -91,11 +93,13 @@ package final class WriteBatch {
   func beginWrite() {
     timestamp = clock.tick(wallMilliseconds: wallMilliseconds())
     kept.removeAll(keepingCapacity: true)
+    failure = nil
     dropDrafts()
   }
 
   /// Appends the write's transactions to the log.
   func endWrite(author: String?, label: String?, schemaVersion: UInt64?) throws {
+    if let failure { throw failure }
     try Self.check(author, "author", Limits.authorBytesMax)
     try Self.check(label, "label", Limits.labelBytesMax)
     try fold.flush()
@@ -109,7 +113,7 @@ package final class WriteBatch {
       try Self.checkSize(operations: drafts[index].builder.operationCount, bytes: body.bytes.count)
       let header = LogEntryHeader(
         zone: drafts[index].zone, replica: drafts[index].viewpoint.replica, epoch: identity.epoch,
-        sequence: drafts[index].sequence, base: drafts[index].viewpoint.base, parent: nil,
+        sequence: drafts[index].sequence, base: drafts[index].viewpoint.base, parent: drafts[index].parent,
         arrivalDelay: wallMilliseconds() - Int64(timestamp.milliseconds))
       let bytes = body.bytes
       _ = try storage.append(header, body: bytes.span.bytes)
@@ -155,11 +159,14 @@ package final class WriteBatch {
     var viewpoint = Viewpoint(
       zone: number, replica: replica, epoch: identity.epoch, sequence: sequence, base: row.base)
     viewpoint.lineage = try storage.lineage(of: replica, identity.epoch, in: number)
+    let parent = viewpoint.lineage.first
     if let base = row.base { viewpoint.seesAllPlaced = try storage.seesAllPlaced(base, in: number) }
     if draftCount == drafts.count { drafts.append(Draft()) }
     drafts[draftCount].zone = number
     drafts[draftCount].state = row.state
     drafts[draftCount].sequence = sequence
+    // The first transaction of an identity that continues another names it.
+    drafts[draftCount].parent = sequence == 1 ? parent.map { ($0.replica, $0.epoch, $0.through) } : nil
     drafts[draftCount].viewpoint = viewpoint
     draftCount += 1
     return draftCount - 1
@@ -170,7 +177,7 @@ package final class WriteBatch {
     let number = try internName(type)
     focus(index)
     let operation = try nextOperation(index)
-    try fold.create(record, in: drafts[index].state, type: number, index: operation)
+    try folding { try fold.create(record, in: drafts[index].state, type: number, index: operation) }
     let recordIndex = drafts[index].builder.nameIndex(name)
     drafts[index].builder.appendCreate(record: recordIndex, type: drafts[index].builder.nameIndex(type))
   }
@@ -178,7 +185,7 @@ package final class WriteBatch {
   func delete(_ record: RawSpan, name: Name, draft index: Int) throws {
     focus(index)
     let operation = try nextOperation(index)
-    try fold.delete(record, in: drafts[index].state, index: operation)
+    try folding { try fold.delete(record, in: drafts[index].state, index: operation) }
     drafts[index].builder.appendDelete(record: drafts[index].builder.nameIndex(name))
   }
 
@@ -189,9 +196,10 @@ package final class WriteBatch {
     let fieldNumber = try internName(field)
     focus(index)
     let operation = try nextOperation(index)
-    try fold.set(
-      fieldNumber, of: record, in: drafts[index].state, type: typeNumber, value: value,
-      index: operation)
+    try folding {
+      try fold.set(
+        fieldNumber, of: record, in: drafts[index].state, type: typeNumber, value: value, index: operation)
+    }
     let recordIndex = drafts[index].builder.nameIndex(name)
     let typeIndex = drafts[index].builder.nameIndex(type)
     drafts[index].builder.appendSet(
@@ -208,6 +216,17 @@ package final class WriteBatch {
   }
 
   func state(ofDraft index: Int) -> StateNumber { drafts[index].state }
+
+  /// Folds an operation of the write. What fails half-way must not be committed, even if the app's closure goes
+  /// on after the error.
+  private func folding(_ body: () throws -> Void) throws {
+    do {
+      try body()
+    } catch {
+      failure = error
+      throw error
+    }
+  }
 
   private func focus(_ index: Int) {
     fold.viewpoint = drafts[index].viewpoint

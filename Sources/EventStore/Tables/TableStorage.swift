@@ -110,7 +110,7 @@ package final class TableStorage: FoldStorage {
     return try body(&lent)
   }
 
-  fileprivate func put(_ key: TableKey, in table: Table, _ append: (inout ByteWriter) -> Void) throws {
+  func put(_ key: TableKey, in table: Table, _ append: (inout ByteWriter) -> Void) throws {
     try withWriter { writer in
       append(&writer)
       try transaction.put(writer.bytes.span.bytes, for: key.span, in: table)
@@ -273,6 +273,13 @@ package final class TableStorage: FoldStorage {
     changedStates.insert(state)
   }
 
+  func removeState(_ state: StateNumber) throws {
+    stateRows[state] = nil
+    changedStates.remove(state)
+    let key = TableKey.state(state)
+    _ = try transaction.delete(key.span, in: tables.states)
+  }
+
   /// Gives out a new state number for a zone.
   package func makeState(for zone: ZoneNumber, _ status: StateRow.Status) throws -> StateNumber {
     try flush()
@@ -322,12 +329,17 @@ package final class TableStorage: FoldStorage {
       let key = TableKey.log(position)
       try transaction.put(writer.bytes.span.bytes, for: key.span, in: tables.log, .append)
     }
-    try put(
-      .sequence(header.zone, header.replica, header.epoch, header.sequence), in: tables.sequences
-    ) { $0.append(varint: position.rawValue) }
+    try nameSequence(header, position)
     cachedLastPosition = position
     lastSequences[Lane(zone: header.zone, replica: header.replica, epoch: header.epoch)] = header.sequence
     return position
+  }
+
+  /// Writes where in the log a sequence is.
+  func nameSequence(_ header: LogEntryHeader, _ position: Position) throws {
+    try put(
+      .sequence(header.zone, header.replica, header.epoch, header.sequence), in: tables.sequences
+    ) { $0.append(varint: position.rawValue) }
   }
 
   /// Records that a run of sequences lies at an offset of an incarnation.

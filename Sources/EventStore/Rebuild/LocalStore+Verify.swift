@@ -1,0 +1,219 @@
+import LMDB
+import OperationFormat
+
+extension LocalStore {
+  /// Checks the pages of the data file, every entry of the log with its CRC and its sequence, and every cell
+  /// against a fresh fold of the log. It changes nothing.
+  ///
+  /// - Parameter progress: called now and then; what it throws ends the work.
+  /// - Throws: ``StoreError`` `closed`, `full`, `system`; what `progress` throws. What is wrong with the store is
+  ///   not thrown but reported.
+  /// - Complexity: linear in the log and in the records. It holds a snapshot while it works.
+  public func verify(
+    progress: (VerificationProgress) throws -> Void = { _ in }
+  ) throws -> VerificationReport {
+    try read { transaction in
+      var report = VerificationReport()
+      try progress(VerificationProgress(step: .pages, done: 0, total: 1))
+      for problem in try Environment.check(directory: directory, transactionID: transaction.transaction.id) {
+        report.add(.page, "\(problem.page)", problem.message)
+      }
+      // On damaged pages nothing further can be read with trust.
+      guard report.isSound else { return report }
+      var verification = Verification(report: report)
+      try verification.checkLog(transaction, progress)
+      try verification.checkPlacements(transaction)
+      if verification.report.isSound { try verification.checkRecords(transaction, progress) }
+      return verification.report
+    }
+  }
+}
+
+/// The steps of a verification.
+private struct Verification {
+  var report: VerificationReport
+
+  /// One replica's transactions of one epoch in one zone.
+  private struct Lane: Hashable {
+    var zone: ZoneNumber
+    var replica: ReplicaNumber
+    var epoch: UInt32
+  }
+
+  /// Every position is there, every entry can be read, and every sequence follows the one before and is named.
+  mutating func checkLog(
+    _ source: borrowing ReadTransaction, _ progress: (VerificationProgress) throws -> Void
+  ) throws {
+    let reader = LogReader(source.tables, source.interned)
+    let last = try source.lastPosition()
+    var lastSequences: [Lane: UInt64] = [:]
+    var layout = BodyLayout()
+    var expected: Position?
+    var cursor = try source.transaction.openCursor(source.tables.log)
+    var isThere = try cursor.first()
+    while isThere {
+      let position = cursor.withEntry { key, _ in
+        key.byteCount == 8 ? Position(rawValue: key.bigEndian64(at: 0)) : nil
+      }
+      guard let position else {
+        report.add(.log, "key", "a key of the log is not a position")
+        isThere = try cursor.next()
+        continue
+      }
+      if let expected, position != expected {
+        report.add(.log, "\(expected)", "the log goes on at \(position)")
+      }
+      expected = position.next
+      do {
+        try reader.withEntry(at: position, source.transaction) { header, body in
+          try layout.parse(body)
+          _ = try reader.header(header, source.transaction)
+          let lane = Lane(zone: header.zone, replica: header.replica, epoch: header.epoch)
+          if let before = lastSequences[lane], header.sequence != before + 1 {
+            report.add(.sequence, "\(position)", "sequence \(header.sequence) follows \(before)")
+          }
+          lastSequences[lane] = header.sequence
+          let named = try source.tables.position(
+            of: header.replica, header.epoch, header.sequence, in: header.zone, source.transaction)
+          if named != position {
+            report.add(
+              .sequence, "\(position)",
+              "sequence \(header.sequence) is named at \(named.map { "\($0)" } ?? "no position")")
+          }
+        }
+      } catch {
+        report.add(.log, "\(position)", "\(StoreError.translate(error))")
+      }
+      report.transactions += 1
+      if report.transactions % 4096 == 0 {
+        try progress(VerificationProgress(step: .log, done: report.transactions, total: last.rawValue))
+      }
+      isThere = try cursor.next()
+    }
+    let named = try source.transaction.statistics(of: source.tables.sequences).entries
+    if named != report.transactions {
+      report.add(.sequence, "count", "\(named) sequences name \(report.transactions) transactions")
+    }
+    try progress(VerificationProgress(step: .log, done: report.transactions, total: last.rawValue))
+  }
+
+  /// Every zone's token lies on a segment it has, and every place names a segment that holds it.
+  mutating func checkPlacements(_ source: borrowing ReadTransaction) throws {
+    let tables = source.tables
+    for (number, id) in try tables.zones(source.transaction) {
+      guard let token = try tables.zoneRow(number, source.transaction)?.token, token.offset > 0 else { continue }
+      let segment = try tables.segment(at: token.offset, in: number, token.incarnation, source.transaction)
+      if segment?.hash != token.hash {
+        report.add(.placement, "\(id)", "the token at offset \(token.offset) does not match its segment")
+      }
+    }
+    var cursor = try source.transaction.openCursor(tables.placements)
+    var isThere = try cursor.first()
+    while isThere {
+      try cursor.withEntry { key, row in
+        let location = "\(key.bigEndian32(at: 0)).\(key.bigEndian32(at: 4)).\(key.bigEndian64(at: 16))"
+        do {
+          var reader = ByteReader(row)
+          let first = try reader.readVarint("placement.first")
+          let offset = try reader.readVarint("placement.offset")
+          let segment = try tables.segment(
+            at: offset, in: ZoneNumber(rawValue: key.bigEndian32(at: 0)),
+            IncarnationNumber(rawValue: key.bigEndian32(at: 4)), source.transaction)
+          let isHeld =
+            segment.map {
+              $0.first <= first && $0.last == key.bigEndian64(at: 16)
+                && $0.replica.rawValue == key.bigEndian32(at: 8) && $0.epoch == key.bigEndian32(at: 12)
+            } ?? false
+          if !isHeld { report.add(.placement, location, "no segment at offset \(offset) holds it") }
+        } catch {
+          report.add(.placement, location, "\(StoreError.translate(error))")
+        }
+      }
+      isThere = try cursor.next()
+    }
+  }
+
+  /// Records and elements are what a fresh fold makes, byte for byte.
+  mutating func checkRecords(
+    _ source: borrowing ReadTransaction, _ progress: (VerificationProgress) throws -> Void
+  ) throws {
+    let last = try source.lastPosition()
+    let fresh = try PastStore(of: source, through: last) { done, total in
+      try progress(VerificationProgress(step: .fold, done: done, total: total))
+    }
+    var live: Set<UInt32> = []
+    for (number, _) in try source.tables.zones(source.transaction) {
+      if let row = try source.tables.zoneRow(number, source.transaction) { live.insert(row.state.rawValue) }
+    }
+    try fresh.read { fresh in
+      try compare("record", source, source.tables.records, fresh, fresh.tables.records, live, progress)
+      try compare("element", source, source.tables.elements, fresh, fresh.tables.elements, live, progress)
+    }
+  }
+
+  private mutating func compare(
+    _ what: String, _ source: borrowing ReadTransaction, _ table: Table, _ fresh: borrowing ReadTransaction,
+    _ freshTable: Table, _ live: Set<UInt32>, _ progress: (VerificationProgress) throws -> Void
+  ) throws {
+    let total = try source.transaction.statistics(of: table).entries
+    var found = try RowWalk(source.transaction.openCursor(table), live)
+    var made = try RowWalk(fresh.transaction.openCursor(freshTable), live)
+    while let key = Self.least(found.key, made.key) {
+      let location = Self.location(key, source, what)
+      if found.key != key {
+        report.add(.record, location, "the \(what) is missing")
+        try made.advance()
+      } else if made.key != key {
+        report.add(.record, location, "the \(what) is not in the log")
+        try found.advance()
+      } else {
+        if found.value != made.value { report.add(.record, location, "the \(what) differs from the log") }
+        try found.advance()
+        try made.advance()
+      }
+      report.rows += 1
+      if report.rows % 4096 == 0 {
+        try progress(VerificationProgress(step: .compare, done: report.rows, total: total))
+      }
+    }
+  }
+
+  private static func least(_ left: [UInt8]?, _ right: [UInt8]?) -> [UInt8]? {
+    guard let left, let right else { return left ?? right }
+    return right.lexicographicallyPrecedes(left) ? right : left
+  }
+
+  private static func location(_ key: [UInt8], _ source: borrowing ReadTransaction, _ what: String) -> String {
+    let text = what == "record" ? String(decoding: key.dropFirst(4), as: UTF8.self) : "\(key)"
+    return "state \(key.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }) \(text)"
+  }
+}
+
+/// Walks the rows of a table whose keys begin with one of some states.
+private struct RowWalk: ~Copyable {
+  private(set) var key: [UInt8]?
+  private(set) var value: [UInt8] = []
+  private var cursor: Cursor
+  private let states: Set<UInt32>
+
+  init(_ cursor: consuming Cursor, _ states: Set<UInt32>) throws {
+    self.cursor = cursor
+    self.states = states
+    try settle(try self.cursor.first())
+  }
+
+  mutating func advance() throws { try settle(try cursor.next()) }
+
+  private mutating func settle(_ isThere: Bool) throws {
+    var isThere = isThere
+    while isThere {
+      let row = cursor.withEntry { key, value in (key.bytes, value.bytes) }
+      if row.0.count >= 4, states.contains(row.0.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }) {
+        (key, value) = row
+        return
+      }
+      isThere = try cursor.next()
+    }
+    key = nil
+  }
+}

@@ -1,0 +1,30 @@
+import LMDB
+import OperationFormat
+
+/// Folds entries of the log anew, into other states than they were folded into first: for a rebuild, a
+/// verification, the past.
+struct LogReplay {
+  /// A step's transaction of LMDB ends at as many bytes of log, so that memory stays bounded and others get their
+  /// turn.
+  static let stepBytesMax = 8 << 20
+
+  let batch: WriteBatch
+  private let incarnations: UInt32
+
+  init(batch: WriteBatch) throws {
+    self.batch = batch
+    let storage = batch.storage
+    incarnations = try Interner<IncarnationID>.lastNumber(in: storage.tables.incarnations, storage.transaction)
+  }
+
+  /// Folds one entry.
+  func fold(_ header: LogEntryHeader, body: RawSpan, into state: StateNumber) throws {
+    var received: UInt64?
+    if incarnations > 0 {
+      let storage = batch.storage
+      received = try storage.tables.leastReceived(
+        of: header.replica, header.epoch, header.sequence, in: header.zone, storage.transaction)
+    }
+    try batch.fold(header, body: body, into: state, receivedMilliseconds: received)
+  }
+}

@@ -1,0 +1,56 @@
+/// What a verification found.
+public struct VerificationReport: Hashable, Sendable {
+  /// One thing that is wrong.
+  public struct Problem: Hashable, Sendable, CustomStringConvertible {
+    /// Where it is.
+    public enum Kind: String, Hashable, Sendable, CaseIterable {
+      /// A page of the data file is not as LMDB writes it.
+      case page
+      /// The log is not contiguous, or an entry cannot be read.
+      case log
+      /// A transaction is not where its sequence says, or a sequence is missing.
+      case sequence
+      /// A place in a remote log is not what a segment says.
+      case placement
+      /// A record or an element differs from a fold of the log.
+      case record
+    }
+
+    public let kind: Kind
+    /// Which page, position, sequence or record, as text.
+    public let location: String
+    public let message: String
+
+    public var description: String { "\(kind) \(location): \(message)" }
+  }
+
+  /// More problems than these are counted, not kept.
+  public static let problemsMax = 1000
+
+  /// Transactions in the log that were checked.
+  public internal(set) var transactions: UInt64 = 0
+  /// Rows of records and elements that were compared with a fresh fold.
+  public internal(set) var rows: UInt64 = 0
+  /// The first problems, in the order they were found.
+  public internal(set) var problems: [Problem] = []
+  /// How many problems there are.
+  public internal(set) var problemCount = 0
+
+  /// Whether nothing is wrong.
+  public var isSound: Bool { problemCount == 0 }
+
+  mutating func add(_ kind: Problem.Kind, _ location: String, _ message: String) {
+    problemCount += 1
+    if problems.count < Self.problemsMax {
+      problems.append(Problem(kind: kind, location: location, message: message))
+    }
+  }
+}
+
+/// How far a verification is.
+public struct VerificationProgress: Hashable, Sendable {
+  public enum Step: String, Hashable, Sendable { case pages, log, fold, compare }
+  public let step: Step
+  public let done: UInt64
+  public let total: UInt64
+}
