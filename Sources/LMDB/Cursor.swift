@@ -11,6 +11,9 @@ package struct Cursor: ~Copyable {
   private let transaction: TransactionState
   private var position = Position.nowhere
 
+  /// Whether LMDB may have marked its cursor as being at the end, a mark that outlives later puts.
+  private var isEndMarked = false
+
   /// The entry's bytes as they were when `changeCount` was the transaction's.
   @usableFromInline private(set) var entry: Entry?
   private var changeCount = 0
@@ -33,14 +36,15 @@ package struct Cursor: ~Copyable {
 
   /// Moves to the last entry; false if there is none. (mdb_cursor_get)
   package mutating func last() throws(LMDBError) -> Bool {
-    try move(.last, orElse: .start)
+    defer { isEndMarked = true }
+    return try move(.last, orElse: .start)
   }
 
   /// Moves to the entry after this one, to the first from nowhere; false at the end. (mdb_cursor_get)
   package mutating func next() throws(LMDBError) -> Bool {
     switch position {
     case .nowhere, .start: try move(.first, orElse: .end)
-    case .entry, .deleted: try move(.next, orElse: .end)
+    case .entry, .deleted: try isEndMarked && isOutdated ? nextAnew() : move(.next, orElse: .end)
     case .end: false
     }
   }
@@ -48,7 +52,7 @@ package struct Cursor: ~Copyable {
   /// Moves to the entry before this one, to the last from nowhere; false at the start. (mdb_cursor_get)
   package mutating func previous() throws(LMDBError) -> Bool {
     switch position {
-    case .nowhere, .end: try move(.last, orElse: .start)
+    case .nowhere, .end: try last()
     case .entry, .deleted: try move(.previous, orElse: .start)
     case .start: false
     }
@@ -94,9 +98,13 @@ package struct Cursor: ~Copyable {
   /// Deletes the entry; then `next` and `previous` move to its neighbours. (mdb_cursor_del)
   package mutating func deleteCurrent() throws(LMDBError) {
     precondition(position == .entry, "the cursor stands on no entry")
+    let isMarkWrong = isEndMarked && isOutdated
     _ = transaction.writable
     try transaction.calls.deleteCurrent(handle)
     stand(.deleted)
+    // LMDB marks the cursor if that was the last entry, and is right as long as nothing else is written.
+    isEndMarked = true
+    if !isMarkWrong { changeCount = transaction.changeCount }
   }
 
   /// Puts an entry, in place of one with the same key, and moves to it. (mdb_cursor_put)
@@ -122,6 +130,7 @@ package struct Cursor: ~Copyable {
     stand(.nowhere)
     guard let found = try transaction.calls.move(handle, step) else {
       position = miss
+      isEndMarked = true
       return false
     }
     try transaction.guardBytes(found.key)
@@ -129,7 +138,20 @@ package struct Cursor: ~Copyable {
     entry = found
     changeCount = transaction.changeCount
     position = .entry
+    isEndMarked = false
     return true
+  }
+
+  /// Whether there were changes since the cursor moved.
+  private var isOutdated: Bool { changeCount != transaction.changeCount }
+
+  /// Moves to the entry after this one where LMDB's mark may be wrong: it forgets it when it goes back.
+  private mutating func nextAnew() throws(LMDBError) -> Bool {
+    let isDeleted = position == .deleted
+    let hasPrevious = try transaction.calls.move(handle, .previous) != nil
+    if isDeleted { return hasPrevious ? try move(.next, orElse: .end) : try first() }
+    if hasPrevious { _ = try transaction.calls.move(handle, .next) }
+    return try move(.next, orElse: .end)
   }
 
   private mutating func stand(_ position: Position) {
@@ -142,7 +164,7 @@ package struct Cursor: ~Copyable {
   borrowing func current() -> Entry {
     _ = transaction.readable
     precondition(position == .entry, "the cursor stands on no entry")
-    if let entry, changeCount == transaction.changeCount { return entry }
+    if let entry, !isOutdated { return entry }
     do throws(LMDBError) {
       if let found = try transaction.calls.move(handle, .current) { return found }
       preconditionFailure("the cursor's entry was deleted by other means")

@@ -40,7 +40,12 @@ final class DataFile: Sendable {
 
   /// Checks the file before it is mapped, and says whether it is shorter than its header says, although nothing
   /// is missing.
-  func check() throws(LMDBError) -> Bool { false }
+  func check() throws(LMDBError) -> Bool {
+    if isReadOnly && bytes == 0 {
+      throw LMDBError(code: .notAStore, call: "pread", path: path, message: "the data file is empty")
+    }
+    return try PageCheck.checkRoots(descriptor, path)
+  }
 
   /// Makes the file longer.
   func extend(to bytes: Int) throws(LMDBError) {

@@ -1,4 +1,5 @@
 import LMDB
+import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -147,4 +148,64 @@ extension Bytes {
   init(_ text: String) {
     self = Array(text.utf8)
   }
+}
+
+/// Runs a body on a thread of its own and waits for it.
+func onOtherThread(_ body: @escaping @Sendable () -> Void) {
+  let box = Unmanaged.passRetained(ThreadBody(run: body))
+  var thread = pthread_t()
+  let refusal = pthread_create(&thread, nil, { argument in
+    Unmanaged<ThreadBody>.fromOpaque(argument!).takeRetainedValue().run()
+    return nil
+  }, box.toOpaque())
+  precondition(refusal == 0, "pthread_create refused with error \(refusal)")
+  pthread_join(thread, nil)
+}
+
+private final class ThreadBody: Sendable {
+  let run: @Sendable () -> Void
+  init(run: @escaping @Sendable () -> Void) { self.run = run }
+}
+
+/// A whole file's bytes.
+func readFile(_ path: String) -> Bytes {
+  let descriptor = open(path, O_RDONLY)
+  precondition(descriptor >= 0, "\(path) cannot be opened: error \(errno)")
+  defer { close(descriptor) }
+  var bytes = Bytes(repeating: 0, count: Int(lseek(descriptor, 0, SEEK_END)))
+  let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
+  precondition(count == bytes.count, "\(path) cannot be read: error \(errno)")
+  return bytes
+}
+
+/// Replaces a whole file's bytes, in place.
+func writeFile(_ path: String, _ bytes: Bytes) {
+  let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+  precondition(descriptor >= 0, "\(path) cannot be opened: error \(errno)")
+  defer { close(descriptor) }
+  let count = bytes.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+  precondition(count == bytes.count, "\(path) cannot be written: error \(errno)")
+}
+
+/// Overwrites some bytes of a file.
+func patchFile(_ path: String, at offset: Int, _ bytes: Bytes) {
+  let descriptor = open(path, O_WRONLY)
+  precondition(descriptor >= 0, "\(path) cannot be opened: error \(errno)")
+  defer { close(descriptor) }
+  let count = bytes.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, off_t(offset)) }
+  precondition(count == bytes.count, "\(path) cannot be written: error \(errno)")
+}
+
+/// Ends a helper process whose condition does not hold.
+func demand(_ condition: Bool, _ message: String = "a helper process found what must not be") {
+  precondition(condition, message)
+}
+
+/// Something that one task tells another.
+final class Flag: Sendable {
+  private let atomic = Atomic(false)
+
+  var isRaised: Bool { atomic.load(ordering: .acquiring) }
+
+  func raise() { atomic.store(true, ordering: .releasing) }
 }

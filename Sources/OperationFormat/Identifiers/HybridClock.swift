@@ -1,4 +1,5 @@
-/// A hybrid logical clock (Kulkarni et al., 2014) that never runs further than `maxDrift` ahead of the wall clock.
+/// A hybrid logical clock (Kulkarni et al., 2014) that never runs further than `maxDrift` ahead of the wall
+/// clock.
 ///
 /// It reads no clock itself: the wall time is passed in, in milliseconds since 1970, and clamped to 48 bits.
 /// The counter of a timestamp carries into its milliseconds.
@@ -19,8 +20,8 @@ public struct HybridClock: Sendable {
 
   /// Returns the timestamp for a local transaction: after the last one and not before the wall clock.
   ///
-  /// Only when the last one lies too far ahead of the wall clock, because that went back, is the result the wall
-  /// clock's, and earlier. At the end of time the clock stands still.
+  /// Only when the last one lies too far ahead of the wall clock, because that went back, is the result the
+  /// wall clock's, and earlier. At the end of time the clock stands still.
   public mutating func tick(wallMilliseconds: Int64) -> Timestamp {
     let wall = Self.start(ofMillisecond: wallMilliseconds)
     let (following, isEndOfTime) = last.rawValue.addingReportingOverflow(1)
@@ -37,8 +38,8 @@ public struct HybridClock: Sendable {
     if remote <= limit { last = max(last, remote) }
   }
 
-  /// Returns the timestamp that counts in conflicts: at most `maxDriftMilliseconds` after the remote log received
-  /// the transaction. Without a time of receipt, the timestamp itself.
+  /// Returns the timestamp that counts in conflicts: at most `maxDriftMilliseconds` after the remote log
+  /// received the transaction. Without a time of receipt, the timestamp itself.
   public static func effective(
     _ timestamp: Timestamp, receivedMilliseconds: Int64?,
     maxDriftMilliseconds: UInt64 = Self.maxDriftMilliseconds

@@ -1,5 +1,5 @@
-/// Reads the text forms of identifiers, front to back. Each verb gives nil, or false, for anything but the one
-/// allowed form.
+/// Reads the text forms of identifiers, front to back. Each verb gives nil, or false, for anything but the
+/// one allowed form.
 struct TextScanner {
   private var rest: Substring.UTF8View
 

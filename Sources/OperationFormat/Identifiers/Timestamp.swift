@@ -1,4 +1,5 @@
-/// A reading of a hybrid logical clock: milliseconds since 1970 in the upper 48 bits, a counter in the lower 16.
+/// A reading of a hybrid logical clock: milliseconds since 1970 in the upper 48 bits, a counter in the lower
+/// 16.
 ///
 /// Text form: `milliseconds.counter`, both decimal.
 public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable, LosslessStringConvertible {

@@ -1,9 +1,9 @@
 /// Builds the body of a transaction, operation by operation, while the transaction is made.
 ///
 /// The encoder of bodies (see `BodyFormat` for the bytes). One builder may make body after body; it allocates
-/// nothing once it has grown. A name gets its number before it is used and is then used in the next operation, by
-/// record, type and field in this order: the builder checks that, because a body with another order of names is
-/// not valid. Whoever calls checks lengths first (``Name/check(_:bytesMax:canBeEmpty:)``).
+/// nothing once it has grown. A name gets its number before it is used and is then used in the next
+/// operation, by record, type and field in this order: the builder checks that, because a body with another
+/// order of names is not valid. Whoever calls checks lengths first (``Name/check(_:bytesMax:canBeEmpty:)``).
 package struct BodyBuilder: Sendable {
   /// How many operations have been appended.
   package private(set) var operationCount = 0
@@ -83,8 +83,8 @@ package struct BodyBuilder: Sendable {
     operations.append(payload)
   }
 
-  /// Allows names that no operation of a known kind uses, in any order: for a table that came with operations of
-  /// unknown kinds.
+  /// Allows names that no operation of a known kind uses, in any order: for a table that came with operations
+  /// of unknown kinds.
   package mutating func keepNames() { keepsNames = true }
 
   /// Appends the finished body. There must be an operation, and author and label must keep to their limits.

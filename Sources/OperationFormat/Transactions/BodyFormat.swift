@@ -14,9 +14,10 @@
 /// | 1–3 | count of operations: varint, 1 to 65,536 |
 /// | | operations: kind, varint from 1; byte count of the payload, varint; payload (see ``OperationKind``) |
 ///
-/// Names are distinct. When all kinds are known, each name is used and they stand in the order of their first use,
-/// where an operation uses its record, its type and its field in this order. A payload of a known kind is used up.
-/// A name that is used as a type or a field has at most 128 bytes. Header and body have at most 8 MiB together.
+/// Names are distinct. When all kinds are known, each name is used and they stand in the order of their first
+/// use, where an operation uses its record, its type and its field in this order. A payload of a known kind
+/// is used up. A name that is used as a type or a field has at most 128 bytes. Header and body have at most 8
+/// MiB together.
 enum BodyFormat {
   static let version: UInt8 = 1
   static let writeIDFlag: UInt8 = 1

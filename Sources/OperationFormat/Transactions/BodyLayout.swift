@@ -1,7 +1,8 @@
 /// Where the parts of a transaction's body lie in its bytes, after all its rules were checked.
 ///
-/// The decoder of bodies (see `BodyFormat` for the bytes). It builds no string and no value, and one layout may parse
-/// body after body without allocating once its arrays have grown. All ranges are offsets in the parsed span.
+/// The decoder of bodies (see `BodyFormat` for the bytes). It builds no string and no value, and one layout
+/// may parse body after body without allocating once its arrays have grown. All ranges are offsets in the
+/// parsed span.
 package struct BodyLayout: Sendable {
   package private(set) var timestamp = Timestamp(rawValue: 0)
   package private(set) var writeID: UInt64?
@@ -25,7 +26,7 @@ package struct BodyLayout: Sendable {
 
   /// Parses a body that takes all of `body`. After an error the layout holds nothing of use.
   ///
-  /// - Parameter origin: the offset of the body in the decoded thing, which is added to the offsets of errors.
+  /// - Parameter origin: the offset of the body in the decoded thing; it is added to the offsets of errors.
   package mutating func parse(_ body: RawSpan, origin: Int = 0) throws(FormatError) {
     var reader = ByteReader(body, origin: origin)
     try parse(&reader)

@@ -1,7 +1,7 @@
 /// The operations of one write in one zone, as they lie in the log.
 ///
-/// It is bytes for storage and transport by ``encoded()`` and ``init(decoding:)``. Equal bytes are equal
-/// transactions; a transaction has one encoded form.
+/// It becomes bytes by ``encoded()`` and comes from them by ``init(decoding:)``. A transaction has one encoded
+/// form, and what is decoded is encoded again to the same bytes.
 public struct LogTransaction: Hashable, Sendable {
   /// The store that made the transaction.
   public var replica: ReplicaID
@@ -27,7 +27,8 @@ public struct LogTransaction: Hashable, Sendable {
   public var schemaVersion: UInt64?
   /// The changes, in order: 1 to 65,536.
   public var operations: [LogOperation]
-  /// The table of names as it came, when there are operations of unknown kinds, whose payloads may point into it; else nil.
+  /// The table of names as it came, when there are operations of unknown kinds, whose payloads may point into
+  /// it; else nil.
   ///
   /// Only then it is encoded, first and in its order.
   public var names: [Name]?

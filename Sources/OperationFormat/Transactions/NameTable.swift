@@ -1,10 +1,11 @@
 /// A set of byte strings that lie elsewhere, each known by its number: the order in which it came.
 ///
-/// Open addressing with linear probing over a power of two of slots, at most half of them taken. Hashes are the
-/// standard library's, seeded a process, so that nobody can prepare names that collide. Emptying it is O(1), and
-/// it allocates nothing once it has grown.
+/// Open addressing with linear probing over a power of two of slots, at most half of them taken. Hashes are
+/// the standard library's, seeded a process, so that nobody can prepare names that collide. Emptying it is
+/// O(1), and it allocates nothing once it has grown.
 struct NameTable: Sendable {
-  // Each slot: the round in which it was taken, in the upper half, and the number; a slot of another round is free.
+  // Each slot: the round in which it was taken, in the upper half, and the number; a slot of another round is
+  // free.
   private var slots: [UInt64] = []
   private var hashes: [Int] = []
   private var round: UInt32 = 1

@@ -1,12 +1,13 @@
-/// The number in front of an encoded operation, 1 or more. Numbers without a name here are kinds of later versions.
+/// The number in front of an encoded operation, 1 or more. Numbers without a name here are kinds of later
+/// versions.
 ///
 /// | kind | operation | payload |
 /// |---|---|---|
-/// | 1 | create | record: index varint; type: index varint |
-/// | 2 | delete | record: index varint |
-/// | 3 | set | record: index varint; type: index varint; field: index varint; value, to the end of the payload |
+/// | 1 | create | record index, type index |
+/// | 2 | delete | record index |
+/// | 3 | set | record index, type index, field index, value to the end of the payload |
 ///
-/// An index counts from 0 in the transaction's table of names.
+/// An index is a varint that counts from 0 in the transaction's table of names.
 package struct OperationKind: RawRepresentable, Hashable, Sendable {
   package let rawValue: UInt64
 

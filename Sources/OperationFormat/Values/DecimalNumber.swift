@@ -8,7 +8,8 @@ public struct DecimalNumber: Hashable, Comparable, Sendable, LosslessStringConve
   /// The power of ten, −38 to 38.
   public let exponent: Int
 
-  /// Creates the number coefficient × 10^exponent, brought into its one form; nil when it cannot be had exactly.
+  /// Creates the number coefficient × 10^exponent, brought into its one form; nil when it cannot be had
+  /// exactly.
   public init?(coefficient: Int128, exponent: Int) {
     var digits = coefficient
     var power = exponent

@@ -1,8 +1,8 @@
 /// A value of a field.
 ///
 /// Two values are equal if and only if their encoded bytes are: strings compare by UTF-8, every NaN equals
-/// every other, and −0 differs from 0. A value is at most 32 deep, where a scalar has depth 1, and its encoded
-/// form takes at most 1 MiB; both are checked where it is encoded.
+/// every other, and −0 differs from 0. A value is at most 32 deep, where a scalar has depth 1, and its
+/// encoded form takes at most 1 MiB; both are checked where it is encoded.
 public enum Value: Sendable {
   /// No value. Setting a field to null clears it.
   case null

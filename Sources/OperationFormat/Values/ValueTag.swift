@@ -12,10 +12,13 @@
 /// | 7 | bytes | count: varint; the bytes |
 /// | 8 | date | microseconds since 1970, 8 bytes little-endian |
 /// | 9 | UUID | 16 bytes |
-/// | 10 | reference | rule: 0 to 2; zone flag: 0 or 1; with 1, owner and name of the zone, each a byte count and UTF-8; the record's name: byte count, UTF-8 |
+/// | 10 | reference | rule: 0 to 2; zone flag: 0 or 1; with 1, the zone's owner text and name text; record text |
 /// | 11 | asset | SHA-256, 32 bytes; byte count: varint |
 /// | 12 | array | count: varint; values |
-/// | 13 | map | count: varint; for each entry the key's byte count and UTF-8, and the value; keys strictly ascending by bytes |
+/// | 13 | map | count: varint; for each entry key text and value; keys strictly ascending by bytes |
+///
+/// A text is a byte count, varint, and UTF-8: 0 to 128 bytes in an owner, 1 to 128 in a zone's name, 1 to 255
+/// in a record's name, 0 to 255 in a key. A value is at most 32 deep and takes at most 1 MiB.
 enum ValueTag: UInt8 {
   case null = 0
   case `false` = 1

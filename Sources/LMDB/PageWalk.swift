@@ -1,0 +1,283 @@
+/// Walks the trees of one state of a data file, and notes what cannot be. It never traps, whatever the bytes are: all
+/// that is read is checked before it is used, no page is entered twice, and no tree deeper than LMDB can go.
+struct PageWalk {
+  let file: PageFile
+  let meta: MetaPage
+
+  /// What was found, at most `problemsMax`.
+  private(set) var problems: [PageProblem] = []
+
+  /// The records of the tables, in the order of their names.
+  private(set) var tableRecords: [(page: UInt64, record: TreeRecord)] = []
+
+  /// The numbers of the free pages.
+  private(set) var freePages: [UInt64] = []
+
+  /// Called with the number of pages that were looked at.
+  var progress: (UInt64) -> Void = { _ in }
+
+  private var visited: PageSet
+  private var visitedCount: UInt64 = 0
+
+  /// How many problems are listed; there is nothing to learn from more.
+  static let problemsMax = 1000
+
+  /// The longest key in bytes (MDB_MAXKEYSIZE).
+  private static let keyBytesMax = 511
+
+  /// What a tree's entries are.
+  enum Role {
+    case freeList, tables, entries
+  }
+
+  /// What a walk has found in a tree.
+  private struct Counts: Equatable {
+    var branchPages: UInt64 = 0
+    var leafPages: UInt64 = 0
+    var overflowPages: UInt64 = 0
+    var entries: UInt64 = 0
+  }
+
+  init(file: PageFile, meta: MetaPage) {
+    self.file = file
+    self.meta = meta
+    visited = PageSet(count: min(file.pageCount, meta.lastPage + 1))
+    _ = visited.insert(0)
+    _ = visited.insert(1)
+  }
+
+  /// Whether no more problems are listed.
+  var isFull: Bool { problems.count >= Self.problemsMax }
+
+  /// Walks a tree and compares it with its record, which lies on the given page.
+  mutating func walk(_ record: TreeRecord, role: Role, recordPage: UInt64) throws(LMDBError) {
+    if record.isEmpty { return }
+    var counts = Counts()
+    let problemCount = problems.count
+    try walk(record.root, level: 1, depth: Int(record.depth), role, lower: nil, upper: nil, &counts)
+    let expected = Counts(
+      branchPages: record.branchPages, leafPages: record.leafPages, overflowPages: record.overflowPages,
+      entries: record.entries)
+    // Where pages were left out because of their problems, the counts are wrong anyway.
+    if problems.count == problemCount && counts != expected { note(recordPage, .wrongCount) }
+  }
+
+  /// Notes a problem.
+  mutating func note(_ page: UInt64, _ kind: PageProblem.Kind) {
+    if !isFull { problems.append(PageProblem(page: page, kind: kind)) }
+  }
+
+  /// Walks a page and what is below it. Keys must not be less than `lower` and must be less than `upper`.
+  private mutating func walk(
+    _ page: UInt64, level: Int, depth: Int, _ role: Role, lower: Key?, upper: Key?,
+    _ counts: inout Counts
+  ) throws(LMDBError) {
+    if isFull { return }
+    guard let bytes = try enter(page) else { return }
+    let header = PageHeader(bytes.span.bytes)
+    let isLeaf = level == depth
+    if header.number != page { return note(page, .wrongNumber) }
+    if header.flags != (isLeaf ? PageHeader.leaf : PageHeader.branch) {
+      let isTree = header.flags == PageHeader.leaf || header.flags == PageHeader.branch
+      return note(page, isTree ? .wrongDepth : .wrongKind)
+    }
+    guard let nodes = nodes(of: page, bytes, header, isLeaf: isLeaf, role) else { return }
+    if !areOrdered(nodes, bytes, isLeaf: isLeaf, role, lower, upper) { return note(page, .keysOutOfOrder) }
+    if isLeaf {
+      counts.leafPages += 1
+      counts.entries += UInt64(nodes.count)
+      for node in nodes { try checkValue(node, on: page, bytes, role, &counts) }
+    } else {
+      counts.branchPages += 1
+      for (index, node) in nodes.enumerated() {
+        let isLast = index + 1 == nodes.count
+        try walk(
+          node.child, level: level + 1, depth: depth, role,
+          lower: index == 0 ? lower : key(node, bytes), upper: isLast ? upper : key(nodes[index + 1], bytes),
+          &counts)
+      }
+    }
+  }
+
+  /// Marks pages as reached and reads them; notes a problem, and gives nil, if that cannot be.
+  private mutating func enter(_ page: UInt64) throws(LMDBError) -> [UInt8]? {
+    guard page <= meta.lastPage, let bytes = try file.read(page) else {
+      note(page, .beyondFile)
+      return nil
+    }
+    guard visited.insert(page) else {
+      note(page, .reachedTwice)
+      return nil
+    }
+    visitedCount += 1
+    if visitedCount % 1024 == 0 { progress(visitedCount) }
+    return bytes
+  }
+
+  /// The entries of a page; notes a problem, and gives nil, if one cannot be.
+  private mutating func nodes(
+    of page: UInt64, _ bytes: [UInt8], _ header: PageHeader, isLeaf: Bool, _ role: Role
+  ) -> [PageNode]? {
+    let lower = Int(header.lower)
+    let upper = Int(header.upper)
+    guard lower >= PageHeader.byteCount, lower % 2 == 0, lower <= upper, upper <= file.pageBytes else {
+      note(page, .wrongBounds)
+      return nil
+    }
+    // LMDB's assertion leaves the free list out, which may have a branch page with one child.
+    guard header.entryCount >= (isLeaf || role == .freeList ? 1 : 2) else {
+      note(page, .tooFewEntries)
+      return nil
+    }
+    let span = bytes.span.bytes
+    var nodes: [PageNode] = []
+    var used = 0
+    for index in 0..<header.entryCount {
+      let offset = Int(span.number(at: PageHeader.byteCount + 2 * index, as: UInt16.self))
+      guard offset >= upper, let node = PageNode(span, at: offset, pageBytes: file.pageBytes) else {
+        note(page, .nodeOutsidePage)
+        return nil
+      }
+      let end = isLeaf ? node.valueStart + node.inlineValueBytes : node.valueStart
+      if isLeaf, let kind = problem(of: node, role) {
+        note(page, kind)
+        return nil
+      }
+      if end > file.pageBytes || node.keyBytes > Self.keyBytesMax {
+        note(page, end > file.pageBytes ? .nodeOutsidePage : .wrongKeySize)
+        return nil
+      }
+      used += end - offset
+      nodes.append(node)
+    }
+    if used > file.pageBytes - upper {
+      note(page, .nodesOverlap)
+      return nil
+    }
+    return nodes
+  }
+
+  /// What is wrong with a leaf's entry, as far as its header tells.
+  private func problem(of node: PageNode, _ role: Role) -> PageProblem.Kind? {
+    switch (role, node.flags) {
+    case (_, 0), (_, PageNode.long): break
+    case (.tables, PageNode.table):
+      if node.valueBytes != TreeRecord.byteCount { return .wrongTableRecord }
+    default: return .wrongNodeFlags
+    }
+    if role == .freeList { return node.keyBytes == 8 ? nil : .wrongKeySize }
+    return (1...Self.keyBytesMax).contains(node.keyBytes) ? nil : .wrongKeySize
+  }
+
+  /// A key's bytes, in the page where they are.
+  private typealias Key = ArraySlice<UInt8>
+
+  private func key(_ node: PageNode, _ bytes: [UInt8]) -> Key {
+    bytes[node.keyStart..<node.valueStart]
+  }
+
+  private func areOrdered(
+    _ nodes: [PageNode], _ bytes: [UInt8], isLeaf: Bool, _ role: Role, _ lower: Key?, _ upper: Key?
+  ) -> Bool {
+    var previous: Key?
+    // The first key of a branch page means nothing: its child has all that is less than the second.
+    for node in nodes.dropFirst(isLeaf ? 0 : 1) {
+      let key = key(node, bytes)
+      if let previous, !isLess(previous, key, role) { return false }
+      if previous == nil, let lower, isLess(key, lower, role) { return false }
+      previous = key
+    }
+    guard let previous, let upper else { return true }
+    return isLess(previous, upper, role)
+  }
+
+  /// The free list's keys are numbers; those whose size is wrong count as out of order.
+  private func isLess(_ left: Key, _ right: Key, _ role: Role) -> Bool {
+    if role != .freeList { return left.lexicographicallyPrecedes(right) }
+    guard left.count == 8, right.count == 8 else { return false }
+    return left.span.bytes.number(at: 0, as: UInt64.self) < right.span.bytes.number(at: 0, as: UInt64.self)
+  }
+
+  /// Looks at what a leaf's entry stands for: pages of a long value, a table's record, a list of free pages.
+  private mutating func checkValue(
+    _ node: PageNode, on page: UInt64, _ bytes: [UInt8], _ role: Role, _ counts: inout Counts
+  ) throws(LMDBError) {
+    var long: [UInt8]?
+    if node.flags == PageNode.long {
+      let first: UInt64 = bytes.span.bytes.number(at: node.valueStart)
+      long = try longValue(first, byteCount: node.valueBytes, isRead: role == .freeList, &counts)
+      if long == nil { return }
+    }
+    switch role {
+    case .entries: break
+    case .tables:
+      guard node.flags == PageNode.table else { break }
+      let record = TreeRecord(bytes.span.bytes, at: node.valueStart)
+      if !record.isPossible || record.flags != 0 || record.pad != 0 { return note(page, .wrongTableRecord) }
+      tableRecords.append((page, record))
+    case .freeList:
+      let value = long ?? Array(bytes[node.valueStart..<node.valueStart + node.valueBytes])
+      if !addFreePages(value) { note(page, .wrongFreeList) }
+    }
+  }
+
+  /// Checks the pages of a long value; gives its bytes if they are to be read, else none, and nil on a problem.
+  private mutating func longValue(
+    _ first: UInt64, byteCount: Int, isRead: Bool, _ counts: inout Counts
+  ) throws(LMDBError) -> [UInt8]? {
+    guard let head = try enter(first) else { return nil }
+    let header = PageHeader(head.span.bytes)
+    let needed = UInt64((PageHeader.byteCount - 1 + byteCount) / file.pageBytes + 1)
+    let count = UInt64(header.pageCount)
+    guard header.number == first else {
+      note(first, .wrongNumber)
+      return nil
+    }
+    // LMDB writes a shorter value over a longer one and keeps all its pages.
+    guard header.flags == PageHeader.overflow, count >= needed,
+      count <= min(file.pageCount, meta.lastPage + 1) - first
+    else {
+      note(first, .wrongOverflow)
+      return nil
+    }
+    for page in first + 1..<first + count where !visited.insert(page) {
+      note(page, .reachedTwice)
+      return nil
+    }
+    counts.overflowPages += count
+    guard isRead else { return [] }
+    guard let all = try file.read(first, count: Int(needed)) else { return nil }
+    return Array(all[PageHeader.byteCount..<PageHeader.byteCount + byteCount])
+  }
+
+  /// Adds a list of free pages: its length, then their numbers, descending. False if it cannot be one.
+  private mutating func addFreePages(_ list: [UInt8]) -> Bool {
+    guard list.count >= 8 else { return false }
+    let span = list.span.bytes
+    let count: UInt64 = span.number(at: 0)
+    guard count <= UInt64(list.count / 8 - 1) else { return false }
+    var previous = meta.lastPage + 1
+    for index in 0..<Int(count) {
+      let page: UInt64 = span.number(at: 8 + 8 * index)
+      guard page >= 2, page < previous else { return false }
+      freePages.append(page)
+      previous = page
+    }
+    return true
+  }
+
+  /// Notes free pages that are used, or free twice. To be called when all trees were walked.
+  mutating func checkFreePagesUnused(recordPage: UInt64) {
+    freePages.sort()
+    for (left, right) in zip(freePages, freePages.dropFirst()) where left == right { note(left, .wrongFreeList) }
+    for page in freePages where visited.contains(page) { note(page, .reachedTwice) }
+  }
+
+  /// How many pages at the end of the state are neither in the file nor free: they are missing.
+  func missingPageCount() -> UInt64 {
+    let end = meta.lastPage + 1
+    if file.pageCount >= end { return 0 }
+    let free = Set(freePages.filter { $0 >= file.pageCount })
+    return end - file.pageCount - UInt64(free.count)
+  }
+}

@@ -1,0 +1,59 @@
+import LMDB
+import Testing
+
+@Suite("Transactions within a transaction")
+struct NestedTransactionTests {
+  let directory = TemporaryDirectory()
+
+  @Test("what was committed inside is there, what was aborted is not, to any depth", arguments: UInt64(1)...30)
+  func random(seed: UInt64) throws {
+    print("nested transactions: seed \(seed)")
+    var random = SeededGenerator(seed: seed)
+    let environment = try Environment(directory: directory.path, options: .test())
+    let table = try environment.table("t")
+    var oracle = Oracle()
+    for _ in 0..<5 {
+      let transaction = try environment.beginWrite()
+      var inside = oracle
+      try Self.work(transaction, table, &inside, &random, depth: 0)
+      if Bool.random(using: &random) {
+        try transaction.commit()
+        oracle = inside
+      } else {
+        transaction.abort()
+      }
+      #expect(try environment.read { try $0.entries(table) } == oracle.pairs)
+    }
+    environment.close()
+    #expect(try PageCheck.check(directory: directory.path) == [])
+  }
+
+  private static func work(
+    _ transaction: borrowing Transaction, _ table: Table, _ oracle: inout Oracle,
+    _ random: inout SeededGenerator, depth: Int
+  ) throws {
+    for _ in 0..<10 {
+      if depth < 3, Int.random(in: 0..<3, using: &random) == 0 {
+        let child = try transaction.beginNested()
+        var inside = oracle
+        try work(child, table, &inside, &random, depth: depth + 1)
+        if Bool.random(using: &random) {
+          try child.commit()
+          oracle = inside
+        } else {
+          child.abort()
+        }
+      } else {
+        let key: Bytes = [UInt8.random(in: 0..<40, using: &random)]
+        if Bool.random(using: &random) {
+          let value = Bytes(repeating: 1, count: Int.random(in: 0..<3000, using: &random))
+          try transaction.put(value, key, table)
+          oracle.put(value, key)
+        } else {
+          #expect(try transaction.delete(key, table) == oracle.delete(key))
+        }
+      }
+      #expect(try transaction.entries(table) == oracle.pairs)
+    }
+  }
+}

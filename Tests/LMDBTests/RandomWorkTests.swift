@@ -1,0 +1,125 @@
+import LMDB
+import Testing
+
+/// Random work on a table beside a sorted array that does the same. The keys are few and short, so that they collide
+/// and neighbour; the values reach from none to several pages, so that trees split, merge and take long values.
+@Suite("Random work, beside a sorted array")
+struct RandomWorkTests {
+  let directory = TemporaryDirectory()
+
+  @Test("all verbs give what the array gives", arguments: UInt64(1)...12)
+  func verbs(seed: UInt64) throws {
+    print("random work: seed \(seed)")
+    var random = SeededGenerator(seed: seed)
+    var environment = try Environment(directory: directory.path, options: .test())
+    var table = try environment.table("t")
+    var committed = Oracle()
+    for _ in 0..<12 {
+      let transaction = try environment.beginWrite()
+      var oracle = committed
+      for _ in 0..<120 { try Self.step(&oracle, transaction, table, &random) }
+      #expect(try transaction.entries(table) == oracle.pairs)
+      if Bool.random(using: &random) {
+        try transaction.commit()
+        committed = oracle
+      } else {
+        transaction.abort()
+      }
+      let statistics = try environment.read { transaction in
+        #expect(try transaction.entries(table) == committed.pairs)
+        return try transaction.statistics(of: table)
+      }
+      #expect(statistics.entries == committed.pairs.count)
+      if Int.random(in: 0..<4, using: &random) == 0 {
+        environment.close()
+        environment = try Environment(directory: directory.path, options: .test())
+        table = try environment.read { try $0.openTable("t", create: false) }
+      }
+    }
+    #expect(try PageCheck.check(directory: directory.path) == [])
+  }
+
+  private static func step(
+    _ oracle: inout Oracle, _ transaction: borrowing Transaction, _ table: Table,
+    _ random: inout SeededGenerator
+  ) throws {
+    let key = Self.key(&random)
+    switch Int.random(in: 0..<20, using: &random) {
+    case 0..<7:
+      let value = Self.value(&random)
+      try transaction.put(value, key, table)
+      oracle.put(value, key)
+    case 7, 8:
+      let value = Self.value(&random)
+      let isNew = try transaction.insert(value.span.bytes, for: key.span.bytes, in: table)
+      #expect(isNew == oracle.insert(value, key))
+    case 9, 10:
+      let value = Self.value(&random)
+      try transaction.reserve(value.count, for: key.span.bytes, in: table) { output in
+        for byte in value { output.append(byte) }
+      }
+      oracle.put(value, key)
+    case 11..<15:
+      #expect(try transaction.delete(key, table) == oracle.delete(key))
+    case 15, 16:
+      #expect(try transaction.get(key, table) == oracle.value(of: key))
+      #expect(try transaction.contains(key.span.bytes, in: table) == (oracle.value(of: key) != nil))
+    case 17, 18:
+      try Self.walk(&oracle, transaction, table, &random)
+    default:
+      guard Int.random(in: 0..<8, using: &random) == 0 else { return }
+      try transaction.removeAll(in: table)
+      oracle.pairs = []
+    }
+  }
+
+  /// Moves a cursor about, at times deleting and putting through it.
+  private static func walk(
+    _ oracle: inout Oracle, _ transaction: borrowing Transaction, _ table: Table,
+    _ random: inout SeededGenerator
+  ) throws {
+    var cursor = try transaction.openCursor(table)
+    var place = OracleCursor()
+    for _ in 0..<30 {
+      let key = Self.key(&random)
+      let found: Bool
+      let expected: Bool
+      switch Int.random(in: 0..<10, using: &random) {
+      case 0: (found, expected) = (try cursor.first(), place.first(oracle))
+      case 1: (found, expected) = (try cursor.last(), place.last(oracle))
+      case 2, 3: (found, expected) = (try cursor.next(), place.next(oracle))
+      case 4, 5: (found, expected) = (try cursor.previous(), place.previous(oracle))
+      case 6: (found, expected) = (try cursor.seek(atOrAfter: key.span.bytes), place.seek(atOrAfter: key, oracle))
+      case 7:
+        let isBefore = Bool.random(using: &random)
+        found = try isBefore ? cursor.seek(before: key.span.bytes) : cursor.seek(to: key.span.bytes)
+        expected = isBefore ? place.seek(before: key, oracle) : place.seek(to: key, oracle)
+      case 8:
+        guard cursor.hasEntry else { continue }
+        try cursor.deleteCurrent()
+        place.deleteCurrent(&oracle)
+        (found, expected) = (cursor.hasEntry, false)
+      default:
+        let value = Self.value(&random)
+        try cursor.put(value.span.bytes, for: key.span.bytes)
+        oracle.put(value, key)
+        (found, expected) = (cursor.hasEntry, place.seek(to: key, oracle))
+      }
+      #expect(found == expected)
+      #expect(cursor.hasEntry == expected)
+      guard found, expected else { continue }
+      let pair = cursor.withEntry { Pair(key: Bytes($0), value: Bytes($1)) }
+      #expect(pair == place.entry(oracle))
+    }
+  }
+
+  private static func key(_ random: inout SeededGenerator) -> Bytes {
+    let count = [1, 1, 2, 2, 3, 40, 511].randomElement(using: &random)!
+    return (0..<count).map { _ in [0, 1, 0x7F, 0x80, 0xFF].randomElement(using: &random)! }
+  }
+
+  private static func value(_ random: inout SeededGenerator) -> Bytes {
+    let count = [0, 1, 8, 100, 900, 2000, 2100, 4080, 4081, 13_000].randomElement(using: &random)!
+    return Bytes(repeating: UInt8.random(in: 0...255, using: &random), count: count)
+  }
+}

@@ -1,0 +1,83 @@
+import LMDB
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+@Suite("The table of readers")
+struct ReaderTableTests {
+  let directory = TemporaryDirectory()
+
+  private var options: Environment.Options {
+    var options = Environment.Options.test()
+    options.readersMax = 3
+    return options
+  }
+
+  @Test("that is full is an error, until a reader ends")
+  func full() throws {
+    let environment = try Environment(directory: directory.path, options: options)
+    let first = try environment.beginRead()
+    let second = try environment.beginRead()
+    var third = try environment.beginRead()
+    do {
+      _ = try environment.beginRead()
+      Issue.record("a fourth reader of three")
+    } catch {
+      #expect(error.code == .readersFull)
+      #expect(error.hint.contains("readersMax"))
+    }
+    // One that was reset keeps its place.
+    third.reset()
+    #expect(thrownCode { _ = try environment.beginRead() } == .readersFull)
+    first.abort()
+    _ = try environment.beginRead()
+    try third.renew()
+    second.abort()
+  }
+
+  @Test("is cleared of dead processes when it is full, and when asked to be")
+  func stale() async throws {
+    let environment = try Environment(directory: directory.path, options: options)
+    for isAsked in [false, true] {
+      await #expect(processExitsWith: .success) { [path = directory.path as String] in
+        let environment = try Environment(directory: path, options: .test())
+        let first = try environment.beginRead()
+        let second = try environment.beginRead()
+        let third = try environment.beginRead()
+        _ = (first.id, second.id, third.id)
+        _exit(0)
+      }
+      if isAsked { #expect(try environment.clearStaleReaders() == 3) }
+      let first = try environment.beginRead()
+      let second = try environment.beginRead()
+      let third = try environment.beginRead()
+      third.abort()
+      second.abort()
+      first.abort()
+    }
+    #expect(try environment.information.readersMax == 3)
+  }
+
+  @Test("keeps the pages that a reader sees from being used again, however much is written")
+  func longReader() throws {
+    let environment = try Environment(directory: directory.path, options: options)
+    let table = try environment.table("t")
+    try environment.write { transaction in
+      for number in UInt8(0)..<200 { try transaction.put(Bytes(repeating: number, count: 500), [number], table) }
+    }
+    let reader = try environment.beginRead()
+    for round in UInt8(0)..<50 {
+      try environment.write { transaction in
+        for number in UInt8(0)..<200 {
+          try transaction.put(Bytes(repeating: round, count: 600), [number], table)
+        }
+      }
+    }
+    let entries = try reader.entries(table)
+    #expect(entries == (UInt8(0)..<200).map { Pair(key: [$0], value: Bytes(repeating: $0, count: 500)) })
+  }
+}
