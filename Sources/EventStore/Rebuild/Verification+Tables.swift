@@ -141,7 +141,8 @@ extension Verification {
       let found = try source.transaction.withValue(of: TableKey.state(state).span, in: tables.states) {
         try StateRow($0)
       }
-      if found?.zone != number || found?.status != (state == row.state ? .live : .building) {
+      let isLive = state == row.state && row.building != row.state
+      if found?.zone != number || found?.status != (isLive ? .live : .building) {
         report.add(.table, "\(id)", "state \(state.rawValue) is not the zone's")
       }
     }
