@@ -217,7 +217,7 @@ struct LogReader {
     var cursor = try transaction.openCursor(tables.log)
     var isThere = try cursor.seek(atOrAfter: TableKey.log(position.next).span)
     while isThere {
-      let found = cursor.withEntry { key, _ in Position(rawValue: key.bigEndian64(at: 0)) }
+      let found = try cursor.withEntry { key, _ in Position(rawValue: try key.bigEndian64(at: 0)) }
       guard try body(found) else { return }
       isThere = try cursor.next()
     }
@@ -232,7 +232,7 @@ struct LogReader {
     var isThere = try cursor.seek(atOrAfter: TableKey.state(StateNumber(rawValue: zone.rawValue)).span)
     while isThere {
       let isInZone = try cursor.withEntry { key, row in
-        guard key.bigEndian32(at: 0) == zone.rawValue else { return false }
+        guard try key.bigEndian32(at: 0) == zone.rawValue else { return false }
         var reader = ByteReader(row)
         let found = Position(rawValue: try reader.readVarint("position"))
         if found > position { positions.append(found) }
