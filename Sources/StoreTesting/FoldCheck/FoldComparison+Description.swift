@@ -5,7 +5,6 @@ import OperationFormat
 extension FoldComparison {
   /// A mismatch with the expected heads of the cell at hand, and what lies in the storage.
   func mismatch(_ driver: FoldDriver, _ record: Int, _ field: Int, _ note: String? = nil) -> FoldMismatch {
-    var driver = driver
     var found: [String]
     do {
       found = try (driver.heads(of: record, field) ?? []).map {

@@ -2,7 +2,7 @@ import EventStore
 import OperationFormat
 
 /// Drives one fold over generated transactions, as a store's write batch does.
-struct FoldDriver {
+final class FoldDriver {
   let history: FoldHistory
   let knowledge: FoldKnowledge
   let storage: MemoryFoldStorage
@@ -27,7 +27,7 @@ struct FoldDriver {
   ///   - base: the offset that it is said to have seen; its own if nil.
   ///   - seesAll: whether it is known to have seen all that is there.
   ///   - firstIndex: the index of its first operation.
-  mutating func fold(
+  func fold(
     _ number: Int, effective: Timestamp, base: Int? = nil, seesAll: Bool = false, firstIndex: Int = 0,
     fault: FoldCheckFault? = nil
   ) throws {
@@ -46,7 +46,7 @@ struct FoldDriver {
   /// Gives the heads of a transaction another timestamp.
   ///
   /// - Returns: whether a winner changed.
-  mutating func retime(_ number: Int, to effective: Timestamp) throws -> Bool {
+  func retime(_ number: Int, to effective: Timestamp) throws -> Bool {
     let transaction = history.transactions[number]
     let viewpoint = viewpoint(of: transaction, base: transaction.base, nil)
     history.coverage.retimed += 1
@@ -65,16 +65,16 @@ struct FoldDriver {
   }
 
   /// Writes what changed.
-  mutating func flush() throws { try fold.flush() }
+  func flush() throws { try fold.flush() }
 
   /// Writes what changed and forgets the row at hand, as from one LMDB transaction to the next.
-  mutating func restart() throws {
+  func restart() throws {
     try fold.flush()
     fold.reset()
   }
 
   /// Puts other rows in the place of the storage's.
-  mutating func replace(_ contents: MemoryFoldStorage.Contents, folded: UInt64) {
+  func replace(_ contents: MemoryFoldStorage.Contents, folded: UInt64) {
     fold.reset()
     storage.contents = contents
     self.folded = folded
@@ -88,7 +88,7 @@ struct FoldDriver {
   }
 
   /// The heads of a cell by the fold's own reading, nil if there is no such record.
-  mutating func heads(of record: Int, _ field: Int) throws -> [OwnedHead]? {
+  func heads(of record: Int, _ field: Int) throws -> [OwnedHead]? {
     let name = FoldNumbering.records[record]
     guard try fold.find(name.span.bytes, in: FoldNumbering.state) else { return nil }
     return try fold.heads(of: numbering.cell(ofField: field))
@@ -96,7 +96,7 @@ struct FoldDriver {
 
   // MARK: Helpers
 
-  private mutating func apply(_ operation: FoldOperation, _ index: UInt32) throws {
+  private func apply(_ operation: FoldOperation, _ index: UInt32) throws {
     let name = FoldNumbering.records[Int(operation.record)]
     let state = FoldNumbering.state
     switch operation.kind {

@@ -23,7 +23,7 @@ struct FoldOrders {
   mutating func foldRandomOrders(count: Int, seed: UInt64) throws {
     var random = SeededRandom(seed: seed).stream(2)
     for _ in 0..<count {
-      var driver = FoldDriver(knowledge)
+      let driver = FoldDriver(knowledge)
       var order: [Int] = []
       while driver.folded != history.all {
         let next = pick(after: driver.folded, &random)
@@ -65,7 +65,7 @@ struct FoldOrders {
     var ways = [Int](repeating: 0, count: 1 << count)
     rows[0] = FoldRows(MemoryFoldStorage.Contents())
     ways[0] = 1
-    var driver = FoldDriver(knowledge)
+    let driver = FoldDriver(knowledge)
     for set in 0..<(1 << count) {
       guard let here = rows[set] else { continue }
       for next in 0..<count where isFree(next, after: UInt64(set)) {

@@ -11,7 +11,7 @@ struct FoldReplica {
 
   private let history: FoldHistory
   private(set) var knowledge: FoldKnowledge
-  var driver: FoldDriver
+  private(set) var driver: FoldDriver
   private let fault: FoldCheckFault?
   private var clock = HybridClock(last: Timestamp(rawValue: 0))
   private(set) var lane: Int

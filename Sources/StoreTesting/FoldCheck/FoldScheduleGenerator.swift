@@ -51,6 +51,7 @@ struct FoldScheduleGenerator {
   // MARK: Steps
 
   private mutating func make() -> FoldSchedule {
+    if isCrowd { gather() }
     var rest = random.next(below: 6)
     while transactionsLeft > 0 || rest > 0 {
       if transactionsLeft == 0 { rest -= 1 }
@@ -60,24 +61,47 @@ struct FoldScheduleGenerator {
     return schedule
   }
 
+  /// Lets all write what no other has seen, then two fetch some or all of it and write: so cells get more heads than
+  /// a row holds, and fewer again.
+  private mutating func gather() {
+    for replica in 0..<replicas {
+      schedule.steps.append(makeWrite(replica))
+      if random.chance(90) { schedule.steps.append(makeShip(replica)) }
+      advance()
+    }
+    for segments in [random.next(in: 1...replicas), 8] {
+      let replica = random.next(below: replicas)
+      schedule.steps.append(
+        .fetch(replica: replica, segments: segments, wallMilliseconds: now + skews[replica]))
+      schedule.steps.append(makeWrite(replica))
+      schedule.steps.append(makeShip(replica))
+      advance()
+    }
+  }
+
+  private mutating func makeWrite(_ replica: Int) -> FoldStep {
+    transactionsLeft = max(0, transactionsLeft - 1)
+    return .write(
+      replica: replica, wallMilliseconds: now + skews[replica],
+      operations: (0..<Self.few(from: 1, to: sizes.operationsMax, &random)).map { _ in makeOperation() })
+  }
+
+  private mutating func makeShip(_ replica: Int) -> FoldStep {
+    .ship(
+      replica: replica, count: random.next(in: 1...3), receivedMilliseconds: makeReceipt(), again: random.chance(15))
+  }
+
   private mutating func makeStep() -> FoldStep {
     let replica = random.next(below: replicas)
     switch random.next(below: 100) {
-    case 0..<42:
-      transactionsLeft = max(0, transactionsLeft - 1)
-      return .write(
-        replica: replica, wallMilliseconds: now + skews[replica],
-        operations: (0..<Self.few(from: 1, to: sizes.operationsMax, &random)).map { _ in makeOperation() })
-    case 42..<62:
-      return .ship(
-        replica: replica, count: random.next(in: 1...3), receivedMilliseconds: makeReceipt(),
-        again: random.chance(15))
+    case 0..<42: return makeWrite(replica)
+    case 42..<62: return makeShip(replica)
     case 62..<84:
       let segments = random.chance(60) ? 8 : random.next(in: 1...2)
       return .fetch(replica: replica, segments: segments, wallMilliseconds: now + skews[replica])
     case 84..<91: return .acknowledge(replica: replica)
     case 91..<95: return .redeliver(replica: replica, back: random.next(below: 3))
-    case 95..<98: return .renew(replica: replica, identity: makeIdentity())
+    case 95..<99: return .renew(replica: replica, identity: makeIdentity())
     default:
       guard replicas < FoldSchedule.replicasMax else { return .acknowledge(replica: replica) }
       replicas += 1

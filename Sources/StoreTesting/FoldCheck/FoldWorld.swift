@@ -31,8 +31,8 @@ struct FoldWorld {
     }
     try settle()
     for (index, replica) in replicas.enumerated() {
-      guard var driver = replica?.driver else { continue }
-      try comparison.compareReading(&driver, at: "replica \(index) at the end")
+      guard let driver = replica?.driver else { continue }
+      try comparison.compareReading(driver, at: "replica \(index) at the end")
     }
     try compareReplicas()
     var others = FoldOrders(history, received: received, comparison)
