@@ -145,6 +145,25 @@ package final class MemoryFoldStorage: FoldStorage {
   }
 }
 
+/// The fold's verbs, compiled for this storage: a call from another module would run the generic code.
+extension Fold where Storage == MemoryFoldStorage {
+  package mutating func createInMemory(
+    _ record: RawSpan, in state: StateNumber, type: NameNumber, index: UInt32
+  ) throws {
+    try create(record, in: state, type: type, index: index)
+  }
+
+  package mutating func deleteInMemory(_ record: RawSpan, in state: StateNumber, index: UInt32) throws {
+    try delete(record, in: state, index: index)
+  }
+
+  package mutating func setInMemory(
+    _ field: NameNumber, of record: RawSpan, in state: StateNumber, type: NameNumber, value: RawSpan, index: UInt32
+  ) throws {
+    try set(field, of: record, in: state, type: type, value: value, index: index)
+  }
+}
+
 extension RawSpan {
   /// A copy.
   package var bytes: [UInt8] { withUnsafeBytes { Array($0) } }

@@ -7,7 +7,7 @@ public struct FoldCheckSizes: Hashable, Sendable {
   /// The most fields of a record, up to 3.
   public var fieldsMax = 3
   /// The most transactions of an ordinary sequence; half of them have about half as many or fewer.
-  public var transactionsMax = 14
+  public var transactionsMax = 13
   /// The most operations of a transaction.
   public var operationsMax = 4
   /// In how many random orders each sequence is folded again.

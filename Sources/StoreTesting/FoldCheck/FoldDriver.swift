@@ -101,13 +101,13 @@ final class FoldDriver {
     let state = FoldNumbering.state
     switch operation.kind {
     case .create:
-      try fold.create(
+      try fold.createInMemory(
         name.span.bytes, in: state, type: numbering.number(ofType: Int(operation.type)), index: index)
     case .delete:
-      try fold.delete(name.span.bytes, in: state, index: index)
+      try fold.deleteInMemory(name.span.bytes, in: state, index: index)
     case .set:
       let payload = operation.value.payload
-      try fold.set(
+      try fold.setInMemory(
         numbering.number(ofField: Int(operation.field)), of: name.span.bytes, in: state,
         type: numbering.number(ofType: Int(operation.type)), value: payload.span.bytes, index: index)
     }
