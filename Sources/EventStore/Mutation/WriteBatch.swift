@@ -214,9 +214,7 @@ package final class WriteBatch {
   /// The type of a record that is visible to the write, nil for one that is not.
   func visibleType(of record: RawSpan, draft index: Int) throws -> NameNumber? {
     guard try fold.find(record, in: drafts[index].state) else { return nil }
-    let policies = try storage.policies()
-    let heads = try fold.heads(of: .existence).map { try Existence(payload: $0.payload.span.bytes) }
-    return ExistencePolicy.visibleType(of: heads, policies)
+    return try fold.visibleType(try storage.policies())
   }
 
   func state(ofDraft index: Int) -> StateNumber { drafts[index].state }
