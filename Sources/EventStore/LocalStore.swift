@@ -39,6 +39,7 @@ public final class LocalStore: Sendable {
   /// - Parameters:
   ///   - directory: path of the directory; the one above it must exist.
   ///   - durability: what a commit that returned means in a power cut.
+  ///   - configuration: what else may be chosen.
   /// - Throws: ``StoreError`` `alreadyOpen`, `notAStore`, `newerFormat`, `damaged`, `readOnly`, `full`, `system`.
   public init(
     directory: String, durability: Durability, configuration: StoreConfiguration = StoreConfiguration()

@@ -51,8 +51,10 @@ extension ReadTransaction {
   /// Calls a closure with the log's transactions after a position, in the log's order, until it returns false.
   ///
   /// - Parameters:
+  ///   - position: where to begin, without that position itself.
   ///   - zone: only transactions of this zone. They are found without passing over those of others.
   ///   - record: only transactions that have an operation on this record, and only of its zone.
+  ///   - body: gets each transaction; it returns false to end.
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`; what the closure throws.
   /// - Complexity: linear in the transactions of the zone after the position; without a zone, of the log.
   public func history(
