@@ -1,5 +1,5 @@
 import LMDB
-public import OperationFormat
+import OperationFormat
 import Synchronization
 
 /// A store on this machine: an operation log, and the records that are its fold.
@@ -104,6 +104,7 @@ public final class LocalStore: Sendable {
     _ body: @escaping @Sendable (inout WriteTransaction) throws -> R
   ) throws -> R {
     guard let writer else { throw StoreError.readOnly(directory) }
+    precondition(!writer.isCurrent, "a write inside a write would wait for itself for ever")
     let done = Signal()
     let result = Shared<R?>(nil)
     let failure = Shared<(any Error)?>(nil)

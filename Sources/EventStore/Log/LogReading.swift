@@ -1,4 +1,4 @@
-package import LMDB
+import LMDB
 public import OperationFormat
 
 /// A transaction in this store's log.
@@ -230,17 +230,21 @@ struct LogReader {
   ) throws -> [Position] {
     var positions: [Position] = []
     var cursor = try transaction.openCursor(tables.sequences)
-    var isThere = try cursor.seek(atOrAfter: TableKey.state(StateNumber(rawValue: zone.rawValue)).span)
-    while isThere {
-      let isInZone = try cursor.withEntry { key, row in
-        guard key.bigEndian32(at: 0) == zone.rawValue else { return false }
-        var reader = ByteReader(row)
-        let found = Position(rawValue: try reader.readVarint("position"))
-        if found > position { positions.append(found) }
-        return true
+    // A replica's positions grow with its sequences: from the last one back, only what is asked for is read.
+    for lane in try tables.lanes(of: zone, transaction) {
+      let last = TableKey.sequence(zone, lane.replica, lane.epoch, lane.last)
+      var isThere = try cursor.seek(to: last.span)
+      var left = lane.count
+      while isThere, left > 0 {
+        let found = try cursor.withEntry { _, row in
+          var reader = ByteReader(row)
+          return Position(rawValue: try reader.readVarint("position"))
+        }
+        guard found > position else { break }
+        positions.append(found)
+        left -= 1
+        isThere = try cursor.previous()
       }
-      guard isInZone else { break }
-      isThere = try cursor.next()
     }
     return positions
   }

@@ -1,4 +1,4 @@
-package import LMDB
+import LMDB
 import OperationFormat
 
 /// Does the jobs that wait, in groups that share one commit and so one sync.
@@ -19,6 +19,7 @@ final class GroupCommit {
 
   private struct Done {
     var job: WriterThread.Job
+    var zones: [ZoneID]
     var kept: [WriteBatch.Kept]
   }
 
@@ -59,11 +60,11 @@ final class GroupCommit {
       let isNested = !done.isEmpty
       do {
         if isNested { try batch.beginNested() }
-        batch.resetKept()
+        batch.beginJob()
         try job.run(batch)
         if isNested { try batch.commitNested() }
-        byteCount += batch.kept.reduce(0) { $0 + $1.body.count }
-        done.append(Done(job: job, kept: batch.kept))
+        byteCount += batch.appendedBytes
+        done.append(Done(job: job, zones: batch.keptZones, kept: batch.kept))
       } catch {
         if isNested {
           batch.abortNested()
@@ -111,6 +112,7 @@ final class GroupCommit {
         if one.job.isRepeatable {
           try one.job.run(batch)
         } else {
+          for zone in one.zones { _ = try batch.makeZone(zone) }
           for kept in one.kept { try batch.appendAgain(kept) }
         }
       }

@@ -24,6 +24,7 @@ package final class WriteBatch {
 
   /// A transaction that was appended by the write at hand: enough to fold it again.
   package struct Kept: Sendable {
+    package var zone: ZoneID
     package var header: LogEntryHeader
     package var body: [UInt8]
   }
@@ -32,6 +33,10 @@ package final class WriteBatch {
   private var draftCount = 0
   private var timestamp = Timestamp(rawValue: 0)
   private(set) var kept: [Kept] = []
+  /// Zones that the write at hand has made.
+  private(set) var keptZones: [ZoneID] = []
+  /// Bytes of transactions appended since `beginJob`.
+  private(set) var appendedBytes = 0
   private var failure: (any Error)?
   private var body = ByteWriter()
   private var layout = BodyLayout()
@@ -92,7 +97,6 @@ package final class WriteBatch {
   /// Starts a write: all its transactions bear one timestamp.
   func beginWrite() {
     timestamp = clock.tick(wallMilliseconds: wallMilliseconds())
-    kept.removeAll(keepingCapacity: true)
     failure = nil
     dropDrafts()
   }
@@ -117,7 +121,10 @@ package final class WriteBatch {
         arrivalDelay: wallMilliseconds() - Int64(timestamp.milliseconds))
       let bytes = body.bytes
       _ = try storage.append(header, body: bytes.span.bytes)
-      kept.append(Kept(header: header, body: bytes))
+      appendedBytes += bytes.count
+      let zone = try storage.interned.zones.identity(
+        of: header.zone, in: storage.tables.zones, storage.transaction)
+      kept.append(Kept(zone: zone, header: header, body: bytes))
     }
     dropDrafts()
   }
@@ -213,6 +220,7 @@ package final class WriteBatch {
 
   /// The type of a record that is visible to the write, nil for one that is not.
   func visibleType(of record: RawSpan, draft index: Int) throws -> NameNumber? {
+    guard record.byteCount <= Limits.recordNameBytesMax else { return nil }
     guard try fold.find(record, in: drafts[index].state) else { return nil }
     return try fold.visibleType(try storage.policies())
   }
@@ -247,12 +255,29 @@ package final class WriteBatch {
 
   // MARK: Transactions that exist already
 
-  /// Forgets which transactions the job before appended.
-  func resetKept() { kept.removeAll(keepingCapacity: true) }
+  /// Forgets what the job before appended.
+  func beginJob() {
+    kept.removeAll(keepingCapacity: true)
+    keptZones.removeAll(keepingCapacity: true)
+    appendedBytes = 0
+  }
 
-  /// Appends and folds once more a local transaction whose commit was undone.
+  /// Makes a zone if there is none.
+  func makeZone(_ zone: ZoneID) throws -> Bool {
+    let isNew = try storage.makeZone(zone).isNew
+    if isNew { keptZones.append(zone) }
+    return isNew
+  }
+
+  /// Appends and folds once more a local transaction whose commit was undone. Another process may have written
+  /// since, so its numbers are looked up anew.
   func appendAgain(_ transaction: Kept) throws {
-    try append(transaction.header, body: transaction.body.span.bytes, receivedMilliseconds: nil)
+    var header = transaction.header
+    header.zone = try storage.makeZone(transaction.zone).number
+    header.replica = try storage.interned.replicas.makeNumber(
+      for: identity.replica, in: storage.tables.replicas, storage.transaction)
+    header.sequence = try storage.lastSequence(of: header.replica, header.epoch, in: header.zone) + 1
+    try append(header, body: transaction.body.span.bytes, receivedMilliseconds: nil)
     try fold.flush()
   }
 
@@ -262,6 +287,7 @@ package final class WriteBatch {
       try storage.setParent(parent, of: header.replica, header.epoch, in: header.zone)
     }
     _ = try storage.append(header, body: body)
+    appendedBytes += body.byteCount
     let state = try storage.zoneRow(header.zone).state
     try fold(header, body: body, into: state, receivedMilliseconds: receivedMilliseconds)
   }

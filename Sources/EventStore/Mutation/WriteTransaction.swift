@@ -32,7 +32,7 @@ public struct WriteTransaction: ~Copyable {
   @discardableResult
   public mutating func createZone(_ zone: ZoneID) throws -> Bool {
     try Self.check(zone)
-    return try batch.storage.makeZone(zone).isNew
+    return try batch.makeZone(zone)
   }
 
   // MARK: Mutations

@@ -51,8 +51,8 @@ package final class TableStorage: FoldStorage {
 
   package func beginNested() throws {
     precondition(inner == nil, "a nested transaction is open")
-    try flush()
     innerCaches = interned.caches
+    try flush()
     inner = try outer!.beginNested()
   }
 
@@ -62,7 +62,7 @@ package final class TableStorage: FoldStorage {
   }
 
   package func abortNested() {
-    inner.take()!.abort()
+    inner.take()?.abort()
     undo(to: innerCaches)
   }
 
@@ -73,12 +73,9 @@ package final class TableStorage: FoldStorage {
 
   package func abort() {
     inner.take()?.abort()
-    guard isOpen else { return }
-    outer.take()!.abort()
+    outer.take()?.abort()
     undo(to: outerCaches)
   }
-
-  package var isOpen: Bool { outer != nil }
 
   package var transaction: Transaction {
     _read { if inner != nil { yield inner! } else { yield outer! } }
