@@ -45,13 +45,16 @@ struct ReaderTableTests {
     for isAsked in [false, true] {
       await #expect(processExitsWith: .success) { [path = directory.path as String] in
         let environment = try Environment(directory: path, options: .test())
-        let first = try environment.beginRead()
-        let second = try environment.beginRead()
-        let third = try environment.beginRead()
-        _ = (first.id, second.id, third.id)
-        _exit(0)
+        try environment.read { _ in
+          try environment.read { _ in
+            try environment.read { _ in _exit(0) }
+          }
+        }
       }
-      if isAsked { #expect(try environment.clearStaleReaders() == 3) }
+      if isAsked { 
+        let cleared = try environment.clearStaleReaders()
+        #expect(cleared == 3)
+      }
       let first = try environment.beginRead()
       let second = try environment.beginRead()
       let third = try environment.beginRead()
