@@ -47,8 +47,10 @@ struct TruncatedFileTests {
       let table = try environment.table("t")
       let expected = try environment.write { transaction in
         try transaction.put([round], [0, round], table)
-        for row in UInt8(0)..<100 { try transaction.put(Bytes(repeating: row, count: 1500), [1, row], table) }
-        for row in UInt8(0)..<100 { _ = try transaction.delete([1, row], table) }
+        // More than the time before, so that the free pages do not suffice, and new ones are the last to go.
+        let rows = 0..<10 * (round + 1)
+        for row in rows { try transaction.put(Bytes(repeating: row, count: 1500), [1, row], table) }
+        for row in rows.reversed() { _ = try transaction.delete([1, row], table) }
         return try transaction.entries(table)
       }
       let information = try environment.information
