@@ -5,7 +5,8 @@ import Testing
 struct CopyTests {
   let directory = TemporaryDirectory()
 
-  @Test("has the same data and is sound, compacted or not, also while others write", arguments: [false, true])
+  @Test(
+    "has the same data and is sound, compacted or not, also while others write", arguments: [false, true])
   func copy(compacting: Bool) async throws {
     let store = directory.directory("store")
     let sample = try SampleStore(in: store, seed: 1)
@@ -33,7 +34,9 @@ struct CopyTests {
       }
       isDone.raise()
     }
-    #expect(thrownCode { try environment.copy(to: directory("copy0"), compacting: compacting) } == .fileExists)
-    #expect(thrownCode { try environment.copy(to: directory("missing"), compacting: compacting) } == .noSuchFile)
+    #expect(
+      thrownCode { try environment.copy(to: directory("copy0"), compacting: compacting) } == .fileExists)
+    #expect(
+      thrownCode { try environment.copy(to: directory("missing"), compacting: compacting) } == .noSuchFile)
   }
 }

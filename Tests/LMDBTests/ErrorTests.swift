@@ -54,7 +54,9 @@ struct ErrorTests {
     let transaction = try environment.beginWrite()
     for key in keys { try transaction.put(key.span.bytes, for: key.span.bytes, in: table, .append) }
     let early: Bytes = [100]
-    #expect(thrownCode { try transaction.put(early.span.bytes, for: early.span.bytes, in: table, .append) } == .keyExists)
+    #expect(
+      thrownCode { try transaction.put(early.span.bytes, for: early.span.bytes, in: table, .append) }
+        == .keyExists)
     try transaction.commit()
     #expect(try environment.read { try $0.entries(table).map(\.key) } == keys)
   }

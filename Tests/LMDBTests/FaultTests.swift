@@ -57,7 +57,8 @@
       }
     }
 
-    @Test("gives its error, leaves nothing half done, no lock held and no file open",
+    @Test(
+      "gives its error, leaves nothing half done, no lock held and no file open",
       arguments: [LMDBError.Code.inputOutput, .noSpace, .mapFull, .panic])
     func everyCall(code: LMDBError.Code) throws {
       var number = 1
@@ -80,7 +81,8 @@
       }
       #expect(number > 130)
       for name in [
-        "mdb_env_create", "mdb_env_set_mapsize", "mdb_env_open", "mdb_txn_begin", "mdb_dbi_open", "mdb_put", "mdb_del",
+        "mdb_env_create", "mdb_env_set_mapsize", "mdb_env_open", "mdb_txn_begin", "mdb_dbi_open", "mdb_put",
+        "mdb_del",
         "mdb_cursor_open", "mdb_cursor_put", "mdb_cursor_get", "mdb_stat", "mdb_txn_commit", "mdb_env_sync",
         "mdb_env_info",
       ] {

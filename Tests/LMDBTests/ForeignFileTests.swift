@@ -126,4 +126,3 @@ struct ForeignFileTests {
     #expect(readFile(file) == bytes)
   }
 }
-

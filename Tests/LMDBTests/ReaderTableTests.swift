@@ -51,7 +51,7 @@ struct ReaderTableTests {
           }
         }
       }
-      if isAsked { 
+      if isAsked {
         let cleared = try environment.clearStaleReaders()
         #expect(cleared == 3)
       }
@@ -70,7 +70,9 @@ struct ReaderTableTests {
     let environment = try Environment(directory: directory.path, options: options)
     let table = try environment.table("t")
     try environment.write { transaction in
-      for number in UInt8(0)..<200 { try transaction.put(Bytes(repeating: number, count: 500), [number], table) }
+      for number in UInt8(0)..<200 {
+        try transaction.put(Bytes(repeating: number, count: 500), [number], table)
+      }
     }
     let reader = try environment.beginRead()
     for round in UInt8(0)..<50 {

@@ -9,7 +9,9 @@ struct SampleStore {
   init(in directory: String, seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let environment = try Environment(directory: directory, options: .test())
-    for (name, rows, valueBytes) in [("short", 300, 20), ("wide", 40, 700), ("long", 6, 9000), ("empty", 0, 0)] {
+    for (name, rows, valueBytes) in [
+      ("short", 300, 20), ("wide", 40, 700), ("long", 6, 9000), ("empty", 0, 0),
+    ] {
       let table = try environment.table(name)
       var oracle = Oracle()
       // Twice, so that the first time's pages are free, and a third of the rows goes again.
@@ -17,7 +19,8 @@ struct SampleStore {
         try environment.write { transaction in
           for row in 0..<rows {
             let key: Bytes = [UInt8(row >> 8), UInt8(row & 0xFF), 0x55]
-            let value = Bytes(repeating: UInt8.random(in: 0...255, using: &random), count: valueBytes + row % 7)
+            let value = Bytes(
+              repeating: UInt8.random(in: 0...255, using: &random), count: valueBytes + row % 7)
             try transaction.put(value, key, table)
             oracle.put(value, key)
             if round == 1 && row % 3 == 0 {

@@ -12,7 +12,9 @@ struct TruncatedFileTests {
   let directory = TemporaryDirectory()
   private var file: String { directory("data.mdb") }
 
-  @Test("is refused, or opens with all its data, at each page boundary and a byte around it", arguments: [false, true])
+  @Test(
+    "is refused, or opens with all its data, at each page boundary and a byte around it",
+    arguments: [false, true])
   func everyBoundary(readOnly: Bool) throws {
     let sample = try SampleStore(in: directory.path, seed: 1)
     let bytes = readFile(file)
