@@ -67,7 +67,13 @@ struct FullDiskTests {
     defer { _ = run("umount -l \(disk)") }
     let sample = try SampleStore(in: disk, seed: 1)
     unlink(disk + "/lock.mdb")
-    #expect(run("mount -o remount,ro \(disk)"))
+    // Helper processes of other tests may hold copies of the files for a moment.
+    var isRemounted = false
+    for _ in 0..<100 where !isRemounted {
+      isRemounted = run("mount -o remount,ro \(disk)")
+      if !isRemounted { usleep(50_000) }
+    }
+    #expect(isRemounted)
     #expect(thrownCode { _ = try Environment(directory: disk, options: .test()) } == .readOnlyFileSystem)
     var options = Environment.Options.test()
     options.readOnly = true
