@@ -149,13 +149,16 @@ struct ByteReaderTests {
   func utf8() {
     var random = SeededGenerator(11)
     let alphabet: [UInt8] = [
-      0x61, 0x7f, 0x80, 0xbf, 0xc0, 0xc2, 0xdf, 0xe0, 0xa0, 0xed, 0x9f, 0xef, 0xf0, 0x90, 0xf4, 0x8f, 0xf5, 0xff,
+      0x61, 0x7f, 0x80, 0xbf, 0xc0, 0xc2, 0xdf, 0xe0, 0xa0, 0xed, 0x9f, 0xef, 0xf0, 0x90, 0xf4, 0x8f, 0xf5,
+      0xff,
     ]
     var faults: [String] = []
     for _ in 0..<100_000 {
       let ascii = [UInt8](repeating: 0x61, count: random.below(20))
       let bytes = ascii + (0..<random.below(6)).map { _ in alphabet[random.below(alphabet.count)] }
-      if isUTF8(bytes.span.bytes) != (String(validating: bytes, as: UTF8.self) != nil) { faults.append(hex(bytes)) }
+      if isUTF8(bytes.span.bytes) != (String(validating: bytes, as: UTF8.self) != nil) {
+        faults.append(hex(bytes))
+      }
     }
     #expect(faults.isEmpty, "seed \(random.seed)")
   }
@@ -169,7 +172,9 @@ struct ByteReaderTests {
       let a = shared + random.bytes(random.below(3))
       let b = shared + random.bytes(random.below(3))
       let order = compareBytes(a.span.bytes, b.span.bytes)
-      if (order < 0) != a.lexicographicallyPrecedes(b) || (order == 0) != (a == b) { faults.append("\(hex(a)) \(hex(b))") }
+      if (order < 0) != a.lexicographicallyPrecedes(b) || (order == 0) != (a == b) {
+        faults.append("\(hex(a)) \(hex(b))")
+      }
     }
     #expect(faults.isEmpty, "seed \(random.seed)")
   }

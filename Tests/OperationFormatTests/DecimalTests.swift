@@ -61,7 +61,8 @@ struct DecimalTests {
   @Test(
     "Texts that are no decimal",
     arguments: [
-      "", "-", ".", "e1", "1e", "1e+", "1e1.5", "1.2.3", "--1", "1 ", " 1", "0x1", "1_000", "NaN", "inf", "1e1e1", "١",
+      "", "-", ".", "e1", "1e", "1e+", "1e1.5", "1.2.3", "--1", "1 ", " 1", "0x1", "1_000", "NaN", "inf",
+      "1e1e1", "١",
       "1e9999999999999999999999", "1e-9999999999999999999", "1e77", "1e-39",
       "170141183460469231731687303715884105728", "123456789012345678901234567890123456789.5",
     ])
@@ -77,8 +78,12 @@ struct DecimalTests {
     let max = "170141183460469231731687303715884105727"
     #expect(DecimalNumber(max + "e38")?.description == max + String(repeating: "0", count: 38))
     #expect(DecimalNumber(max + "e-38")?.description == "1." + max.dropFirst())
-    #expect(DecimalNumber("1" + String(repeating: "0", count: 76))?.coefficient == Int128("1" + String(repeating: "0", count: 38)))
-    #expect(DecimalNumber(String(repeating: "0", count: 100_000) + "1") == DecimalNumber(coefficient: 1, exponent: 0))
+    #expect(
+      DecimalNumber("1" + String(repeating: "0", count: 76))?.coefficient
+        == Int128("1" + String(repeating: "0", count: 38)))
+    #expect(
+      DecimalNumber(String(repeating: "0", count: 100_000) + "1")
+        == DecimalNumber(coefficient: 1, exponent: 0))
     #expect(DecimalNumber("1" + String(repeating: "0", count: 100_000)) == nil)
     #expect(DecimalNumber("0." + String(repeating: "0", count: 100_000) + "1") == nil)
   }

@@ -150,7 +150,9 @@ struct HybridClockTests {
       }
       var clock = HybridClock(last: Timestamp(rawValue: last), maxDriftMilliseconds: drift)
       let next = clock.tick(wallMilliseconds: wall)
-      if next.rawValue != Self.slowTick(last: last, wall: wall, drift: drift) { faults.append("\(last) \(wall) \(drift)") }
+      if next.rawValue != Self.slowTick(last: last, wall: wall, drift: drift) {
+        faults.append("\(last) \(wall) \(drift)")
+      }
     }
     #expect(faults.isEmpty, "seed \(random.seed)")
   }

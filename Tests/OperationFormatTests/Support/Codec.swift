@@ -32,7 +32,9 @@ struct Codec<Thing: Equatable>: Sendable {
       if try decode(bytes) != thing { faults.append("\(hex(bytes)) gives another thing") }
       for count in 0..<bytes.count {
         let code = code(Array(bytes.prefix(count)))
-        if code != .truncated { faults.append("\(hex(bytes)) cut to \(count) is \(code?.rawValue ?? "fine")") }
+        if code != .truncated {
+          faults.append("\(hex(bytes)) cut to \(count) is \(code?.rawValue ?? "fine")")
+        }
       }
       if code(bytes + [0]) != .trailingBytes { faults.append("\(hex(bytes)) and a byte is accepted") }
       for bit in 0..<(8 * bytes.count) {

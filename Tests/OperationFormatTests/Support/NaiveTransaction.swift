@@ -58,7 +58,8 @@ struct NaiveTransaction {
   var header: [UInt8] { [headerVersion, headerFlags] + id + owner + zone + base + parent }
 
   var body: [UInt8] {
-    var bytes = [bodyVersion, bodyFlags] + Self.littleEndian(timestamp) + writeID + author + label + schemaVersion
+    var bytes =
+      [bodyVersion, bodyFlags] + Self.littleEndian(timestamp) + writeID + author + label + schemaVersion
     bytes += Self.varint(nameCount ?? UInt64(names.count))
     for name in names { bytes += Self.varint(UInt64(name.count)) + name }
     bytes += Self.varint(operationCount ?? UInt64(operations.count))
@@ -78,7 +79,9 @@ struct NaiveTransaction {
 
   static func littleEndian(_ number: UInt64) -> [UInt8] { (0..<8).map { UInt8(number >> (8 * $0) & 255) } }
 
-  static func bigEndian(_ number: UInt128) -> [UInt8] { (0..<16).map { UInt8(number >> (120 - 8 * $0) & 255) } }
+  static func bigEndian(_ number: UInt128) -> [UInt8] {
+    (0..<16).map { UInt8(number >> (120 - 8 * $0) & 255) }
+  }
 
   static func bytes(_ id: TransactionID) -> [UInt8] {
     bigEndian(id.replica.rawValue) + varint(UInt64(id.epoch)) + varint(id.sequence)

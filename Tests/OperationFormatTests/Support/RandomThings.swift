@@ -4,7 +4,8 @@ import OperationFormat
 extension SeededGenerator {
   mutating func text(bytesMax: Int) -> String {
     let scalars: [Unicode.Scalar] = [
-      "a", "b", "z", "0", "/", ":", "%", " ", "\u{0}", "\u{7f}", "\u{85}", "é", "e", "\u{301}", "ß", "中", "\u{feff}",
+      "a", "b", "z", "0", "/", ":", "%", " ", "\u{0}", "\u{7f}", "\u{85}", "é", "e", "\u{301}", "ß", "中",
+      "\u{feff}",
       "😀", "\u{10ffff}",
     ]
     var text = ""
@@ -44,7 +45,8 @@ extension SeededGenerator {
     case 0: return .null
     case 1: return .bool(below(2) == 0)
     case 2: return .int(Int64(bitPattern: number()) * (below(2) == 0 ? 1 : -1))
-    case 3: return .double([0, -0.0, 1.5, .infinity, -.infinity, .nan, .pi, .leastNonzeroMagnitude][below(8)])
+    case 3:
+      return .double([0, -0.0, 1.5, .infinity, -.infinity, .nan, .pi, .leastNonzeroMagnitude][below(8)])
     case 4: return .double(Double(bitPattern: next()))
     case 5: return .decimal(decimal())
     case 6: return .string(text(bytesMax: 100))
@@ -54,7 +56,8 @@ extension SeededGenerator {
     case 10:
       return .reference(
         Reference(
-          zone: below(2) == 0 ? nil : zone(), record: name(), rule: ReferenceRule(rawValue: UInt8(below(3)))!))
+          zone: below(2) == 0 ? nil : zone(), record: name(), rule: ReferenceRule(rawValue: UInt8(below(3)))!)
+      )
     case 11: return .asset(AssetReference(hash: hash(), byteCount: number()))
     case 12, 13: return .array((0..<below(4)).map { _ in value(depth: depth - 1) })
     default:
@@ -82,7 +85,8 @@ extension SeededGenerator {
       timestamp: Timestamp(rawValue: next()),
       operations: (0..<(1 + below(8))).map { _ in operation(names: names, allowsUnknown: allowsUnknown) })
     if below(2) == 0 {
-      transaction.base = Base(incarnation: IncarnationID(rawValue: replica().rawValue), offset: max(1, number()))
+      transaction.base = Base(
+        incarnation: IncarnationID(rawValue: replica().rawValue), offset: max(1, number()))
     }
     if below(3) == 0 { transaction.parent = transactionID() }
     if below(3) == 0 { transaction.writeID = next() }

@@ -27,7 +27,9 @@ struct SeededGenerator: RandomNumberGenerator {
 
   mutating func below(_ count: Int) -> Int { Int.random(in: 0..<count, using: &self) }
 
-  mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) } }
+  mutating func bytes(_ count: Int) -> [UInt8] {
+    (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) }
+  }
 
   /// A number whose size is as likely one as another, so that short and long varints come.
   mutating func number() -> UInt64 { next() >> UInt64(below(64)) }
