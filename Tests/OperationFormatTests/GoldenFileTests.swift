@@ -13,7 +13,7 @@ import Testing
 @Suite("Bytes from earlier versions")
 struct GoldenFileTests {
   static let values: [(String, Value)] = [
-    ("value-null", nil), ("value-false", false), ("value-true", true),
+    ("value-null", .null), ("value-false", false), ("value-true", true),
     ("value-int-zero", 0), ("value-int-negative", -1000), ("value-int-least", .int(.min)),
     ("value-double", -1.5), ("value-double-negative-zero", .double(-0.0)),
     ("value-double-nan", .double(.nan)),
@@ -34,7 +34,7 @@ struct GoldenFileTests {
           hash: ContentHash("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")!, byteCount: 3
         ))
     ),
-    ("value-array", [1, "a", []]), ("value-map", ["é": nil, "a": true, "b": [:]]),
+    ("value-array", [1, "a", []]), ("value-map", ["é": .null, "a": true, "b": [:]]),
   ]
 
   static let transactions: [(String, LogTransaction)] = [

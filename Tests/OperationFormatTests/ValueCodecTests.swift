@@ -6,7 +6,7 @@ import Testing
 struct ValueCodecTests {
   /// One or more of every kind, with the ends of their ranges.
   static let examples: [Value] = [
-    nil, true, false, 0, -1, 1, 63, -64, 64, .int(.max), .int(.min),
+    .null, true, false, 0, -1, 1, 63, -64, 64, .int(.max), .int(.min),
     .double(0), .double(-0.0), 1.5, .double(.nan), .double(.infinity), .double(.leastNonzeroMagnitude),
     .decimal(DecimalNumber("0")!), .decimal(DecimalNumber("-12.5")!),
     .decimal(DecimalNumber(coefficient: .max, exponent: 38)!),
@@ -20,7 +20,7 @@ struct ValueCodecTests {
     .reference(Reference(zone: ZoneID(owner: "o", name: "z"), record: "r", rule: .nullify)),
     .asset(AssetReference(hash: ContentHash(of: [UInt8]().span.bytes), byteCount: 0)),
     .asset(AssetReference(hash: ContentHash(of: [1].span.bytes), byteCount: .max)),
-    [], [nil], [1, "a", [2]], [[], [:]], [:], ["": nil], ["a": 1, "b": ["c": [true]]],
+    [], [.null], [1, "a", [2]], [[], [:]], [:], ["": .null], ["a": 1, "b": ["c": [true]]],
     ["é": 1, "e\u{301}": 2],
   ]
 
@@ -167,7 +167,7 @@ struct ValueCodecTests {
     var random = SeededGenerator(74)
     for _ in 0..<200 {
       var entries: [Name: Value] = [:]
-      for _ in 0..<random.below(30) { entries[random.name()] = nil as Value }
+      for _ in 0..<random.below(30) { entries[random.name()] = Value.null }
       for _ in 0..<random.below(30) { entries[random.name()] = .int(Int64(random.below(9))) }
       let other = Dictionary(uniqueKeysWithValues: entries.shuffled(using: &random))
       let bytes = try Value.map(entries).encoded()
@@ -190,7 +190,7 @@ struct ValueCodecTests {
 
   @Test("Descriptions are short and for people")
   func descriptions() {
-    #expect("\([1, "a", nil, ["k": true]] as Value)" == #"[1, "a", null, ["k": true]]"#)
+    #expect("\([1, "a", .null, ["k": true]] as Value)" == #"[1, "a", null, ["k": true]]"#)
     #expect("\(Value.reference(Reference(zone: ZoneID(name: "z"), record: "r")))" == "→ z:r")
     #expect("\(Value.array([Value](repeating: 1, count: 100)))".count < 100)
     #expect("\(Value.string(String(repeating: "x", count: 10_000)))".count < 60)

@@ -215,6 +215,7 @@ struct LogReader {
       }
       return
     }
+    guard position.rawValue < .max else { return }
     var cursor = try transaction.openCursor(tables.log)
     var isThere = try cursor.seek(atOrAfter: TableKey.log(position.next).span)
     while isThere {

@@ -5,11 +5,15 @@ import Synchronization
 /// An identity that the store keeps once and names by a number.
 package protocol Internable: Hashable, Sendable {
   associatedtype Number: InternedNumber
-  /// Whether it is short enough to be one: what is not, no store has met.
-  var isInternable: Bool { get }
   /// The identity as the key of its number. At most 258 bytes.
   func appendInterned(to key: inout TableKey)
+  /// Whether it is short enough to be kept; no store knows one that is not.
+  var canBeInterned: Bool { get }
   init(interned bytes: RawSpan) throws(FormatError)
+}
+
+extension Internable {
+  package var canBeInterned: Bool { true }
 }
 
 /// Numbers of one kind of identity, in a table: 0 and the number → the identity; 1 and the identity → the number.
@@ -41,7 +45,7 @@ package final class Interner<Identity: Internable>: Sendable {
     of identity: Identity, in table: Table, _ transaction: borrowing Transaction
   ) throws -> Identity.Number? {
     if let number = mutex.withLock({ $0.numbers[identity] }) { return number }
-    guard identity.isInternable else { return nil }
+    guard identity.canBeInterned else { return nil }
     let key = Self.key(identity)
     let found = try transaction.withValue(of: key.span, in: table) { row in
       var reader = ByteReader(row)
@@ -56,7 +60,7 @@ package final class Interner<Identity: Internable>: Sendable {
     for identity: Identity, in table: Table, _ transaction: borrowing Transaction
   ) throws -> Identity.Number {
     if let number = try number(of: identity, in: table, transaction) { return number }
-    precondition(identity.isInternable, "an identity was not checked before it came here")
+    precondition(identity.canBeInterned, "an identity was not checked before it came here")
     let number = Identity.Number(rawValue: try Self.lastNumber(in: table, transaction) + 1)
     var writer = ByteWriter()
     writer.append(varint: UInt64(number.rawValue))
@@ -144,7 +148,7 @@ package struct Interned: Sendable {
 extension ZoneID: Internable {
   package typealias Number = ZoneNumber
 
-  package var isInternable: Bool {
+  package var canBeInterned: Bool {
     owner.rawValue.utf8.count <= Limits.nameBytesMax && name.rawValue.utf8.count <= Limits.nameBytesMax
   }
 
@@ -166,7 +170,7 @@ extension ZoneID: Internable {
 extension Name: Internable {
   package typealias Number = NameNumber
 
-  package var isInternable: Bool { rawValue.utf8.count <= Limits.nameBytesMax }
+  package var canBeInterned: Bool { rawValue.utf8.count <= Limits.nameBytesMax }
 
   package func appendInterned(to key: inout TableKey) {
     for byte in rawValue.utf8 { key.append(byte) }
@@ -181,8 +185,6 @@ extension Name: Internable {
 extension ReplicaID: Internable {
   package typealias Number = ReplicaNumber
 
-  package var isInternable: Bool { true }
-
   package func appendInterned(to key: inout TableKey) { key.append(rawValue) }
 
   package init(interned bytes: RawSpan) throws(FormatError) {
@@ -193,8 +195,6 @@ extension ReplicaID: Internable {
 
 extension IncarnationID: Internable {
   package typealias Number = IncarnationNumber
-
-  package var isInternable: Bool { true }
 
   package func appendInterned(to key: inout TableKey) { key.append(rawValue) }
 

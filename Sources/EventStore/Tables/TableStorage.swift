@@ -62,6 +62,7 @@ package final class TableStorage: FoldStorage {
   }
 
   package func abortNested() {
+    // A commit that failed has ended it already.
     inner.take()?.abort()
     undo(to: innerCaches)
   }
@@ -69,12 +70,15 @@ package final class TableStorage: FoldStorage {
   package func commit() throws {
     try flush()
     try outer.take()!.commit()
+    outerCaches = nil
   }
 
   package func abort() {
     inner.take()?.abort()
     outer.take()?.abort()
+    // Also after a commit that failed: the numbers that it gave out are not in the store.
     undo(to: outerCaches)
+    outerCaches = nil
   }
 
   package var transaction: Transaction {
