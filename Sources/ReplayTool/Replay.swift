@@ -4,5 +4,6 @@ import ArgumentParser
 @main
 struct Replay: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "replay", abstract: "Shows, runs and explains the log of a store.")
+    commandName: "replay", abstract: "Shows, runs and explains the log of a store.",
+    subcommands: [FoldCheckCommand.self])
 }
