@@ -184,7 +184,7 @@ struct LimitTests {
     }
     for (count, code) in [(0, nil), (255, nil), (256, .limitExceeded)] as [(Int, FormatError.Code?)] {
       let bytes = [13, 1] + NaiveTransaction.text(Self.text(count)) + [0]
-      #expect(Codec.value.code(encoding: .map([Self.name(count): nil])) == code)
+      #expect(Codec.value.code(encoding: .map([Self.name(count): .null])) == code)
       #expect(Codec.value.code(bytes) == code)
       #expect(validationError(bytes)?.code == code)
     }
