@@ -5,10 +5,10 @@ import Testing
 struct RandomSequences {
   @Test("replicas agree with the oracle and with each other", arguments: [1, 2, 3] as [UInt64])
   func areSound(seed: UInt64) {
-    let report = FoldCheck(seed: seed).run(sequences: 0..<500)
+    let report = FoldCheck(seed: seed).run(sequences: 0..<700)
     let failure = report.failure.map(\.description)
     #expect(failure == nil)
-    #expect(report.sequences == 500)
+    #expect(report.sequences == 700)
   }
 
   @Test("a seed that nobody chose is as sound")
@@ -16,7 +16,7 @@ struct RandomSequences {
     var generator = SystemRandomNumberGenerator()
     let seed = generator.next()
     print("random sequences: seed \(seed)")
-    let report = FoldCheck(seed: seed).run(sequences: 0..<500)
+    let report = FoldCheck(seed: seed).run(sequences: 0..<900)
     let failure = report.failure.map(\.description)
     #expect(failure == nil)
   }
@@ -55,7 +55,7 @@ struct RandomSequences {
 
   @Test("a run stops when it is told to")
   func stopsWhenTold() {
-    let report = FoldCheck(seed: 8).run(sequences: 0..<5000) { _ in false }
+    let report = FoldCheck(seed: 8).run(sequences: 0..<1500) { _ in false }
     #expect(report.sequences == 1000)
   }
 }

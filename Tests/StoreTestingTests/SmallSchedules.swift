@@ -76,15 +76,23 @@ struct SmallSchedules {
   }
 
   #if DEBUG
-    static let stride = 331
+    static let stride = 2741
+    static let syncs = 1
   #else
-    static let stride = 7
+    static let stride = 31
+    static let syncs = 3
   #endif
 
-  @Test("two transactions each, up to two syncs: all of them")
+  @Test("one transaction each, up to four syncs: all of them")
+  func oneEach() {
+    let count = run(writes: 1, syncs: 4, stride: 1)
+    #expect(count == 82 * 9)
+  }
+
+  @Test("two transactions each, up to one sync, in a release build three: all of them")
   func twoEach() {
-    let count = run(writes: 2, syncs: 2, stride: 1)
-    #expect(count == Self.orders(writes: 2, syncs: 2).count * 81)
+    let count = run(writes: 2, syncs: Self.syncs, stride: 1)
+    #expect(count == Self.orders(writes: 2, syncs: Self.syncs).count * 81)
   }
 
   @Test("three transactions each, up to three syncs: evenly chosen ones")
@@ -98,7 +106,7 @@ struct SmallSchedules {
     let check = FoldCheck(seed: 0, fault: .baseTooLow)
     var coverage = FoldCheckCoverage()
     var failures = 0
-    let orders = Self.orders(writes: 1, syncs: 1)
+    let orders = Self.orders(writes: 1, syncs: 2)
     for acts in orders {
       for choice in 0..<9 {
         let schedule = Self.schedule(acts, choice: choice, clocksDiffer: false)

@@ -39,7 +39,7 @@ struct FoldWorld {
     if let driver = replicas[read]?.driver {
       try comparison.compareReading(driver, at: "replica \(read) at the end")
     }
-    var others = FoldOrders(history, received: received, comparison)
+    var others = FoldOrders(history, received: history.received, comparison)
     let isExhaustive = history.transactions.count <= exhaustiveTransactionsMax
     // Where all orders are covered, one is folded without a pause, so that the row at hand is kept from one
     // transaction to the next.
@@ -125,6 +125,7 @@ struct FoldWorld {
 
   /// All have folded the same, and know the same of it.
   private func compareReplicas() throws {
+    let received = history.received
     for (index, replica) in replicas.enumerated() {
       guard let replica else { continue }
       guard replica.driver.folded == history.all, replica.knowledge.received == received else {
@@ -133,17 +134,5 @@ struct FoldWorld {
           found: [String(replica.driver.folded, radix: 2)])
       }
     }
-  }
-
-  /// When each transaction was first received, by the remote log.
-  private var received: [Int64] {
-    var received = [Int64](repeating: .max, count: history.transactions.count)
-    for segment in history.segments {
-      for sequence in segment.sequences {
-        let number = history.number(of: sequence, in: segment.lane)
-        received[number] = min(received[number], segment.receivedMilliseconds ?? .max)
-      }
-    }
-    return received
   }
 }
