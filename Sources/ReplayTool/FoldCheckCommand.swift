@@ -46,7 +46,9 @@ struct FoldCheckCommand: AsyncParsableCommand {
   func run() async throws {
     let check = FoldCheck(seed: seed, fault: plant)
     let range = only.map { $0..<$0 + 1 } ?? 0..<sequences
-    if let only, !json { check.schedule(of: only).steps.forEach { print($0) } }
+    if let only, !json {
+      for step in check.schedule(of: only).steps { print(step) }
+    }
     let clock = ContinuousClock()
     let start = clock.now
     let report = await report(of: check, range)

@@ -16,7 +16,8 @@ struct WhatTheOracleSays {
     ]
   }
 
-  private func heads(_ steps: [FoldStep], replicas: Int = 2, fields: Int = 1, of cell: Int) throws -> [String] {
+  private func heads(_ steps: [FoldStep], replicas: Int = 2, fields: Int = 1, of cell: Int) throws -> [String]
+  {
     let schedule = FoldSchedule(replicas: replicas, records: 1, fields: fields, seed: 1, steps: steps)
     return try schedule.heads(record: 0, field: cell)
   }

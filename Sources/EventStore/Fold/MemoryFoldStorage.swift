@@ -163,7 +163,8 @@ extension Fold where Storage == MemoryFoldStorage {
   }
 
   package mutating func setInMemory(
-    _ field: NameNumber, of record: RawSpan, in state: StateNumber, type: NameNumber, value: RawSpan, index: UInt32
+    _ field: NameNumber, of record: RawSpan, in state: StateNumber, type: NameNumber, value: RawSpan,
+    index: UInt32
   ) throws {
     try set(field, of: record, in: state, type: type, value: value, index: index)
   }

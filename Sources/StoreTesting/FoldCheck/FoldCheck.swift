@@ -18,8 +18,10 @@ public struct FoldCheck: Sendable {
 
   /// Creates a check.
   public init(seed: UInt64, sizes: FoldCheckSizes = FoldCheckSizes(), fault: FoldCheckFault? = nil) {
-    precondition(sizes.replicasMax <= FoldSchedule.replicasMax, "at most \(FoldSchedule.replicasMax) replicas")
-    precondition(sizes.exhaustiveTransactionsMax <= 12, "all orders of more than 12 transactions are too many")
+    precondition(
+      sizes.replicasMax <= FoldSchedule.replicasMax, "at most \(FoldSchedule.replicasMax) replicas")
+    precondition(
+      sizes.exhaustiveTransactionsMax <= 12, "all orders of more than 12 transactions are too many")
     self.seed = seed
     self.sizes = sizes
     self.fault = fault
@@ -71,7 +73,8 @@ public struct FoldCheck: Sendable {
     var shrinker = FoldShrinker(schedule, mismatch) { run($0, &ignored) }
     shrinker.shrink()
     return FoldCheckFailure(
-      seed: seed, sequence: number, fault: fault, schedule: shrinker.schedule, generatedSteps: schedule.steps.count,
+      seed: seed, sequence: number, fault: fault, schedule: shrinker.schedule,
+      generatedSteps: schedule.steps.count,
       place: shrinker.mismatch.place, expected: shrinker.mismatch.expected, found: shrinker.mismatch.found)
   }
 }

@@ -10,7 +10,8 @@ extension FoldSchedule {
     let history = world.history
     var heads: [OracleHead] = []
     history.oracle.heads(
-      of: history.oracle.cell(record, field), folded: history.all, received: history.received, history, into: &heads)
+      of: history.oracle.cell(record, field), folded: history.all, received: history.received, history,
+      into: &heads)
     return heads.map { head in
       if field >= 0 { return FoldValue(rawValue: UInt8(head.content)).description }
       return head.content == OracleHead.dead ? "dead" : "alive"

@@ -118,7 +118,8 @@ struct FoldWorld {
   private mutating func check(_ moment: @autoclosure () -> String) throws {
     for index in replicas.indices where replicas[index] != nil && replicas[index]!.touched != 0 {
       try replicas[index]!.driver.flush()
-      try comparison.compare(replicas[index]!.driver, replicas[index]!.touched, at: "replica \(index) \(moment())")
+      try comparison.compare(
+        replicas[index]!.driver, replicas[index]!.touched, at: "replica \(index) \(moment())")
       replicas[index]!.touched = 0
     }
   }
