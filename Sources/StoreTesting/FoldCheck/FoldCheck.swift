@@ -71,7 +71,7 @@ public struct FoldCheck: Sendable {
     var shrinker = FoldShrinker(schedule, mismatch) { run($0, &ignored) }
     shrinker.shrink()
     return FoldCheckFailure(
-      seed: seed, sequence: number, schedule: shrinker.schedule, generatedSteps: schedule.steps.count,
+      seed: seed, sequence: number, fault: fault, schedule: shrinker.schedule, generatedSteps: schedule.steps.count,
       place: shrinker.mismatch.place, expected: shrinker.mismatch.expected, found: shrinker.mismatch.found)
   }
 }

@@ -26,7 +26,11 @@ struct FoldWorld {
   /// - Throws: ``FoldMismatch`` for the first thing that is not as it should be; what the fold throws.
   mutating func run(orders: Int, exhaustiveTransactionsMax: Int) throws {
     for (index, step) in schedule.steps.enumerated() {
+      let before = fault == .apartRowsReturn ? replicas.map { $0?.driver.storage.contents } : []
       try perform(step)
+      for (replica, rows) in zip(replicas, before) {
+        if let rows { replica?.driver.bringBack(rows) }
+      }
       try check("after step \(index + 1)")
     }
     try settle()
@@ -113,9 +117,7 @@ struct FoldWorld {
 
   private mutating func check(_ moment: @autoclosure () -> String) throws {
     for index in replicas.indices where replicas[index] != nil && replicas[index]!.touched != 0 {
-      let before = fault == .apartRowsReturn ? replicas[index]!.driver.storage.contents : nil
       try replicas[index]!.driver.flush()
-      if let before { replicas[index]!.driver.bringBack(before) }
       try comparison.compare(replicas[index]!.driver, replicas[index]!.touched, at: "replica \(index) \(moment())")
       replicas[index]!.touched = 0
     }
