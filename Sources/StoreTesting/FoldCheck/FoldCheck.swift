@@ -29,8 +29,10 @@ public struct FoldCheck: Sendable {
 
   /// Runs sequences, in order, up to the first that fails.
   ///
-  /// - Parameter progress: called with the number of sequences done, after every thousandth. The run stops when it
-  ///   returns false.
+  /// - Parameters:
+  ///   - sequences: the numbers of the sequences; each can be repeated alone.
+  ///   - progress: called with the number of sequences done, after every thousandth. The run stops when it returns
+  ///     false.
   public func run(sequences: Range<Int>, progress: (Int) -> Bool = { _ in true }) -> FoldCheckReport {
     var report = FoldCheckReport()
     for number in sequences {
