@@ -66,7 +66,8 @@ struct OpenedStore {
     } catch let error as LMDBError where error.code == .notFound {
       guard creates else {
         throw StoreError(
-          .notAStore, "“\(directory)” has a data file without a store in it", hint: "give the directory of a store")
+          .notAStore, "“\(directory)” has a data file without a store in it",
+          hint: "give the directory of a store")
       }
     }
     let transaction = try environment.beginWrite()
@@ -83,8 +84,7 @@ struct OpenedStore {
     writer.append(varint: LocalStore.formatVersion)
     try transaction.put(writer.bytes.span.bytes, for: TableKey.meta(.format).span, in: tables.meta)
     writer.removeAll()
-    writer.append(bigEndian: identity.replica.rawValue)
-    writer.append(varint: UInt64(identity.epoch))
+    identity.append(to: &writer)
     try transaction.put(writer.bytes.span.bytes, for: TableKey.meta(.identity).span, in: tables.meta)
     try transaction.commit()
     return (tables, identity)
@@ -104,17 +104,17 @@ struct OpenedStore {
     }
     guard version == LocalStore.formatVersion else {
       throw StoreError(
-        .newerFormat, "the store “\(directory)” has format \(version); this program reads \(LocalStore.formatVersion)",
+        .newerFormat,
+        "the store “\(directory)” has format \(version); this program reads \(LocalStore.formatVersion)",
         hint: "use a newer version of the program")
     }
-    let identity = try transaction.withValue(of: TableKey.meta(.identity).span, in: meta) { row in
-      var reader = ByteReader(row)
-      let replica = ReplicaID(rawValue: try reader.readBigEndian("identity", as: UInt128.self))
-      return StoreIdentity(replica: replica, epoch: try reader.readUInt32Varint("identity.epoch"))
+    let identity = try transaction.withValue(of: TableKey.meta(.identity).span, in: meta) {
+      try StoreIdentity(row: $0)
     }
     guard let identity else {
       throw StoreError(
-        .damaged, "the store “\(directory)” has lost its identity", hint: "restore it from a copy or from its remote")
+        .damaged, "the store “\(directory)” has lost its identity",
+        hint: "restore it from a copy or from its remote")
     }
     return identity
   }

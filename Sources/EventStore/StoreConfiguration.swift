@@ -1,4 +1,4 @@
-public import OperationFormat
+import OperationFormat
 
 /// How a commit is kept from a power cut.
 public enum Durability: String, Hashable, Sendable, CaseIterable {

@@ -1,5 +1,5 @@
-public import OperationFormat
 import LMDB
+import OperationFormat
 
 /// What went wrong in a store: what, where, and what to do.
 public struct StoreError: Error, Sendable, CustomStringConvertible {

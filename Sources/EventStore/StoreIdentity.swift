@@ -11,3 +11,22 @@ public struct StoreIdentity: Hashable, Sendable {
     self.epoch = epoch
   }
 }
+
+// | bytes | what |
+// |---|---|
+// | 16 | replica, big-endian |
+// | varint | epoch |
+
+extension StoreIdentity {
+  func append(to writer: inout ByteWriter) {
+    writer.append(bigEndian: replica.rawValue)
+    writer.append(varint: UInt64(epoch))
+  }
+
+  init(row: RawSpan) throws(FormatError) {
+    var reader = ByteReader(row)
+    replica = ReplicaID(rawValue: try reader.readBigEndian("identity", as: UInt128.self))
+    epoch = try reader.readUInt32Varint("identity.epoch")
+    try reader.finish("identity")
+  }
+}

@@ -37,7 +37,10 @@ struct WritingAndReading {
     #expect(record == Record(id: note, type: "note", fields: ["title": "Hello again"]))
     var entries: [LogEntry] = []
     try store.read { tx in
-      try tx.history { entries.append($0); return true }
+      try tx.history {
+        entries.append($0)
+        return true
+      }
       let pending = try tx.pendingCount(in: zone)
       #expect(pending == 2)
     }

@@ -30,7 +30,9 @@ package struct Fold<Storage: FoldStorage> {
   // MARK: Verbs
 
   /// Folds `create`: the record is alive, and the heads of its fields that the transaction has seen go.
-  package mutating func create(_ record: RawSpan, in state: StateNumber, type: NameNumber, index: UInt32) throws {
+  package mutating func create(_ record: RawSpan, in state: StateNumber, type: NameNumber, index: UInt32)
+    throws
+  {
     try select(record, in: state)
     for cell in try RecordLayout.cells(of: row.span.bytes) where cell != .existence {
       try replace(cell, removing: .seen(at: index), adding: nil)
@@ -46,7 +48,8 @@ package struct Fold<Storage: FoldStorage> {
 
   /// Folds `set`: the field gets a head with the value, and the record one that it is alive.
   package mutating func set(
-    _ field: NameNumber, of record: RawSpan, in state: StateNumber, type: NameNumber, value: RawSpan, index: UInt32
+    _ field: NameNumber, of record: RawSpan, in state: StateNumber, type: NameNumber, value: RawSpan,
+    index: UInt32
   ) throws {
     try select(record, in: state)
     try replace(
@@ -58,7 +61,8 @@ package struct Fold<Storage: FoldStorage> {
   ///
   /// - Returns: whether the cell's winner is another one now.
   package mutating func retime(
-    _ cell: CellNumber, of record: RawSpan, in state: StateNumber, transaction: Viewpoint, to timestamp: Timestamp
+    _ cell: CellNumber, of record: RawSpan, in state: StateNumber, transaction: Viewpoint,
+    to timestamp: Timestamp
   ) throws -> Bool {
     guard try find(record, in: state) else { return false }
     let before = try heads(of: cell)
@@ -141,7 +145,9 @@ package struct Fold<Storage: FoldStorage> {
     switch removal {
     case .seen(let index):
       if viewpoint.seesAllPlaced { return true }
-      return try viewpoint.hasSeen(head, at: index, in: storage)
+      return try viewpoint.hasSeen(head, at: index) { replica, epoch, sequence, incarnation in
+        try storage.offset(of: replica, epoch, sequence, in: viewpoint.zone, incarnation)
+      }
     case .head(let id):
       return head == id
     }

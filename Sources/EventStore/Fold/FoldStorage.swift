@@ -93,7 +93,12 @@ package struct Viewpoint: Sendable {
   }
 
   /// Whether this transaction, at its operation `index`, has seen the operation that made a head.
-  func hasSeen(_ head: HeadID, at index: UInt32, in storage: some FoldStorage) throws -> Bool {
+  ///
+  /// - Parameter offset: looks up the first place of a transaction in an incarnation of the zone's remote log.
+  package func hasSeen(
+    _ head: HeadID, at index: UInt32,
+    offset: (ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, IncarnationNumber) throws -> UInt64?
+  ) rethrows -> Bool {
     if head.replica == replica && head.epoch == epoch {
       return head.sequence < sequence || (head.sequence == sequence && head.index < index)
     }
@@ -101,10 +106,9 @@ package struct Viewpoint: Sendable {
       if head.sequence <= ancestor.through { return true }
     }
     guard let base else { return false }
-    guard
-      let offset = try storage.offset(
-        of: head.replica, head.epoch, head.sequence, in: zone, base.incarnation)
-    else { return false }
-    return offset <= base.offset
+    guard let found = try offset(head.replica, head.epoch, head.sequence, base.incarnation) else {
+      return false
+    }
+    return found <= base.offset
   }
 }

@@ -104,7 +104,7 @@ package enum RecordLayout {
       let number = try nextCell(&reader).number
       if let last = cells.last, last >= number {
         throw FormatError(
-        .damaged, at: start, in: "record row", expected: "cells in ascending order",
+          .damaged, at: start, in: "record row", expected: "cells in ascending order",
           found: "\(number.rawValue) after \(last.rawValue)")
       }
       cells.append(number)
@@ -131,13 +131,15 @@ package enum RecordLayout {
       let start = reader.position
       guard heads.count < Cell.inlineHeadsMax else {
         throw FormatError(
-        .damaged, at: start, in: "cell", expected: "at most \(Cell.inlineHeadsMax) heads",
+          .damaged, at: start, in: "cell", expected: "at most \(Cell.inlineHeadsMax) heads",
           found: "more")
       }
       let head = try reader.readHead()
       let payloadBytes = try reader.readCount("row")
       let payload = try reader.readBytes(payloadBytes, "row")
-      let isApart = payloadBytes > 0 && row.unsafeLoad(fromByteOffset: payload.lowerBound, as: UInt8.self) == Cell.apartMark
+      let isApart =
+        payloadBytes > 0
+        && row.unsafeLoad(fromByteOffset: payload.lowerBound, as: UInt8.self) == Cell.apartMark
       heads.append(
         InlineHead(head: head, entry: start..<payload.upperBound, payload: payload, isApart: isApart))
     }

@@ -62,7 +62,9 @@ extension ReadTransaction {
     let reader = LogReader(tables, interned)
     try reader.forEachPosition(after: position, in: record?.zone ?? zone, transaction) { position in
       let entry = try reader.entry(at: position, transaction)
-      if let record, !entry.transaction.operations.contains(where: { $0.record == record.name }) { return true }
+      if let record, !entry.transaction.operations.contains(where: { $0.record == record.name }) {
+        return true
+      }
       return try body(entry)
     }
   }
@@ -93,7 +95,8 @@ extension ReadTransaction {
     let number = try tables.zoneNumber(of: zone, interned, transaction)
     guard let replica = try interned.replicas.number(of: id.replica, in: tables.replicas, transaction),
       let incarnation = try tables.zoneRow(number, transaction)?.token?.incarnation,
-      let place = try tables.placement(of: replica, id.epoch, id.sequence, in: number, incarnation, transaction)
+      let place = try tables.placement(
+        of: replica, id.epoch, id.sequence, in: number, incarnation, transaction)
     else { return nil }
     let segment = try tables.segment(at: place.offset, in: number, incarnation, transaction)
     return Placement(
@@ -128,7 +131,8 @@ struct LogReader {
       let decoded = try LogTransaction(decoding: bytes.span.bytes)
       let arrived = Int64(decoded.timestamp.milliseconds).addingReportingOverflow(header.arrivalDelay)
       return LogEntry(
-        position: position, arrivedMilliseconds: arrived.overflow ? 0 : arrived.partialValue, transaction: decoded)
+        position: position, arrivedMilliseconds: arrived.overflow ? 0 : arrived.partialValue,
+        transaction: decoded)
     } catch {
       throw Self.damaged(position, error)
     }

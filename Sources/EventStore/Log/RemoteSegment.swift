@@ -13,7 +13,8 @@ package struct RemoteSegment: Sendable {
   package var transactions: [[UInt8]]
 
   package init(
-    zone: ZoneID, incarnation: IncarnationID, offset: UInt64, hash: ContentHash, receivedMilliseconds: UInt64?,
+    zone: ZoneID, incarnation: IncarnationID, offset: UInt64, hash: ContentHash,
+    receivedMilliseconds: UInt64?,
     transactions: [[UInt8]]
   ) {
     self.zone = zone
@@ -36,7 +37,8 @@ package struct Acknowledgement: Sendable {
   package var sequences: ClosedRange<UInt64>
 
   package init(
-    zone: ZoneID, incarnation: IncarnationID, offset: UInt64, hash: ContentHash, receivedMilliseconds: UInt64?,
+    zone: ZoneID, incarnation: IncarnationID, offset: UInt64, hash: ContentHash,
+    receivedMilliseconds: UInt64?,
     sequences: ClosedRange<UInt64>
   ) {
     self.zone = zone

@@ -43,7 +43,8 @@ extension WriteBatch {
       for: identity.replica, in: storage.tables.replicas, storage.transaction)
     let sequences = acknowledgement.sequences
     let last = try storage.lastSequence(of: replica, identity.epoch, in: zone)
-    let placed = try storage.tables.lastPlaced(replica, identity.epoch, in: zone, incarnation, storage.transaction)
+    let placed = try storage.tables.lastPlaced(
+      replica, identity.epoch, in: zone, incarnation, storage.transaction)
     guard sequences.lowerBound > 0, sequences.upperBound <= last, sequences.lowerBound <= placed + 1 else {
       throw StoreError(
         .outOfOrder,
@@ -66,13 +67,16 @@ extension WriteBatch {
   private func target(
     _ zone: ZoneID, _ incarnation: IncarnationID
   ) throws -> (ZoneNumber, IncarnationNumber) {
-    guard let number = try storage.interned.zones.number(of: zone, in: storage.tables.zones, storage.transaction)
+    guard
+      let number = try storage.interned.zones.number(of: zone, in: storage.tables.zones, storage.transaction)
     else { throw StoreError.unknown(zone) }
     var row = try storage.zoneRow(number)
     let found = try storage.interned.incarnations.makeNumber(
       for: incarnation, in: storage.tables.incarnations, storage.transaction)
     if row.token == nil {
-      row.token = ZoneRow.Token(incarnation: found, offset: 0, hash: ContentHash(bytes: [UInt8](repeating: 0, count: ContentHash.byteCount).span.bytes)!)
+      row.token = ZoneRow.Token(
+        incarnation: found, offset: 0,
+        hash: ContentHash(bytes: [UInt8](repeating: 0, count: ContentHash.byteCount).span.bytes)!)
       storage.setZoneRow(row, number)
     }
     guard row.token?.incarnation == found else {
@@ -128,7 +132,7 @@ extension WriteBatch {
     report.folded += 1
   }
 
-  private func number(
+  func number(
     _ header: TransactionHeader, _ replica: ReplicaNumber, _ zone: ZoneNumber, arrivalDelay: Int64
   ) throws -> LogEntryHeader {
     let tables = storage.tables
@@ -145,7 +149,8 @@ extension WriteBatch {
       parent = (number, found.epoch, found.sequence)
     }
     return LogEntryHeader(
-      zone: zone, replica: replica, epoch: header.epoch, sequence: header.sequence, base: base, parent: parent,
+      zone: zone, replica: replica, epoch: header.epoch, sequence: header.sequence, base: base,
+      parent: parent,
       arrivalDelay: arrivalDelay)
   }
 

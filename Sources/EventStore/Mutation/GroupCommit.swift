@@ -135,12 +135,14 @@ final class GroupCommit {
       } else {
         failure = StoreError(
           .commitFailed, "the commit failed and nothing of it is in the store: \(translated)",
-          hint: "make room or mend the disk and write again; if that fails too, close the store and open it again",
+          hint:
+            "make room or mend the disk and write again; if that fails too, close the store and open it again",
           underlying: error)
       }
     } catch let readError {
       failure = StoreError(
-        .commitUncertain, "the commit failed (\(translated)), and so did reading what became of it: \(readError)",
+        .commitUncertain,
+        "the commit failed (\(translated)), and so did reading what became of it: \(readError)",
         hint: "close the store and open it again: what is in the log then was committed", underlying: error)
     }
     for one in done { one.job.finish(failure) }

@@ -130,7 +130,8 @@ package final class WriteBatch {
   private static func check(_ text: String?, _ what: String, _ bytesMax: Int) throws {
     guard let count = text?.utf8.count, count > bytesMax else { return }
     throw StoreError(
-      .valueInvalid, "the \(what) of a write has \(count) bytes", hint: "use at most \(bytesMax) bytes of UTF-8")
+      .valueInvalid, "the \(what) of a write has \(count) bytes",
+      hint: "use at most \(bytesMax) bytes of UTF-8")
   }
 
   /// Refuses what no segment could hold: checked while the write goes on, and exactly at its end.
@@ -148,10 +149,13 @@ package final class WriteBatch {
 
   /// The index of the zone's draft, a new one on the first touch.
   func draft(for zone: ZoneID) throws -> Int {
-    guard let number = try storage.interned.zones.number(of: zone, in: storage.tables.zones, storage.transaction)
+    guard
+      let number = try storage.interned.zones.number(of: zone, in: storage.tables.zones, storage.transaction)
     else { throw StoreError.unknown(zone) }
     for index in 0..<draftCount where drafts[index].zone == number { return index }
-    guard try storage.tables.zoneRow(number, storage.transaction) != nil else { throw StoreError.unknown(zone) }
+    guard try storage.tables.zoneRow(number, storage.transaction) != nil else {
+      throw StoreError.unknown(zone)
+    }
     let row = try storage.zoneRow(number)
     let replica = try storage.interned.replicas.makeNumber(
       for: identity.replica, in: storage.tables.replicas, storage.transaction)
@@ -305,7 +309,9 @@ package final class WriteBatch {
   /// earlier.
   ///
   /// - Returns: whether any winner changed.
-  func retime(_ header: LogEntryHeader, body: RawSpan, effective: Timestamp, in state: StateNumber) throws -> Bool {
+  func retime(_ header: LogEntryHeader, body: RawSpan, effective: Timestamp, in state: StateNumber) throws
+    -> Bool
+  {
     try layout.parse(body)
     let transaction = try viewpoint(of: header)
     var hasChanged = false
@@ -345,4 +351,3 @@ package final class WriteBatch {
     return viewpoint
   }
 }
-

@@ -71,7 +71,9 @@ public struct WriteTransaction: ~Copyable {
     let draft = try batch.draft(for: record.zone)
     let encoded = value.bytes
     try Self.withBytes(of: record.name) { bytes in
-      guard let number = try batch.visibleType(of: bytes, draft: draft) else { throw StoreError.unknown(record) }
+      guard let number = try batch.visibleType(of: bytes, draft: draft) else {
+        throw StoreError.unknown(record)
+      }
       let type = try batch.storage.name(number)
       try batch.set(
         field, of: bytes, name: record.name, type: type, value: encoded.span.bytes, draft: draft)

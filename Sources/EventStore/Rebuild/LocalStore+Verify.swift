@@ -14,9 +14,8 @@ extension LocalStore {
   ) throws -> VerificationReport {
     try read { transaction in
       var report = VerificationReport()
-      try progress(VerificationProgress(step: .pages, done: 0, total: 1))
-      for problem in try Environment.check(directory: directory, transactionID: transaction.transaction.id) {
-        report.add(.page, "\(problem.page)", problem.message)
+      for problem in try pageProblems(transaction.transaction.id, progress) {
+        report.add(.page, "\(problem.page)", problem.kind.rawValue)
       }
       // On damaged pages nothing further can be read with trust.
       guard report.isSound else { return report }
@@ -26,6 +25,32 @@ extension LocalStore {
       if verification.report.isSound { try verification.checkRecords(transaction, progress) }
       return verification.report
     }
+  }
+
+  private func pageProblems(
+    _ transactionID: UInt64, _ progress: (VerificationProgress) throws -> Void
+  ) throws -> [PageProblem] {
+    var failure: (any Error)?
+    let problems = try withoutActuallyEscaping(progress) { progress in
+      func check(_ transactionID: UInt64?) throws -> [PageProblem] {
+        try PageCheck.check(directory: directory, transactionID: transactionID) { done, total in
+          guard failure == nil else { return }
+          do {
+            try progress(VerificationProgress(step: .pages, done: done, total: total))
+          } catch {
+            failure = error
+          }
+        }
+      }
+      do {
+        return try check(transactionID)
+      } catch let error as LMDBError where error.code == .badTransaction {
+        // Others have committed twice since the snapshot was taken: the newest state has its pages too.
+        return try check(nil)
+      }
+    }
+    if let failure { throw failure }
+    return problems
   }
 }
 
@@ -101,7 +126,9 @@ private struct Verification {
   mutating func checkPlacements(_ source: borrowing ReadTransaction) throws {
     let tables = source.tables
     for (number, id) in try tables.zones(source.transaction) {
-      guard let token = try tables.zoneRow(number, source.transaction)?.token, token.offset > 0 else { continue }
+      guard let token = try tables.zoneRow(number, source.transaction)?.token, token.offset > 0 else {
+        continue
+      }
       let segment = try tables.segment(at: token.offset, in: number, token.incarnation, source.transaction)
       if segment?.hash != token.hash {
         report.add(.placement, "\(id)", "the token at offset \(token.offset) does not match its segment")
@@ -110,7 +137,7 @@ private struct Verification {
     var cursor = try source.transaction.openCursor(tables.placements)
     var isThere = try cursor.first()
     while isThere {
-      try cursor.withEntry { key, row in
+      cursor.withEntry { key, row in
         let location = "\(key.bigEndian32(at: 0)).\(key.bigEndian32(at: 4)).\(key.bigEndian64(at: 16))"
         do {
           var reader = ByteReader(row)
@@ -155,7 +182,7 @@ private struct Verification {
     _ what: String, _ source: borrowing ReadTransaction, _ table: Table, _ fresh: borrowing ReadTransaction,
     _ freshTable: Table, _ live: Set<UInt32>, _ progress: (VerificationProgress) throws -> Void
   ) throws {
-    let total = try source.transaction.statistics(of: table).entries
+    let total = UInt64(try source.transaction.statistics(of: table).entries)
     var found = try RowWalk(source.transaction.openCursor(table), live)
     var made = try RowWalk(fresh.transaction.openCursor(freshTable), live)
     while let key = Self.least(found.key, made.key) {
@@ -183,7 +210,8 @@ private struct Verification {
     return right.lexicographicallyPrecedes(left) ? right : left
   }
 
-  private static func location(_ key: [UInt8], _ source: borrowing ReadTransaction, _ what: String) -> String {
+  private static func location(_ key: [UInt8], _ source: borrowing ReadTransaction, _ what: String) -> String
+  {
     let text = what == "record" ? String(decoding: key.dropFirst(4), as: UTF8.self) : "\(key)"
     return "state \(key.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }) \(text)"
   }

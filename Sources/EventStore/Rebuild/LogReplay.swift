@@ -14,7 +14,8 @@ struct LogReplay {
   init(batch: WriteBatch) throws {
     self.batch = batch
     let storage = batch.storage
-    incarnations = try Interner<IncarnationID>.lastNumber(in: storage.tables.incarnations, storage.transaction)
+    incarnations = try Interner<IncarnationID>.lastNumber(
+      in: storage.tables.incarnations, storage.transaction)
   }
 
   /// Folds one entry.

@@ -1,5 +1,5 @@
 import LMDB
-public import OperationFormat
+import OperationFormat
 
 /// A store's records as they were at a position of its log: folded from the log into a scratch directory, which
 /// is removed with this object.

@@ -1,4 +1,4 @@
-package import OperationFormat
+import OperationFormat
 
 /// Decides whether a record is there when replicas that had not seen each other deleted and updated it.
 ///

@@ -1,4 +1,4 @@
-package import LMDB
+import LMDB
 public import OperationFormat
 
 /// A snapshot of a store, while the closure of ``LocalStore/read(_:)`` runs.
@@ -151,7 +151,9 @@ public struct ReadTransaction: ~Copyable {
 
   /// How a type's records fare when they were deleted and updated concurrently.
   public func existencePolicy(of type: Name) throws -> ExistencePolicy {
-    guard let number = try interned.names.number(of: type, in: tables.names, transaction) else { return .latest }
+    guard let number = try interned.names.number(of: type, in: tables.names, transaction) else {
+      return .latest
+    }
     return try tables.policies(transaction)[number] ?? .latest
   }
 }

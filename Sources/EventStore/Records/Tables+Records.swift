@@ -92,7 +92,9 @@ extension Tables {
     let place = try RecordLayout.place(of: .existence, in: row)
     let inline = try RecordLayout.heads(of: place.body, in: row)
     if inline.total == 1 {
-      guard case .alive(let type) = try Existence(payload: row.extracting(inline[0].payload)) else { return nil }
+      guard case .alive(let type) = try Existence(payload: row.extracting(inline[0].payload)) else {
+        return nil
+      }
       return type
     }
     let heads = try heads(of: .existence, in: row, state, interned, transaction)

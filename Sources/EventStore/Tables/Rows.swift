@@ -67,7 +67,8 @@ package struct ZoneRow: Hashable, Sendable {
     let incarnation = IncarnationNumber(rawValue: try reader.readUInt32Varint("zone.token"))
     if incarnation != .none {
       let offset = try reader.readVarint("row")
-      token = Token(incarnation: incarnation, offset: offset, hash: try ContentHash.read(from: &reader, "token.hash"))
+      token = Token(
+        incarnation: incarnation, offset: offset, hash: try ContentHash.read(from: &reader, "token.hash"))
     }
     baseIncarnation = IncarnationNumber(rawValue: try reader.readUInt32Varint("zone.base"))
     if baseIncarnation != .none { baseOffset = try reader.readVarint("row") }

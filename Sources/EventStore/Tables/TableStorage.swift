@@ -301,6 +301,8 @@ package final class TableStorage: FoldStorage {
     return policies
   }
 
+  func forgetPolicies() { cachedPolicies = nil }
+
   // MARK: The log
 
   package func lastPosition() throws -> Position {
@@ -344,7 +346,8 @@ package final class TableStorage: FoldStorage {
 
   /// Records that a run of sequences lies at an offset of an incarnation.
   package func place(
-    _ segment: SegmentRow, first: UInt64, in zone: ZoneNumber, _ incarnation: IncarnationNumber, at offset: UInt64
+    _ segment: SegmentRow, first: UInt64, in zone: ZoneNumber, _ incarnation: IncarnationNumber,
+    at offset: UInt64
   ) throws {
     try put(.segment(zone, incarnation, offset), in: tables.segments) { segment.append(to: &$0) }
     guard first <= segment.last else { return }

@@ -1,5 +1,5 @@
 package import LMDB
-package import OperationFormat
+import OperationFormat
 
 /// Lookups that reading and writing share. All are one or two reads of LMDB.
 extension Tables {
@@ -134,7 +134,7 @@ extension Tables {
         let byte = try reader.readUInt8("row")
         guard let policy = ExistencePolicy(rawValue: byte) else {
           throw FormatError(
-        .unknownTag, at: reader.position, in: "policy", expected: "0 to 2", found: "\(byte)")
+            .unknownTag, at: reader.position, in: "policy", expected: "0 to 2", found: "\(byte)")
         }
         policies[type] = policy
       }

@@ -182,8 +182,11 @@ package enum MetaName: String {
   case identity
   /// The last timestamp given out or seen, 8 bytes, little-endian.
   case clock
-  /// Existence policies by type: for each a count of bytes, the type's name, and the policy's byte.
+  /// Existence policies other than `latest`: for each the number of the type's name, a varint, and the policy's
+  /// byte.
   case policies
+  /// Identity of the store whose log was imported.
+  case imported
   /// Position up to which an unfinished rebuild has folded, a varint.
   case rebuild
 }

@@ -1,9 +1,8 @@
-extension Value: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
-  ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByArrayLiteral,
+// There is no nil literal: `nil` for a `Value?` would then silently be `.null`.
+extension Value: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+  ExpressibleByStringLiteral, ExpressibleByArrayLiteral,
   ExpressibleByDictionaryLiteral
 {
-  public init(nilLiteral: ()) { self = .null }
-
   public init(booleanLiteral value: Bool) { self = .bool(value) }
 
   public init(integerLiteral value: Int64) { self = .int(value) }

@@ -1,0 +1,202 @@
+package import LMDB
+package import OperationFormat
+
+/// One line of an exported log: all that a store needs to be made anew from it, in the order in which it is
+/// exported.
+package enum ExportedLine: Hashable, Sendable {
+  /// Which store it was.
+  case header(StoreIdentity)
+  case policy(type: Name, ExistencePolicy)
+  case zone(ZoneID, token: ExportedToken?, base: Base?)
+  case segment(ExportedSegment)
+  case transaction(LogEntry)
+}
+
+/// A zone's token with the hash of the segment it lies on.
+package struct ExportedToken: Hashable, Sendable {
+  package var base: Base
+  package var hash: ContentHash
+
+  package init(base: Base, hash: ContentHash) {
+    self.base = base
+    self.hash = hash
+  }
+}
+
+/// A segment of a remote log that a store has folded or shipped.
+package struct ExportedSegment: Hashable, Sendable {
+  package var zone: ZoneID
+  package var place: Base
+  package var replica: ReplicaID
+  package var epoch: UInt32
+  package var sequences: ClosedRange<UInt64>
+  package var hash: ContentHash
+  package var receivedMilliseconds: UInt64?
+
+  package init(
+    zone: ZoneID, place: Base, replica: ReplicaID, epoch: UInt32, sequences: ClosedRange<UInt64>,
+    hash: ContentHash, receivedMilliseconds: UInt64?
+  ) {
+    self.zone = zone
+    self.place = place
+    self.replica = replica
+    self.epoch = epoch
+    self.sequences = sequences
+    self.hash = hash
+    self.receivedMilliseconds = receivedMilliseconds
+  }
+}
+
+extension ReadTransaction {
+  /// Calls a closure with the lines of the store's log, until it returns false: identity, policies, zones,
+  /// segments, then the transactions in the log's order.
+  package func forEachExportedLine(_ body: (ExportedLine) throws -> Bool) throws {
+    guard try body(.header(identity)) else { return }
+    for (type, policy) in try tables.policies(transaction).sorted(by: { $0.key < $1.key }) {
+      guard try body(.policy(type: try tables.name(type, interned, transaction), policy)) else { return }
+    }
+    let zones = try tables.zones(transaction)
+    for (number, id) in zones {
+      guard let row = try tables.zoneRow(number, transaction) else { continue }
+      let base = try row.base.map { try self.base($0.incarnation, $0.offset) }
+      let token = try row.token.map {
+        ExportedToken(base: try self.base($0.incarnation, $0.offset), hash: $0.hash)
+      }
+      guard try body(.zone(id, token: token, base: base)) else { return }
+    }
+    guard try forEachSegment(zones, body) else { return }
+    try history { try body(.transaction($0)) }
+  }
+
+  private func base(_ incarnation: IncarnationNumber, _ offset: UInt64) throws -> Base {
+    Base(
+      incarnation: try interned.incarnations.identity(of: incarnation, in: tables.incarnations, transaction),
+      offset: offset)
+  }
+
+  private func forEachSegment(
+    _ zones: [(number: ZoneNumber, id: ZoneID)], _ body: (ExportedLine) throws -> Bool
+  ) throws -> Bool {
+    var cursor = try transaction.openCursor(tables.segments)
+    var isThere = try cursor.first()
+    while isThere {
+      let goesOn = try cursor.withEntry { key, value in
+        let row = try SegmentRow(value)
+        let zone = ZoneNumber(rawValue: key.bigEndian32(at: 0))
+        return try body(
+          .segment(
+            ExportedSegment(
+              zone: try interned.zones.identity(of: zone, in: tables.zones, transaction),
+              place: try base(IncarnationNumber(rawValue: key.bigEndian32(at: 4)), key.bigEndian64(at: 8)),
+              replica: try interned.replicas.identity(of: row.replica, in: tables.replicas, transaction),
+              epoch: row.epoch, sequences: row.first...max(row.first, row.last), hash: row.hash,
+              receivedMilliseconds: row.receivedMilliseconds)))
+      }
+      guard goesOn else { return false }
+      isThere = try cursor.next()
+    }
+    return true
+  }
+}
+
+extension LocalStore {
+  /// Makes the store's log from exported lines, in their order. May be called again with more lines.
+  ///
+  /// The store keeps its own identity; in each zone it continues the exported store's, so that what it writes has
+  /// seen what the other had written. What the other had not shipped yet is in the log, and pending nowhere.
+  ///
+  /// - Throws: ``StoreError`` `importInvalid`, `outOfOrder`, `damaged`; then nothing of the lines is in the store.
+  package func importLines(_ lines: [ExportedLine]) async throws {
+    try await perform(isRepeatable: true) { batch in
+      for line in lines { try batch.importLine(line) }
+    }
+  }
+}
+
+extension WriteBatch {
+  fileprivate func importLine(_ line: ExportedLine) throws {
+    let tables = storage.tables
+    switch line {
+    case .header(let exported):
+      guard try storage.lastPosition() == .start else {
+        throw StoreError(
+          .importInvalid, "a log can only be imported into an empty store",
+          hint: "import into a new directory")
+      }
+      try storage.setImportedIdentity(exported)
+    case .policy(let type, let policy):
+      try WriteTransaction.check(type, "a type's name", Limits.nameBytesMax)
+      try storage.setPolicy(policy, of: try internName(type))
+    case .zone(let id, let token, let base):
+      try WriteTransaction.check(id)
+      let (number, _) = try storage.makeZone(id)
+      var row = try storage.zoneRow(number)
+      row.token = try token.map {
+        ZoneRow.Token(incarnation: try incarnation($0.base), offset: $0.base.offset, hash: $0.hash)
+      }
+      row.base = try base.map { (try incarnation($0), $0.offset) }
+      storage.setZoneRow(row, number)
+      try storage.flush()
+    case .segment(let segment):
+      let replica = try storage.interned.replicas.makeNumber(
+        for: segment.replica, in: tables.replicas, storage.transaction)
+      let row = SegmentRow(
+        replica: replica, epoch: segment.epoch, first: segment.sequences.lowerBound,
+        last: segment.sequences.upperBound, hash: segment.hash,
+        receivedMilliseconds: segment.receivedMilliseconds)
+      let number = try zoneNumber(segment.zone)
+      let incarnation = try incarnation(segment.place)
+      let placed = try tables.lastPlaced(replica, segment.epoch, in: number, incarnation, storage.transaction)
+      try storage.place(
+        row, first: max(row.first, placed + 1), in: number, incarnation, at: segment.place.offset)
+    case .transaction(let entry):
+      try importTransaction(entry)
+    }
+  }
+
+  private func importTransaction(_ entry: LogEntry) throws {
+    let bytes = try entry.transaction.encoded()
+    var reader = ByteReader(bytes.span.bytes)
+    let header = try TransactionHeader.read(from: &reader)
+    let zone = try zoneNumber(header.zone)
+    let replica = try storage.interned.replicas.makeNumber(
+      for: header.replica, in: storage.tables.replicas, storage.transaction)
+    guard header.replica != identity.replica else {
+      throw StoreError(
+        .importInvalid, "the log at position \(entry.position) is this store's own",
+        hint: "import into a new directory")
+    }
+    guard try storage.lastSequence(of: replica, header.epoch, in: zone) + 1 == header.sequence else {
+      throw StoreError(
+        .outOfOrder,
+        "sequence \(header.sequence) at position \(entry.position) does not follow the one before",
+        hint: "the file is incomplete, or its lines are in another order")
+    }
+    let numbered = try number(
+      header, replica, zone,
+      arrivalDelay: entry.arrivedMilliseconds &- Int64(entry.transaction.timestamp.milliseconds))
+    let received = try storage.tables.leastReceived(
+      of: replica, header.epoch, header.sequence, in: zone, storage.transaction)
+    try append(
+      numbered, body: bytes.span.bytes.extracting(reader.position...), receivedMilliseconds: received)
+    clock.observe(entry.transaction.timestamp, wallMilliseconds: wallMilliseconds())
+    guard let imported = try storage.importedIdentity(), imported.replica == header.replica,
+      imported.epoch == header.epoch
+    else { return }
+    let own = try storage.interned.replicas.makeNumber(
+      for: identity.replica, in: storage.tables.replicas, storage.transaction)
+    try storage.setParent((replica, header.epoch, header.sequence), of: own, identity.epoch, in: zone)
+  }
+
+  private func incarnation(_ base: Base) throws -> IncarnationNumber {
+    try storage.interned.incarnations.makeNumber(
+      for: base.incarnation, in: storage.tables.incarnations, storage.transaction)
+  }
+
+  private func zoneNumber(_ zone: ZoneID) throws -> ZoneNumber {
+    guard
+      let number = try storage.interned.zones.number(of: zone, in: storage.tables.zones, storage.transaction)
+    else { throw StoreError.unknown(zone) }
+    return number
+  }
+}

@@ -1,0 +1,40 @@
+import LMDB
+public import OperationFormat
+
+extension LocalStore {
+  /// Decides how a type's records fare when replicas that had not seen each other deleted and updated them.
+  ///
+  /// It is this store's: it changes no data, only which records are visible here. Set it alike everywhere.
+  ///
+  /// - Throws: ``StoreError`` `nameInvalid`, and as ``write(_:)``.
+  public func setExistencePolicy(_ policy: ExistencePolicy, of type: Name) async throws {
+    try WriteTransaction.check(type, "a type's name", Limits.nameBytesMax)
+    try await perform(isRepeatable: true) { batch in
+      try batch.storage.setPolicy(policy, of: try batch.internName(type))
+    }
+  }
+}
+
+extension TableStorage {
+  func setPolicy(_ policy: ExistencePolicy, of type: NameNumber) throws {
+    var policies = try policies()
+    policies[type] = policy
+    try put(.meta(.policies), in: tables.meta) { writer in
+      for (type, policy) in policies.sorted(by: { $0.key < $1.key }) where policy != .latest {
+        writer.append(varint: UInt64(type.rawValue))
+        writer.append(policy.rawValue)
+      }
+    }
+    forgetPolicies()
+  }
+
+  /// The identity of the store whose log was imported, nil if none was.
+  func importedIdentity() throws -> StoreIdentity? {
+    let key = TableKey.meta(.imported)
+    return try transaction.withValue(of: key.span, in: tables.meta) { try StoreIdentity(row: $0) }
+  }
+
+  func setImportedIdentity(_ identity: StoreIdentity) throws {
+    try put(.meta(.imported), in: tables.meta) { identity.append(to: &$0) }
+  }
+}

@@ -1,0 +1,158 @@
+import LMDB
+public import OperationFormat
+
+/// What is in a store, counted.
+public struct StoreInformation: Hashable, Sendable {
+  /// One zone of the store.
+  public struct Zone: Hashable, Sendable {
+    public let id: ZoneID
+    /// Transactions in the log.
+    public let transactions: UInt64
+    /// Own transactions that no remote has acknowledged.
+    public let pending: Int
+    /// Records that are there.
+    public let records: Int
+    /// Records that were deleted.
+    public let hiddenRecords: Int
+    /// Cells that have losers.
+    public let conflicts: Int
+    /// Up to where the remote log was folded; nil for a zone that was never synced.
+    public let token: Base?
+    /// Who wrote in it, in the order of their identities.
+    public let replicas: [Replica]
+  }
+
+  /// One replica's part in a zone.
+  public struct Replica: Hashable, Sendable {
+    public let replica: ReplicaID
+    public let epoch: UInt32
+    /// The last of its transactions that the store has; they count from 1.
+    public let lastSequence: UInt64
+  }
+
+  /// One table of the data file.
+  public struct Table: Hashable, Sendable {
+    public let name: String
+    public let entries: Int
+    /// Bytes of its pages.
+    public let bytes: Int
+  }
+
+  public let identity: StoreIdentity
+  public let formatVersion: UInt64
+  /// Bytes of the data file.
+  public let fileBytes: Int
+  /// The last timestamp given out or seen.
+  public let clock: Timestamp
+  /// The first position in the log, `.start` if it is empty.
+  public let firstPosition: Position
+  public let lastPosition: Position
+  public let zones: [Zone]
+  public let tables: [Table]
+}
+
+extension LocalStore {
+  /// Counts what is in the store.
+  ///
+  /// - Throws: ``StoreError`` `closed`, `damaged`, `system`.
+  /// - Complexity: linear in the records and the transactions.
+  public func information() throws -> StoreInformation {
+    try read { transaction in
+      try transaction.information(fileBytes: try environment.information.fileBytes)
+    }
+  }
+}
+
+extension ReadTransaction {
+  func information(fileBytes: Int) throws -> StoreInformation {
+    var first = Position.start
+    do {
+      var cursor = try transaction.openCursor(tables.log)
+      if try cursor.first() {
+        first = cursor.withEntry { key, _ in Position(rawValue: key.bigEndian64(at: 0)) }
+      }
+    }
+    let key = TableKey.meta(.clock)
+    let clock = try transaction.withValue(of: key.span, in: tables.meta) { row in
+      var reader = ByteReader(row)
+      return Timestamp(rawValue: try reader.readLittleEndian("clock", as: UInt64.self))
+    }
+    var zones: [StoreInformation.Zone] = []
+    for zone in try self.zones() { zones.append(try information(of: zone)) }
+    return StoreInformation(
+      identity: identity, formatVersion: LocalStore.formatVersion, fileBytes: fileBytes,
+      clock: clock ?? Timestamp(rawValue: 0), firstPosition: first, lastPosition: try lastPosition(),
+      zones: zones,
+      tables: try tables.all.map { name, table in
+        let statistics = try transaction.statistics(of: table)
+        return StoreInformation.Table(
+          name: name, entries: Int(statistics.entries), bytes: Int(statistics.bytes))
+      })
+  }
+
+  private func information(of zone: ZoneID) throws -> StoreInformation.Zone {
+    var records = 0
+    var hidden = 0
+    var conflicts = 0
+    try tables.forEachRow(in: zone, after: nil, interned, transaction) { id, row, state, interned in
+      if try tables.visibleType(in: row, state, interned, transaction) == nil {
+        hidden += 1
+      } else {
+        records += 1
+      }
+      conflicts += try tables.conflicts(of: id, in: row, state, interned, transaction).count
+      return true
+    }
+    let number = try tables.zoneNumber(of: zone, interned, transaction)
+    var transactions: UInt64 = 0
+    var replicas: [StoreInformation.Replica] = []
+    for lane in try tables.lanes(of: number, transaction) {
+      transactions += lane.count
+      replicas.append(
+        StoreInformation.Replica(
+          replica: try interned.replicas.identity(of: lane.replica, in: tables.replicas, transaction),
+          epoch: lane.epoch, lastSequence: lane.last))
+    }
+    return StoreInformation.Zone(
+      id: zone, transactions: transactions, pending: try pendingCount(in: zone), records: records,
+      hiddenRecords: hidden, conflicts: conflicts, token: try token(of: zone),
+      replicas: replicas.sorted { ($0.replica, $0.epoch) < ($1.replica, $1.epoch) })
+  }
+
+  /// Up to where a zone's remote log was folded; nil for a zone that was never synced.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`.
+  public func token(of zone: ZoneID) throws -> Base? {
+    let number = try tables.zoneNumber(of: zone, interned, transaction)
+    guard let token = try tables.zoneRow(number, transaction)?.token, token.offset > 0 else { return nil }
+    return Base(
+      incarnation: try interned.incarnations.identity(
+        of: token.incarnation, in: tables.incarnations, transaction),
+      offset: token.offset)
+  }
+}
+
+extension Tables {
+  /// Who wrote in a zone: for each replica and epoch how many transactions the store has, and the last sequence.
+  func lanes(
+    of zone: ZoneNumber, _ transaction: borrowing LMDBTransaction
+  ) throws -> [(replica: ReplicaNumber, epoch: UInt32, count: UInt64, last: UInt64)] {
+    var lanes: [(replica: ReplicaNumber, epoch: UInt32, count: UInt64, last: UInt64)] = []
+    var cursor = try transaction.openCursor(sequences)
+    let start = TableKey.state(StateNumber(rawValue: zone.rawValue))
+    var isThere = try cursor.seek(atOrAfter: start.span)
+    while isThere {
+      let found = cursor.withEntry { key, _ in
+        (key.bigEndian32(at: 0), key.bigEndian32(at: 4), key.bigEndian32(at: 8), key.bigEndian64(at: 12))
+      }
+      guard found.0 == zone.rawValue else { break }
+      let replica = ReplicaNumber(rawValue: found.1)
+      let last = try lastSequence(of: replica, found.2, in: zone, transaction)
+      // Sequences are gapless from the first that the log still has.
+      lanes.append((replica, found.2, last - found.3 + 1, last))
+      let next = TableKey.sequence(zone, replica, found.2, .max)
+      isThere = try cursor.seek(atOrAfter: next.span)
+    }
+    return lanes
+  }
+}
