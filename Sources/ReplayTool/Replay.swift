@@ -18,7 +18,11 @@ struct Replay: AsyncParsableCommand {
       """,
     version: "0.1.0",
     groupedSubcommands: [
-      CommandGroup(name: "Look:", subcommands: [InfoCommand.self, LogCommand.self, ShowCommand.self, StateCommand.self]),
+      CommandGroup(
+        name: "Look:",
+        subcommands: [InfoCommand.self, LogCommand.self, ShowCommand.self, StateCommand.self, DigestCommand.self]),
+      CommandGroup(name: "Understand:", subcommands: [ExplainCommand.self, ConflictsCommand.self]),
+      CommandGroup(name: "Check and repair:", subcommands: [VerifyCommand.self, RebuildCommand.self]),
     ])
 
   static func main() async {
@@ -57,7 +61,7 @@ struct Replay: AsyncParsableCommand {
   }
 
   /// Runs a command that prints by itself: help, or one of another target.
-  private static func runOther(_ command: any ParsableCommand, console: Console) async -> Int32 {
+  private static func runOther(_ command: sending any ParsableCommand, console: Console) async -> Int32 {
     var command = command
     do {
       if var asynchronous = command as? any AsyncParsableCommand {

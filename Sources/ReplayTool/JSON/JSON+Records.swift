@@ -9,18 +9,20 @@ extension JSON {
   }
 
   init(_ head: CellHead) {
-    var members: [Name: JSON] = [
-      "operation": .text(head.operation), "timestamp": .text(head.timestamp),
-      "time": .string(Display.time(head.timestamp)),
-    ]
-    switch head.content {
-    case .value(let value): members["value"] = JSON(value)
-    case .alive(let type):
-      members["alive"] = .bool(true)
-      members["type"] = .text(type)
-    case .dead: members["alive"] = .bool(false)
-    }
+    var members = Self.members(of: head.content)
+    members["operation"] = .text(head.operation)
+    members["timestamp"] = .text(head.timestamp)
+    members["time"] = .string(Display.time(head.timestamp))
     self = .object(members)
+  }
+
+  /// What a head says: its value, or whether the record is alive and as what.
+  static func members(of content: CellHead.Content) -> [Name: JSON] {
+    switch content {
+    case .value(let value): ["value": JSON(value)]
+    case .alive(let type): ["alive": .bool(true), "type": .text(type)]
+    case .dead: ["alive": .bool(false)]
+    }
   }
 
   init(_ conflict: Conflict) {

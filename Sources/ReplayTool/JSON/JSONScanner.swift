@@ -37,6 +37,7 @@ struct JSONScanner {
 
   private mutating func value(depth: Int) throws(JSONError) -> JSON {
     guard depth <= Self.depthMax else { throw fail("the document is deeper than \(Self.depthMax)") }
+    guard let next else { throw fail("the document ends too early") }
     switch next {
     case UInt8(ascii: "{"): return try object(depth)
     case UInt8(ascii: "["): return try array(depth)
@@ -45,7 +46,6 @@ struct JSONScanner {
     case UInt8(ascii: "f"): return try word("false", .bool(false))
     case UInt8(ascii: "n"): return try word("null", .null)
     case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return try number()
-    case nil: throw fail("the document ends too early")
     default: throw fail("a JSON value was expected")
     }
   }

@@ -74,7 +74,8 @@ enum Display {
     default:
       // Controls steer the terminal, formats such as bidirectional overrides make a text look like another.
       switch scalar.properties.generalCategory {
-      case .control, .format where scalar != "\u{200D}", .lineSeparator, .paragraphSeparator:
+      case .format where scalar == "\u{200D}": text.unicodeScalars.append(scalar)
+      case .control, .format, .lineSeparator, .paragraphSeparator:
         text += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
       default: text.unicodeScalars.append(scalar)
       }

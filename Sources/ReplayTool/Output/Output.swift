@@ -21,35 +21,30 @@ final class Output: Sendable {
   }
 
   /// Prints a line.
-  func line(_ text: String = "") throws {
-    try write { bytes in
-      bytes.append(contentsOf: text.utf8)
-      bytes.append(UInt8(ascii: "\n"))
-    }
-  }
+  func line(_ text: String = "") throws { try write(Array(text.utf8) + [UInt8(ascii: "\n")]) }
 
   /// Prints text as it is.
-  func text(_ text: String) throws { try write { $0.append(contentsOf: text.utf8) } }
+  func text(_ text: String) throws { try write(Array(text.utf8)) }
 
   /// Prints a JSON document as one line.
   func line(_ json: JSON) throws {
-    try write { bytes in
-      json.write(to: &bytes)
-      bytes.append(UInt8(ascii: "\n"))
-    }
+    var bytes: [UInt8] = []
+    json.write(to: &bytes)
+    bytes.append(UInt8(ascii: "\n"))
+    try write(bytes)
   }
 
   /// Hands on what waits in memory.
-  func flush() throws { try buffer.withLock(drain) }
+  func flush() throws { try buffer.withLock { bytes in try drain(&bytes) } }
 
   /// A text in a style, if styles show.
   func styled(_ text: String, _ style: Style) -> String {
     usesColor && style != .plain && !text.isEmpty ? "\u{1B}[\(style.code)m\(text)\u{1B}[0m" : text
   }
 
-  private func write(_ append: (inout [UInt8]) -> Void) throws {
+  private func write(_ text: [UInt8]) throws {
     try buffer.withLock { bytes in
-      append(&bytes)
+      bytes.append(contentsOf: text)
       if bytes.count >= Self.bufferBytesMax { try drain(&bytes) }
     }
   }
