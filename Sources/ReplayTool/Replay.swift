@@ -23,6 +23,7 @@ struct Replay: AsyncParsableCommand {
         subcommands: [InfoCommand.self, LogCommand.self, ShowCommand.self, StateCommand.self, DigestCommand.self]),
       CommandGroup(name: "Understand:", subcommands: [ExplainCommand.self, ConflictsCommand.self]),
       CommandGroup(name: "Check and repair:", subcommands: [VerifyCommand.self, RebuildCommand.self]),
+      CommandGroup(name: "Move:", subcommands: [ExportCommand.self, ImportCommand.self]),
     ])
 
   static func main() async {

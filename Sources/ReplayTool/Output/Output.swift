@@ -26,12 +26,14 @@ final class Output: Sendable {
   /// Prints text as it is.
   func text(_ text: String) throws { try write(Array(text.utf8)) }
 
+  /// Prints a line of UTF-8.
+  func line(_ utf8: [UInt8]) throws { try write(utf8 + [UInt8(ascii: "\n")]) }
+
   /// Prints a JSON document as one line.
   func line(_ json: JSON) throws {
     var bytes: [UInt8] = []
     json.write(to: &bytes)
-    bytes.append(UInt8(ascii: "\n"))
-    try write(bytes)
+    try line(bytes)
   }
 
   /// Hands on what waits in memory.
