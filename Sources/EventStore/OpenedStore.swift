@@ -70,12 +70,21 @@ struct OpenedStore {
           hint: "give the directory of a store")
       }
     }
+    if let made = try make(environment, configuration) { return made }
+    // Another process has made the store since. Its tables are opened by a reader: an undone write would close them.
+    let transaction = try environment.beginRead()
+    let meta = try transaction.openTable("meta", create: false)
+    let identity = try check(transaction, meta, directory)
+    return (try Tables(in: transaction, create: false), identity)
+  }
+
+  /// Makes a store in an empty environment; nil if there is one.
+  private static func make(
+    _ environment: Environment, _ configuration: StoreConfiguration
+  ) throws -> (Tables, StoreIdentity)? {
     let transaction = try environment.beginWrite()
-    // Another process may have made the store since.
     let tables = try Tables(in: transaction, create: true)
-    if try transaction.contains(TableKey.meta(.format).span, in: tables.meta) {
-      return (tables, try check(transaction, tables.meta, directory))
-    }
+    if try transaction.contains(TableKey.meta(.format).span, in: tables.meta) { return nil }
     let identity = StoreIdentity(
       replica: ReplicaID(
         rawValue: UInt128(configuration.makeRandom()) << 64 | UInt128(configuration.makeRandom())),

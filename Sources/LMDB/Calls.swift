@@ -3,13 +3,22 @@ import CLMDB
 /// Makes the calls of LMDB's C functions, one a method, for one environment. No other file imports `CLMDB`.
 ///
 /// Each throws what the function returned. In debug builds a `FaultPlan` may let any of them fail instead.
-struct Calls: Sendable {
+///
+/// A class, so that transactions and cursors hold it for the price of a pointer.
+final class Calls: Sendable {
   /// The environment's directory, for messages.
   let path: String
 
   #if DEBUG
-    var faults: FaultPlan?
+    private let faults: FaultPlan?
   #endif
+
+  init(path: String, options: Environment.Options) {
+    self.path = path
+    #if DEBUG
+      faults = options.faults
+    #endif
+  }
 
   /// A transaction handle or environment handle, as C has it.
   typealias Handle = OpaquePointer
@@ -179,7 +188,8 @@ struct Calls: Sendable {
 
   /// Makes room for a value of `byteCount` bytes, which are not initialized (MDB_RESERVE).
   func reserve(
-    _ transaction: Handle, _ table: UInt32, _ key: UnsafeRawBufferPointer, _ byteCount: Int, _ options: PutOptions
+    _ transaction: Handle, _ table: UInt32, _ key: UnsafeRawBufferPointer, _ byteCount: Int,
+    _ options: PutOptions
   ) throws(LMDBError) -> UnsafeMutableRawBufferPointer {
     var rawKey = MDB_val(key)
     var rawValue = MDB_val(mv_size: byteCount, mv_data: nil)

@@ -32,7 +32,9 @@ struct Roots {
         message: "the meta page of transaction \(transactionID) has been written over by a later one",
         hint: "Begin a read transaction, and check at once after")
     }
-    let (low, high) = (min(first.transactionID, second.transactionID), max(first.transactionID, second.transactionID))
+    let (low, high) = (
+      min(first.transactionID, second.transactionID), max(first.transactionID, second.transactionID)
+    )
     // Transaction n writes the page that has n − 2. In a new file both are 0.
     let areNeighbours = high == 0 || high == low + 1
     let isPossible = areNeighbours && meta.isPossible(number: number) && first.pageBytes == second.pageBytes

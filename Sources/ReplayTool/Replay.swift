@@ -19,11 +19,12 @@ struct Replay: AsyncParsableCommand {
     version: "0.1.0",
     groupedSubcommands: [
       CommandGroup(
-        name: "Look:",
+        name: "Look",
         subcommands: [InfoCommand.self, LogCommand.self, ShowCommand.self, StateCommand.self, DigestCommand.self]),
-      CommandGroup(name: "Understand:", subcommands: [ExplainCommand.self, ConflictsCommand.self]),
-      CommandGroup(name: "Check and repair:", subcommands: [VerifyCommand.self, RebuildCommand.self]),
-      CommandGroup(name: "Move:", subcommands: [ExportCommand.self, ImportCommand.self]),
+      CommandGroup(name: "Understand", subcommands: [ExplainCommand.self, ConflictsCommand.self]),
+      CommandGroup(name: "Check and repair", subcommands: [VerifyCommand.self, RebuildCommand.self]),
+      CommandGroup(name: "Move", subcommands: [ExportCommand.self, ImportCommand.self]),
+      CommandGroup(name: "Test the fold", subcommands: [FoldCheckCommand.self]),
     ])
 
   static func main() async {

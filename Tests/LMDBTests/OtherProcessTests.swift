@@ -13,7 +13,9 @@ struct OtherProcessTests {
       let environment = try Environment(directory: path, options: .test(mapBytes: 1 << 26))
       try environment.write { transaction in
         let table = try transaction.openTable("t", create: false)
-        for number in UInt8(0)..<50 { try transaction.put(Bytes(repeating: 7, count: 100_000), [number], table) }
+        for number in UInt8(0)..<50 {
+          try transaction.put(Bytes(repeating: 7, count: 100_000), [number], table)
+        }
       }
     }
     let count = try environment.read { try $0.entries(table).count }

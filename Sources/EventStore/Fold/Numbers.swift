@@ -1,5 +1,3 @@
-package import OperationFormat
-
 /// A small number that stands for an identity inside one store. Numbers are given out in order from 1 and never
 /// leave the store; 0 stands for none.
 package protocol InternedNumber: RawRepresentable, Hashable, Comparable, Sendable where RawValue == UInt32 {

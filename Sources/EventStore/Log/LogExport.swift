@@ -1,4 +1,4 @@
-package import LMDB
+import LMDB
 package import OperationFormat
 
 /// One line of an exported log: all that a store needs to be made anew from it, in the order in which it is

@@ -1,4 +1,4 @@
-package import LMDB
+import LMDB
 import OperationFormat
 
 /// Folding of what the remote has: the other half of a store's writes.

@@ -1,4 +1,4 @@
-package import LMDB
+import LMDB
 import OperationFormat
 
 /// Does the jobs that wait, in groups that share one commit and so one sync.
@@ -20,6 +20,7 @@ final class GroupCommit {
   private struct Done {
     var job: WriterThread.Job
     var kept: [WriteBatch.Kept]
+    var zones: [ZoneID]
   }
 
   init(environment: Environment, batch: WriteBatch, didCommit: @escaping (Interned.Caches) -> Void) {
@@ -57,13 +58,23 @@ final class GroupCommit {
         continue
       }
       let isNested = !done.isEmpty
+      if isNested {
+        do {
+          try batch.beginNested()
+        } catch {
+          // What those before had done may be half written.
+          batch.abort()
+          fail(done, after: error)
+          job.finish(StoreError.translate(error))
+          return more()
+        }
+      }
       do {
-        if isNested { try batch.beginNested() }
         batch.resetKept()
         try job.run(batch)
         if isNested { try batch.commitNested() }
-        byteCount += batch.kept.reduce(0) { $0 + $1.body.count }
-        done.append(Done(job: job, kept: batch.kept))
+        byteCount += batch.appendedBytes
+        done.append(Done(job: job, kept: batch.kept, zones: batch.madeZones))
       } catch {
         if isNested {
           batch.abortNested()
@@ -96,6 +107,12 @@ final class GroupCommit {
     }
   }
 
+  /// Ends jobs whose transaction was undone before its commit.
+  private func fail(_ done: [Done], after error: any Error) {
+    if let error = error as? LMDBError, error.code == .mapFull { return retry(done, after: error) }
+    for one in done { one.job.finish(StoreError.translate(error)) }
+  }
+
   private func publish(_ done: [Done]) {
     didCommit(batch.storage.interned.caches)
     for one in done { one.job.finish(nil) }
@@ -104,21 +121,32 @@ final class GroupCommit {
   /// After the map turned out full: makes room and does once more what had been done. Closures of the app do
   /// not run twice; their transactions are folded again.
   private func retry(_ done: [Done], after error: any Error) {
+    var again = done
+    let transactionID: UInt64
     do {
       try environment.growMap(to: try environment.information.mapBytes * 2)
       try batch.begin(try environment.beginWrite())
-      for one in done {
-        if one.job.isRepeatable {
-          try one.job.run(batch)
+      for index in again.indices {
+        batch.resetKept()
+        if again[index].job.isRepeatable {
+          try again[index].job.run(batch)
         } else {
-          for kept in one.kept { try batch.appendAgain(kept) }
+          try batch.appendAgain(again[index].kept, zones: again[index].zones)
         }
+        again[index].kept = batch.kept
       }
-      try batch.commit()
-      publish(done)
+      transactionID = batch.storage.transaction.id
     } catch {
       batch.abort()
       for one in done { one.job.finish(StoreError.translate(error)) }
+      return
+    }
+    do {
+      try batch.commit()
+      publish(again)
+    } catch {
+      batch.abort()
+      resolve(again, transactionID, after: error)
     }
   }
 
@@ -156,15 +184,17 @@ final class GroupCommit {
       return transaction.id >= transactionID
     }
     let tables = batch.storage.tables
+    let interned = Interned()
     let header = last.header
     guard
-      let position = try tables.position(
-        of: header.replica, header.epoch, header.sequence, in: header.zone, transaction)
+      let zone = try interned.zones.number(of: header.zone, in: tables.zones, transaction),
+      let replica = try interned.replicas.number(of: header.replica, in: tables.replicas, transaction),
+      let position = try tables.position(of: replica, header.epoch, header.sequence, in: zone, transaction)
     else { return false }
-    return try transaction.withValue(of: TableKey.log(position).span, in: tables.log) { entry in
-      let (found, body) = try LogEntryCodec.read(entry, at: position)
-      return found == header && entry.extracting(body).bytes == last.body
-    } ?? false
+    let reader = LogReader(tables, interned)
+    return try reader.withEntry(at: position, transaction) { found, body in
+      try reader.header(found, transaction) == header && body.bytes == last.body
+    }
   }
 
   private func ensureHeadroom() throws {

@@ -22,9 +22,11 @@ package final class WriteBatch {
     var builder = BodyBuilder()
   }
 
-  /// A transaction that was appended by the write at hand: enough to fold it again.
+  /// A transaction that was appended by the write at hand: enough to append and fold it again. It holds
+  /// identities, since a commit that is undone takes with it the numbers that it gave out.
   package struct Kept: Sendable {
-    package var header: LogEntryHeader
+    package var header: TransactionHeader
+    package var arrivalDelay: Int64
     package var body: [UInt8]
   }
 
@@ -32,6 +34,10 @@ package final class WriteBatch {
   private var draftCount = 0
   private var timestamp = Timestamp(rawValue: 0)
   private(set) var kept: [Kept] = []
+  /// The zones that the write at hand has made.
+  private(set) var madeZones: [ZoneID] = []
+  /// Bytes of transactions appended since `resetKept`.
+  private(set) var appendedBytes = 0
   private var failure: (any Error)?
   private var body = ByteWriter()
   private var layout = BodyLayout()
@@ -92,7 +98,7 @@ package final class WriteBatch {
   /// Starts a write: all its transactions bear one timestamp.
   func beginWrite() {
     timestamp = clock.tick(wallMilliseconds: wallMilliseconds())
-    kept.removeAll(keepingCapacity: true)
+    resetKept()
     failure = nil
     dropDrafts()
   }
@@ -117,7 +123,12 @@ package final class WriteBatch {
         arrivalDelay: wallMilliseconds() - Int64(timestamp.milliseconds))
       let bytes = body.bytes
       _ = try storage.append(header, body: bytes.span.bytes)
-      kept.append(Kept(header: header, body: bytes))
+      appendedBytes += bytes.count
+      let reader = LogReader(storage.tables, storage.interned)
+      kept.append(
+        Kept(
+          header: try reader.header(header, storage.transaction), arrivalDelay: header.arrivalDelay,
+          body: bytes))
     }
     dropDrafts()
   }
@@ -213,10 +224,10 @@ package final class WriteBatch {
 
   /// The type of a record that is visible to the write, nil for one that is not.
   func visibleType(of record: RawSpan, draft index: Int) throws -> NameNumber? {
-    guard try fold.find(record, in: drafts[index].state) else { return nil }
-    let policies = try storage.policies()
-    let heads = try fold.heads(of: .existence).map { try Existence(payload: $0.payload.span.bytes) }
-    return ExistencePolicy.visibleType(of: heads, policies)
+    guard record.byteCount <= Limits.recordNameBytesMax, try fold.find(record, in: drafts[index].state) else {
+      return nil
+    }
+    return try fold.visibleType(try storage.policies())
   }
 
   func state(ofDraft index: Int) -> StateNumber { drafts[index].state }
@@ -249,12 +260,39 @@ package final class WriteBatch {
 
   // MARK: Transactions that exist already
 
-  /// Forgets which transactions the job before appended.
-  func resetKept() { kept.removeAll(keepingCapacity: true) }
+  /// Forgets which transactions the job before appended, and which zones it made.
+  func resetKept() {
+    kept.removeAll(keepingCapacity: true)
+    madeZones.removeAll(keepingCapacity: true)
+    appendedBytes = 0
+  }
 
-  /// Appends and folds once more a local transaction whose commit was undone.
-  func appendAgain(_ transaction: Kept) throws {
-    try append(transaction.header, body: transaction.body.span.bytes, receivedMilliseconds: nil)
+  /// Makes a zone if the store does not have it yet, and gives whether it is new.
+  func makeZone(_ zone: ZoneID) throws -> Bool {
+    let isNew = try storage.makeZone(zone).isNew
+    if isNew { madeZones.append(zone) }
+    return isNew
+  }
+
+  /// Appends and folds once more what a local write made, after its commit was undone.
+  ///
+  /// Another process may have written meanwhile: the transactions come after its own.
+  func appendAgain(_ transactions: [Kept], zones: [ZoneID]) throws {
+    for zone in zones { _ = try makeZone(zone) }
+    for transaction in transactions {
+      var again = transaction
+      let zone = try storage.makeZone(again.header.zone).number
+      let replica = try storage.interned.replicas.makeNumber(
+        for: again.header.replica, in: storage.tables.replicas, storage.transaction)
+      again.header.sequence = try storage.lastSequence(of: replica, again.header.epoch, in: zone) + 1
+      if again.header.sequence > 1 { again.header.parent = nil }
+      let body = again.body.span.bytes
+      clock.last = max(clock.last, try timestamp(ofBody: body))
+      try append(
+        try number(again.header, replica, zone, arrivalDelay: again.arrivalDelay), body: body,
+        receivedMilliseconds: nil)
+      kept.append(again)
+    }
     try fold.flush()
   }
 
@@ -264,6 +302,7 @@ package final class WriteBatch {
       try storage.setParent(parent, of: header.replica, header.epoch, in: header.zone)
     }
     _ = try storage.append(header, body: body)
+    appendedBytes += body.byteCount
     let state = try storage.zoneRow(header.zone).state
     try fold(header, body: body, into: state, receivedMilliseconds: receivedMilliseconds)
   }

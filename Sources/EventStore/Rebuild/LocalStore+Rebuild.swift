@@ -72,7 +72,14 @@ extension WriteBatch {
 
   /// Folds some of the log into the new states; at its end lets the zones point to them.
   func rebuildStep() throws -> RebuildStep {
-    var step = RebuildStep(position: try storage.rebuiltThrough() ?? .start, last: try storage.lastPosition())
+    var step = RebuildStep(position: .start, last: try storage.lastPosition())
+    guard let done = try storage.rebuiltThrough() else {
+      // Another call has ended the rebuild meanwhile.
+      step.position = step.last
+      step.isDone = true
+      return step
+    }
+    step.position = done
     let replay = try LogReplay(batch: self)
     let reader = LogReader(storage.tables, storage.interned)
     var byteCount = 0

@@ -7,7 +7,13 @@ package protocol Internable: Hashable, Sendable {
   associatedtype Number: InternedNumber
   /// The identity as the key of its number. At most 258 bytes.
   func appendInterned(to key: inout TableKey)
+  /// Whether it is short enough to be kept; no store knows one that is not.
+  var canBeInterned: Bool { get }
   init(interned bytes: RawSpan) throws(FormatError)
+}
+
+extension Internable {
+  package var canBeInterned: Bool { true }
 }
 
 /// Numbers of one kind of identity, in a table: 0 and the number → the identity; 1 and the identity → the number.
@@ -39,6 +45,7 @@ package final class Interner<Identity: Internable>: Sendable {
     of identity: Identity, in table: Table, _ transaction: borrowing Transaction
   ) throws -> Identity.Number? {
     if let number = mutex.withLock({ $0.numbers[identity] }) { return number }
+    guard identity.canBeInterned else { return nil }
     let key = Self.key(identity)
     let found = try transaction.withValue(of: key.span, in: table) { row in
       var reader = ByteReader(row)
@@ -53,6 +60,7 @@ package final class Interner<Identity: Internable>: Sendable {
     for identity: Identity, in table: Table, _ transaction: borrowing Transaction
   ) throws -> Identity.Number {
     if let number = try number(of: identity, in: table, transaction) { return number }
+    precondition(identity.canBeInterned, "an identity was not checked before it came here")
     let number = Identity.Number(rawValue: try Self.lastNumber(in: table, transaction) + 1)
     var writer = ByteWriter()
     writer.append(varint: UInt64(number.rawValue))
@@ -140,6 +148,10 @@ package struct Interned: Sendable {
 extension ZoneID: Internable {
   package typealias Number = ZoneNumber
 
+  package var canBeInterned: Bool {
+    owner.rawValue.utf8.count <= Limits.nameBytesMax && name.rawValue.utf8.count <= Limits.nameBytesMax
+  }
+
   package func appendInterned(to key: inout TableKey) {
     key.append(UInt8(owner.rawValue.utf8.count))
     for byte in owner.rawValue.utf8 { key.append(byte) }
@@ -157,6 +169,8 @@ extension ZoneID: Internable {
 
 extension Name: Internable {
   package typealias Number = NameNumber
+
+  package var canBeInterned: Bool { rawValue.utf8.count <= Limits.nameBytesMax }
 
   package func appendInterned(to key: inout TableKey) {
     for byte in rawValue.utf8 { key.append(byte) }

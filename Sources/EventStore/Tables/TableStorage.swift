@@ -51,8 +51,8 @@ package final class TableStorage: FoldStorage {
 
   package func beginNested() throws {
     precondition(inner == nil, "a nested transaction is open")
-    try flush()
     innerCaches = interned.caches
+    try flush()
     inner = try outer!.beginNested()
   }
 
@@ -62,23 +62,24 @@ package final class TableStorage: FoldStorage {
   }
 
   package func abortNested() {
-    inner.take()!.abort()
+    // A commit that failed has ended it already.
+    inner.take()?.abort()
     undo(to: innerCaches)
   }
 
   package func commit() throws {
     try flush()
     try outer.take()!.commit()
+    outerCaches = nil
   }
 
   package func abort() {
     inner.take()?.abort()
-    guard isOpen else { return }
-    outer.take()!.abort()
+    outer.take()?.abort()
+    // Also after a commit that failed: the numbers that it gave out are not in the store.
     undo(to: outerCaches)
+    outerCaches = nil
   }
-
-  package var isOpen: Bool { outer != nil }
 
   package var transaction: Transaction {
     _read { if inner != nil { yield inner! } else { yield outer! } }

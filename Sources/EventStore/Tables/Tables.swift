@@ -1,5 +1,5 @@
 package import LMDB
-package import OperationFormat
+import OperationFormat
 
 /// The tables of a store, none with duplicates. Numbers in keys are big-endian, so that keys sort by them.
 ///
