@@ -47,7 +47,11 @@ struct ConflictsCommand: ReplayCommand {
     _ conflict: Conflict, _ output: Output, _ transaction: borrowing ReadTransaction
   ) throws {
     let field = conflict.field.map { Display.name($0) } ?? "existence"
-    try output.line(output.styled("\(Display.record(conflict.record))  \(field)", .heading))
+    // All say the same where replicas changed a record without having seen each other: that is no dispute.
+    let agrees = conflict.losers.allSatisfy { $0.content == conflict.winner.content }
+    try output.line(
+      output.styled("\(Display.record(conflict.record))  \(field)", .heading)
+        + (agrees ? output.styled("  all say the same", .quiet) : ""))
     var columns = Columns(output, indent: 2)
     for (index, head) in ([conflict.winner] + conflict.losers).enumerated() {
       let maker = try HeadText.maker(of: head, in: conflict.record.zone, transaction)

@@ -38,7 +38,7 @@ struct ExplanationPage {
   private func maker(_ entry: LogEntry, _ content: CellHead.Content) -> String {
     let transaction = entry.transaction
     let by = transaction.author.map { " by \(Display.plain($0))" } ?? ""
-    let here = transaction.replica == identity.replica && transaction.epoch == identity.epoch ? ", this store" : ""
+    let here = transaction.replica == identity.replica && transaction.epoch == identity.epoch ? " (this store)" : ""
     let label = transaction.label.map { ", “\(Display.plain($0, limit: 60))”" } ?? ""
     return "\(verb(of: content, entry))\(by) on replica \(Display.short(transaction.replica))\(here)"
       + " at \(Display.time(transaction.timestamp)) (position \(entry.position)\(label))"
@@ -60,8 +60,7 @@ struct ExplanationPage {
   private static func quote(_ content: CellHead.Content) -> String {
     switch content {
     case .value: HeadText.content(content, limit: nil)
-    case .alive(let type): "alive as \(Display.name(type))"
-    case .dead: "deleted"
+    case .alive, .dead: capital(HeadText.content(content))
     }
   }
 
@@ -111,7 +110,7 @@ struct ExplanationPage {
       switch explanation.policy {
       case .deleteWins: "of its type a record is deleted if any of these deletes it"
       case .updateWins: "of its type a record is there if any of these updates it"
-      default: "the greatest of these decides"
+      default: "of these the greatest decides"
       }
     try output.line(explanation.heads.count == 1 ? "\(state)." : "\(state): \(reason).")
   }
@@ -127,7 +126,7 @@ struct ExplanationPage {
       try output.line("    Neither had seen the other, and \(text(reason)).")
     }
     try output.line()
-    try output.line("The next write of it settles this; until then what lost can be restored.")
+    try output.line("The next write that has seen these settles it; until then what lost can be restored.")
   }
 
   /// Why a head lost, in a clause.
@@ -142,7 +141,8 @@ struct ExplanationPage {
   }
 
   private func printReplaced(_ output: Output) throws {
-    let replaced = explanation.replaced
+    // Steps inside one transaction tell nothing to people.
+    let replaced = explanation.replaced.filter { $0.operation.transaction != $0.replacedBy.transaction }
     guard !replaced.isEmpty else { return }
     try output.line()
     try output.line("Before, each seen and replaced:")
@@ -156,10 +156,19 @@ struct ExplanationPage {
         .init(one.entry.transaction.author.map { Display.plain($0) } ?? "-"),
         .init(Display.short(one.entry.transaction.replica), .quiet),
         .init(Display.time(one.entry.transaction.timestamp), .quiet), .init("position \(one.entry.position)", .quiet),
-        .init("replaced by \(Display.short(one.replacedBy))", .quiet),
+        .init("replaced by \(place(of: one.replacedBy))", .quiet),
       ])
     }
     try columns.flush()
+  }
+
+  /// Where an operation is: its position if one of the cell's operations tells it.
+  private func place(of operation: OperationID) -> String {
+    let entries = explanation.heads.map(\.entry) + explanation.replaced.map(\.entry)
+    guard let entry = entries.first(where: { $0.transaction.id == operation.transaction }) else {
+      return Display.short(operation)
+    }
+    return "position \(entry.position)"
   }
 
   private static func capital(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }

@@ -17,7 +17,7 @@ enum HeadText {
   static func content(_ content: CellHead.Content, limit: Int? = 40) -> String {
     switch content {
     case .value(let value): Display.value(value, limit: limit)
-    case .alive(let type): "there, as \(Display.name(type))"
+    case .alive(let type): "alive as \(Display.name(type))"
     case .dead: "deleted"
     }
   }
