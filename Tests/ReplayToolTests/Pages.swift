@@ -4,27 +4,21 @@ import Testing
 
 @Suite("Pages that people read")
 struct Pages {
-  let tool = Tool()
-
-  @Test("info, log, show, state, explain", .disabled())
-  func dump() async throws {
-  }
-
   @Test("dump")
   func all() async throws {
     let store = try await ShoppingStore()
     for arguments in [
-      ["info", store.path], ["log", store.path, "--operations"], ["log", store.path, "--reverse"], ["show", store.path, "3", "--bytes"],
-      ["state", store.path], ["state", store.path, "shopping:milk"], ["state", store.path, "--hidden"],
-      ["state", store.path, "shopping", "--at", "1"], ["explain", store.path, "shopping:milk"],
-      ["explain", store.path, "shopping:milk", "title"], ["explain", store.path, "shopping:milk", "amount"],
-      ["explain", store.path, "shopping:bread", "--existence"], ["conflicts", store.path], ["digest", store.path],
-      ["verify", store.path], ["explain", store.path, "shopping:bread", "title"],
+      ["info"], ["log"], ["log", "--operations", "--reverse"], ["show", "2"], ["show", "3", "--bytes"],
+      ["state"], ["state", "shopping:milk"], ["state", "--hidden"],
+      ["state", "shopping", "--at", "1"], ["state", "--at", "0"], ["explain", "shopping:milk"],
+      ["explain", "shopping:milk", "title"], ["explain", "shopping:milk", "amount"],
+      ["explain", "shopping:bread", "--existence"], ["explain", "shopping:bread", "title"], ["conflicts"], ["digest"],
+      ["verify"], ["rebuild"],
     ] {
-      let result = await tool.run(arguments)
-      print("=====", arguments.dropFirst(2), arguments[0], result.exit)
-      print(result.output)
-      print(result.errors)
+      let result = await Tool().run([arguments[0], store.path] + arguments.dropFirst())
+      print("=====", arguments.joined(separator: "|"))
+      print(result.output.replacing(store.path, with: "STORE"), terminator: "")
     }
+    print("=====END")
   }
 }

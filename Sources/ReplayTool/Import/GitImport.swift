@@ -3,7 +3,7 @@ import EventStore
 /// Writes the history of a git repository into a store: a commit is a transaction, a file a record.
 struct GitImport {
   /// Bytes of names and values in one write, so that it stays within a transaction's 8 MiB.
-  private static let bytesMax = 4 << 20
+  private static let bytesMax = 7 << 20
   /// What an operation of ours takes at most besides its record's name: kind, numbers, hash.
   private static let operationBytes = 100
   private static let submoduleMode = "160000"
@@ -40,7 +40,15 @@ struct GitImport {
 
     /// The most operations that it may become.
     var operationsMax: Int { content == nil ? 1 : 5 }
-    var bytesMax: Int { 256 + operationsMax * GitImport.operationBytes + (path == nil ? 0 : 4352) }
+    var bytesMax: Int { name.rawValue.utf8.count + operationsMax * GitImport.operationBytes + pathBytes }
+
+    private var pathBytes: Int {
+      switch path {
+      case .string(let text): text.utf8.count
+      case .bytes(let bytes): bytes.count
+      default: 0
+      }
+    }
   }
 
   let repository: GitRepository
