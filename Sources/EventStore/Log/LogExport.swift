@@ -146,9 +146,7 @@ extension WriteBatch {
         receivedMilliseconds: segment.receivedMilliseconds)
       let number = try zoneNumber(segment.zone)
       let incarnation = try incarnation(segment.place)
-      let placed = try tables.lastPlaced(replica, segment.epoch, in: number, incarnation, storage.transaction)
-      try storage.place(
-        row, first: max(row.first, placed + 1), in: number, incarnation, at: segment.place.offset)
+      try storage.place(row, in: number, incarnation, at: segment.place.offset)
     case .transaction(let entry):
       try importTransaction(entry)
     }
