@@ -23,7 +23,9 @@ let package = Package(
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
   ],
   targets: [
     .systemLibrary(
@@ -32,7 +34,12 @@ let package = Package(
     .target(
       name: "OperationFormat", dependencies: [.product(name: "Crypto", package: "swift-crypto")],
       swiftSettings: settings),
-    .target(name: "EventStore", dependencies: ["LMDB", "OperationFormat"], swiftSettings: settings),
+    .target(
+      name: "EventStore",
+      dependencies: [
+        "LMDB", "OperationFormat", .product(name: "DequeModule", package: "swift-collections"),
+      ],
+      swiftSettings: settings),
     .target(
       name: "StoreTesting", dependencies: ["EventStore", "OperationFormat"], swiftSettings: settings),
     .executableTarget(

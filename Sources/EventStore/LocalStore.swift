@@ -1,5 +1,5 @@
 import LMDB
-public import OperationFormat
+import OperationFormat
 import Synchronization
 
 /// A store on this machine: an operation log, and the records that are its fold.
@@ -39,6 +39,7 @@ public final class LocalStore: Sendable {
   /// - Parameters:
   ///   - directory: path of the directory; the one above it must exist.
   ///   - durability: what a commit that returned means in a power cut.
+  ///   - configuration: what else may be chosen.
   /// - Throws: ``StoreError`` `alreadyOpen`, `notAStore`, `newerFormat`, `damaged`, `readOnly`, `full`, `system`.
   public init(
     directory: String, durability: Durability, configuration: StoreConfiguration = StoreConfiguration()
@@ -103,6 +104,7 @@ public final class LocalStore: Sendable {
     _ body: @escaping @Sendable (inout WriteTransaction) throws -> R
   ) throws -> R {
     guard let writer else { throw StoreError.readOnly(directory) }
+    precondition(!writer.isCurrent, "a write inside a write would wait for itself for ever")
     let done = Signal()
     let result = Shared<R?>(nil)
     let failure = Shared<(any Error)?>(nil)

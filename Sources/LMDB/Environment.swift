@@ -40,10 +40,7 @@ package final class Environment: Sendable {
   /// - Throws: `.alreadyOpen`, `.networkFileSystem`, `.notAStore`, `.versionMismatch`, `.truncatedFile`,
   ///   `.damagedPage`, `.noSuchFile` and what the operating system refuses.
   package init(directory: String, options: Options) throws(LMDBError) {
-    var calls = Calls(path: directory)
-    #if DEBUG
-      calls.faults = options.faults
-    #endif
+    let calls = Calls(path: directory, options: options)
     let file = try DataFile(directory: directory, options: options)
     guard Registry.insert(file.identity) else {
       throw LMDBError(code: .alreadyOpen, call: "open", path: directory)

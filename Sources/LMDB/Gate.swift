@@ -89,7 +89,8 @@ final class Gate: @unchecked Sendable {
 
   /// What `beginExclusive` ended with.
   enum Exclusion: Equatable {
-    case granted, timedOut, refused(Refusal)
+    case granted, timedOut
+    case refused(Refusal)
   }
 
   /// Holds new transactions back and waits until none uses the map, for so many seconds at most.

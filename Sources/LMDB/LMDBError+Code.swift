@@ -93,16 +93,23 @@ extension LMDBError.Code: CustomStringConvertible {
     case .pageNotFound: ("MDB_PAGE_NOTFOUND", "a page that the tree names is missing", Self.restore)
     case .corrupted: ("MDB_CORRUPTED", "the data file is damaged", Self.restore)
     case .panic:
-      ("MDB_PANIC", "an earlier write of the meta page failed, so the environment refuses all work",
-        "Close the environment and open it again")
+      (
+        "MDB_PANIC", "an earlier write of the meta page failed, so the environment refuses all work",
+        "Close the environment and open it again"
+      )
     case .versionMismatch:
-      ("MDB_VERSION_MISMATCH", "the file was written by another version of LMDB", "Use that version's library")
+      (
+        "MDB_VERSION_MISMATCH", "the file was written by another version of LMDB",
+        "Use that version's library"
+      )
     case .invalid: ("MDB_INVALID", "the file is not an LMDB file", "Give the directory of a store")
     case .mapFull: ("MDB_MAP_FULL", "the reserved address space is full", Self.grow)
     case .tablesFull: ("MDB_DBS_FULL", "more tables than the limit", "Open with a greater tablesMax")
     case .readersFull:
-      ("MDB_READERS_FULL", "all reader slots are taken, also after clearing those of dead processes",
-        "End read transactions that wait for nothing, or open with a greater readersMax in all processes")
+      (
+        "MDB_READERS_FULL", "all reader slots are taken, also after clearing those of dead processes",
+        "End read transactions that wait for nothing, or open with a greater readersMax in all processes"
+      )
     case .threadStorageFull: ("MDB_TLS_FULL", "no thread-local key is left", Self.report)
     case .transactionFull:
       ("MDB_TXN_FULL", "the transaction has changed too many pages", "Split it into several transactions")
@@ -113,18 +120,27 @@ extension LMDBError.Code: CustomStringConvertible {
     case .badReaderSlot: ("MDB_BAD_RSLOT", "a reader slot was used twice or cleared", Self.report)
     case .badTransaction:
       ("MDB_BAD_TXN", "the transaction failed before and can only be aborted", "Abort it and begin another")
-    case .badValueSize: ("MDB_BAD_VALSIZE", "a key is empty or over 511 bytes, or a value too long", Self.report)
+    case .badValueSize:
+      ("MDB_BAD_VALSIZE", "a key is empty or over 511 bytes, or a value too long", Self.report)
     case .badTable: ("MDB_BAD_DBI", "the table's handle is no longer valid", "Open the table again")
     case .alreadyOpen:
-      ("already open", "this process has the data file open already, perhaps by another path",
-        "Share the one environment, or close it first")
+      (
+        "already open", "this process has the data file open already, perhaps by another path",
+        "Share the one environment, or close it first"
+      )
     case .closed: ("closed", "the environment is closed", "Open it again")
     case .forked:
-      ("forked", "the environment was opened before fork, in the parent process", "Open it again in the child")
+      (
+        "forked", "the environment was opened before fork, in the parent process",
+        "Open it again in the child"
+      )
     case .truncatedFile: ("truncated file", "the data file is shorter than its header says", "Restore a copy")
     case .networkFileSystem:
-      ("network file system", "the directory lies on a network file system, where locks and maps are not safe",
-        "Move the store to a local disk, or allow it if only one machine ever opens it")
+      (
+        "network file system",
+        "the directory lies on a network file system, where locks and maps are not safe",
+        "Move the store to a local disk, or allow it if only one machine ever opens it"
+      )
     case .notAStore: ("not a store", "the file is not an LMDB data file", "Give the directory of a store")
     case .damagedPage: ("damaged page", "a page of the data file is damaged", Self.restore)
     default: systemRow
@@ -135,16 +151,20 @@ extension LMDBError.Code: CustomStringConvertible {
     switch self {
     case .noSuchFile: ("ENOENT", "no such file or directory", "Create the directory first")
     case .inputOutput: ("EIO", "the disk failed to read or write", "Check the disk; close and open again")
-    case .outOfMemory: ("ENOMEM", "no memory or address space is left", "Free memory, or reserve a smaller map")
+    case .outOfMemory:
+      ("ENOMEM", "no memory or address space is left", "Free memory, or reserve a smaller map")
     case .accessDenied: ("EACCES", "access is denied", "Check who owns the files, and their permissions")
     case .notPermitted: ("EPERM", "the operation is not permitted", "Check the files' permissions and flags")
     case .busy: ("EBUSY", "it is in use", "Try again when the transactions that use it have ended")
     case .fileExists: ("EEXIST", "the file is there already", "Give an empty directory")
     case .notADirectory: ("ENOTDIR", "the path is not a directory", "Give the directory of the store")
     case .invalidArgument: ("EINVAL", "an argument is not valid", Self.report)
-    case .tooManyFilesInSystem: ("ENFILE", "the system has too many open files", "Close files, then try again")
-    case .tooManyOpenFiles: ("EMFILE", "the process has too many open files", "Close files or raise the limit")
-    case .fileTooLarge: ("EFBIG", "the file would exceed the limit for file sizes", "Raise the limit (ulimit -f)")
+    case .tooManyFilesInSystem:
+      ("ENFILE", "the system has too many open files", "Close files, then try again")
+    case .tooManyOpenFiles:
+      ("EMFILE", "the process has too many open files", "Close files or raise the limit")
+    case .fileTooLarge:
+      ("EFBIG", "the file would exceed the limit for file sizes", "Raise the limit (ulimit -f)")
     case .noSpace: ("ENOSPC", "the disk is full", Self.makeRoom)
     case .readOnlyFileSystem: ("EROFS", "the file system is read-only", "Open read-only, or remount it")
     case .quotaExceeded: ("EDQUOT", "the disk quota is used up", Self.makeRoom)

@@ -269,7 +269,9 @@ struct PageWalk {
   /// Notes free pages that are used, or free twice. To be called when all trees were walked.
   mutating func checkFreePagesUnused(recordPage: UInt64) {
     freePages.sort()
-    for (left, right) in zip(freePages, freePages.dropFirst()) where left == right { note(left, .wrongFreeList) }
+    for (left, right) in zip(freePages, freePages.dropFirst()) where left == right {
+      note(left, .wrongFreeList)
+    }
     for page in freePages where visited.contains(page) { note(page, .reachedTwice) }
   }
 

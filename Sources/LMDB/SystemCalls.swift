@@ -11,7 +11,8 @@ enum SystemCalls {
   static func open(
     _ path: String, readOnly: Bool, creates: Bool
   ) throws(LMDBError) -> (descriptor: Int32, isNew: Bool) {
-    let flags = (readOnly ? O_RDONLY : O_RDWR) | O_CLOEXEC
+    // Not blocking, so that a pipe of that name does not hold us up; it means nothing for files.
+    let flags = (readOnly ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK
     while true {
       let descriptor = retrying { openFile(path, flags) }
       if descriptor >= 0 { return (descriptor, false) }

@@ -2,34 +2,38 @@ import Synchronization
 
 /// What a transaction, its cursors and its nested transaction share.
 ///
-/// Not `Sendable`: a write transaction belongs to its thread, a read transaction to one thread at a time.
+/// Not `Sendable`: a write transaction belongs to its thread, a read transaction to one thread at a time. What each
+/// step of a cursor looks at is `@exclusivity(unchecked)`, since no access to it lasts, and the checks cost more than
+/// the rest of the step.
 @usableFromInline
 final class TransactionState {
   let environment: Environment
+  let calls: Calls
   let isReadOnly: Bool
   let thread: UInt
   let parent: TransactionState?
 
   /// LMDB's transaction; nil when it has ended.
-  private(set) var handle: Calls.Handle?
+  @exclusivity(unchecked) private(set) var handle: Calls.Handle?
 
   /// Whether a nested transaction is open, so that this one must rest.
-  private(set) var hasChild = false
+  @exclusivity(unchecked) private(set) var hasChild = false
 
   /// Whether a read-only transaction was reset and not yet renewed.
-  private(set) var isReset = false
+  @exclusivity(unchecked) private(set) var isReset = false
 
   /// How many changes were made: bytes that were read before the last one are no longer valid.
-  var changeCount = 0
+  @exclusivity(unchecked) var changeCount = 0
 
   /// The address of page 0, for readers; 0 if not known.
-  private var mapBase: UInt = 0
+  @exclusivity(unchecked) private var mapBase: UInt = 0
 
   /// Tables that this transaction has opened, which are gone if it fails.
   private(set) var openedTables: [String: UInt32] = [:]
 
   init(environment: Environment, handle: Calls.Handle, isReadOnly: Bool, parent: TransactionState?) {
     self.environment = environment
+    self.calls = environment.calls
     self.handle = handle
     self.isReadOnly = isReadOnly
     self.parent = parent
@@ -40,8 +44,6 @@ final class TransactionState {
   deinit {
     abort()
   }
-
-  var calls: Calls { environment.calls }
 
   /// LMDB's transaction, for reading.
   var readable: Calls.Handle {

@@ -59,7 +59,8 @@ struct TreeRecord: Hashable {
 extension RawSpan {
   /// An integer in the machine's byte order; traps outside the bytes.
   @inline(__always)
-  borrowing func number<T: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: T.Type = T.self) -> T {
+  borrowing func number<T: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: T.Type = T.self) -> T
+  {
     precondition(offset >= 0 && offset <= byteCount - MemoryLayout<T>.size, "outside the bytes")
     return unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: type)
   }

@@ -85,7 +85,8 @@ struct EndOfLifeTests {
     #expect(try environment.read { try $0.entries(table) } == [Pair(key: [2], value: [2])])
   }
 
-  @Test("a table that a nested transaction has created goes with it or stays with it", arguments: [false, true])
+  @Test(
+    "a table that a nested transaction has created goes with it or stays with it", arguments: [false, true])
   func nestedTable(commits: Bool) throws {
     let environment = try Environment(directory: directory.path, options: .test())
     try environment.write { parent in

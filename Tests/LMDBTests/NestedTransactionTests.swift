@@ -5,7 +5,8 @@ import Testing
 struct NestedTransactionTests {
   let directory = TemporaryDirectory()
 
-  @Test("what was committed inside is there, what was aborted is not, to any depth", arguments: UInt64(1)...30)
+  @Test(
+    "what was committed inside is there, what was aborted is not, to any depth", arguments: UInt64(1)...12)
   func random(seed: UInt64) throws {
     print("nested transactions: seed \(seed)")
     var random = SeededGenerator(seed: seed)

@@ -45,13 +45,16 @@ struct ReaderTableTests {
     for isAsked in [false, true] {
       await #expect(processExitsWith: .success) { [path = directory.path as String] in
         let environment = try Environment(directory: path, options: .test())
-        let first = try environment.beginRead()
-        let second = try environment.beginRead()
-        let third = try environment.beginRead()
-        _ = (first.id, second.id, third.id)
-        _exit(0)
+        try environment.read { _ in
+          try environment.read { _ in
+            try environment.read { _ in _exit(0) }
+          }
+        }
       }
-      if isAsked { #expect(try environment.clearStaleReaders() == 3) }
+      if isAsked {
+        let cleared = try environment.clearStaleReaders()
+        #expect(cleared == 3)
+      }
       let first = try environment.beginRead()
       let second = try environment.beginRead()
       let third = try environment.beginRead()
@@ -67,7 +70,9 @@ struct ReaderTableTests {
     let environment = try Environment(directory: directory.path, options: options)
     let table = try environment.table("t")
     try environment.write { transaction in
-      for number in UInt8(0)..<200 { try transaction.put(Bytes(repeating: number, count: 500), [number], table) }
+      for number in UInt8(0)..<200 {
+        try transaction.put(Bytes(repeating: number, count: 500), [number], table)
+      }
     }
     let reader = try environment.beginRead()
     for round in UInt8(0)..<50 {

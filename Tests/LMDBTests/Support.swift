@@ -154,10 +154,12 @@ extension Bytes {
 func onOtherThread(_ body: @escaping @Sendable () -> Void) {
   let box = Unmanaged.passRetained(ThreadBody(run: body))
   var thread = pthread_t()
-  let refusal = pthread_create(&thread, nil, { argument in
-    Unmanaged<ThreadBody>.fromOpaque(argument!).takeRetainedValue().run()
-    return nil
-  }, box.toOpaque())
+  let refusal = pthread_create(
+    &thread, nil,
+    { argument in
+      Unmanaged<ThreadBody>.fromOpaque(argument!).takeRetainedValue().run()
+      return nil
+    }, box.toOpaque())
   precondition(refusal == 0, "pthread_create refused with error \(refusal)")
   pthread_join(thread, nil)
 }

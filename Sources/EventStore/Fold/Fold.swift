@@ -88,9 +88,6 @@ package struct Fold<Storage: FoldStorage> {
     return false
   }
 
-  /// The row at hand, after `find`.
-  package var bytes: [UInt8] { row }
-
   /// Writes the row at hand, if it changed. Must be called before anybody else reads.
   package mutating func flush() throws {
     guard isChanged else { return }
@@ -104,6 +101,20 @@ package struct Fold<Storage: FoldStorage> {
     name.removeAll(keepingCapacity: true)
     row.removeAll(keepingCapacity: true)
     isChanged = false
+  }
+
+  /// The type of the record at hand, nil if it is not visible.
+  package func visibleType(_ policies: [NameNumber: ExistencePolicy]) throws -> NameNumber? {
+    let place = try RecordLayout.place(of: .existence, in: row.span.bytes)
+    let inline = try RecordLayout.heads(of: place.body, in: row.span.bytes)
+    if inline.total == 1 {
+      guard case .alive(let type) = try Existence(payload: row.span.bytes.extracting(inline[0].payload)) else {
+        return nil
+      }
+      return type
+    }
+    let heads = try heads(of: .existence).map { try Existence(payload: $0.payload.span.bytes) }
+    return ExistencePolicy.visibleType(of: heads, policies)
   }
 
   /// All heads of a cell of the row at hand, greatest first, with their whole payloads.

@@ -51,7 +51,9 @@ public struct Explanation: Hashable, Sendable {
 extension ReadTransaction {
   /// Explains a field of a record, or its existence.
   ///
-  /// - Parameter field: nil for the record's existence.
+  /// - Parameters:
+  ///   - record: the record, visible or not.
+  ///   - field: nil for the record's existence.
   /// - Returns: nil if no operation in the store worked on the cell.
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in the zone's transactions, for the replaced operations.

@@ -1,4 +1,4 @@
-package import LMDB
+import LMDB
 package import OperationFormat
 
 /// One line of an exported log: all that a store needs to be made anew from it, in the order in which it is
@@ -147,9 +147,7 @@ extension WriteBatch {
         receivedMilliseconds: segment.receivedMilliseconds)
       let number = try zoneNumber(segment.zone)
       let incarnation = try incarnation(segment.place)
-      let placed = try tables.lastPlaced(replica, segment.epoch, in: number, incarnation, storage.transaction)
-      try storage.place(
-        row, first: max(row.first, placed + 1), in: number, incarnation, at: segment.place.offset)
+      try storage.place(row, in: number, incarnation, at: segment.place.offset)
     case .transaction(let entry):
       try importTransaction(entry)
     }

@@ -1,4 +1,4 @@
-package import LMDB
+import LMDB
 public import OperationFormat
 
 /// A transaction in this store's log.
@@ -51,8 +51,10 @@ extension ReadTransaction {
   /// Calls a closure with the log's transactions after a position, in the log's order, until it returns false.
   ///
   /// - Parameters:
+  ///   - position: where to begin, without that position itself.
   ///   - zone: only transactions of this zone. They are found without passing over those of others.
   ///   - record: only transactions that have an operation on this record, and only of its zone.
+  ///   - body: gets each transaction; it returns false to end.
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`; what the closure throws.
   /// - Complexity: linear in the transactions of the zone after the position; without a zone, of the log.
   public func history(
@@ -229,17 +231,21 @@ struct LogReader {
   ) throws -> [Position] {
     var positions: [Position] = []
     var cursor = try transaction.openCursor(tables.sequences)
-    var isThere = try cursor.seek(atOrAfter: TableKey.state(StateNumber(rawValue: zone.rawValue)).span)
-    while isThere {
-      let isInZone = try cursor.withEntry { key, row in
-        guard try key.bigEndian32(at: 0) == zone.rawValue else { return false }
-        var reader = ByteReader(row)
-        let found = Position(rawValue: try reader.readVarint("position"))
-        if found > position { positions.append(found) }
-        return true
+    // A replica's positions grow with its sequences: from the last one back, only what is asked for is read.
+    for lane in try tables.lanes(of: zone, transaction) {
+      let last = TableKey.sequence(zone, lane.replica, lane.epoch, lane.last)
+      var isThere = try cursor.seek(to: last.span)
+      var left = lane.count
+      while isThere, left > 0 {
+        let found = try cursor.withEntry { _, row in
+          var reader = ByteReader(row)
+          return Position(rawValue: try reader.readVarint("position"))
+        }
+        guard found > position else { break }
+        positions.append(found)
+        left -= 1
+        isThere = try cursor.previous()
       }
-      guard isInZone else { break }
-      isThere = try cursor.next()
     }
     return positions
   }

@@ -1,4 +1,4 @@
-package import LMDB
+import LMDB
 import OperationFormat
 
 /// Folding of what the remote has: the other half of a store's writes.
@@ -192,7 +192,7 @@ extension WriteBatch {
     let tables = storage.tables
     let place = try tables.placement(
       of: replica, epoch, sequence, in: zone, incarnation, storage.transaction)
-    if let place, place.offset != offset { return }
+    if let place, place.offset < offset { return }
     guard let position = try tables.position(of: replica, epoch, sequence, in: zone, storage.transaction)
     else { return }
     let reader = LogReader(tables, storage.interned)
@@ -237,9 +237,7 @@ extension WriteBatch {
         }
       }
     } else {
-      let placed = try storage.tables.lastPlaced(
-        segment.replica, segment.epoch, in: zone, incarnation, storage.transaction)
-      try storage.place(segment, first: max(segment.first, placed + 1), in: zone, incarnation, at: offset)
+      try storage.place(segment, in: zone, incarnation, at: offset)
     }
     var row = try storage.zoneRow(zone)
     guard offset == (row.token?.offset ?? 0) + 1 else { return }

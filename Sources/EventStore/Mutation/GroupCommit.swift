@@ -1,4 +1,4 @@
-package import LMDB
+import LMDB
 import OperationFormat
 
 /// Does the jobs that wait, in groups that share one commit and so one sync.
@@ -75,7 +75,7 @@ final class GroupCommit {
         batch.resetKept()
         try job.run(batch)
         if isNested { try batch.commitNested() }
-        byteCount += batch.kept.reduce(0) { $0 + $1.body.count }
+        byteCount += batch.appendedBytes
         done.append(Done(job: job, kept: batch.kept, zones: batch.madeZones))
       } catch {
         if let error = error as? LMDBError, error.code == .mapFull { wasFull = true }

@@ -36,6 +36,8 @@ package final class WriteBatch {
   private(set) var kept: [Kept] = []
   /// The zones that the write at hand has made.
   private(set) var madeZones: [ZoneID] = []
+  /// Bytes of transactions appended since `resetKept`.
+  private(set) var appendedBytes = 0
   private var failure: (any Error)?
   private var body = ByteWriter()
   private var layout = BodyLayout()
@@ -121,6 +123,7 @@ package final class WriteBatch {
         arrivalDelay: wallMilliseconds() &- Int64(timestamp.milliseconds))
       let bytes = body.bytes
       _ = try storage.append(header, body: bytes.span.bytes)
+      appendedBytes += bytes.count
       let reader = LogReader(storage.tables, storage.interned)
       kept.append(
         Kept(
@@ -224,9 +227,7 @@ package final class WriteBatch {
     guard record.byteCount <= Limits.recordNameBytesMax, try fold.find(record, in: drafts[index].state) else {
       return nil
     }
-    let policies = try storage.policies()
-    let heads = try fold.heads(of: .existence).map { try Existence(payload: $0.payload.span.bytes) }
-    return ExistencePolicy.visibleType(of: heads, policies)
+    return try fold.visibleType(try storage.policies())
   }
 
   func state(ofDraft index: Int) -> StateNumber { drafts[index].state }
@@ -263,6 +264,7 @@ package final class WriteBatch {
   func resetKept() {
     kept.removeAll(keepingCapacity: true)
     madeZones.removeAll(keepingCapacity: true)
+    appendedBytes = 0
   }
 
   /// Makes a zone if the store does not have it yet, and gives whether it is new.
@@ -300,6 +302,7 @@ package final class WriteBatch {
       try storage.setParent(parent, of: header.replica, header.epoch, in: header.zone)
     }
     _ = try storage.append(header, body: body)
+    appendedBytes += body.byteCount
     let state = try storage.zoneRow(header.zone).state
     try fold(header, body: body, into: state, receivedMilliseconds: receivedMilliseconds)
   }

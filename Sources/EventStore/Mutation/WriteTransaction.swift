@@ -101,7 +101,10 @@ public struct WriteTransaction: ~Copyable {
 
   /// Sets a field to the value that one of its conflict's losers has.
   ///
-  /// - Parameter loser: the operation that made the value, from ``Conflict/losers``.
+  /// - Parameters:
+  ///   - loser: the operation that made the value, from ``Conflict/losers``.
+  ///   - field: the field in conflict.
+  ///   - record: the record.
   /// - Throws: ``StoreError`` `conflictUnknown` if the field has no such value any more, and as ``set(_:of:to:)``.
   public mutating func restore(_ loser: OperationID, in field: Name, of record: RecordID) throws {
     let found = try reader { tables, interned, transaction in

@@ -1,3 +1,4 @@
+import DequeModule
 import Synchronization
 
 #if canImport(Glibc)
@@ -24,7 +25,7 @@ final class WriterThread: Sendable {
   }
 
   private struct Queue {
-    var jobs: [Job] = []
+    var jobs: Deque<Job> = []
     var isClosed = false
   }
 
@@ -84,6 +85,9 @@ final class WriterThread: Sendable {
 
   private static var currentThreadID: UInt { UInt(bitPattern: Int(bitPattern: pthread_self())) }
 
+  /// Whether the caller runs on this thread.
+  var isCurrent: Bool { threadID.withLock { $0 } == Self.currentThreadID }
+
   /// Queues a job.
   ///
   /// - Returns: false if the writer was stopped; the job's `finish` is then not called.
@@ -102,20 +106,20 @@ final class WriterThread: Sendable {
   func stop() {
     queue.withLock { $0.isClosed = true }
     signal.raise()
-    guard threadID.withLock({ $0 }) != Self.currentThreadID else { return }
+    guard !isCurrent else { return }
     ended.wait()
     ended.raise()
   }
 
   private func take() -> Job? {
-    queue.withLock { $0.jobs.isEmpty ? nil : $0.jobs.removeFirst() }
+    queue.withLock { $0.jobs.popFirst() }
   }
 
   /// Waits for a job; nil once stopped and empty.
   private func next() -> Job? {
     while true {
       let (job, isClosed) = queue.withLock { queue in
-        (queue.jobs.isEmpty ? nil : queue.jobs.removeFirst(), queue.isClosed)
+        (queue.jobs.popFirst(), queue.isClosed)
       }
       if let job { return job }
       if isClosed { return nil }

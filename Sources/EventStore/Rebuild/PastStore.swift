@@ -120,8 +120,10 @@ public final class PastStore: Sendable {
 extension LocalStore {
   /// Folds the log up to a position into a scratch directory, to be read as the store was then.
   ///
-  /// - Parameter progress: called now and then with how many transactions are done, of how many; what it throws
-  ///   ends the work.
+  /// - Parameters:
+  ///   - position: the last position that counts; ``Position/start`` for the empty store.
+  ///   - progress: called now and then with how many transactions are done, of how many; what it throws ends the
+  ///     work.
   /// - Throws: ``StoreError`` `positionUnknown`, `damaged`, `full`, `system`.
   /// - Complexity: linear in the transactions up to the position. It holds a snapshot while it works.
   public func past(

@@ -44,8 +44,10 @@ public struct ReadTransaction: ~Copyable {
   /// Calls a closure with the records of a zone in the order of their names, until it returns false.
   ///
   /// - Parameters:
+  ///   - zone: the records' zone.
   ///   - type: only records of this type; nil for all.
   ///   - name: only records after this name: to go on where an earlier call ended.
+  ///   - body: gets each record; it returns false to end.
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`; what the closure throws.
   /// - Complexity: linear in the records passed over; hidden ones count.
   public func forEachRecord(

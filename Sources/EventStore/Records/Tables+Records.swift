@@ -23,10 +23,7 @@ extension Tables {
   package func zoneNumber(
     of zone: ZoneID, _ interned: Interned, _ transaction: borrowing LMDBTransaction
   ) throws -> ZoneNumber {
-    guard zone.owner.rawValue.utf8.count <= Limits.nameBytesMax,
-      zone.name.rawValue.utf8.count <= Limits.nameBytesMax,
-      let number = try interned.zones.number(of: zone, in: zones, transaction)
-    else { throw StoreError.unknown(zone) }
+    guard let number = try interned.zones.number(of: zone, in: zones, transaction) else { throw StoreError.unknown(zone) }
     return number
   }
 
@@ -141,9 +138,7 @@ extension Tables {
     of field: Name, in record: RecordID, _ interned: Interned,
     _ transaction: borrowing LMDBTransaction
   ) throws -> Value? {
-    guard field.rawValue.utf8.count <= Limits.nameBytesMax,
-      let number = try interned.names.number(of: field, in: names, transaction)
-    else { return nil }
+    guard let number = try interned.names.number(of: field, in: names, transaction) else { return nil }
     return try withRow(of: record, interned, transaction) { row, state in
       guard try visibleType(in: row, state, interned, transaction) != nil else { return nil }
       return try value(of: CellNumber(register: number), in: row, state, interned, transaction)
@@ -177,9 +172,7 @@ extension Tables {
     of field: Name, _ record: RecordID, _ interned: Interned,
     _ transaction: borrowing LMDBTransaction
   ) throws -> [CellHead] {
-    guard field.rawValue.utf8.count <= Limits.nameBytesMax,
-      let number = try interned.names.number(of: field, in: names, transaction)
-    else { return [] }
+    guard let number = try interned.names.number(of: field, in: names, transaction) else { return [] }
     return try heads(of: CellNumber(register: number), record, interned, transaction)
   }
 

@@ -81,8 +81,6 @@ package final class TableStorage: FoldStorage {
     outerCaches = nil
   }
 
-  package var isOpen: Bool { outer != nil }
-
   package var transaction: Transaction {
     _read { if inner != nil { yield inner! } else { yield outer! } }
   }
@@ -347,17 +345,32 @@ package final class TableStorage: FoldStorage {
     ) { $0.append(varint: position.rawValue) }
   }
 
-  /// Records that a run of sequences lies at an offset of an incarnation.
+  /// Records that a segment lies at an offset of an incarnation. Of its sequences, those have their place there that
+  /// have none yet, or a later one: an acknowledgement may come before what lies in front of it was fetched.
   package func place(
-    _ segment: SegmentRow, first: UInt64, in zone: ZoneNumber, _ incarnation: IncarnationNumber,
-    at offset: UInt64
+    _ segment: SegmentRow, in zone: ZoneNumber, _ incarnation: IncarnationNumber, at offset: UInt64
   ) throws {
-    try put(.segment(zone, incarnation, offset), in: tables.segments) { segment.append(to: &$0) }
-    guard first <= segment.last else { return }
-    let key = TableKey.placement(zone, incarnation, segment.replica, segment.epoch, last: segment.last)
-    try put(key, in: tables.placements) { writer in
-      writer.append(varint: first)
-      writer.append(varint: offset)
+    func put(_ sequences: ClosedRange<UInt64>, at offset: UInt64) throws {
+      let key = TableKey.placement(
+        zone, incarnation, segment.replica, segment.epoch, last: sequences.upperBound)
+      try self.put(key, in: tables.placements) { writer in
+        writer.append(varint: sequences.lowerBound)
+        writer.append(varint: offset)
+      }
+    }
+    try self.put(.segment(zone, incarnation, offset), in: tables.segments) { segment.append(to: &$0) }
+    lastPlacement = nil
+    var next = segment.first
+    while next <= segment.last {
+      let known = try tables.placement(
+        of: segment.replica, segment.epoch, next, in: zone, incarnation, transaction)
+      guard let known else { return try put(next...segment.last, at: offset) }
+      if known.offset > offset {
+        if known.first < next { try put(known.first...next - 1, at: known.offset) }
+        if known.last > segment.last { try put(segment.last + 1...known.last, at: known.offset) }
+        try put(next...min(known.last, segment.last), at: offset)
+      }
+      next = known.last + 1
     }
   }
 }

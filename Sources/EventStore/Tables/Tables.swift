@@ -1,5 +1,5 @@
 package import LMDB
-package import OperationFormat
+import OperationFormat
 
 /// The tables of a store, none with duplicates. Numbers in keys are big-endian, so that keys sort by them.
 ///
@@ -83,7 +83,7 @@ package struct TableKey {
     }
   }
 
-  package mutating func append<N: InternedNumber>(_ number: N) { append(number.rawValue) }
+  package mutating func append<Identity>(_ number: Number<Identity>) { append(number.rawValue) }
 
   package mutating func append(_ bytes: RawSpan) {
     precondition(byteCount + bytes.byteCount <= Self.bytesMax, "a key of over \(Self.bytesMax) bytes")

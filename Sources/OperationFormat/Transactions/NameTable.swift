@@ -1,8 +1,8 @@
 /// A set of byte strings that lie elsewhere, each known by its number: the order in which it came.
 ///
 /// Open addressing with linear probing over a power of two of slots, at most half of them taken. Hashes are
-/// the standard library's, seeded a process, so that nobody can prepare names that collide. Emptying it is
-/// O(1), and it allocates nothing once it has grown.
+/// seeded a process, so that nobody can prepare names that collide. Emptying it is O(1), and it allocates
+/// nothing once it has grown.
 struct NameTable: Sendable {
   // Each slot: the round in which it was taken, in the upper half, and the number; a slot of another round is
   // free.
@@ -47,11 +47,30 @@ struct NameTable: Sendable {
     hashes.append(search.hash)
   }
 
+  /// The hash of a byte string: 8 bytes at a time are multiplied into a secret (the folded multiplication of
+  /// wyhash). The standard library's hash took a third of the time of building a body.
   static func hash(of bytes: RawSpan) -> Int {
-    var hasher = Hasher()
-    bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
-    return hasher.finalize()
+    var state = fold(seed ^ UInt64(bytes.byteCount))
+    var offset = 0
+    while offset &+ 8 <= bytes.byteCount {
+      state = fold(state ^ bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+      offset &+= 8
+    }
+    var tail: UInt64 = 0
+    while offset < bytes.byteCount {
+      tail = tail << 8 | UInt64(bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self))
+      offset &+= 1
+    }
+    return Int(truncatingIfNeeded: fold(state ^ tail))
   }
+
+  private static func fold(_ number: UInt64) -> UInt64 {
+    let product = number.multipliedFullWidth(by: 0xa076_1d64_78bd_642f)
+    return product.high ^ product.low
+  }
+
+  // A hash of nothing holds the seed of the standard library's hashes: random, one a process.
+  private static let seed = UInt64(truncatingIfNeeded: Hasher().finalize())
 
   private func slot(_ number: Int) -> UInt64 { UInt64(round) << 32 | UInt64(number) }
 

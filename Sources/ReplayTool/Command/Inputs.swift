@@ -1,0 +1,55 @@
+import EventStore
+
+/// Reads what the user names on the command line.
+enum Inputs {
+  static func zone(_ text: String) throws -> ZoneID {
+    guard let zone = ZoneID(text) else {
+      throw ToolError.input(
+        "zoneInvalid", "“\(Display.plain(text))” names no zone",
+        hint: "write it as name or owner/name, as `replay info` prints it")
+    }
+    return zone
+  }
+
+  static func record(_ text: String) throws -> RecordID {
+    guard let record = RecordID(text) else {
+      throw ToolError.input(
+        "recordInvalid", "“\(Display.plain(text))” names no record",
+        hint: "write it as zone:record-name, as `replay state` prints it")
+    }
+    return record
+  }
+
+  static func position(_ number: UInt64, in transaction: borrowing ReadTransaction) throws -> Position {
+    let last = try transaction.lastPosition()
+    guard number > 0, number <= last.rawValue else {
+      throw ToolError(
+        "positionUnknown", "the log has no position \(number)",
+        hint: last == .start ? "the log is empty" : "the log goes from 1 to \(last)")
+    }
+    return Position(rawValue: number)
+  }
+
+  /// A point in time, in milliseconds since 1970, rounded down.
+  static func milliseconds(_ text: String) throws -> Int64 {
+    guard let microseconds = CalendarTime.microseconds(text) else {
+      throw ToolError.input(
+        "timeInvalid", "“\(Display.plain(text))” is no time",
+        hint: "write it as 2026-01-31, 2026-01-31T09:05 or 2026-01-31T09:05:00.123Z; without a zone it is UTC")
+    }
+    let (quotient, rest) = microseconds.quotientAndRemainder(dividingBy: 1000)
+    return rest < 0 ? quotient - 1 : quotient
+  }
+
+  /// Throws unless the store has the zone.
+  static func check(_ zone: ZoneID, in transaction: borrowing ReadTransaction) throws {
+    let zones = try transaction.zones()
+    guard zones.contains(zone) else {
+      let shown = zones.prefix(8).map { Display.zone($0) }.joined(separator: ", ")
+      throw ToolError(
+        "zoneUnknown", "the store has no zone “\(Display.zone(zone))”",
+        hint: zones.isEmpty
+          ? "the store has no zones yet" : "it has \(shown)\(zones.count > 8 ? " and more" : "")")
+    }
+  }
+}

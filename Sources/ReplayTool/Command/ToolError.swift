@@ -1,0 +1,58 @@
+import EventStore
+
+/// What a command could not do: what, and what the user can do about it.
+struct ToolError: Error {
+  /// What the process ends with.
+  enum Exit: Int32 {
+    /// The command ran and found a problem.
+    case problem = 1
+    /// The user's input cannot be used.
+    case input = 2
+    /// The store cannot be opened.
+    case store = 3
+    /// The user interrupted it: 128 and the signal's number, as shells have it.
+    case interrupted = 130
+  }
+
+  /// A stable word for programs.
+  let code: String
+  let message: String
+  let hint: String
+  let exit: Exit
+
+  init(_ code: String, _ message: String, hint: String, exit: Exit = .problem) {
+    self.code = code
+    self.message = message
+    self.hint = hint
+    self.exit = exit
+  }
+
+  /// Translates any error of a command.
+  init(_ error: any Error) {
+    switch error {
+    case let error as ToolError: self = error
+    case let error as StoreError:
+      self.init(error.code.rawValue, error.message, hint: error.hint, exit: .problem)
+    case let error as FormatError:
+      self.init(error.code.rawValue, error.description, hint: error.hint, exit: .problem)
+    case is Interrupted:
+      self.init("interrupted", "interrupted", hint: "what was written before is kept; run it again", exit: .interrupted)
+    default:
+      self.init("failed", "\(error)", hint: "run the command with --help to see how it is used")
+    }
+  }
+
+  /// An error of opening a store.
+  static func opening(_ error: any Error) -> ToolError {
+    let error = ToolError(error)
+    return ToolError(error.code, error.message, hint: error.hint, exit: .store)
+  }
+
+  static func input(_ code: String, _ message: String, hint: String) -> ToolError {
+    ToolError(code, message, hint: hint, exit: .input)
+  }
+
+  var json: JSON {
+    .object(["error": .object(["code": .string(code), "hint": .string(hint), "message": .string(message)])])
+  }
+}

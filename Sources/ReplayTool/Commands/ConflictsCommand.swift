@@ -1,0 +1,66 @@
+import ArgumentParser
+import EventStore
+
+/// `replay conflicts`: the cells that have losers.
+struct ConflictsCommand: ReplayCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "conflicts", abstract: "Lists what replicas changed without having seen each other.",
+    discussion: """
+      A conflict is settled by the next write of its field. `replay explain` says why a value won.
+
+      Example: replay conflicts notes.store shopping
+      """)
+
+  @OptionGroup var store: StoreOptions
+
+  @Argument(help: "Only this zone.")
+  var zone: String?
+
+  var printsJSON: Bool { store.json }
+
+  func run(_ console: Console) async throws -> ToolError.Exit? {
+    let zone = try zone.map(Inputs.zone)
+    let opened = try store.openForReading(console)
+    defer { opened.close() }
+    var count = 0
+    try opened.read { transaction in
+      if let zone { try Inputs.check(zone, in: transaction) }
+      for zone in try zone.map({ [$0] }) ?? transaction.zones() {
+        try transaction.forEachConflict(in: zone) { conflict in
+          if console.isInterrupted() { throw Interrupted() }
+          if store.json {
+            try console.output.line(JSON(conflict))
+          } else {
+            if count > 0 { try console.output.line() }
+            try print(conflict, console.output, transaction)
+          }
+          count += 1
+          return true
+        }
+      }
+    }
+    if count == 0, !store.json { try console.output.line(console.output.styled("no conflicts", .quiet)) }
+    return nil
+  }
+
+  private func print(
+    _ conflict: Conflict, _ output: Output, _ transaction: borrowing ReadTransaction
+  ) throws {
+    let field = conflict.field.map { Display.name($0) } ?? "existence"
+    // All say the same where replicas changed a record without having seen each other: that is no dispute.
+    let agrees = conflict.losers.allSatisfy { $0.content == conflict.winner.content }
+    try output.line(
+      output.styled("\(Display.record(conflict.record))  \(field)", .heading)
+        + (agrees ? output.styled("  all say the same", .quiet) : ""))
+    var columns = Columns(output, indent: 2)
+    for (index, head) in ([conflict.winner] + conflict.losers).enumerated() {
+      let maker = try HeadText.maker(of: head, in: conflict.record.zone, transaction)
+      try columns.add([
+        .init(index == 0 ? "won" : "lost", index == 0 ? .winner : .loser), .init(HeadText.content(head)),
+        .init(maker.author ?? "-"), .init(Display.short(maker.transaction.replica), .quiet),
+        .init(Display.time(head.timestamp), .quiet), .init(maker.place, .quiet),
+      ])
+    }
+    try columns.flush()
+  }
+}

@@ -1,0 +1,93 @@
+import ArgumentParser
+import EventStore
+
+/// `replay explain`: why a value is what it is.
+struct ExplainCommand: ReplayCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "explain", abstract: "Says why a value is what it is: what won, what lost, and who had seen what.",
+    discussion: """
+      An operation replaces what it has seen; of those that have not seen each other, the later one wins. With a \
+      field it tells that field's story, without one the record's existence and every field in short.
+
+      Example: replay explain notes.store shopping:milk title
+      """)
+
+  @OptionGroup var store: StoreOptions
+
+  @Argument(help: "The record, as zone:name.")
+  var record: String
+
+  @Argument(help: "The field.")
+  var field: String?
+
+  @Flag(help: "The story of the record's existence alone: who created, changed and deleted it.")
+  var existence = false
+
+  var printsJSON: Bool { store.json }
+
+  func validate() throws {
+    if existence && field != nil { throw ValidationError("--existence and a field exclude each other.") }
+  }
+
+  func run(_ console: Console) async throws -> ToolError.Exit? {
+    let record = try Inputs.record(record)
+    let opened = try store.openForReading(console)
+    defer { opened.close() }
+    try opened.read { transaction in
+      try Inputs.check(record.zone, in: transaction)
+      if existence || field != nil {
+        try explain(record, field.map { Name($0) }, transaction, console)
+      } else {
+        try explainAll(record, transaction, console)
+      }
+    }
+    return nil
+  }
+
+  private func explain(
+    _ record: RecordID, _ field: Name?, _ transaction: borrowing ReadTransaction, _ console: Console
+  ) throws {
+    guard let explanation = try transaction.explain(record, field: field) else {
+      throw try unknown(record, field, transaction)
+    }
+    let page = ExplanationPage(
+      explanation: explanation, token: try transaction.token(of: record.zone), identity: try identity(transaction))
+    if store.json { return try console.output.line(JSON(explanation)) }
+    try page.print(console.output)
+  }
+
+  /// Explains the record's existence and all its fields.
+  private func explainAll(
+    _ record: RecordID, _ transaction: borrowing ReadTransaction, _ console: Console
+  ) throws {
+    guard let existence = try transaction.explain(record) else { throw try unknown(record, nil, transaction) }
+    let fields = try transaction.fields(of: record)
+    if store.json {
+      var explained: [Name: JSON] = [:]
+      for field in fields { explained[field] = try transaction.explain(record, field: field).map { JSON($0) } }
+      return try console.output.line(
+        .object([
+          "record": .text(record), "isVisible": .bool(existence.isVisible), "existence": JSON(existence),
+          "fields": .object(explained),
+        ]))
+    }
+    try RecordStory(output: console.output, existence: existence).print(fields, transaction)
+  }
+
+  private func identity(_ transaction: borrowing ReadTransaction) throws -> StoreIdentity { transaction.identity }
+
+  private func unknown(
+    _ record: RecordID, _ field: Name?, _ transaction: borrowing ReadTransaction
+  ) throws -> ToolError {
+    let fields = try transaction.fields(of: record)
+    if let field, try !transaction.existence(of: record).isEmpty {
+      return ToolError(
+        "fieldUnknown", "the record \(Display.record(record)) has no field “\(Display.name(field))”",
+        hint: fields.isEmpty
+          ? "it has no fields" : "it has \(fields.prefix(12).map { Display.name($0) }.joined(separator: ", "))")
+    }
+    return ToolError(
+      "recordUnknown", "there is no record \(Display.record(record)), and never was",
+      hint: "list the zone with `replay state STORE \(Display.zone(record.zone))`")
+  }
+}

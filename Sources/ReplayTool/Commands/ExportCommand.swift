@@ -1,0 +1,110 @@
+import ArgumentParser
+import EventStore
+
+/// `replay export`: the log, or the records, as JSON lines.
+struct ExportCommand: ReplayCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "export", abstract: "Writes the log, or the records, as JSON lines.",
+    discussion: """
+      The log comes without loss: `replay import` makes a store with the same history from it. Records come as \
+      they are now.
+
+      Example: replay export notes.store --records --zone shopping > shopping.jsonl
+      """)
+
+  @OptionGroup var store: StoreOptions
+
+  @Flag(help: "The records as they are now, instead of the log.")
+  var records = false
+
+  @Option(help: "Only this zone.")
+  var zone: String?
+
+  @Option(name: [.short, .long], help: ArgumentHelp("Write to this file instead of standard output.", valueName: "file"))
+  var output: String?
+
+  var printsJSON: Bool { store.json }
+
+  func run(_ console: Console) async throws -> ToolError.Exit? {
+    let zone = try zone.map(Inputs.zone)
+    let opened = try store.openForReading(console)
+    defer { opened.close() }
+    let progress = Progress(console)
+    func export(to output: Output) throws -> UInt64 {
+      try opened.read { transaction in
+        if let zone { try Inputs.check(zone, in: transaction) }
+        return try records
+          ? exportRecords(zone, transaction, output, progress) : exportLog(zone, transaction, output, progress)
+      }
+    }
+    guard let path = output else {
+      _ = try export(to: console.output)
+      progress.end()
+      return nil
+    }
+    let file = try PartialFile(path)
+    let lines = try export(to: file.output)
+    try file.finish()
+    progress.end()
+    if store.json {
+      try console.output.line(.object(["file": .string(path), "lines": .number(lines)]))
+    } else {
+      try console.output.line("wrote \(Display.count(lines, "line")) to \(Display.plain(path))")
+    }
+    return nil
+  }
+
+  private func exportRecords(
+    _ zone: ZoneID?, _ transaction: borrowing ReadTransaction, _ output: Output, _ progress: Progress
+  ) throws -> UInt64 {
+    var lines: UInt64 = 0
+    for zone in try zone.map({ [$0] }) ?? transaction.zones() {
+      try transaction.forEachRecord(in: zone) { record in
+        try output.line(JSON(record))
+        lines += 1
+        try progress.update("records", done: lines)
+        return true
+      }
+    }
+    return lines
+  }
+
+  private func exportLog(
+    _ zone: ZoneID?, _ transaction: borrowing ReadTransaction, _ output: Output, _ progress: Progress
+  ) throws -> UInt64 {
+    let last = try transaction.lastPosition().rawValue
+    var lines: UInt64 = 0
+    // The transaction is borrowed by the walk: what the lines need besides it is read by position.
+    try transaction.forEachExportedLine { line in
+      guard Self.isOf(zone, line) else { return true }
+      if case .transaction(let entry) = line {
+        try ExportCommand.write(entry, try transaction.bytes(at: entry.position), to: output)
+        try progress.update("exporting", done: entry.position.rawValue, total: last)
+      } else {
+        try output.line(JSON(line))
+      }
+      lines += 1
+      return true
+    }
+    return lines
+  }
+
+  private static func write(_ entry: LogEntry, _ bytes: [UInt8], to output: Output) throws {
+    var line: [UInt8] = []
+    JSON(.transaction(entry), bytes: bytes).write(to: &line)
+    guard line.count < LineReader.lineBytesMax else {
+      return try output.line(JSON.compactLine(entry, bytes: bytes))
+    }
+    try output.line(line)
+  }
+
+  private static func isOf(_ zone: ZoneID?, _ line: ExportedLine) -> Bool {
+    guard let zone else { return true }
+    return switch line {
+    case .header, .policy: true
+    case .zone(let found, _, _): found == zone
+    case .segment(let segment): segment.zone == zone
+    case .transaction(let entry): entry.transaction.zone == zone
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import ArgumentParser
+import EventStore
+
+/// `replay import`: a log, records, or the history of a git repository into a store.
+struct ImportCommand: ReplayCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "import", abstract: "Writes an exported log, records, or a git history into a store.",
+    discussion: """
+      The first line tells a log from records. A log goes only into a store whose log is empty. Records are created \
+      where they are absent; else those of their fields are set that differ. A store that is not there is made.
+
+      With --git every commit of the first-parent history becomes a transaction and every file a record of type \
+      “file”.
+
+      Example: replay import copy.store notes.jsonl
+      Example: replay import history.store --git ~/project --zone project
+      """)
+
+  @OptionGroup var store: StoreOptions
+
+  @Argument(help: "A file of JSON lines, or - for standard input (the default).")
+  var file: String?
+
+  @Option(help: ArgumentHelp("Import the history of this git repository.", valueName: "directory"))
+  var git: String?
+
+  @Option(help: "The zone for --git; the name of the repository's directory if not given.")
+  var zone: String?
+
+  @Option(help: ArgumentHelp("At most so many records, transactions or commits.", valueName: "count"))
+  var limit: Int?
+
+  var printsJSON: Bool { store.json }
+
+  func validate() throws {
+    if git != nil && file != nil { throw ValidationError("Give either a file or --git.") }
+    if git == nil && zone != nil { throw ValidationError("--zone goes with --git: lines name their zones.") }
+    if let limit, limit < 0 { throw ValidationError("--limit must not be negative.") }
+  }
+
+  func run(_ console: Console) async throws -> ToolError.Exit? {
+    let progress = Progress(console)
+    defer { progress.end() }
+    let report: any ImportReport
+    if let git {
+      report = try await importGit(git, console, progress)
+    } else {
+      report = try await importLines(console, progress)
+    }
+    progress.end()
+    if store.json { try console.output.line(report.json) } else { try console.output.line(report.text) }
+    return nil
+  }
+
+  private func importLines(_ console: Console, _ progress: Progress) async throws -> any ImportReport {
+    let source = try file.map { $0 == "-" ? try console.input() : try DescriptorSource(path: $0) } ?? console.input()
+    var lines = LineReader(source)
+    guard let first = try lines.nextDocument() else {
+      throw ToolError.input(
+        "importEmpty", "\(lines.name) has no lines", hint: "give a file that `replay export` wrote")
+    }
+    let open = { try store.openForWriting(console, creates: true) }
+    if case .object(let members) = first.json, members["record"] != nil {
+      var job = RecordImport(open: open, limit: limit ?? .max, progress: progress)
+      return try await job.run(first, &lines)
+    }
+    var job = LogImport(open: open, limit: limit ?? .max, progress: progress)
+    return try await job.run(first, &lines)
+  }
+
+  private func importGit(
+    _ directory: String, _ console: Console, _ progress: Progress
+  ) async throws -> any ImportReport {
+    let repository = try GitRepository(directory)
+    let name = try zone.map(Inputs.zone) ?? repository.zone()
+    let clock = ImportClock()
+    let opened = try store.openForWriting(console, wallMilliseconds: { clock.milliseconds })
+    defer { opened.close() }
+    let job = GitImport(
+      repository: repository, store: opened, zone: name, clock: clock, limit: limit ?? .max, progress: progress)
+    return try await job.run()
+  }
+}
+
+/// What an import did.
+protocol ImportReport {
+  var text: String { get }
+  var json: JSON { get }
+}

@@ -1,0 +1,133 @@
+import ArgumentParser
+import EventStore
+
+/// `replay info`: what is in a store, counted.
+struct InfoCommand: ReplayCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "info", abstract: "Counts what is in a store: zones, replicas, tables, clock.",
+    discussion: "Example: replay info notes.store")
+
+  @OptionGroup var store: StoreOptions
+
+  var printsJSON: Bool { store.json }
+
+  func run(_ console: Console) async throws -> ToolError.Exit? {
+    let opened = try store.openForReading(console)
+    defer { opened.close() }
+    let information = try opened.information()
+    let wall = console.wallMilliseconds()
+    if store.json {
+      try console.output.line(JSON(information, wallMilliseconds: wall))
+    } else {
+      try InfoPage(output: console.output, directory: store.directory).print(information, wallMilliseconds: wall)
+    }
+    return nil
+  }
+}
+
+/// The text of `replay info`.
+private struct InfoPage {
+  let output: Output
+  let directory: String
+
+  func print(_ information: StoreInformation, wallMilliseconds: Int64) throws {
+    var columns = Columns(output)
+    func row(_ name: String, _ text: String) throws { try columns.add([.init(name, .quiet), .init(text)]) }
+    let identity = information.identity
+    try row("store", Display.plain(directory))
+    try row("replica", "\(identity.replica), epoch \(identity.epoch)")
+    try row("format", "\(information.formatVersion)")
+    try row("file", Display.count(information.fileBytes, "byte"))
+    try row("log", Self.log(information))
+    try row("clock", Self.clock(information.clock, wallMilliseconds))
+    try columns.flush()
+    for zone in information.zones { try print(zone, own: identity) }
+    try output.line()
+    try print(information.tables)
+  }
+
+  private static func log(_ information: StoreInformation) -> String {
+    let (first, last) = (information.firstPosition.rawValue, information.lastPosition.rawValue)
+    guard last > 0 else { return "empty" }
+    return "positions \(first) to \(last)"
+  }
+
+  private static func clock(_ clock: Timestamp, _ wallMilliseconds: Int64) -> String {
+    guard clock.rawValue > 0 else { return "not used yet" }
+    let (wall, last) = (UInt64(max(0, wallMilliseconds)), clock.milliseconds)
+    let relation =
+      wall >= last
+      ? "\(Display.duration(milliseconds: wall - last)) before the wall clock"
+      : "\(Display.duration(milliseconds: last - wall)) ahead of the wall clock"
+    return "\(Display.time(clock)), counter \(clock.counter), \(relation)"
+  }
+
+  private func print(_ zone: StoreInformation.Zone, own: StoreIdentity) throws {
+    try output.line()
+    try output.line(output.styled("zone \(Display.zone(zone.id))", .heading))
+    var columns = Columns(output, indent: 2)
+    func row(_ name: String, _ text: String, _ style: Style = .plain) throws {
+      try columns.add([.init(name, .quiet), .init(text, style)])
+    }
+    let hidden = zone.hiddenRecords > 0 ? ", \(Display.count(zone.hiddenRecords)) hidden" : ""
+    try row("records", "\(Display.count(zone.records))\(hidden)")
+    try row("transactions", Display.count(zone.transactions))
+    try row("pending", Display.count(zone.pending), zone.pending > 0 ? .warning : .plain)
+    try row("conflicts", Display.count(zone.conflicts), zone.conflicts > 0 ? .warning : .plain)
+    try row("token", zone.token.map { "offset \($0.offset) of incarnation \($0.incarnation)" } ?? "never synced")
+    for (index, replica) in zone.replicas.enumerated() {
+      let isOwn = replica.replica == own.replica && replica.epoch == own.epoch
+      try row(
+        index == 0 ? "replicas" : "",
+        "\(replica.replica), epoch \(replica.epoch), up to sequence \(Display.count(replica.lastSequence))"
+          + (isOwn ? ", this store" : ""))
+    }
+    try columns.flush()
+  }
+
+  private func print(_ tables: [StoreInformation.Table]) throws {
+    var columns = Columns(output)
+    try columns.add([
+      .init("table", .quiet), .init("entries", .quiet, right: true), .init("bytes", .quiet, right: true),
+    ])
+    for table in tables {
+      try columns.add([
+        .init(table.name), .init(Display.count(table.entries), right: true),
+        .init(Display.count(table.bytes), right: true),
+      ])
+    }
+    try columns.flush()
+  }
+}
+
+extension JSON {
+  fileprivate init(_ information: StoreInformation, wallMilliseconds: Int64) {
+    self = .object([
+      "replica": .text(information.identity.replica), "epoch": .number(information.identity.epoch),
+      "format": .number(information.formatVersion), "fileBytes": .number(information.fileBytes),
+      "clock": .text(information.clock), "clockTime": .string(Display.time(information.clock)),
+      "wallMilliseconds": .number(wallMilliseconds),
+      "firstPosition": .number(information.firstPosition.rawValue),
+      "lastPosition": .number(information.lastPosition.rawValue),
+      "zones": .array(information.zones.map { JSON($0) }),
+      "tables": .array(
+        information.tables.map {
+          .object(["name": .string($0.name), "entries": .number($0.entries), "bytes": .number($0.bytes)])
+        }),
+    ])
+  }
+
+  private init(_ zone: StoreInformation.Zone) {
+    self = .members([
+      "zone": .text(zone.id), "records": .number(zone.records), "hiddenRecords": .number(zone.hiddenRecords),
+      "transactions": .number(zone.transactions), "pending": .number(zone.pending),
+      "conflicts": .number(zone.conflicts), "token": zone.token.map { JSON($0) },
+      "replicas": .array(
+        zone.replicas.map {
+          .object([
+            "replica": .text($0.replica), "epoch": .number($0.epoch), "lastSequence": .number($0.lastSequence),
+          ])
+        }),
+    ])
+  }
+}

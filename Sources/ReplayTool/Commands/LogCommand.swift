@@ -1,0 +1,157 @@
+import ArgumentParser
+import EventStore
+
+/// `replay log`: the transactions of a store, a line each.
+struct LogCommand: ReplayCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "log", abstract: "Lists transactions in the order in which they came into the store.",
+    discussion: """
+      A line is: position, time, replica, author, zone, label, count of operations. What is filtered by time is \
+      the time that shows.
+
+      Example: replay log notes.store --record shopping:milk --operations
+      """)
+
+  @OptionGroup var store: StoreOptions
+  @OptionGroup(title: "Filters") var filter: LogFilter
+
+  @Option(help: ArgumentHelp("At most so many transactions.", valueName: "count"))
+  var limit: Int?
+
+  @Flag(help: "The last first.")
+  var reverse = false
+
+  @Flag(help: "The operations below each transaction.")
+  var operations = false
+
+  @Flag(help: "Go on as transactions come, also from other processes. Ctrl-C ends it.")
+  var follow = false
+
+  var printsJSON: Bool { store.json }
+
+  private static let pollMilliseconds = 200
+
+  func validate() throws {
+    if follow && reverse { throw ValidationError("--follow and --reverse exclude each other.") }
+    if let limit, limit < 0 { throw ValidationError("--limit must not be negative.") }
+  }
+
+  func run(_ console: Console) async throws -> ToolError.Exit? {
+    let filter = try filter.resolved()
+    let opened = try store.openForReading(console)
+    defer { opened.close() }
+    var page = LogPage(output: console.output, printsJSON: store.json, showsOperations: operations)
+    var left = limit ?? .max
+    var position = filter.after
+    try opened.read { transaction in
+      if let zone = filter.zone { try Inputs.check(zone, in: transaction) }
+      page.positionDigits = "\(try transaction.lastPosition())".count
+      if reverse {
+        try list(backwards: transaction, filter, console, &page, &left)
+      } else {
+        position = try list(transaction, filter, after: position, console, &page, &left)
+      }
+    }
+    try page.flush()
+    while follow, left > 0, !console.isInterrupted() {
+      try console.output.flush()
+      try await Task.sleep(for: .milliseconds(Self.pollMilliseconds))
+      try opened.read { transaction in
+        guard try transaction.lastPosition() > position else { return }
+        position = try list(transaction, filter, after: position, console, &page, &left)
+      }
+      try page.flush()
+    }
+    return nil
+  }
+
+  /// Lists what comes after a position.
+  ///
+  /// - Returns: up to which position it is listed.
+  private func list(
+    _ transaction: borrowing ReadTransaction, _ filter: LogFilter.Resolved, after position: Position,
+    _ console: Console, _ page: inout LogPage, _ left: inout Int
+  ) throws -> Position {
+    let last = try transaction.lastPosition()
+    guard left > 0 else { return last }
+    try transaction.history(after: position, zone: filter.zone, record: filter.record) { entry in
+      if console.isInterrupted() {
+        // Following ends well at any time.
+        if follow { return false }
+        throw Interrupted()
+      }
+      guard filter.matches(entry.transaction) else { return true }
+      try page.print(entry)
+      left -= 1
+      return left > 0
+    }
+    return max(last, position)
+  }
+
+  private func list(
+    backwards transaction: borrowing ReadTransaction, _ filter: LogFilter.Resolved, _ console: Console,
+    _ page: inout LogPage, _ left: inout Int
+  ) throws {
+    var position = try transaction.lastPosition()
+    while left > 0, position > filter.after, position > .start {
+      if console.isInterrupted() { throw Interrupted() }
+      do {
+        let entry = try transaction.entry(at: position)
+        if filter.matches(entry.transaction) {
+          try page.print(entry)
+          left -= 1
+        }
+      } catch let error as StoreError where error.code == .positionUnknown {
+        // What lies before was retired from the log.
+        return
+      }
+      position = Position(rawValue: position.rawValue - 1)
+    }
+  }
+}
+
+/// The lines of `replay log`.
+private struct LogPage {
+  private static let labelCharactersMax = 46
+
+  var positionDigits = 1
+  private let output: Output
+  private let printsJSON: Bool
+  private let showsOperations: Bool
+  private var columns: Columns
+
+  init(output: Output, printsJSON: Bool, showsOperations: Bool) {
+    self.output = output
+    self.printsJSON = printsJSON
+    self.showsOperations = showsOperations
+    columns = Columns(output)
+  }
+
+  mutating func print(_ entry: LogEntry) throws {
+    if printsJSON { return try output.line(Self.json(entry, showsOperations)) }
+    let transaction = entry.transaction
+    let position = "\(entry.position)"
+    try columns.add(
+      [
+        .init(String(repeating: " ", count: max(0, positionDigits - position.count)) + position),
+        .init(Display.time(transaction.timestamp), .quiet),
+        .init(Display.short(transaction.replica), .quiet),
+        .init(transaction.author.map { Display.plain($0) } ?? "-"),
+        .init(Display.zone(transaction.zone)),
+        .init(transaction.label.map { Display.plain($0, limit: Self.labelCharactersMax) } ?? "-"),
+        .init(Display.count(transaction.operations.count, "operation"), .quiet),
+      ],
+      below: showsOperations ? transaction.operations.map { "    " + OperationText.line($0) } : [])
+  }
+
+  mutating func flush() throws { try columns.flush() }
+
+  private static func json(_ entry: LogEntry, _ showsOperations: Bool) -> JSON {
+    var members = JSON.members(of: entry)
+    if !showsOperations {
+      members["operations"] = .number(entry.transaction.operations.count)
+      members["names"] = nil
+    }
+    return .object(members)
+  }
+}

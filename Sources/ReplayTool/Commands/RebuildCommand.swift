@@ -1,0 +1,41 @@
+import ArgumentParser
+import EventStore
+
+/// `replay rebuild`: makes the records anew from the log.
+struct RebuildCommand: ReplayCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "rebuild", abstract: "Makes all records anew from the log.",
+    discussion: """
+      It changes the store, in steps; others may go on reading and writing. If it is interrupted, nothing has \
+      changed, and the next run goes on where it ended.
+
+      Example: replay rebuild notes.store
+      """)
+
+  @OptionGroup var store: StoreOptions
+
+  var printsJSON: Bool { store.json }
+
+  func run(_ console: Console) async throws -> ToolError.Exit? {
+    let opened = try store.openForWriting(console, creates: false)
+    defer { opened.close() }
+    let progress = Progress(console)
+    let report = try await opened.rebuild { done, total in
+      try progress.update("folding the log", done: done, total: total)
+    }
+    progress.end()
+    if store.json {
+      try console.output.line(
+        .object([
+          "transactions": .number(report.transactions), "zones": .number(report.zones),
+          "wasResumed": .bool(report.wasResumed),
+        ]))
+    } else {
+      let zones = Display.count(report.zones, "zone")
+      let transactions = Display.count(report.transactions, "transaction")
+      try console.output.line(
+        "rebuilt \(zones) from \(transactions)\(report.wasResumed ? ", going on where an earlier run ended" : "")")
+    }
+    return nil
+  }
+}

@@ -1,0 +1,100 @@
+import ArgumentParser
+import EventStore
+
+/// `replay show`: one transaction whole.
+struct ShowCommand: ReplayCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "show", abstract: "Shows one transaction whole.",
+    discussion: "Example: replay show notes.store 12 --bytes")
+
+  @OptionGroup var store: StoreOptions
+
+  @Argument(help: "The transaction's position in the log, as `replay log` prints it.")
+  var position: UInt64
+
+  @Flag(help: "The transaction's bytes too, as they go to other replicas, with their offsets.")
+  var bytes = false
+
+  var printsJSON: Bool { store.json }
+
+  func run(_ console: Console) async throws -> ToolError.Exit? {
+    let opened = try store.openForReading(console)
+    defer { opened.close() }
+    try opened.read { transaction in
+      let position = try Inputs.position(position, in: transaction)
+      let entry = try transaction.entry(at: position)
+      let shown = Shown(
+        entry: entry, bytes: try transaction.bytes(at: position),
+        placement: try transaction.placement(of: entry.transaction.id, in: entry.transaction.zone),
+        isOwn: entry.transaction.replica == opened.identity.replica
+          && entry.transaction.epoch == opened.identity.epoch)
+      if store.json {
+        try console.output.line(shown.json(withBytes: bytes))
+      } else {
+        try shown.print(console.output, withBytes: bytes)
+      }
+    }
+    return nil
+  }
+}
+
+/// One transaction and what the store knows of it.
+private struct Shown {
+  let entry: LogEntry
+  let bytes: [UInt8]
+  let placement: Placement?
+  let isOwn: Bool
+
+  private var hash: ContentHash { ContentHash(of: bytes.span.bytes) }
+
+  func json(withBytes: Bool) -> JSON {
+    var members = JSON.members(of: entry)
+    members["placement"] = placement.map { JSON($0) }
+    members["byteCount"] = .number(bytes.count)
+    members["sha256"] = .text(hash)
+    if withBytes { members["bytes"] = .string(Hexadecimal.text(bytes)) }
+    return .object(members)
+  }
+
+  func print(_ output: Output, withBytes: Bool) throws {
+    let transaction = entry.transaction
+    var columns = Columns(output)
+    func row(_ name: String, _ text: String?) throws {
+      if let text { try columns.add([.init(name, .quiet), .init(text)]) }
+    }
+    try row("position", "\(entry.position)")
+    try row("transaction", "\(transaction.id)\(isOwn ? ", made by this store" : "")")
+    try row("zone", Display.zone(transaction.zone))
+    try row("time", "\(Display.time(transaction.timestamp)), counter \(transaction.timestamp.counter)")
+    try row("arrived", CalendarTime.text(milliseconds: entry.arrivedMilliseconds))
+    try row("author", transaction.author.map { Display.plain($0) })
+    try row("label", transaction.label.map { Display.plain($0) })
+    try row("schema", transaction.schemaVersion.map { "\($0)" })
+    try row("write", transaction.writeID.map { Hexadecimal.text($0, digits: 16) })
+    try row("had seen", transaction.base.map { "offset \($0.offset) of incarnation \($0.incarnation)" } ?? "nothing")
+    try row("continues", transaction.parent.map { "\($0)" })
+    try row("place", placementText)
+    try row("bytes", "\(Display.count(bytes.count)), SHA-256 \(hash)")
+    try columns.flush()
+    try output.line()
+    try printOperations(output)
+    guard withBytes else { return }
+    try output.line()
+    try HexDump.forEachLine(of: bytes) { try output.line($0) }
+  }
+
+  private var placementText: String {
+    guard let placement else { return isOwn ? "pending" : "in no present remote log" }
+    let received = placement.receivedMilliseconds.map { ", received \(CalendarTime.text(milliseconds: $0))" }
+    return "offset \(placement.offset) of incarnation \(placement.incarnation)\(received ?? "")"
+  }
+
+  private func printOperations(_ output: Output) throws {
+    var columns = Columns(output)
+    for (index, operation) in entry.transaction.operations.enumerated() {
+      try columns.add(
+        [.init("\(index)", .quiet, right: true)] + OperationText.cells(operation).map { .init($0) })
+    }
+    try columns.flush()
+  }
+}

@@ -1,0 +1,88 @@
+import ArgumentParser
+import EventStore
+
+/// `replay state`: records as they are, or as they were.
+struct StateCommand: ReplayCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "state", abstract: "Shows records, now or as they were at a position of the log.",
+    discussion: """
+      Without a zone it shows all zones. Long values are cut, unless one record is asked for.
+
+      Example: replay state notes.store shopping:milk --at 12
+      """)
+
+  @OptionGroup var store: StoreOptions
+
+  @Argument(help: ArgumentHelp("A zone, or a record as zone:name.", valueName: "zone or record"))
+  var subject: String?
+
+  @Option(help: ArgumentHelp("As it was after the transaction at this position; 0 is before the first.", valueName: "position"))
+  var at: UInt64?
+
+  @Flag(help: "Records too that were deleted, with what they held.")
+  var hidden = false
+
+  @Option(help: ArgumentHelp("At most so many records.", valueName: "count"))
+  var limit: Int?
+
+  var printsJSON: Bool { store.json }
+
+  func validate() throws {
+    if let limit, limit < 0 { throw ValidationError("--limit must not be negative.") }
+  }
+
+  func run(_ console: Console) async throws -> ToolError.Exit? {
+    let record = try subject.flatMap { $0.contains(":") ? try Inputs.record($0) : nil }
+    let zone = try record?.zone ?? subject.map(Inputs.zone)
+    let opened = try store.openForReading(console)
+    defer { opened.close() }
+    let progress = Progress(console)
+    var past: PastStore?
+    if let at {
+      let position =
+        try at == 0 ? .start : opened.read { transaction in try Inputs.position(at, in: transaction) }
+      past = try opened.past(at: position) { done, total in
+        try progress.update("folding the log", done: done, total: total)
+      }
+      progress.end()
+    }
+    let hiddenNames = try hiddenNames(opened, zone, record)
+    func show(_ transaction: borrowing ReadTransaction) throws {
+      if let zone { try Inputs.check(zone, in: transaction) }
+      var page = StatePage(
+        output: console.output, printsJSON: store.json, isWhole: record != nil, limit: limit ?? .max,
+        isInterrupted: console.isInterrupted)
+      if let record {
+        try page.print(record, showsHidden: hidden, transaction)
+      } else {
+        for zone in try zone.map({ [$0] }) ?? transaction.zones() {
+          try page.print(zone, hidden: hiddenNames[zone] ?? [], transaction)
+        }
+      }
+      try page.end()
+    }
+    if let past { try past.read(show) } else { try opened.read(show) }
+    return nil
+  }
+
+  /// The names of all records that were ever deleted, in order: those that are hidden are among them.
+  ///
+  /// The log tells them, since a walk over a zone's records passes over what is hidden.
+  private func hiddenNames(
+    _ opened: LocalStore, _ zone: ZoneID?, _ record: RecordID?
+  ) throws -> [ZoneID: [Name]] {
+    guard hidden, record == nil else { return [:] }
+    var found: [ZoneID: Set<Name>] = [:]
+    try opened.read { transaction in
+      if let zone { try Inputs.check(zone, in: transaction) }
+      try transaction.history(zone: zone) { entry in
+        if let at, entry.position.rawValue > at { return false }
+        for case .delete(let record) in entry.transaction.operations {
+          found[entry.transaction.zone, default: []].insert(record)
+        }
+        return true
+      }
+    }
+    return found.mapValues { $0.sorted() }
+  }
+}

@@ -1,0 +1,80 @@
+import ArgumentParser
+import EventStore
+
+/// `replay verify`: whether pages, log and records are what they should be.
+struct VerifyCommand: ReplayCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "verify", abstract: "Checks pages, log and every record against a fresh fold of the log.",
+    discussion: """
+      It changes nothing. It ends with 1 if it finds problems, with 3 if the store is too damaged to be opened.
+
+      Example: replay verify notes.store
+      """)
+
+  @OptionGroup var store: StoreOptions
+
+  var printsJSON: Bool { store.json }
+
+  func run(_ console: Console) async throws -> ToolError.Exit? {
+    let opened = try store.openForReading(console)
+    defer { opened.close() }
+    let progress = Progress(console)
+    let report = try opened.verify { step in
+      try progress.update(Self.text(step.step), done: step.done, total: step.total)
+    }
+    progress.end()
+    if store.json { try console.output.line(JSON(report)) } else { try print(report, console.output) }
+    return report.isSound ? nil : .problem
+  }
+
+  private static func text(_ step: VerificationProgress.Step) -> String {
+    switch step {
+    case .pages: "checking pages"
+    case .log: "checking the log"
+    case .fold: "folding the log"
+    case .compare: "comparing records"
+    }
+  }
+
+  private func print(_ report: VerificationReport, _ output: Output) throws {
+    let checked =
+      "\(Display.count(report.transactions, "transaction")) and \(Display.count(report.rows, "row")) checked"
+    guard !report.isSound else { return try output.line("\(output.styled("sound", .winner)), \(checked)") }
+    try output.line(
+      "\(output.styled(Display.count(report.problemCount, "problem"), .loser)), \(checked)")
+    try output.line()
+    var columns = Columns(output)
+    for problem in report.problems {
+      try columns.add([
+        .init(problem.kind.rawValue, .quiet), .init(Display.plain(problem.location)),
+        .init(Display.plain(problem.message)),
+      ])
+    }
+    try columns.flush()
+    let rest = report.problemCount - report.problems.count
+    if rest > 0 { try output.line(output.styled("and \(Display.count(rest)) more", .quiet)) }
+    try output.line()
+    try output.line(Self.advice(report))
+  }
+
+  private static func advice(_ report: VerificationReport) -> String {
+    report.problems.allSatisfy { $0.kind == .record }
+      ? "The log is sound: `replay rebuild` makes the records anew from it."
+      : "Keep a copy of the store as it is, then restore it from its remote or from a backup."
+  }
+}
+
+extension JSON {
+  fileprivate init(_ report: VerificationReport) {
+    self = .object([
+      "isSound": .bool(report.isSound), "transactions": .number(report.transactions),
+      "rows": .number(report.rows), "problemCount": .number(report.problemCount),
+      "problems": .array(
+        report.problems.map {
+          .object([
+            "kind": .string($0.kind.rawValue), "location": .string($0.location), "message": .string($0.message),
+          ])
+        }),
+    ])
+  }
+}

@@ -1,0 +1,76 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Gives the bytes of a file, front to back.
+protocol ByteSource: AnyObject {
+  /// What it is, for messages.
+  var name: String { get }
+  /// The next bytes, at least one, unless the end is reached.
+  func read(upTo count: Int) throws -> [UInt8]
+}
+
+/// A file descriptor as a source.
+final class DescriptorSource: ByteSource {
+  let name: String
+  private let descriptor: Int32
+  private let closes: Bool
+
+  init(descriptor: Int32, name: String, closes: Bool) {
+    self.descriptor = descriptor
+    self.name = name
+    self.closes = closes
+  }
+
+  /// Opens a file.
+  convenience init(path: String) throws {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw ToolError.input(
+        "fileUnreadable", "“\(path)” cannot be read: \(String(cString: strerror(errno)))",
+        hint: "give the path of a file, or - for standard input")
+    }
+    self.init(descriptor: descriptor, name: "“\(path)”", closes: true)
+  }
+
+  deinit { if closes { close(descriptor) } }
+
+  func read(upTo count: Int) throws -> [UInt8] {
+    while true {
+      var found = 0
+      let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+        found = systemRead(descriptor, buffer.baseAddress!, count)
+        initialized = max(0, found)
+      }
+      if found >= 0 { return bytes }
+      guard errno == EINTR else {
+        throw ToolError.input(
+          "fileUnreadable", "\(name) cannot be read: \(String(cString: strerror(errno)))",
+          hint: "give the path of a file, or - for standard input")
+      }
+    }
+  }
+}
+
+// `read` alone names the method above.
+private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int {
+  read(descriptor, buffer, count)
+}
+
+/// Bytes that are there already, as a source.
+final class MemorySource: ByteSource {
+  let name: String
+  private var rest: ArraySlice<UInt8>
+
+  init(_ bytes: [UInt8], name: String = "standard input") {
+    rest = bytes[...]
+    self.name = name
+  }
+
+  func read(upTo count: Int) -> [UInt8] {
+    defer { rest = rest.dropFirst(count) }
+    return Array(rest.prefix(count))
+  }
+}

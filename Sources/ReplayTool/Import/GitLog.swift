@@ -1,0 +1,87 @@
+/// A commit, and what it changed against its first parent.
+struct GitCommit {
+  struct Change {
+    /// `A`, `M`, `T` or `D`.
+    var status: UInt8
+    /// The mode after it, such as `100644`; `160000` is a submodule.
+    var mode: String
+    /// The blob's hash after it; a submodule's commit.
+    var blob: String
+    /// As git has it: bytes, which need not be UTF-8.
+    var path: [UInt8]
+  }
+
+  var hash: String
+  /// Seconds since 1970.
+  var time: Int64
+  var author: String
+  var subject: String
+  var changes: [Change] = []
+}
+
+/// Reads commits from the output of `git log --raw -z` with ``format``.
+///
+/// Parts end in NUL: a commit's head, then for each change `:mode mode hash hash status`, the first after an end of
+/// line, and the path.
+struct GitLog {
+  static let format = "%x01%H%x02%ct%x02%an%x02%s"
+
+  /// Longer than any path or subject that git takes in practice.
+  private static let partBytesMax = 16 << 20
+
+  private let process: GitProcess
+  private var parts: DelimitedReader
+  private var nextHead: [UInt8]?
+
+  init(_ process: GitProcess) {
+    self.process = process
+    parts = DelimitedReader(process.output, delimiter: 0, partBytesMax: Self.partBytesMax)
+  }
+
+  /// The next commit, nil at the end.
+  mutating func next() throws -> GitCommit? {
+    do {
+      guard let head = try nextHead ?? parts.next() else {
+        try process.finish()
+        return nil
+      }
+      nextHead = nil
+      var commit = try Self.commit(head)
+      while let part = try parts.next() {
+        if part.first == 1 {
+          nextHead = part
+          break
+        }
+        if part.isEmpty { continue }
+        guard let path = try parts.next() else { throw GitFailure(message: "its output ends too early") }
+        commit.changes.append(try Self.change(part, path))
+      }
+      return commit
+    } catch is PartTooLong {
+      throw GitFailure(message: "a path or a subject is longer than 16 MiB")
+    }
+  }
+
+  private static func commit(_ part: [UInt8]) throws -> GitCommit {
+    let fields = part.dropFirst().split(separator: 2, maxSplits: 3, omittingEmptySubsequences: false)
+    guard part.first == 1, fields.count == 4 else { throw unreadable(part) }
+    let texts = fields.map { String(decoding: $0, as: UTF8.self) }
+    // A time that is out of range is git's own: it reads as 1970.
+    return GitCommit(hash: texts[0], time: Int64(texts[1]) ?? 0, author: texts[2], subject: texts[3])
+  }
+
+  private static func change(_ part: [UInt8], _ path: [UInt8]) throws -> GitCommit.Change {
+    let text = part.first == UInt8(ascii: "\n") ? part.dropFirst() : part[...]
+    let fields = text.split(separator: UInt8(ascii: " "))
+    guard fields.count == 5, text.first == UInt8(ascii: ":"), let status = fields[4].first else {
+      throw unreadable(part)
+    }
+    return GitCommit.Change(
+      status: status, mode: String(decoding: fields[1], as: UTF8.self),
+      blob: String(decoding: fields[3], as: UTF8.self), path: path)
+  }
+
+  private static func unreadable(_ part: [UInt8]) -> GitFailure {
+    GitFailure(message: "its output has “\(String(decoding: part.prefix(80), as: UTF8.self))”")
+  }
+}

@@ -1,0 +1,85 @@
+import EventStore
+import Foundation
+
+/// A git repository, read through the `git` command.
+struct GitRepository {
+  let directory: String
+  /// The repository's own directory: its work tree, or itself if it has none.
+  let root: String
+  private let executable: String
+
+  /// - Parameter executable: the path of git; nil looks it up in `PATH`.
+  init(_ directory: String, executable: String? = nil) throws {
+    self.directory = directory
+    self.executable = try executable ?? Self.lookUp()
+    var isDirectory: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory), isDirectory.boolValue else {
+      throw ToolError.input(
+        "notARepository", "there is no directory “\(directory)”", hint: "give the directory of a git repository")
+    }
+    let bare = try GitProcess(self.executable, directory, ["rev-parse", "--is-bare-repository"])
+    do {
+      let isBare = try bare.text() == "true"
+      root = try GitProcess(
+        self.executable, directory,
+        ["rev-parse", isBare ? "--absolute-git-dir" : "--show-toplevel"]
+      ).text()
+    } catch let error as GitFailure {
+      throw ToolError.input(
+        "notARepository", "“\(directory)” is no git repository: \(error.message)",
+        hint: "give the directory of a git repository")
+    }
+  }
+
+  /// A zone that is named as the repository's directory.
+  func zone() throws -> ZoneID {
+    var name = root.split(separator: "/").last.map(String.init) ?? ""
+    if name == ".git" { name = root.split(separator: "/").dropLast().last.map(String.init) ?? "" }
+    if name.hasSuffix(".git") { name.removeLast(4) }
+    guard 1...Limits.nameBytesMax ~= name.utf8.count else {
+      throw ToolError.input(
+        "zoneInvalid", "the directory's name “\(name)” cannot be a zone's", hint: "name the zone with --zone")
+    }
+    return ZoneID(name: Name(name))
+  }
+
+  /// How many commits the history has.
+  func commitCount() throws -> UInt64 {
+    do {
+      return UInt64(try run(["rev-list", "--count", "--first-parent", "HEAD"]).text()) ?? 0
+    } catch is GitFailure {
+      throw ToolError.input(
+        "repositoryEmpty", "the repository “\(directory)” has no commits", hint: "choose one that has")
+    }
+  }
+
+  /// The commits, oldest first, with what each changed against its first parent.
+  func log() throws -> GitLog {
+    // Everything that a user's configuration could change is said.
+    GitLog(
+      try run([
+        "-c", "log.showSignature=false", "-c", "diff.orderFile=/dev/null", "log", "--first-parent", "-m", "--reverse", "--raw", "-z", "--no-renames",
+        "--root", "--no-abbrev", "--no-notes", "--no-color", "--no-decorate", "--no-ext-diff", "--no-relative",
+        "--ignore-submodules=none", "--encoding=UTF-8", "--format=\(GitLog.format)", "HEAD", "--",
+      ]))
+  }
+
+  /// Asks for the sizes of blobs.
+  func sizes() throws -> GitSizes {
+    GitSizes(try run(["cat-file", "--batch-check=%(objectname) %(objectsize)"], takesInput: true))
+  }
+
+  private func run(_ arguments: [String], takesInput: Bool = false) throws -> GitProcess {
+    try GitProcess(executable, directory, arguments, takesInput: takesInput)
+  }
+
+  private static func lookUp() throws -> String {
+    let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+    for directory in path.split(separator: ":") {
+      let candidate = "\(directory)/git"
+      if FileManager.default.isExecutableFile(atPath: candidate) { return candidate }
+    }
+    throw ToolError.input(
+      "gitMissing", "the command git is not there", hint: "install git, or add its directory to PATH")
+  }
+}

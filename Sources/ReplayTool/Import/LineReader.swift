@@ -1,0 +1,50 @@
+/// Reads a source line by line. A line may end in `\n` or `\r\n`, the last one also in nothing; empty lines are
+/// passed over.
+struct LineReader {
+  /// The longest line. An exported transaction always fits: what would be longer is written in its compact form.
+  static let lineBytesMax = 16 << 20
+
+  /// What the lines come from, for messages.
+  let name: String
+  /// The number of the line that was read last, from 1.
+  private(set) var number = 0
+  private var parts: DelimitedReader
+
+  init(_ source: any ByteSource) {
+    name = source.name
+    parts = DelimitedReader(source, delimiter: UInt8(ascii: "\n"), partBytesMax: Self.lineBytesMax)
+  }
+
+  /// The next line, nil at the end.
+  mutating func next() throws -> [UInt8]? {
+    do {
+      while var line = try parts.next() {
+        number += 1
+        if line.last == UInt8(ascii: "\r") { line.removeLast() }
+        if !line.isEmpty { return line }
+      }
+      return nil
+    } catch is PartTooLong {
+      throw ToolError.input(
+        "lineTooLong", "line \(number + 1) of \(name) is longer than 16 MiB",
+        hint: "the file is not one that `replay export` wrote")
+    }
+  }
+
+  /// The next line as a JSON document, nil at the end.
+  mutating func nextDocument() throws -> (json: JSON, byteCount: Int)? {
+    guard let line = try next() else { return nil }
+    do {
+      return (try JSONScanner.read(line), line.count)
+    } catch {
+      throw invalid(error)
+    }
+  }
+
+  /// What is wrong with the line that was read last.
+  func invalid(_ error: JSONError) -> ToolError {
+    .input(
+      "importInvalid", "line \(number) of \(name): \(error.description)",
+      hint: "mend the line; `replay export` shows how one looks")
+  }
+}

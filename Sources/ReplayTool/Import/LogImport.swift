@@ -1,0 +1,127 @@
+import EventStore
+
+/// Makes a store's log from an exported one: all of it in one commit, or, if it is large, in some.
+struct LogImport {
+  /// Bytes of lines that go into one commit.
+  private static let bytesMax = 8 << 20
+
+  struct Report: ImportReport {
+    var lines = 0
+    var transactions = 0
+
+    var text: String { "imported \(Display.count(transactions, "transaction"))" }
+
+    var json: JSON { .object(["lines": .number(lines), "transactions": .number(transactions)]) }
+  }
+
+  let open: () throws -> LocalStore
+  let limit: Int
+  let progress: Progress
+  private var store: LocalStore?
+  private var report = Report()
+  private var waiting: [ExportedLine] = []
+  private var waitingBytes = 0
+  private var waitingTransactions = 0
+  private var entries: EntryMaker?
+
+  init(open: @escaping () throws -> LocalStore, limit: Int, progress: Progress) {
+    self.open = open
+    self.limit = limit
+    self.progress = progress
+  }
+
+  mutating func run(_ first: (json: JSON, byteCount: Int), _ lines: inout LineReader) async throws -> any ImportReport {
+    defer { store?.close() }
+    do {
+      var next: (json: JSON, byteCount: Int)? = first
+      while let (json, byteCount) = next {
+        let line: ImportedLine
+        do {
+          line = try ImportedLine(json)
+        } catch {
+          throw lines.invalid(error)
+        }
+        try check(line, lines)
+        if case .transaction = line {
+          guard report.transactions + waitingTransactions < limit else { break }
+          waitingTransactions += 1
+        }
+        if waitingBytes + byteCount > Self.bytesMax { try await write(through: lines.number - 1) }
+        waiting.append(try await exported(line, lines))
+        waitingBytes += byteCount
+        next = try lines.nextDocument()
+      }
+      try await write(through: lines.number)
+    } catch {
+      throw told(error)
+    }
+    return report
+  }
+
+  /// The first line, and it alone, says which store it was.
+  private func check(_ line: ImportedLine, _ lines: LineReader) throws {
+    let isFirst = report.lines == 0 && waiting.isEmpty
+    if case .line(.header) = line {
+      if !isFirst { throw lines.invalid(JSONError(in: "", "a second line of kind “store”")) }
+    } else if isFirst {
+      throw lines.invalid(JSONError(in: "", "the first line of a log is of kind “store”"))
+    }
+  }
+
+  private mutating func exported(_ line: ImportedLine, _ lines: LineReader) async throws -> ExportedLine {
+    switch line {
+    case .line(let line): return line
+    case .transaction(let transaction):
+      let entries = try entries ?? EntryMaker()
+      self.entries = entries
+      do {
+        return .transaction(try await entries.makeEntry(of: transaction))
+      } catch let error as StoreError {
+        throw ToolError.input(
+          error.code.rawValue, "line \(lines.number) of \(lines.name): \(error.message)",
+          hint: "the file is incomplete, or its lines are in another order")
+      }
+    }
+  }
+
+  private mutating func write(through line: Int) async throws {
+    try progress.update("importing", done: UInt64(report.transactions))
+    let store = try store ?? openEmpty()
+    self.store = store
+    do {
+      try await store.importLines(waiting)
+    } catch {
+      let error = ToolError(error)
+      let range = "lines \(report.lines + 1) to \(line)"
+      throw ToolError.input(error.code, "\(range): \(error.message)", hint: error.hint)
+    }
+    report.lines = line
+    report.transactions += waiting.count { if case .transaction = $0 { true } else { false } }
+    waiting.removeAll(keepingCapacity: true)
+    waitingBytes = 0
+    waitingTransactions = 0
+  }
+
+  private func openEmpty() throws -> LocalStore {
+    let store = try open()
+    let last = try store.read { transaction in try transaction.lastPosition() }
+    guard last == .start else {
+      store.close()
+      throw ToolError.input(
+        "storeNotEmpty", "the store “\(store.directory)” has a log already, up to position \(last)",
+        hint: "a log goes only into an empty store: give a new directory")
+    }
+    return store
+  }
+
+  /// An error with what was imported before it.
+  private func told(_ error: any Error) -> ToolError {
+    let error = ToolError(error)
+    guard report.lines > 0 else {
+      return ToolError(error.code, "\(error.message); nothing was imported", hint: error.hint, exit: error.exit)
+    }
+    return ToolError(
+      error.code, "\(error.message); lines 1 to \(report.lines) were imported",
+      hint: "\(error.hint); then remove the store and import again", exit: error.exit)
+  }
+}

@@ -1,0 +1,159 @@
+import EventStore
+
+/// Writes records from JSON lines, as an app would: some lines a write.
+struct RecordImport {
+  /// Lines in one write.
+  private static let linesMax = 500
+  /// Bytes of lines in one write, so that it stays within a transaction's 8 MiB: in JSON nothing is smaller.
+  private static let bytesMax = 4 << 20
+  /// Fields in one write, so that it stays within a transaction's 65,536 operations.
+  private static let fieldsMax = 50_000
+
+  /// A record of the file.
+  struct Line: Sendable {
+    var number: Int
+    var id: RecordID
+    var type: Name
+    var fields: [(name: Name, value: Value)]
+  }
+
+  struct Report: ImportReport {
+    var created = 0
+    var updated = 0
+    var unchanged = 0
+    var fieldsSet = 0
+
+    var count: Int { created + updated + unchanged }
+
+    var text: String {
+      "imported \(Display.count(count, "record")): \(Display.count(created)) created, "
+        + "\(Display.count(updated)) updated, \(Display.count(unchanged)) unchanged"
+    }
+
+    var json: JSON {
+      .object([
+        "created": .number(created), "updated": .number(updated), "unchanged": .number(unchanged),
+        "fieldsSet": .number(fieldsSet),
+      ])
+    }
+  }
+
+  let open: () throws -> LocalStore
+  let limit: Int
+  let progress: Progress
+  private var store: LocalStore?
+  private var report = Report()
+  private var waiting: [Line] = []
+  private var waitingBytes = 0
+  private var waitingFields = 0
+
+  init(open: @escaping () throws -> LocalStore, limit: Int, progress: Progress) {
+    self.open = open
+    self.limit = limit
+    self.progress = progress
+  }
+
+  mutating func run(_ first: (json: JSON, byteCount: Int), _ lines: inout LineReader) async throws -> any ImportReport {
+    defer { store?.close() }
+    var left = limit
+    do {
+      var next: (json: JSON, byteCount: Int)? = first
+      while left > 0, let (json, byteCount) = next {
+        let line: Line
+        do {
+          line = try Self.line(json, number: lines.number)
+        } catch {
+          throw lines.invalid(error)
+        }
+        if waitingBytes + byteCount > Self.bytesMax || waitingFields + line.fields.count > Self.fieldsMax {
+          try await write()
+        }
+        waiting.append(line)
+        waitingBytes += byteCount
+        waitingFields += line.fields.count + 1
+        if waiting.count == Self.linesMax { try await write() }
+        left -= 1
+        next = left > 0 ? try lines.nextDocument() : nil
+      }
+      try await write()
+    } catch {
+      throw told(error)
+    }
+    return report
+  }
+
+  private static func line(_ json: JSON, number: Int) throws(JSONError) -> Line {
+    var members = try JSONMembers(json, in: "")
+    let id = try members.parsed("record", as: RecordID.self, "a record as zone:name")
+    let type = Name(try members.string("type"))
+    guard case .object(let fields) = try members.require("fields") else { throw members.wrong("fields", "an object") }
+    try members.finish()
+    var values: [(name: Name, value: Value)] = []
+    for (name, json) in fields.sorted(by: { $0.key < $1.key }) {
+      values.append((name, try Value(json, in: "fields.\(Display.plain(name.rawValue, limit: 40))")))
+    }
+    return Line(number: number, id: id, type: type, fields: values)
+  }
+
+  /// Writes the lines that wait: all of them or, if one cannot be written, none.
+  private mutating func write() async throws {
+    try progress.update("records", done: UInt64(report.count))
+    guard !waiting.isEmpty else { return }
+    let store = try store ?? open()
+    self.store = store
+    let lines = waiting
+    let done = try await store.write { tx in
+      tx.label = "import"
+      var done = Report()
+      for line in lines {
+        do {
+          try Self.write(line, &tx, &done)
+        } catch {
+          let error = ToolError(error)
+          throw ToolError.input(error.code, "line \(line.number): \(error.message)", hint: error.hint)
+        }
+      }
+      return done
+    }
+    report.created += done.created
+    report.updated += done.updated
+    report.unchanged += done.unchanged
+    report.fieldsSet += done.fieldsSet
+    waiting.removeAll(keepingCapacity: true)
+    waitingBytes = 0
+    waitingFields = 0
+  }
+
+  private static func write(_ line: Line, _ tx: inout WriteTransaction, _ report: inout Report) throws {
+    try tx.createZone(line.id.zone)
+    guard let present = try tx.record(line.id) else {
+      try tx.create(line.id, type: line.type)
+      for (name, value) in line.fields where value != .null { try tx.set(name, of: line.id, to: value) }
+      report.created += 1
+      report.fieldsSet += line.fields.count { $0.value != .null }
+      return
+    }
+    guard present.type == line.type else {
+      throw ToolError.input(
+        "typeDiffers",
+        "the record \(line.id) is of type “\(present.type)” in the store and “\(line.type)” in the file",
+        hint: "delete the record first, or correct the file")
+    }
+    var set = 0
+    for (name, value) in line.fields where value != present[name] ?? .null {
+      try tx.set(name, of: line.id, to: value)
+      set += 1
+    }
+    report.fieldsSet += set
+    if set > 0 { report.updated += 1 } else { report.unchanged += 1 }
+  }
+
+  /// An error with what was imported before it.
+  private func told(_ error: any Error) -> ToolError {
+    let error = ToolError(error)
+    let kept =
+      report.count == 0
+      ? "nothing was imported" : "\(Display.count(report.count, "record")) before it were imported"
+    return ToolError(error.code, "\(error.message); \(kept)", hint: error.hint, exit: error.exit)
+  }
+}

@@ -1,0 +1,135 @@
+import EventStore
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// A line of an exported log, read and checked.
+enum ImportedLine {
+  /// Anything but a transaction.
+  case line(ExportedLine)
+  case transaction(ImportedTransaction)
+}
+
+/// A transaction of an exported log.
+struct ImportedTransaction: Sendable {
+  var zone: ZoneID
+  /// Its canonical bytes; they have the hash that the line says.
+  var bytes: [UInt8]
+  var arrivedMilliseconds: Int64
+}
+
+extension ImportedLine {
+  private static let identifier = "32 hexadecimal digits"
+  private static let hash = "64 hexadecimal digits"
+
+  /// Reads a line, and checks the bytes of a transaction against their hash.
+  init(_ json: JSON) throws(JSONError) {
+    guard case .object(let members) = json, members.count == 1, let kind = members.keys.first,
+      let content = members.values.first
+    else { throw JSONError(in: "", "an object of one member was expected, which names what the line is") }
+    var found = try JSONMembers(content, in: Display.plain(kind.rawValue, limit: 40))
+    switch kind {
+    case "store": self = try Self.header(&found)
+    case "policy":
+      let type = Name(try found.string("type"))
+      let text = try found.string("policy")
+      guard let policy = ExistencePolicy.allCases.first(where: { "\($0)" == text }) else {
+        throw found.wrong("policy", "latest, deleteWins or updateWins")
+      }
+      self = .line(.policy(type: type, policy))
+    case "zone": self = try Self.zone(&found)
+    case "segment": self = try Self.segment(&found)
+    case "transaction": self = .transaction(try ImportedTransaction(&found))
+    default: throw JSONError(in: "", "a line of an unknown kind")
+    }
+    try found.finish()
+  }
+
+  private static func header(_ members: inout JSONMembers) throws(JSONError) -> ImportedLine {
+    let version = try members.integer("version", as: Int.self)
+    guard version == 1 else {
+      throw JSONError(in: members.path, "version \(version) was written by another program; this one reads 1")
+    }
+    let replica = try members.parsed("replica", as: ReplicaID.self, identifier)
+    return .line(.header(StoreIdentity(replica: replica, epoch: try members.integer("epoch"))))
+  }
+
+  private static func zone(_ members: inout JSONMembers) throws(JSONError) -> ImportedLine {
+    let zone = try members.parsed("zone", as: ZoneID.self, "a zone as name or owner/name")
+    var base: Base?
+    if !members.isMissing("base") {
+      var found = try members.members("base")
+      base = try Self.base(&found)
+      try found.finish()
+    }
+    var token: ExportedToken?
+    if !members.isMissing("token") {
+      var found = try members.members("token")
+      token = ExportedToken(base: try Self.base(&found), hash: try found.parsed("hash", hash))
+      try found.finish()
+    }
+    return .line(.zone(zone, token: token, base: base))
+  }
+
+  private static func segment(_ members: inout JSONMembers) throws(JSONError) -> ImportedLine {
+    let zone = try members.parsed("zone", as: ZoneID.self, "a zone as name or owner/name")
+    let place = try base(&members)
+    let replica = try members.parsed("replica", as: ReplicaID.self, identifier)
+    let first: UInt64 = try members.integer("first")
+    let last: UInt64 = try members.integer("last")
+    guard 1...UInt64.max ~= first, first <= last else { throw members.wrong("last", "first or more, from 1,") }
+    return .line(
+      .segment(
+        ExportedSegment(
+          zone: zone, place: place, replica: replica, epoch: try members.integer("epoch"), sequences: first...last,
+          hash: try members.parsed("hash", hash), receivedMilliseconds: try members.integerIfPresent("received"))))
+  }
+
+  private static func base(_ members: inout JSONMembers) throws(JSONError) -> Base {
+    Base(incarnation: try members.parsed("incarnation", identifier), offset: try members.integer("offset"))
+  }
+}
+
+extension ImportedTransaction {
+  /// No clock shows more, so that a time of arrival can be counted with.
+  private static let arrivalMax: Int64 = 1 << 53
+
+  fileprivate init(_ members: inout JSONMembers) throws(JSONError) {
+    arrivedMilliseconds = try members.integer("arrived")
+    guard -Self.arrivalMax...Self.arrivalMax ~= arrivedMilliseconds else {
+      throw members.wrong("arrived", "milliseconds since 1970")
+    }
+    let expected = try members.parsed("sha256", as: ContentHash.self, "64 hexadecimal digits")
+    // For people alone.
+    _ = try members.integer("position", as: UInt64.self)
+    _ = try members.stringIfPresent("time")
+    let path = members.path
+    if let text = try members.stringIfPresent("bytes") {
+      guard let data = Data(base64Encoded: text) else { throw members.wrong("bytes", "base64") }
+      bytes = Array(data)
+      zone = try Self.checked(path) { () throws(FormatError) in try LogTransaction(decoding: data.bytes).zone }
+    } else {
+      let transaction = try LogTransaction(&members)
+      zone = transaction.zone
+      bytes = try Self.checked(path) { () throws(FormatError) in try transaction.encoded() }
+    }
+    let found = ContentHash(of: bytes.span.bytes)
+    guard found == expected else {
+      throw JSONError(in: members.path, "it was changed: its bytes have the SHA-256 \(found), not \(expected)")
+    }
+  }
+
+  /// Runs a codec, and tells its error as the line's.
+  private static func checked<R>(
+    _ path: String, _ body: () throws(FormatError) -> R
+  ) throws(JSONError) -> R {
+    do {
+      return try body()
+    } catch {
+      throw JSONError(in: path, "it is no transaction: \(error)")
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import EventStore
+
+extension JSON {
+  init(_ explanation: Explanation) {
+    var heads = explanation.heads.map { Self.members(of: $0) }
+    for (index, reason) in explanation.reasons.enumerated() { heads[index + 1]["lostBecause"] = JSON(reason) }
+    self = .members([
+      "record": .text(explanation.record), "field": explanation.field.map { .text($0) },
+      "policy": explanation.policy.map { .string("\($0)") }, "isVisible": .bool(explanation.isVisible),
+      "heads": .array(heads.map { .object($0) }),
+      "replaced": .array(
+        explanation.replaced.map { one in
+          var members = Self.members(of: one.content)
+          members["operation"] = .text(one.operation)
+          members["replacedBy"] = .text(one.replacedBy)
+          members["made"] = Self.maker(one.entry)
+          return .object(members)
+        }),
+    ])
+  }
+
+  private static func members(of head: Explanation.ExplainedHead) -> [Name: JSON] {
+    var members = members(of: head.head.content)
+    members["operation"] = .text(head.head.operation)
+    members["timestamp"] = .text(head.head.timestamp)
+    members["made"] = maker(head.entry)
+    members["hadSeen"] = head.base.map { JSON($0) }
+    members["placement"] = head.placement.map { JSON($0) }
+    return members
+  }
+
+  private static func maker(_ entry: LogEntry) -> JSON {
+    .members([
+      "position": .number(entry.position.rawValue), "author": entry.transaction.author.map { .string($0) },
+      "label": entry.transaction.label.map { .string($0) }, "time": .string(Display.time(entry.transaction.timestamp)),
+      "timestamp": .text(entry.transaction.timestamp),
+    ])
+  }
+
+  private init(_ reason: Explanation.Reason) {
+    self =
+      switch reason {
+      case .laterTimestamp(let milliseconds): .object(["earlierByMilliseconds": .number(milliseconds)])
+      case .laterCounter: "lowerCounter"
+      case .greaterReplica: "lesserReplica"
+      case .laterSequence: "earlierSequence"
+      }
+  }
+}

@@ -1,0 +1,72 @@
+import EventStore
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+// A line of an exported log is an object of one member, which names what it is:
+//
+// | member | holds |
+// |---|---|
+// | store | the first line: "version" of this form, 1; "replica", "epoch" of the store |
+// | policy | "type", "policy": latest, deleteWins or updateWins |
+// | zone | "zone"; "base", and "token" with its "hash", if it was synced |
+// | segment | "zone", "incarnation", "offset", "replica", "epoch", "first", "last", "hash", "received" |
+// | transaction | as in JSON+Transaction.swift, with "arrived", "position", "time" and "sha256" of its bytes |
+//
+// A transaction whose line would be too long has instead of its parts "bytes", its bytes in base64.
+
+extension JSON {
+  private static let version = 1
+
+  /// - Parameter bytes: the canonical bytes of a transaction.
+  init(_ line: ExportedLine, bytes: [UInt8] = []) {
+    switch line {
+    case .header(let identity):
+      self = .object([
+        "store": .object([
+          "version": .number(Self.version), "replica": .text(identity.replica), "epoch": .number(identity.epoch),
+        ])
+      ])
+    case .policy(let type, let policy):
+      self = .object(["policy": .object(["type": .text(type), "policy": .string("\(policy)")])])
+    case .zone(let zone, let token, let base):
+      self = .object([
+        "zone": .members([
+          "zone": .text(zone), "base": base.map { JSON($0) },
+          "token": token.map {
+            .object([
+              "incarnation": .text($0.base.incarnation), "offset": .number($0.base.offset), "hash": .text($0.hash),
+            ])
+          },
+        ])
+      ])
+    case .segment(let segment):
+      self = .object([
+        "segment": .members([
+          "zone": .text(segment.zone), "incarnation": .text(segment.place.incarnation),
+          "offset": .number(segment.place.offset), "replica": .text(segment.replica),
+          "epoch": .number(segment.epoch), "first": .number(segment.sequences.lowerBound),
+          "last": .number(segment.sequences.upperBound), "hash": .text(segment.hash),
+          "received": segment.receivedMilliseconds.map { .number($0) },
+        ])
+      ])
+    case .transaction(let entry):
+      var members = Self.members(of: entry)
+      members["sha256"] = .text(ContentHash(of: bytes.span.bytes))
+      self = .object(["transaction": .object(members)])
+    }
+  }
+
+  /// A transaction's line in its compact form.
+  static func compactLine(_ entry: LogEntry, bytes: [UInt8]) -> JSON {
+    .object([
+      "transaction": .object([
+        "position": .number(entry.position.rawValue), "arrived": .number(entry.arrivedMilliseconds),
+        "bytes": .string(Data(bytes).base64EncodedString()), "sha256": .text(ContentHash(of: bytes.span.bytes)),
+      ])
+    ])
+  }
+}

@@ -1,0 +1,45 @@
+import EventStore
+
+extension JSON {
+  /// `{"fields":{…},"record":"zone:name","type":"…"}`.
+  init(_ record: Record) {
+    self = .object([
+      "record": .text(record.id), "type": .text(record.type), "fields": .object(record.fields.mapValues { JSON($0) }),
+    ])
+  }
+
+  init(_ head: CellHead) {
+    var members = Self.members(of: head.content)
+    members["operation"] = .text(head.operation)
+    members["timestamp"] = .text(head.timestamp)
+    members["time"] = .string(Display.time(head.timestamp))
+    self = .object(members)
+  }
+
+  /// What a head says: its value, or whether the record is alive and as what.
+  static func members(of content: CellHead.Content) -> [Name: JSON] {
+    switch content {
+    case .value(let value): ["value": JSON(value)]
+    case .alive(let type): ["alive": .bool(true), "type": .text(type)]
+    case .dead: ["alive": .bool(false)]
+    }
+  }
+
+  init(_ conflict: Conflict) {
+    self = .members([
+      "record": .text(conflict.record), "field": conflict.field.map { .text($0) },
+      "winner": JSON(conflict.winner), "losers": .array(conflict.losers.map { JSON($0) }),
+    ])
+  }
+
+  init(_ base: Base) {
+    self = .object(["incarnation": .text(base.incarnation), "offset": .number(base.offset)])
+  }
+
+  init(_ placement: Placement) {
+    self = .members([
+      "incarnation": .text(placement.incarnation), "offset": .number(placement.offset),
+      "received": placement.receivedMilliseconds.map { .number($0) },
+    ])
+  }
+}

@@ -1,0 +1,109 @@
+import EventStore
+
+// A transaction in JSON, without loss:
+//
+// {"base":{"incarnation":"…","offset":5},"author":"ann","epoch":0,"label":"…","operations":[…],"parent":"…",
+//  "replica":"…","schema":3,"sequence":12,"timestamp":"1700000000000.3","write":77,"zone":"owner/name"}
+//
+// What it has not is absent. An operation is one of
+//
+// {"kind":"create","record":"milk","type":"item"}
+// {"kind":"delete","record":"milk"}
+// {"field":"title","kind":"set","record":"milk","type":"item","value":…}
+// {"kind":77,"payload":"hexadecimal"}
+//
+// With an operation of the last form, of a kind that this version does not know, "names" is the transaction's table
+// of names, into which the payload may point.
+
+extension JSON {
+  init(_ transaction: LogTransaction) { self = .object(Self.members(of: transaction)) }
+
+  static func members(of transaction: LogTransaction) -> [Name: JSON] {
+    var members: [Name: JSON] = [
+      "replica": .text(transaction.replica), "epoch": .number(transaction.epoch),
+      "sequence": .number(transaction.sequence), "zone": .text(transaction.zone),
+      "timestamp": .text(transaction.timestamp),
+      "operations": .array(transaction.operations.map { JSON($0) }),
+    ]
+    members["base"] = transaction.base.map { JSON($0) }
+    members["parent"] = transaction.parent.map { .text($0) }
+    members["write"] = transaction.writeID.map { .number($0) }
+    members["author"] = transaction.author.map { .string($0) }
+    members["label"] = transaction.label.map { .string($0) }
+    members["schema"] = transaction.schemaVersion.map { .number($0) }
+    members["names"] = transaction.names.map { .array($0.map { .text($0) }) }
+    return members
+  }
+
+  init(_ operation: LogOperation) {
+    self =
+      switch operation {
+      case .create(let record, let type):
+        .object(["kind": "create", "record": .text(record), "type": .text(type)])
+      case .delete(let record): .object(["kind": "delete", "record": .text(record)])
+      case .set(let record, let type, let field, let value):
+        .object([
+          "kind": "set", "record": .text(record), "type": .text(type), "field": .text(field), "value": JSON(value),
+        ])
+      case .unknown(let kind, let payload):
+        .object(["kind": .number(kind), "payload": .string(Hexadecimal.text(payload))])
+      }
+  }
+}
+
+extension JSON: ExpressibleByStringLiteral {
+  init(stringLiteral text: String) { self = .string(text) }
+}
+
+extension LogTransaction {
+  /// Reads a transaction; members that are not a transaction's are left.
+  init(_ members: inout JSONMembers) throws(JSONError) {
+    let identifier = "32 hexadecimal digits"
+    self.init(
+      replica: try members.parsed("replica", identifier), epoch: try members.integer("epoch"),
+      sequence: try members.integer("sequence"), zone: try members.parsed("zone", "a zone as name or owner/name"),
+      timestamp: try members.parsed("timestamp", "a timestamp as milliseconds.counter"), operations: [])
+    if !members.isMissing("base") {
+      var found = try members.members("base")
+      base = Base(
+        incarnation: try found.parsed("incarnation", identifier), offset: try found.integer("offset"))
+      try found.finish()
+    }
+    parent = try members.parsedIfPresent("parent", "a transaction as replica.epoch.sequence")
+    writeID = try members.integerIfPresent("write")
+    author = try members.stringIfPresent("author")
+    label = try members.stringIfPresent("label")
+    schemaVersion = try members.integerIfPresent("schema")
+    for (index, operation) in try members.array("operations").enumerated() {
+      operations.append(try LogOperation(operation, in: "\(members.child("operations"))[\(index)]"))
+    }
+    if !members.isMissing("names") {
+      var names: [Name] = []
+      for name in try members.array("names") {
+        guard case .string(let text) = name else { throw members.wrong("names", "an array of strings") }
+        names.append(Name(text))
+      }
+      self.names = names
+    }
+  }
+}
+
+extension LogOperation {
+  init(_ json: JSON, in path: String) throws(JSONError) {
+    var members = try JSONMembers(json, in: path)
+    switch try members.require("kind") {
+    case "create": self = .create(record: Name(try members.string("record")), type: Name(try members.string("type")))
+    case "delete": self = .delete(record: Name(try members.string("record")))
+    case "set":
+      self = .set(
+        record: Name(try members.string("record")), type: Name(try members.string("type")),
+        field: Name(try members.string("field")), value: try Value(try members.require("value"), in: path))
+    case .integer(let number):
+      guard let kind = UInt64(exactly: number), let payload = Hexadecimal.bytes(try members.string("payload"))
+      else { throw JSONError(in: path, "an operation of an unknown kind has a number and a hexadecimal payload") }
+      self = .unknown(kind: kind, payload: payload)
+    default: throw members.wrong("kind", "create, delete, set or a number")
+    }
+    try members.finish()
+  }
+}

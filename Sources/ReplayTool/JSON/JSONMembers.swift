@@ -1,0 +1,84 @@
+import EventStore
+
+/// The members of a JSON object, taken one by one: each has its type, and none may be left over.
+struct JSONMembers {
+  /// Where the object is, for errors.
+  let path: String
+  private var rest: [Name: JSON]
+
+  init(_ json: JSON, in path: String) throws(JSONError) {
+    guard case .object(let members) = json else { throw JSONError(in: path, "an object was expected") }
+    rest = members
+    self.path = path
+  }
+
+  func isMissing(_ key: Name) -> Bool { rest[key] == nil }
+
+  /// The member of a key, nil if it is absent.
+  mutating func take(_ key: Name) -> JSON? { rest.removeValue(forKey: key) }
+
+  mutating func require(_ key: Name) throws(JSONError) -> JSON {
+    guard let value = take(key) else { throw JSONError(in: path, "“\(key)” is missing") }
+    return value
+  }
+
+  mutating func string(_ key: Name) throws(JSONError) -> String {
+    guard case .string(let text) = try require(key) else { throw wrong(key, "a string") }
+    return text
+  }
+
+  mutating func stringIfPresent(_ key: Name) throws(JSONError) -> String? {
+    try isMissing(key) ? nil : string(key)
+  }
+
+  mutating func integer<Number: FixedWidthInteger>(
+    _ key: Name, as type: Number.Type = Number.self
+  ) throws(JSONError) -> Number {
+    guard case .integer(let number) = try require(key), let value = Number(exactly: number) else {
+      throw wrong(key, "an integer from \(Number.min) to \(Number.max)")
+    }
+    return value
+  }
+
+  mutating func integerIfPresent<Number: FixedWidthInteger>(
+    _ key: Name, as type: Number.Type = Number.self
+  ) throws(JSONError) -> Number? {
+    try isMissing(key) ? nil : integer(key)
+  }
+
+  /// A text that an identity or the like is made of.
+  mutating func parsed<Parsed: LosslessStringConvertible>(
+    _ key: Name, as type: Parsed.Type = Parsed.self, _ what: String
+  ) throws(JSONError) -> Parsed {
+    guard let value = Parsed(try string(key)) else { throw wrong(key, what) }
+    return value
+  }
+
+  mutating func parsedIfPresent<Parsed: LosslessStringConvertible>(
+    _ key: Name, as type: Parsed.Type = Parsed.self, _ what: String
+  ) throws(JSONError) -> Parsed? {
+    try isMissing(key) ? nil : parsed(key, what)
+  }
+
+  mutating func array(_ key: Name) throws(JSONError) -> [JSON] {
+    guard case .array(let elements) = try require(key) else { throw wrong(key, "an array") }
+    return elements
+  }
+
+  /// The members of an object in this one.
+  mutating func members(_ key: Name) throws(JSONError) -> JSONMembers {
+    try JSONMembers(try require(key), in: child(key))
+  }
+
+  /// Throws if there are members that nobody took.
+  func finish() throws(JSONError) {
+    guard let key = rest.keys.min() else { return }
+    throw JSONError(in: path, "“\(Display.plain(key.rawValue, limit: 40))” is not known here")
+  }
+
+  func child(_ key: Name) -> String {
+    path.isEmpty ? Display.plain(key.rawValue, limit: 40) : "\(path).\(Display.plain(key.rawValue, limit: 40))"
+  }
+
+  func wrong(_ key: Name, _ expected: String) -> JSONError { JSONError(in: child(key), "\(expected) was expected") }
+}

@@ -1,0 +1,51 @@
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+extension Console {
+  /// The process's own: standard input, output and error.
+  ///
+  /// A closed pipe becomes an error of the write instead of a signal, and an interrupt from the keyboard is asked
+  /// for where a command can end well.
+  static func makeSystem() -> Console {
+    signal(SIGPIPE, SIG_IGN)
+    Interruption.catchSignals()
+    return Console(
+      output: makeOutput(STDOUT_FILENO, "standard output"), errors: makeOutput(STDERR_FILENO, "standard error"),
+      input: { DescriptorSource(descriptor: STDIN_FILENO, name: "standard input", closes: false) },
+      isInterrupted: { Interruption.isRequested })
+  }
+
+  private static func makeOutput(_ descriptor: Int32, _ name: String) -> Output {
+    let isTerminal = isatty(descriptor) == 1
+    // https://no-color.org: any value but the empty one counts.
+    let noColor = getenv("NO_COLOR").map { $0.pointee != 0 } ?? false
+    let isDumb = getenv("TERM").map { String(cString: $0) == "dumb" } ?? false
+    return Output(
+      DescriptorSink(descriptor: descriptor, name: name), isTerminal: isTerminal,
+      usesColor: isTerminal && !noColor && !isDumb)
+  }
+}
+
+/// Notes that the user wants the command to end.
+enum Interruption {
+  private static let requested = Atomic(false)
+
+  static var isRequested: Bool { requested.load(ordering: .relaxed) }
+
+  /// From here on SIGINT and SIGTERM set a mark; the second one of a kind ends the process as ever.
+  static func catchSignals() {
+    // The mark is made before a handler may need it: a handler must not allocate.
+    requested.store(false, ordering: .relaxed)
+    for number in [SIGINT, SIGTERM] {
+      signal(number) { number in
+        Interruption.requested.store(true, ordering: .relaxed)
+        signal(number, SIG_DFL)
+      }
+    }
+  }
+}

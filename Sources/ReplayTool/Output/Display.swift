@@ -1,0 +1,84 @@
+import EventStore
+
+/// The texts that people read: safe for a terminal whatever the data holds, and short where asked.
+enum Display {
+  /// Text of the user's data on one line: what would steer a terminal, or be taken for the end of the text, is
+  /// escaped.
+  static func plain(_ text: String, limit: Int = .max) -> String {
+    var shown = ""
+    for (index, character) in text.enumerated() {
+      guard index < limit else { return shown + "…" }
+      for scalar in character.unicodeScalars { append(scalar, to: &shown, quote: false) }
+    }
+    return shown
+  }
+
+  /// As ``plain(_:limit:)``, in quotes.
+  static func quoted(_ text: String, limit: Int = .max) -> String {
+    var shown = "\""
+    for (index, character) in text.enumerated() {
+      guard index < limit else { return shown + "\"…" }
+      for scalar in character.unicodeScalars { append(scalar, to: &shown, quote: true) }
+    }
+    return shown + "\""
+  }
+
+  static func name(_ name: Name) -> String { plain(name.rawValue) }
+
+  static func record(_ id: RecordID) -> String { plain(id.description) }
+
+  static func zone(_ id: ZoneID) -> String { plain(id.description) }
+
+  /// The first digits of an identity: enough to tell the replicas of a zone apart.
+  static func short(_ replica: ReplicaID) -> String { String(replica.description.prefix(8)) }
+
+  static func short(_ incarnation: IncarnationID) -> String { String(incarnation.description.prefix(8)) }
+
+  /// `9c1f03aa.0.12`, in a zone's words: replica, epoch, sequence.
+  static func short(_ id: TransactionID) -> String { "\(short(id.replica)).\(id.epoch).\(id.sequence)" }
+
+  static func short(_ id: OperationID) -> String { "\(short(id.transaction)).\(id.index)" }
+
+  static func time(_ timestamp: Timestamp) -> String { CalendarTime.text(milliseconds: timestamp.milliseconds) }
+
+  /// A number with its thousands apart: `1,234,567`.
+  static func count(_ number: some BinaryInteger) -> String {
+    var digits = Array(String(number))
+    var place = digits.count - 3
+    while place > (number < 0 ? 1 : 0) {
+      digits.insert(",", at: place)
+      place -= 3
+    }
+    return String(digits)
+  }
+
+  /// `1 record`, `2 records`.
+  static func count(_ number: some BinaryInteger, _ noun: String, plural: String? = nil) -> String {
+    "\(count(number)) \(number == 1 ? noun : plural ?? noun + "s")"
+  }
+
+  /// A span of time in the unit that suits it: `340 ms`, `2.1 s`, `5.0 min`, `3.0 h`, `2.0 d`.
+  static func duration(milliseconds: UInt64) -> String {
+    let units: [(String, UInt64)] = [("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000)]
+    guard let (unit, size) = units.first(where: { milliseconds >= $0.1 }) else { return "\(milliseconds) ms" }
+    let tenths = milliseconds / (size / 10)
+    return "\(count(tenths / 10)).\(tenths % 10) \(unit)"
+  }
+
+  private static func append(_ scalar: Unicode.Scalar, to text: inout String, quote: Bool) {
+    switch scalar {
+    case "\n": text += "\\n"
+    case "\t": text += "\\t"
+    case "\r": text += "\\r"
+    case "\"" where quote, "\\" where quote: text += "\\\(scalar)"
+    default:
+      // Controls steer the terminal, formats such as bidirectional overrides make a text look like another.
+      switch scalar.properties.generalCategory {
+      case .format where scalar == "\u{200D}": text.unicodeScalars.append(scalar)
+      case .control, .format, .lineSeparator, .paragraphSeparator:
+        text += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+  }
+}

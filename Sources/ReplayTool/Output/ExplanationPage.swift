@@ -1,0 +1,175 @@
+import EventStore
+
+/// The text of an explanation: what won, why, over what, and what was before.
+struct ExplanationPage {
+  /// Replaced operations that show; more are counted.
+  private static let replacedMax = 20
+
+  let explanation: Explanation
+  /// The zone's present token: bases of other incarnations are told as such.
+  let token: Base?
+  /// Which replica the store is.
+  let identity: StoreIdentity
+
+  func print(_ output: Output) throws {
+    let cell = explanation.field.map { Display.name($0) } ?? "existence"
+    try output.line(output.styled("\(Display.record(explanation.record))  \(cell)", .heading))
+    try output.line()
+    let winner = explanation.heads[0]
+    try output.line(output.styled(Self.quote(winner.head.content), .winner) + " " + verb)
+    try output.line("  \(Self.capital(maker(winner.entry, winner.head.content))).")
+    for line in try sight(winner) { try output.line("  \(line)") }
+    try printVisibility(output)
+    try printLosers(output)
+    try printReplaced(output)
+  }
+
+  private var verb: String {
+    switch explanation.heads.count {
+    case 1: "stands. Nothing that it had not seen speaks against it."
+    case 2: "won over one value that it had not seen."
+    case let count: "won over \(count - 1) values that it had not seen."
+    }
+  }
+
+  // MARK: Who
+
+  /// “set by ann on replica 9c1f03aa at 2026-01-31T09:05:00.000Z (position 12, “Buy milk”)”.
+  private func maker(_ entry: LogEntry, _ content: CellHead.Content) -> String {
+    let transaction = entry.transaction
+    let by = transaction.author.map { " by \(Display.plain($0))" } ?? ""
+    let here = transaction.replica == identity.replica && transaction.epoch == identity.epoch ? " (this store)" : ""
+    let label = transaction.label.map { ", “\(Display.plain($0, limit: 60))”" } ?? ""
+    return "\(verb(of: content, entry))\(by) on replica \(Display.short(transaction.replica))\(here)"
+      + " at \(Display.time(transaction.timestamp)) (position \(entry.position)\(label))"
+  }
+
+  private func verb(of content: CellHead.Content, _ entry: LogEntry) -> String {
+    switch content {
+    case .value(.null): return "cleared"
+    case .value: return "set"
+    case .dead: return "deleted"
+    case .alive:
+      let isCreation = entry.transaction.operations.contains { operation in
+        if case .create(explanation.record.name, _) = operation { true } else { false }
+      }
+      return isCreation ? "created" : "updated"
+    }
+  }
+
+  private static func quote(_ content: CellHead.Content) -> String {
+    switch content {
+    case .value: HeadText.content(content, limit: nil)
+    case .alive, .dead: capital(HeadText.content(content))
+    }
+  }
+
+  // MARK: What it had seen
+
+  /// What a head's transaction had seen, where it lies, and whether its clock was trusted: a sentence each.
+  private func sight(_ head: Explanation.ExplainedHead) throws -> [String] {
+    let transaction = head.entry.transaction
+    var lines = ["It had seen \(seen(head.base)); \(place(head))."]
+    if let parent = transaction.parent { lines.append("It continues \(Display.short(parent)), and had seen all of it.") }
+    if head.head.timestamp < transaction.timestamp {
+      let received = head.placement?.receivedMilliseconds.map { CalendarTime.text(milliseconds: $0) }
+      lines.append(
+        "Its clock was ahead: the remote received it at \(received ?? "an earlier time"), so it counts as of"
+          + " \(Display.time(head.head.timestamp)).")
+    }
+    return lines
+  }
+
+  private func seen(_ base: Base?) -> String {
+    guard let base else { return "nothing of the remote log" }
+    let isPresent = token == nil || token?.incarnation == base.incarnation
+    return "the zone up to offset \(base.offset)"
+      + (isPresent ? "" : " of a former remote log, \(Display.short(base.incarnation))")
+  }
+
+  private func place(_ head: Explanation.ExplainedHead) -> String {
+    if let placement = head.placement { return "it lies at offset \(placement.offset)" }
+    let transaction = head.entry.transaction
+    return transaction.replica == identity.replica && transaction.epoch == identity.epoch
+      ? "it is pending: no other replica has it yet" : "it lies in no present remote log"
+  }
+
+  // MARK: Sections
+
+  private func printVisibility(_ output: Output) throws {
+    if explanation.field != nil {
+      if !explanation.isVisible {
+        try output.line()
+        try output.line("The record is deleted, so this does not show. `replay explain … --existence` says why.")
+      }
+      return
+    }
+    try output.line()
+    let state = explanation.isVisible ? "The record is there" : "The record is not there"
+    let reason =
+      switch explanation.policy {
+      case .deleteWins: "of its type a record is deleted if any of these deletes it"
+      case .updateWins: "of its type a record is there if any of these updates it"
+      default: "of these the greatest decides"
+      }
+    try output.line(explanation.heads.count == 1 ? "\(state)." : "\(state): \(reason).")
+  }
+
+  private func printLosers(_ output: Output) throws {
+    guard explanation.heads.count > 1 else { return }
+    try output.line()
+    try output.line("Lost to it:")
+    for (loser, reason) in zip(explanation.heads.dropFirst(), explanation.reasons) {
+      try output.line("  " + output.styled(Self.quote(loser.head.content), .loser))
+      try output.line("    \(Self.capital(maker(loser.entry, loser.head.content))).")
+      for line in try sight(loser) { try output.line("    \(line)") }
+      try output.line("    Neither had seen the other, and \(text(reason)).")
+    }
+    try output.line()
+    try output.line("The next write that has seen these settles it; until then what lost can be restored.")
+  }
+
+  /// Why a head lost, in a clause.
+  private func text(_ reason: Explanation.Reason) -> String {
+    switch reason {
+    case .laterTimestamp(let milliseconds):
+      "its timestamp is \(Display.duration(milliseconds: milliseconds)) earlier"
+    case .laterCounter: "its timestamp is of the same millisecond, with a lower counter"
+    case .greaterReplica: "its timestamp is the same; its replica's identity is the lesser"
+    case .laterSequence: "its timestamp is the same; it comes before it in its replica's own count"
+    }
+  }
+
+  private func printReplaced(_ output: Output) throws {
+    // Steps inside one transaction tell nothing to people.
+    let replaced = explanation.replaced.filter { $0.operation.transaction != $0.replacedBy.transaction }
+    guard !replaced.isEmpty else { return }
+    try output.line()
+    try output.line("Before, each seen and replaced:")
+    if replaced.count > Self.replacedMax {
+      try output.line(output.styled("  … \(Display.count(replaced.count - Self.replacedMax)) earlier", .quiet))
+    }
+    var columns = Columns(output, indent: 2)
+    for one in replaced.suffix(Self.replacedMax) {
+      try columns.add([
+        .init(HeadText.content(one.content)),
+        .init(one.entry.transaction.author.map { Display.plain($0) } ?? "-"),
+        .init(Display.short(one.entry.transaction.replica), .quiet),
+        .init(Display.time(one.entry.transaction.timestamp), .quiet), .init("position \(one.entry.position)", .quiet),
+        .init("replaced by \(place(of: one.replacedBy))", .quiet),
+      ])
+    }
+    try columns.flush()
+  }
+
+  /// Where an operation is: its position if one of the cell's operations tells it.
+  private func place(of operation: OperationID) -> String {
+    let entries = explanation.heads.map(\.entry) + explanation.replaced.map(\.entry)
+    guard let entry = entries.first(where: { $0.transaction.id == operation.transaction }) else {
+      return Display.short(operation)
+    }
+    return "position \(entry.position)"
+  }
+
+  private static func capital(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }
+}

@@ -1,0 +1,75 @@
+import Synchronization
+
+/// A stream of text to the user: buffered, and coloured if the user sees colours.
+///
+/// A command prints through it alone, so that tests can read what it printed.
+final class Output: Sendable {
+  /// Printed bytes that may wait in memory: one system call for many lines.
+  private static let bufferBytesMax = 1 << 16
+
+  /// Whether a person looks at it as it comes.
+  let isTerminal: Bool
+  /// Whether styles show.
+  let usesColor: Bool
+  private let sink: any OutputSink
+  private let buffer = Mutex<[UInt8]>([])
+
+  init(_ sink: any OutputSink, isTerminal: Bool, usesColor: Bool) {
+    self.sink = sink
+    self.isTerminal = isTerminal
+    self.usesColor = usesColor
+  }
+
+  /// Prints a line.
+  func line(_ text: String = "") throws { try write(Array(text.utf8) + [UInt8(ascii: "\n")]) }
+
+  /// Prints text as it is.
+  func text(_ text: String) throws { try write(Array(text.utf8)) }
+
+  /// Prints a line of UTF-8.
+  func line(_ utf8: [UInt8]) throws { try write(utf8 + [UInt8(ascii: "\n")]) }
+
+  /// Prints a JSON document as one line.
+  func line(_ json: JSON) throws {
+    var bytes: [UInt8] = []
+    json.write(to: &bytes)
+    try line(bytes)
+  }
+
+  /// Hands on what waits in memory.
+  func flush() throws { try buffer.withLock { bytes in try drain(&bytes) } }
+
+  /// A text in a style, if styles show.
+  func styled(_ text: String, _ style: Style) -> String {
+    usesColor && style != .plain && !text.isEmpty ? "\u{1B}[\(style.code)m\(text)\u{1B}[0m" : text
+  }
+
+  private func write(_ text: [UInt8]) throws {
+    try buffer.withLock { bytes in
+      bytes.append(contentsOf: text)
+      if bytes.count >= Self.bufferBytesMax { try drain(&bytes) }
+    }
+  }
+
+  private func drain(_ bytes: inout [UInt8]) throws {
+    guard !bytes.isEmpty else { return }
+    defer { bytes.removeAll(keepingCapacity: true) }
+    try sink.write(bytes)
+  }
+}
+
+/// How a text looks where the user sees colours.
+enum Style {
+  case plain, heading, quiet, winner, loser, warning
+
+  fileprivate var code: String {
+    switch self {
+    case .plain: "0"
+    case .heading: "1"
+    case .quiet: "2"
+    case .winner: "32"
+    case .loser: "31"
+    case .warning: "33"
+    }
+  }
+}

@@ -1,0 +1,39 @@
+import EventStore
+
+/// The short form of an explanation: a record's existence and each field, who made it and what lost to it.
+struct RecordStory {
+  let output: Output
+  let existence: Explanation
+
+  func print(_ fields: [Name], _ transaction: borrowing ReadTransaction) throws {
+    let record = existence.record
+    try output.line(
+      output.styled(Display.record(record), .heading) + "  "
+        + (existence.isVisible ? output.styled("is there", .winner) : output.styled("is deleted", .loser)))
+    try output.line()
+    var columns = Columns(output, indent: 2)
+    try add("existence", existence.heads.map(\.head), to: &columns, transaction)
+    for field in fields {
+      try add(Display.name(field), try transaction.heads(of: field, in: record), to: &columns, transaction)
+    }
+    try columns.flush()
+    try output.line()
+    let hint = "For the whole story name a field, or give --existence."
+    try output.line(output.styled(hint, .quiet))
+  }
+
+  private func add(
+    _ name: String, _ heads: [CellHead], to columns: inout Columns, _ transaction: borrowing ReadTransaction
+  ) throws {
+    for (index, head) in heads.enumerated() {
+      let maker = try HeadText.maker(of: head, in: existence.record.zone, transaction)
+      let role = heads.count == 1 ? "" : index == 0 ? "won" : "lost"
+      try columns.add([
+        .init(index == 0 ? name : "", .quiet), .init(role, index == 0 ? .winner : .loser),
+        .init(HeadText.content(head)), .init(maker.author ?? "-"),
+        .init(Display.short(maker.transaction.replica), .quiet), .init(Display.time(head.timestamp), .quiet),
+        .init(maker.place, .quiet),
+      ])
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import EventStore
+
+/// The text of `replay state`: records with their fields.
+struct StatePage {
+  private let output: Output
+  private let printsJSON: Bool
+  /// Whether values show in full.
+  private let isWhole: Bool
+  private let isInterrupted: () -> Bool
+  private var left: Int
+  private var isFirst = true
+
+  init(
+    output: Output, printsJSON: Bool, isWhole: Bool, limit: Int, isInterrupted: @escaping () -> Bool
+  ) {
+    self.output = output
+    self.printsJSON = printsJSON
+    self.isWhole = isWhole
+    self.isInterrupted = isInterrupted
+    left = limit
+  }
+
+  /// Prints one record, which must be there unless hidden ones show.
+  mutating func print(
+    _ id: RecordID, showsHidden: Bool, _ transaction: borrowing ReadTransaction
+  ) throws {
+    if let record = try transaction.record(id) { return try print(record) }
+    let existence = try transaction.existence(of: id)
+    guard !existence.isEmpty else {
+      throw ToolError(
+        "recordUnknown", "there is no record \(Display.record(id)), and never was",
+        hint: "list the zone with `replay state STORE \(Display.zone(id.zone))`")
+    }
+    guard showsHidden else {
+      throw ToolError(
+        "recordUnknown", "the record \(Display.record(id)) was deleted",
+        hint: "show what it held with --hidden, or ask `replay explain` why")
+    }
+    try print(hidden: id, existence, transaction)
+  }
+
+  /// Prints the records of a zone.
+  ///
+  /// - Parameter hidden: names of records that are shown also if they are hidden, in order.
+  mutating func print(_ zone: ZoneID, hidden: [Name], _ transaction: borrowing ReadTransaction) throws {
+    var hidden = hidden[...]
+    var page = self
+    try transaction.forEachRecord(in: zone) { record in
+      if isInterrupted() { throw Interrupted() }
+      while let name = hidden.first, name < record.id.name {
+        try page.print(hidden: RecordID(zone: zone, name: hidden.removeFirst()), transaction)
+      }
+      if hidden.first == record.id.name { hidden.removeFirst() }
+      guard page.left > 0 else { return false }
+      try page.print(record)
+      return page.left > 0
+    }
+    for name in hidden { try page.print(hidden: RecordID(zone: zone, name: name), transaction) }
+    self = page
+  }
+
+  /// Says so if there was nothing.
+  func end() throws {
+    if isFirst, !printsJSON { try output.line(output.styled("no records", .quiet)) }
+  }
+
+  private mutating func print(_ record: Record) throws {
+    left -= 1
+    if printsJSON { return try output.line(JSON(record)) }
+    try heading(record.id, Display.name(record.type), isHidden: false)
+    try print(record.fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+  }
+
+  private mutating func print(hidden id: RecordID, _ transaction: borrowing ReadTransaction) throws {
+    let existence = try transaction.existence(of: id)
+    guard left > 0, !existence.isEmpty, try !transaction.contains(id) else { return }
+    try print(hidden: id, existence, transaction)
+  }
+
+  private mutating func print(
+    hidden id: RecordID, _ existence: [CellHead], _ transaction: borrowing ReadTransaction
+  ) throws {
+    left -= 1
+    var fields: [(Name, Value)] = []
+    for field in try transaction.fields(of: id) {
+      guard case .value(let value) = try transaction.heads(of: field, in: id).first?.content, value != .null
+      else { continue }
+      fields.append((field, value))
+    }
+    if printsJSON {
+      return try output.line(
+        .object([
+          "record": .text(id), "hidden": .bool(true), "existence": .array(existence.map { JSON($0) }),
+          "fields": .object(Dictionary(uniqueKeysWithValues: fields.map { ($0, JSON($1)) })),
+        ]))
+    }
+    let deleted = existence.first { $0.content == .dead }
+    try heading(
+      id, "deleted" + (deleted.map { " at \(Display.time($0.timestamp))" } ?? ""), isHidden: true)
+    try print(fields)
+  }
+
+  private mutating func heading(_ id: RecordID, _ what: String, isHidden: Bool) throws {
+    if !isFirst { try output.line() }
+    isFirst = false
+    try output.line(
+      output.styled(Display.record(id), .heading) + "  " + output.styled(what, isHidden ? .loser : .quiet))
+  }
+
+  private func print(_ fields: [(Name, Value)]) throws {
+    var columns = Columns(output, indent: 2)
+    for (field, value) in fields {
+      let text = isWhole ? Display.value(value, limit: nil) : Display.value(value)
+      try columns.add([.init(Display.name(field), .quiet), .init(text)])
+    }
+    try columns.flush()
+  }
+}

@@ -1,0 +1,92 @@
+/// Counts what a run came across, to show that it went where faults may lie.
+public struct FoldCheckCoverage: Hashable, Sendable {
+  /// Transactions that were made.
+  public var transactions = 0
+  /// Operations in them.
+  public var operations = 0
+  /// Transactions that were folded, at replicas and in other orders.
+  public var folds = 0
+  /// Records that were compared with the oracle's.
+  public var comparisons = 0
+  /// Compared cells with more than one head.
+  public var conflicts = 0
+  /// Compared records with dead and alive heads at once.
+  public var deletesAgainstUpdates = 0
+  /// Creations of a record that had been written about before.
+  public var recreates = 0
+  /// Compared heads whose value is kept apart for its size.
+  public var valuesApart = 0
+  /// Compared heads beyond a cell's first four.
+  public var headsBeyondFour = 0
+  /// Cells that had more than four heads and have four or fewer again.
+  public var cellsBackToFour = 0
+  /// The greatest number of heads in one cell.
+  public var headsMax = 0
+  /// Transactions that were folded with a capped timestamp.
+  public var capped = 0
+  /// Transactions whose heads got another timestamp later.
+  public var retimed = 0
+  /// Transactions made under an identity that continues another.
+  public var lineages = 0
+  /// Replicas that started as copies.
+  public var copies = 0
+  /// Transactions that were delivered to a replica that had them.
+  public var redeliveries = 0
+  /// Random orders that were folded.
+  public var ordersFolded = 0
+  /// Orders that were covered exhaustively, through the sets that they pass.
+  public var ordersCovered = 0
+  /// Sequences of which all orders were covered.
+  public var exhaustive = 0
+
+  /// Creates counts of zero.
+  public init() {}
+
+  /// Adds the counts of another run.
+  public mutating func add(_ other: FoldCheckCoverage) {
+    transactions += other.transactions
+    operations += other.operations
+    folds += other.folds
+    comparisons += other.comparisons
+    conflicts += other.conflicts
+    deletesAgainstUpdates += other.deletesAgainstUpdates
+    recreates += other.recreates
+    valuesApart += other.valuesApart
+    headsBeyondFour += other.headsBeyondFour
+    cellsBackToFour += other.cellsBackToFour
+    capped += other.capped
+    retimed += other.retimed
+    lineages += other.lineages
+    copies += other.copies
+    redeliveries += other.redeliveries
+    ordersFolded += other.ordersFolded
+    ordersCovered += other.ordersCovered
+    exhaustive += other.exhaustive
+    headsMax = max(headsMax, other.headsMax)
+  }
+
+  /// The counts with what they are called in a report, in the order of the report.
+  public var named: [(name: String, count: Int)] {
+    [
+      ("transactions", transactions),
+      ("operations", operations),
+      ("folds", folds),
+      ("comparisons", comparisons),
+      ("conflicts", conflicts),
+      ("deletesAgainstUpdates", deletesAgainstUpdates),
+      ("recreates", recreates),
+      ("valuesApart", valuesApart),
+      ("headsBeyondFour", headsBeyondFour),
+      ("cellsBackToFour", cellsBackToFour),
+      ("headsMax", headsMax),
+      ("capped", capped),
+      ("retimed", retimed),
+      ("lineages", lineages),
+      ("copies", copies),
+      ("redeliveries", redeliveries),
+      ("ordersFolded", ordersFolded),
+      ("ordersCovered", ordersCovered),
+      ("exhaustive", exhaustive),
+    ]
+  }
+}

@@ -1,0 +1,27 @@
+/// A fault that can be planted in the way the harness drives the fold, to show that the check finds it.
+public enum FoldCheckFault: String, Hashable, Sendable, CaseIterable {
+  /// A fetched transaction claims to have seen one offset more than it had.
+  case baseTooHigh
+  /// A fetched transaction claims to have seen one offset less.
+  case baseTooLow
+  /// All transactions of a segment are folded with the base of its last one.
+  case baseOfSegment
+  /// A known transaction that comes again is folded again, its operations under new indexes.
+  case redeliveryFolded
+  /// A transaction's place is the last one that it was delivered at, not the first.
+  case lastPlaceCounts
+  /// An identity's parent is forgotten.
+  case lineageDropped
+  /// An identity claims to have seen one sequence more of its parent than it had.
+  case lineageTooLong
+  /// Ties are broken by the numbers that a store gives to replicas, not by their identities.
+  case tieBrokenByNumber
+  /// Fetched timestamps are not capped.
+  case capForgotten
+  /// A time of receipt that an acknowledgement brings is ignored.
+  case retimeForgotten
+  /// A fetched transaction removes everything that is there.
+  case everythingSeen
+  /// Rows of heads that were kept apart come back after they were deleted.
+  case apartRowsReturn
+}

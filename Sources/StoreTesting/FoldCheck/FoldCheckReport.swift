@@ -1,0 +1,23 @@
+/// What a run of ``FoldCheck`` did and found.
+public struct FoldCheckReport: Sendable {
+  /// How many sequences were run.
+  public var sequences = 0
+  /// What they came across.
+  public var coverage = FoldCheckCoverage()
+  /// The first failure, made small; nil if there was none. The run ends with it.
+  public var failure: FoldCheckFailure?
+
+  /// Creates the report of a run that did nothing.
+  public init() {}
+
+  /// Adds another run's. Of two failures the one of the lower sequence stays.
+  public mutating func add(_ other: FoldCheckReport) {
+    sequences += other.sequences
+    coverage.add(other.coverage)
+    guard let failure else {
+      failure = other.failure
+      return
+    }
+    if let found = other.failure, found.sequence < failure.sequence { self.failure = found }
+  }
+}

@@ -1,0 +1,219 @@
+import EventStore
+import OperationFormat
+
+/// Compares a storage's rows with the oracle's heads: all heads with their payloads, in their order, and each lying
+/// where it belongs.
+struct FoldComparison {
+  let history: FoldHistory
+  private(set) var expected: [OracleHead] = []
+  private var existence: [Existence] = []
+
+  init(_ history: FoldHistory) { self.history = history }
+
+  /// Compares all records of the mask.
+  ///
+  /// - Throws: ``FoldMismatch`` for the first difference.
+  mutating func compare(_ driver: FoldDriver, _ records: UInt8, at place: @autoclosure () -> String) throws {
+    for record in 0..<history.records where records & 1 << UInt8(record) != 0 {
+      do {
+        try compare(driver, record: record)
+      } catch let mismatch as FoldMismatch {
+        throw FoldMismatch(
+          place: "\(place()), \(mismatch.place)", expected: mismatch.expected, found: mismatch.found)
+      }
+    }
+  }
+
+  /// Compares what the fold reads with the oracle's heads, for all cells.
+  mutating func compareReading(_ driver: FoldDriver, at place: @autoclosure () -> String) throws {
+    for record in 0..<history.records {
+      for field in -1..<history.fields {
+        find(driver, record, field)
+        let found = try driver.heads(of: record, field) ?? []
+        let isAsExpected =
+          found.count == expected.count
+          && zip(found, expected).allSatisfy { found, expected in
+            isSame(found.head, expected, driver) && payload(expected, field, driver) == found.payload
+          }
+        if isAsExpected { continue }
+        throw FoldMismatch(
+          place: "\(place()), \(Self.name(record, field)) as the fold reads it",
+          expected: expected.map { describe($0, field) },
+          found: found.map { describe($0.head, $0.payload, field, driver) })
+      }
+    }
+  }
+
+  // MARK: One record
+
+  private mutating func compare(_ driver: FoldDriver, record: Int) throws {
+    history.coverage.comparisons += 1
+    let name = FoldNumbering.records[record]
+    let row = driver.storage.row(of: name.span.bytes, in: FoldNumbering.state)
+    var cells = 0
+    var apart = 0
+    for field in -1..<history.fields {
+      find(driver, record, field)
+      if expected.isEmpty && row == nil { continue }
+      guard let row else { throw mismatch(driver, record, field, "no row") }
+      let cell = driver.numbering.cell(ofField: field)
+      let place = try RecordLayout.place(of: cell, in: row.span.bytes)
+      let inline = try RecordLayout.heads(of: place.body, in: row.span.bytes)
+      guard inline.total == expected.count, place.body.isEmpty == expected.isEmpty else {
+        throw mismatch(driver, record, field)
+      }
+      if expected.isEmpty { continue }
+      cells += 1
+      apart += try compareInline(driver, record, field, row, inline)
+      if expected.count > inline.count { apart += try compareApart(driver, record, field, row, inline.count) }
+      if field < 0 && (expected.count > 1 || history.coverage.comparisons.isMultiple(of: 8)) {
+        try compareVisibility(driver, record)
+      }
+      count(driver.knowledge, record, field)
+    }
+    guard let row else { return }
+    let found = try RecordLayout.cells(of: row.span.bytes).count
+    guard found == cells else {
+      throw FoldMismatch(place: "record r\(record)", expected: ["\(cells) cells"], found: ["\(found) cells"])
+    }
+    try compareElements(driver, record, row, expected: apart)
+  }
+
+  private mutating func find(_ driver: FoldDriver, _ record: Int, _ field: Int) {
+    history.oracle.heads(
+      of: history.oracle.cell(record, field), folded: driver.folded, received: driver.knowledge.received,
+      history,
+      into: &expected)
+  }
+
+  /// The heads in the row: winner and losers up to four, a large payload apart. Gives the number of such payloads.
+  private func compareInline(
+    _ driver: FoldDriver, _ record: Int, _ field: Int, _ row: [UInt8], _ inline: InlineHeads
+  ) throws -> Int {
+    var apart = 0
+    for index in 0..<inline.count {
+      let head = inline[index]
+      let payload = payload(expected[index], field, driver)
+      guard isSame(head.head, expected[index], driver),
+        head.isApart == (payload.count > Cell.inlinePayloadBytesMax)
+      else { throw mismatch(driver, record, field) }
+      if head.isApart {
+        apart += 1
+        history.coverage.valuesApart += 1
+        let element = driver.storage.readElement(try key(driver, field, row, head.head.id))
+        guard let element,
+          try OwnedHead(apart: element.span.bytes) == OwnedHead(head: head.head, payload: payload)
+        else { throw mismatch(driver, record, field) }
+      } else if !equalBytes(row.span.bytes.extracting(head.payload), payload.span.bytes) {
+        throw mismatch(driver, record, field)
+      }
+    }
+    return apart
+  }
+
+  /// The heads that the row has no room for: each in a row of its own. Gives their number.
+  private func compareApart(
+    _ driver: FoldDriver, _ record: Int, _ field: Int, _ row: [UInt8], _ inline: Int
+  ) throws -> Int {
+    history.coverage.headsBeyondFour += expected.count - inline
+    for head in expected[inline...] {
+      let id = headID(head, driver)
+      guard let element = driver.storage.readElement(try key(driver, field, row, id)) else {
+        throw mismatch(driver, record, field, "no row for a head apart")
+      }
+      let found = try OwnedHead(apart: element.span.bytes)
+      guard isSame(found.head, head, driver), found.payload == payload(head, field, driver) else {
+        throw mismatch(driver, record, field, "another row for a head apart")
+      }
+    }
+    return expected.count - inline
+  }
+
+  /// The element rows of a record are those that its heads need, and no others.
+  private func compareElements(_ driver: FoldDriver, _ record: Int, _ row: [UInt8], expected: Int) throws {
+    let elements = driver.storage.contents.elements
+    if elements.isEmpty && expected == 0 { return }
+    let number = try RecordLayout.recordNumber(of: row.span.bytes)
+    let prefix = ElementKey(state: FoldNumbering.state, record: number, cell: .existence).bytes.prefix(8)
+    let found = elements.count { $0.key.starts(with: prefix) }
+    guard found == expected else {
+      throw FoldMismatch(
+        place: "record r\(record)", expected: ["\(expected) element rows"], found: ["\(found) element rows"])
+    }
+  }
+
+  /// One of the three policies, or two that differ by type: another one each time.
+  private mutating func compareVisibility(_ driver: FoldDriver, _ record: Int) throws {
+    existence.removeAll(keepingCapacity: true)
+    for head in expected { existence.append(Self.existence(head, driver.numbering)) }
+    let (policies, numbers) = Self.policies[history.coverage.comparisons % Self.policies.count]
+    let wanted = FoldOracle.visibleType(expected, policies: policies)
+    let found = ExistencePolicy.visibleType(of: existence, numbers).map(driver.numbering.type(of:))
+    guard wanted == found else {
+      throw FoldMismatch(
+        place: "visibility of record r\(record) under policies \(policies)",
+        expected: [wanted.map { "type \($0)" } ?? "hidden"], found: [found.map { "type \($0)" } ?? "hidden"])
+    }
+  }
+
+  private static let policies: [([Int], [NameNumber: ExistencePolicy])] =
+    [[0, 0], [1, 1], [2, 2], [0, 1], [2, 1]].map { policies in
+      let numbering = FoldNumbering(turn: 0)
+      var numbers: [NameNumber: ExistencePolicy] = [:]
+      for (type, policy) in policies.enumerated() where policy > 0 {
+        numbers[numbering.number(ofType: type)] = ExistencePolicy(rawValue: UInt8(policy))
+      }
+      return (policies, numbers)
+    }
+
+  // MARK: Helpers
+
+  private func count(_ knowledge: FoldKnowledge, _ record: Int, _ field: Int) {
+    history.coverage.headsMax = max(history.coverage.headsMax, expected.count)
+    let cell: UInt64 = 1 << UInt64(history.oracle.cell(record, field))
+    if expected.count > Cell.inlineHeadsMax {
+      knowledge.wideCells |= cell
+    } else if knowledge.wideCells & cell != 0 {
+      knowledge.wideCells &= ~cell
+      history.coverage.cellsBackToFour += 1
+    }
+    guard expected.count > 1 else { return }
+    history.coverage.conflicts += 1
+    let dead = expected.count { $0.content == OracleHead.dead }
+    if field < 0 && dead > 0 && dead < expected.count { history.coverage.deletesAgainstUpdates += 1 }
+  }
+
+  private func headID(_ head: OracleHead, _ driver: FoldDriver) -> HeadID {
+    let identity = history.identities.firstIndex { $0.rawValue == head.replica.rawValue }!
+    return HeadID(
+      replica: driver.numbering.number(ofIdentity: identity), epoch: head.epoch,
+      sequence: UInt64(head.sequence), index: UInt32(head.index))
+  }
+
+  private func key(_ driver: FoldDriver, _ field: Int, _ row: [UInt8], _ head: HeadID) throws -> ElementKey {
+    ElementKey(
+      state: FoldNumbering.state, record: try RecordLayout.recordNumber(of: row.span.bytes),
+      cell: driver.numbering.cell(ofField: field), head: head)
+  }
+
+  private func isSame(_ found: Head, _ expected: OracleHead, _ driver: FoldDriver) -> Bool {
+    found.timestamp.rawValue == expected.timestamp && found.id.sequence == UInt64(expected.sequence)
+      && found.id.index == UInt32(expected.index) && found.id.epoch == expected.epoch
+      && history.identities[driver.numbering.identity(of: found.id.replica)].rawValue
+        == expected.replica.rawValue
+  }
+
+  private static func existence(_ head: OracleHead, _ numbering: FoldNumbering) -> Existence {
+    head.content == OracleHead.dead ? .dead : .alive(type: numbering.number(ofType: head.content))
+  }
+
+  /// What a head's payload must be. That of an existence: 0, or 1 and the type's number, which is below 128.
+  private func payload(_ head: OracleHead, _ field: Int, _ driver: FoldDriver) -> [UInt8] {
+    if field >= 0 { return FoldValue(rawValue: UInt8(head.content)).payload }
+    if head.content == OracleHead.dead { return Self.dead }
+    return Self.alive[Int(driver.numbering.number(ofType: head.content).rawValue)]
+  }
+
+  private static let dead: [UInt8] = [0]
+  private static let alive: [[UInt8]] = (0..<8).map { [1, $0] }
+}

@@ -1,0 +1,54 @@
+import EventStore
+
+/// What one store knows of where transactions lie, and when they were received there.
+final class FoldKnowledge {
+  let history: FoldHistory
+  let numbering: FoldNumbering
+  /// The first known offset of each transaction; 0 for none.
+  var places: [Int]
+  /// The first known time of receipt of each transaction, in milliseconds since 1970; `Int64.max` for none.
+  var received: [Int64]
+  /// The cells that had more than four heads when they were last compared, a bit each.
+  var wideCells: UInt64 = 0
+
+  init(_ history: FoldHistory, _ numbering: FoldNumbering) {
+    self.history = history
+    self.numbering = numbering
+    places = []
+    received = []
+  }
+
+  init(copying other: FoldKnowledge) {
+    history = other.history
+    numbering = other.numbering
+    places = other.places
+    received = other.received
+  }
+
+  /// Makes room for all transactions that there are.
+  func grow() {
+    while places.count < history.transactions.count {
+      places.append(0)
+      received.append(.max)
+    }
+  }
+
+  /// An empty storage that asks this for places.
+  func makeStorage(tiesByNumber: Bool = false) -> MemoryFoldStorage {
+    var identities = numbering.ordered(history.identities)
+    if tiesByNumber { identities.sort() }
+    return MemoryFoldStorage(replicas: identities) { [self] replica, epoch, sequence, _, _ in
+      offset(of: replica, epoch, sequence)
+    }
+  }
+
+  private func offset(of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64) -> UInt64? {
+    let identity = numbering.identity(of: replica)
+    for lane in history.lanes where lane.identity == identity && lane.epoch == epoch {
+      guard sequence > 0, sequence <= lane.transactions.count else { return nil }
+      let place = places[lane.transactions[Int(sequence) - 1]]
+      return place > 0 ? UInt64(place) : nil
+    }
+    return nil
+  }
+}

@@ -1,0 +1,108 @@
+import EventStore
+import OperationFormat
+
+/// Folds a finished history anew, in other orders that causality allows, and compares what comes of it.
+struct FoldOrders {
+  private let history: FoldHistory
+  private let knowledge: FoldKnowledge
+  private var comparison: FoldComparison
+  /// The rows that the first order led to.
+  private var first: FoldRows?
+
+  init(_ history: FoldHistory, received: [Int64], _ comparison: FoldComparison) {
+    self.history = history
+    self.comparison = comparison
+    knowledge = FoldKnowledge(history, FoldNumbering(turn: 0))
+    knowledge.places = history.transactions.map(\.place)
+    knowledge.received = received
+  }
+
+  // MARK: Random orders
+
+  /// Folds in random orders: each time the next one is any transaction of which all that it has seen was folded.
+  mutating func foldRandomOrders(count: Int, seed: UInt64) throws {
+    var random = SeededRandom(seed: seed).stream(2)
+    for _ in 0..<count {
+      let driver = FoldDriver(knowledge)
+      var order: [Int] = []
+      while driver.folded != history.all {
+        let next = pick(after: driver.folded, &random)
+        order.append(next)
+        try driver.fold(next, effective: effective(next))
+        if random.chance(25) { try driver.restart() }
+      }
+      try driver.flush()
+      history.coverage.ordersFolded += 1
+      try check(driver, "in the order \(order)")
+    }
+  }
+
+  private func pick(after folded: UInt64, _ random: inout SeededRandom) -> Int {
+    var free: UInt64 = 0
+    for number in history.transactions.indices where isFree(number, after: folded) {
+      free |= 1 << UInt64(number)
+    }
+    for _ in 0..<random.next(below: free.nonzeroBitCount) { free &= free - 1 }
+    return free.trailingZeroBitCount
+  }
+
+  private func isFree(_ number: Int, after folded: UInt64) -> Bool {
+    folded & 1 << UInt64(number) == 0 && history.oracle.seen[number] & ~folded == 0
+  }
+
+  private func effective(_ number: Int) -> Timestamp {
+    let received = knowledge.received[number]
+    return HybridClock.effective(
+      history.transactions[number].timestamp, receivedMilliseconds: received == .max ? nil : received)
+  }
+
+  // MARK: All orders
+
+  /// Covers every order: each way to each set of transactions that causality allows must lead to the same rows, and
+  /// every order is a way through such sets. So as many folds do as there are sets and ways on from them, instead
+  /// of as many as there are orders.
+  mutating func coverAllOrders() throws {
+    let count = history.transactions.count
+    var rows = [FoldRows?](repeating: nil, count: 1 << count)
+    var ways = [Int](repeating: 0, count: 1 << count)
+    rows[0] = FoldRows(MemoryFoldStorage.Contents())
+    ways[0] = 1
+    let driver = FoldDriver(knowledge)
+    for set in 0..<(1 << count) {
+      guard let here = rows[set] else { continue }
+      for next in 0..<count where isFree(next, after: UInt64(set)) {
+        driver.replace(here.contents, folded: UInt64(set))
+        try driver.fold(next, effective: effective(next))
+        try driver.flush()
+        let reached = set | 1 << next
+        let found = FoldRows(driver.storage.contents)
+        if let known = rows[reached], known != found {
+          throw FoldMismatch(
+            place: "the transactions \(Self.list(reached)) in two orders, one of which ends in \(next)",
+            expected: ["the same rows"], found: ["other rows"])
+        }
+        rows[reached] = found
+        ways[reached] += ways[set]
+      }
+      rows[set] = nil
+    }
+    try check(driver, "in every order")
+    history.coverage.ordersCovered += ways[ways.count - 1]
+    history.coverage.exhaustive += 1
+  }
+
+  private static func list(_ set: Int) -> [Int] { (0..<64).filter { set & 1 << $0 != 0 } }
+
+  // MARK: Helpers
+
+  private mutating func check(_ driver: FoldDriver, _ order: @autoclosure () -> String) throws {
+    let rows = FoldRows(driver.storage.contents)
+    if let first {
+      guard first != rows else { return }
+      try comparison.compare(driver, .max, at: order())
+      throw FoldMismatch(place: order(), expected: ["the rows of the first order"], found: ["other rows"])
+    }
+    first = rows
+    try comparison.compare(driver, .max, at: order())
+  }
+}

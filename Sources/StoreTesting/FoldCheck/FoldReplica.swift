@@ -1,0 +1,224 @@
+import EventStore
+import OperationFormat
+
+/// A simulated replica: a fold, what it knows of the remote log, and what it has not shipped.
+struct FoldReplica {
+  /// A transaction of its own that has no known place.
+  private struct Pending {
+    var number: Int
+    var isOnItsWay: Bool
+  }
+
+  private let history: FoldHistory
+  private(set) var knowledge: FoldKnowledge
+  private(set) var driver: FoldDriver
+  private let fault: FoldCheckFault?
+  private var clock = HybridClock(last: Timestamp(rawValue: 0))
+  private(set) var lane: Int
+  /// The offset up to which it has folded the remote log.
+  private(set) var token = 0
+  /// The greatest offset that it knows of.
+  private var lastPlace = 0
+  private var pending: [Pending] = []
+  /// Its segments that were not acknowledged: their offsets.
+  private var unacknowledged: [Int] = []
+  /// The records that were touched since the last check, a bit each.
+  var touched: UInt8 = 0
+
+  init(_ history: FoldHistory, lane: Int, turn: Int, fault: FoldCheckFault?) {
+    self.history = history
+    self.lane = lane
+    self.fault = fault
+    knowledge = FoldKnowledge(history, FoldNumbering(turn: turn))
+    driver = FoldDriver(knowledge, tiesByNumber: fault == .tieBrokenByNumber)
+  }
+
+  /// A copy of a store, as someone makes who copies its directory.
+  init(copying other: FoldReplica) {
+    self = other
+    knowledge = FoldKnowledge(copying: other.knowledge)
+    driver = FoldDriver(knowledge, tiesByNumber: fault == .tieBrokenByNumber)
+    driver.replace(other.driver.storage.contents, folded: other.driver.folded)
+    for index in pending.indices { pending[index].isOnItsWay = false }
+    unacknowledged = []
+  }
+
+  // MARK: Verbs
+
+  /// Makes a transaction and folds it.
+  mutating func write(_ operations: [FoldOperation], wallMilliseconds: Int64) throws {
+    let timestamp = clock.tick(wallMilliseconds: wallMilliseconds)
+    guard let number = history.append(operations, lane: lane, base: token, timestamp: timestamp) else {
+      return
+    }
+    if history.lanes[lane].parent != nil { history.coverage.lineages += 1 }
+    knowledge.grow()
+    pending.append(Pending(number: number, isOnItsWay: false))
+    touch(number)
+    // Where the base is at the end of what is placed, a store looks nothing up.
+    let seesAll = token > 0 && lastPlace <= token
+    try driver.fold(number, effective: timestamp, seesAll: seesAll)
+  }
+
+  /// Appends pending transactions to the remote log. Says whether there were any.
+  mutating func ship(count: Int, receivedMilliseconds: Int64?, again: Bool) -> Bool {
+    guard let start = pending.firstIndex(where: { again || !$0.isOnItsWay }) else { return false }
+    let first = history.transactions[pending[start].number]
+    var last = first.sequence - 1
+    for index in pending[start...].indices.prefix(count) {
+      let transaction = history.transactions[pending[index].number]
+      guard transaction.lane == first.lane, transaction.sequence == last + 1 else { break }
+      last = transaction.sequence
+      pending[index].isOnItsWay = true
+    }
+    unacknowledged.append(
+      history.append(
+        FoldSegment(
+          lane: first.lane, sequences: first.sequence...last, receivedMilliseconds: receivedMilliseconds)))
+    return true
+  }
+
+  /// Learns the place of the first segment that was not acknowledged. Says whether there was one.
+  mutating func acknowledge() throws -> Bool {
+    guard !unacknowledged.isEmpty else { return false }
+    let offset = unacknowledged.removeFirst()
+    let segment = history.segments[offset - 1]
+    if fault != .retimeForgotten { try learn(segment) }
+    place(segment, at: offset)
+    return true
+  }
+
+  /// Folds the next segment of the remote log. Says whether there was one.
+  mutating func fetch(wallMilliseconds: Int64) throws -> Bool {
+    guard token < history.segments.count else { return false }
+    try deliver(token + 1, wallMilliseconds: wallMilliseconds)
+    return true
+  }
+
+  /// Gets a segment at or before its token again.
+  mutating func redeliver(back: Int) throws {
+    guard token > back else { return }
+    try deliver(token - back, wallMilliseconds: 0)
+  }
+
+  /// Goes on under another identity.
+  mutating func renew(identity: Int?) {
+    let current = history.lanes[lane]
+    // An identity that made nothing is known to nobody: the new one continues what that one continued.
+    let parent = current.transactions.isEmpty ? current.parent : (lane, held(current))
+    lane = history.openLane(identity: identity ?? current.identity, parent: parent)
+  }
+
+  /// Whether nothing is pending and everything is fetched.
+  var isSettled: Bool { pending.isEmpty && token == history.segments.count }
+
+  // MARK: Helpers
+
+  /// The last sequence of a lane that is here.
+  private func held(_ lane: FoldLane) -> Int {
+    lane.transactions.count { driver.folded & 1 << UInt64($0) != 0 }
+  }
+
+  private mutating func touch(_ number: Int) {
+    for operation in history.transactions[number].operations { touched |= 1 << operation.record }
+  }
+
+  private mutating func deliver(_ offset: Int, wallMilliseconds: Int64) throws {
+    knowledge.grow()
+    let segment = history.segments[offset - 1]
+    let last = history.number(of: segment.sequences.upperBound, in: segment.lane)
+    for sequence in segment.sequences {
+      let number = history.number(of: sequence, in: segment.lane)
+      let transaction = history.transactions[number]
+      guard driver.folded & 1 << UInt64(number) == 0 else {
+        history.coverage.redeliveries += 1
+        if fault == .redeliveryFolded {
+          try driver.fold(
+            number, effective: transaction.timestamp, firstIndex: transaction.operations.count)
+        }
+        continue
+      }
+      touch(number)
+      let base =
+        switch fault {
+        case .baseTooHigh: transaction.base + 1
+        case .baseTooLow: max(transaction.base - 1, 0)
+        case .baseOfSegment: history.transactions[last].base
+        default: transaction.base
+        }
+      let received = fault == .capForgotten ? nil : segment.receivedMilliseconds
+      try driver.fold(
+        number, effective: HybridClock.effective(transaction.timestamp, receivedMilliseconds: received),
+        base: base, seesAll: fault == .everythingSeen, fault: fault)
+      if let received = segment.receivedMilliseconds { knowledge.received[number] = received }
+      clock.observe(transaction.timestamp, wallMilliseconds: wallMilliseconds)
+    }
+    try learn(segment)
+    place(segment, at: offset)
+    token = max(token, offset)
+  }
+
+  /// Takes in a segment's time of receipt, for transactions that are here already.
+  private mutating func learn(_ segment: FoldSegment) throws {
+    guard let received = segment.receivedMilliseconds else { return }
+    for sequence in segment.sequences {
+      let number = history.number(of: sequence, in: segment.lane)
+      let known = knowledge.received[number]
+      guard received < known else { continue }
+      let timestamp = history.transactions[number].timestamp
+      let capped = HybridClock.effective(timestamp, receivedMilliseconds: received)
+      if capped < HybridClock.effective(timestamp, receivedMilliseconds: known == .max ? nil : known) {
+        touch(number)
+        try retime(number, to: capped, received)
+      }
+      knowledge.received[number] = received
+    }
+  }
+
+  /// Gives a transaction's heads another timestamp, and checks what the fold says of winners.
+  private mutating func retime(_ number: Int, to capped: Timestamp, _ received: Int64) throws {
+    let before = winners(of: number, knowledge.received)
+    var learnt = knowledge.received
+    learnt[number] = received
+    let after = winners(of: number, learnt)
+    let isChanged = try driver.retime(number, to: capped)
+    guard isChanged == (before != after), fault == nil else {
+      if fault != nil { return }
+      throw FoldMismatch(
+        place: "whether a winner changed when transaction \(number) got another timestamp",
+        expected: ["\(before != after)"], found: ["\(isChanged)"])
+    }
+  }
+
+  /// Who made the winners of the cells that a transaction worked on.
+  private func winners(of number: Int, _ received: [Int64]) -> [OracleHead?] {
+    var heads: [OracleHead] = []
+    var winners: [OracleHead?] = []
+    for operation in history.transactions[number].operations {
+      for field in operation.kind == .set ? [-1, Int(operation.field)] : [-1] {
+        history.oracle.heads(
+          of: history.oracle.cell(Int(operation.record), field), folded: driver.folded, received: received,
+          history, into: &heads)
+        winners.append(
+          heads.first.map { head in
+            var head = head
+            head.timestamp = 0
+            return head
+          })
+      }
+    }
+    return winners
+  }
+
+  private mutating func place(_ segment: FoldSegment, at offset: Int) {
+    lastPlace = max(lastPlace, offset)
+    for sequence in segment.sequences {
+      let number = history.number(of: sequence, in: segment.lane)
+      let known = knowledge.places[number]
+      let isKept = known > 0 && (fault == .lastPlaceCounts ? known > offset : known < offset)
+      if !isKept { knowledge.places[number] = offset }
+    }
+    pending.removeAll { knowledge.places[$0.number] > 0 }
+    if offset == token + 1 { token = offset }
+  }
+}

@@ -1,0 +1,44 @@
+import EventStore
+
+/// The rows of a storage, equal to others if they differ at most in the numbers that records were given.
+struct FoldRows: Equatable {
+  let contents: MemoryFoldStorage.Contents
+
+  init(_ contents: MemoryFoldStorage.Contents) { self.contents = contents }
+
+  /// Where a record's number lies in its row.
+  private static let rowNumber = 2..<6
+  /// Where it lies in an element's key.
+  private static let keyNumber = 4..<8
+
+  static func == (a: FoldRows, b: FoldRows) -> Bool {
+    let (left, right) = (a.contents, b.contents)
+    guard left.records.count == right.records.count, left.elements.count == right.elements.count else {
+      return false
+    }
+    for (left, right) in zip(left.records, right.records) {
+      guard left.name == right.name, left.state == right.state else { return false }
+      guard isSame(left.row, right.row, except: rowNumber) else { return false }
+    }
+    if left.elements.isEmpty { return true }
+    return zip(left.records, right.records).allSatisfy { leftRecord, rightRecord in
+      isSame(left.elements, of: leftRecord.row[rowNumber], right.elements, of: rightRecord.row[rowNumber])
+    }
+  }
+
+  private static func isSame(_ left: [UInt8], _ right: [UInt8], except hole: Range<Int>) -> Bool {
+    left.count == right.count && left[..<hole.lowerBound] == right[..<hole.lowerBound]
+      && left[hole.upperBound...] == right[hole.upperBound...]
+  }
+
+  /// Compares the elements of two records, whose numbers are little-endian in rows and big-endian in keys.
+  private static func isSame(
+    _ left: [MemoryFoldStorage.ElementEntry], of leftNumber: ArraySlice<UInt8>,
+    _ right: [MemoryFoldStorage.ElementEntry], of rightNumber: ArraySlice<UInt8>
+  ) -> Bool {
+    let left = left.filter { $0.key[keyNumber].elementsEqual(leftNumber.reversed()) }
+    let right = right.filter { $0.key[keyNumber].elementsEqual(rightNumber.reversed()) }
+    return left.count == right.count
+      && zip(left, right).allSatisfy { $0.row == $1.row && isSame($0.key, $1.key, except: keyNumber) }
+  }
+}

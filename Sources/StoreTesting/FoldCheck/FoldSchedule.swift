@@ -1,0 +1,54 @@
+import OperationFormat
+
+/// A whole sequence: the replicas, what they write about, and what happens, step by step.
+///
+/// After the last step all replicas ship and fetch until nothing moves.
+public struct FoldSchedule: Hashable, Sendable {
+  /// How many replicas there are at the start.
+  public var replicas: Int
+  /// How many records are written about.
+  public var records: Int
+  /// How many fields each record has.
+  public var fields: Int
+  /// From what the replicas' identities and the random orders are drawn.
+  public var seed: UInt64
+  /// What happens.
+  public var steps: [FoldStep]
+
+  /// The most replicas that a schedule may have, copies included.
+  public static let replicasMax = 8
+  /// The most transactions of a schedule: a bit of a 64-bit number each.
+  public static let transactionsMax = 64
+  /// How many identities there are to draw from: one a replica, then those for renewals.
+  static let identitiesMax = 12
+
+  /// Creates a schedule.
+  public init(replicas: Int, records: Int, fields: Int, seed: UInt64, steps: [FoldStep] = []) {
+    precondition((1...Self.replicasMax).contains(replicas), "a schedule cannot have \(replicas) replicas")
+    precondition((1...3).contains(records) && (1...3).contains(fields), "1 to 3 records and fields")
+    self.replicas = replicas
+    self.records = records
+    self.fields = fields
+    self.seed = seed
+    self.steps = steps
+  }
+
+  /// The 128-bit identities, by number: distinct, in no order, some of them apart in a few bits only.
+  func makeIdentities() -> [ReplicaID] {
+    var random = SeededRandom(seed: seed).stream(1)
+    var identities: [ReplicaID] = []
+    let shared = random.next()
+    while identities.count < Self.identitiesMax {
+      let (high, low): (UInt64, UInt64) =
+        switch random.next(below: 4) {
+        case 0: (0, UInt64(random.next(below: 256)))
+        case 1: (shared, UInt64(random.next(below: 256)))
+        case 2: (UInt64(random.next(below: 256)), shared)
+        default: (random.next(), random.next())
+        }
+      let identity = ReplicaID(rawValue: UInt128(high) << 64 | UInt128(low))
+      if !identities.contains(identity) { identities.append(identity) }
+    }
+    return identities
+  }
+}

@@ -1,0 +1,186 @@
+/// Makes random schedules. The sequence's number and the seed alone determine what comes out.
+struct FoldScheduleGenerator {
+  private let sizes: FoldCheckSizes
+  private var random: SeededRandom
+  private var schedule: FoldSchedule
+  /// How many transactions are to be made.
+  private var transactionsLeft: Int
+  private let isCrowd: Bool
+  private let receipts: Receipts
+  /// True time, in milliseconds since 1970.
+  private var now: Int64 = 1_750_000_000_000
+  /// What each replica's clock is off by.
+  private var skews: [Int64]
+  private var replicas: Int
+  private var nextIdentity = FoldSchedule.replicasMax
+  private let deletePercent: Int
+  private let createPercent: Int
+
+  /// What the remote says of when it received something.
+  private enum Receipts: CaseIterable { case none, trueTime, atTimes, wild }
+
+  static func schedule(seed: UInt64, number: Int, sizes: FoldCheckSizes) -> FoldSchedule {
+    var generator = FoldScheduleGenerator(
+      SeededRandom(seed: seed).stream(UInt64(bitPattern: Int64(number))), sizes)
+    return generator.make()
+  }
+
+  private init(_ root: SeededRandom, _ sizes: FoldCheckSizes) {
+    self.sizes = sizes
+    var choice = root.stream(3)
+    isCrowd = choice.chance(6)
+    replicas = isCrowd ? choice.next(in: 5...7) : Self.few(from: 2, to: sizes.replicasMax, &choice)
+    let records = isCrowd ? 1 : Self.few(from: 1, to: sizes.recordsMax, &choice)
+    let fields = isCrowd ? 1 : Self.few(from: 1, to: sizes.fieldsMax, &choice)
+    schedule = FoldSchedule(replicas: replicas, records: records, fields: fields, seed: root.stream(4).peek)
+    let most = sizes.transactionsMax
+    transactionsLeft =
+      switch choice.next(below: 100) {
+      case 0..<20: choice.next(in: 2...max(2, most / 3))
+      case 20..<60: choice.next(in: max(2, most / 3)...max(2, most * 2 / 3))
+      case 60..<97: choice.next(in: max(2, most / 2)...most)
+      default: choice.next(in: most...max(most, min(most * 2, FoldSchedule.transactionsMax)))
+      }
+    receipts = Receipts.allCases[choice.next(below: 4)]
+    deletePercent = choice.next(in: 5...35)
+    createPercent = choice.next(in: 5...30)
+    skews = (0..<FoldSchedule.replicasMax).map { _ in Self.skew(&choice) }
+    random = root.stream(5)
+  }
+
+  // MARK: Steps
+
+  private mutating func make() -> FoldSchedule {
+    if isCrowd { gather() }
+    var rest = random.next(below: 6)
+    while transactionsLeft > 0 || rest > 0 {
+      if transactionsLeft == 0 { rest -= 1 }
+      schedule.steps.append(makeStep())
+      advance()
+    }
+    return schedule
+  }
+
+  /// Lets all write what no other has seen, then two fetch some or all of it and write: so cells get more heads than
+  /// a row holds, and fewer again.
+  private mutating func gather() {
+    for replica in 0..<replicas {
+      schedule.steps.append(makeWrite(replica))
+      if random.chance(90) { schedule.steps.append(makeShip(replica)) }
+      advance()
+    }
+    for segments in [random.next(in: 1...replicas), 8] {
+      let replica = random.next(below: replicas)
+      schedule.steps.append(
+        .fetch(replica: replica, segments: segments, wallMilliseconds: now + skews[replica]))
+      schedule.steps.append(makeWrite(replica))
+      schedule.steps.append(makeShip(replica))
+      advance()
+    }
+  }
+
+  private mutating func makeWrite(_ replica: Int) -> FoldStep {
+    transactionsLeft = max(0, transactionsLeft - 1)
+    return .write(
+      replica: replica, wallMilliseconds: now + skews[replica],
+      operations: (0..<Self.few(from: 1, to: sizes.operationsMax, &random)).map { _ in makeOperation() })
+  }
+
+  private mutating func makeShip(_ replica: Int) -> FoldStep {
+    .ship(
+      replica: replica, count: random.next(in: 1...3), receivedMilliseconds: makeReceipt(),
+      again: random.chance(15))
+  }
+
+  private mutating func makeStep() -> FoldStep {
+    let replica = random.next(below: replicas)
+    switch random.next(below: 100) {
+    case 0..<42: return makeWrite(replica)
+    case 42..<62: return makeShip(replica)
+    case 62..<84:
+      let segments = random.chance(60) ? 8 : random.next(in: 1...2)
+      return .fetch(replica: replica, segments: segments, wallMilliseconds: now + skews[replica])
+    case 84..<91: return .acknowledge(replica: replica)
+    case 91..<95: return .redeliver(replica: replica, back: random.next(below: 3))
+    case 95..<99: return .renew(replica: replica, identity: makeIdentity())
+    default:
+      guard replicas < FoldSchedule.replicasMax else { return .acknowledge(replica: replica) }
+      replicas += 1
+      return .copy(from: replica, to: replicas - 1, identity: makeIdentity())
+    }
+  }
+
+  private mutating func makeOperation() -> FoldOperation {
+    let kind = random.next(below: 100)
+    let record = UInt8(random.next(below: schedule.records))
+    let type: UInt8 = random.chance(85) ? 0 : 1
+    if kind < deletePercent { return FoldOperation(.delete, record: record) }
+    if kind < deletePercent + createPercent { return FoldOperation(.create, record: record, type: type) }
+    return FoldOperation(
+      .set, record: record, field: UInt8(random.next(below: schedule.fields)), type: type, value: makeValue())
+  }
+
+  private mutating func makeValue() -> FoldValue {
+    switch random.next(below: 100) {
+    case 0..<8: .null
+    case 8..<88: FoldValue(rawValue: UInt8(random.next(in: 1...7)))
+    default: FoldValue(rawValue: UInt8(random.next(in: 8...Int(FoldValue.count - 1))))
+    }
+  }
+
+  /// Another identity, or nil for the next epoch of the same.
+  private mutating func makeIdentity() -> Int? {
+    guard nextIdentity < FoldSchedule.identitiesMax, random.chance(40) else { return nil }
+    defer { nextIdentity += 1 }
+    return nextIdentity
+  }
+
+  private mutating func makeReceipt() -> Int64? {
+    switch receipts {
+    case .none: nil
+    case .trueTime: now
+    case .atTimes: random.chance(50) ? now : nil
+    case .wild: random.chance(20) ? Int64(random.next(below: 3)) * 1_000_000 : now
+    }
+  }
+
+  // MARK: Time
+
+  /// Lets time pass: mostly none, so that timestamps are often equal.
+  private mutating func advance() {
+    switch random.next(below: 100) {
+    case 0..<60: break
+    case 60..<88: now += 1
+    case 88..<94: now += 1000
+    case 94..<99: now += 600_000
+    default: skews[random.next(below: replicas)] = Self.skew(&random)
+    }
+  }
+
+  /// What a clock is off by: little, an hour, or it is in 1970 or in 2099.
+  private static func skew(_ random: inout SeededRandom) -> Int64 {
+    switch random.next(below: 100) {
+    case 0..<55: 0
+    case 55..<75: Int64(random.next(in: -2000...2000))
+    case 75..<80: 3_600_000
+    case 80..<85: -3_600_000
+    case 85..<92: -1_749_999_999_000
+    default: 2_340_000_000_000
+    }
+  }
+
+  // MARK: Choices
+
+  /// A number of a range, small ones more often.
+  private static func few(from least: Int, to most: Int, _ random: inout SeededRandom) -> Int {
+    min(random.next(in: least...max(least, most)), random.next(in: least...max(least, most)))
+  }
+}
+
+extension SeededRandom {
+  /// The first number of the stream.
+  fileprivate var peek: UInt64 {
+    var copy = self
+    return copy.next()
+  }
+}

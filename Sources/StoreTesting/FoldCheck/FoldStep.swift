@@ -1,0 +1,42 @@
+/// One step of a schedule. A step that cannot be done where it stands (there is nothing to ship, or no such
+/// replica) does nothing, so any steps may be left out of a schedule.
+public enum FoldStep: Hashable, Sendable {
+  /// A replica makes a transaction when its clock shows a time.
+  case write(replica: Int, wallMilliseconds: Int64, operations: [FoldOperation])
+  /// A replica appends its first pending transactions that are not on their way yet, at most `count` and of one
+  /// identity, to the remote log, which receives them at a time, or keeps none. With `again` those on their way
+  /// are offered once more.
+  case ship(replica: Int, count: Int, receivedMilliseconds: Int64?, again: Bool)
+  /// A replica learns the place of the oldest segment that it shipped and that was not acknowledged.
+  case acknowledge(replica: Int)
+  /// A replica folds the next segments of the remote log after its token.
+  case fetch(replica: Int, segments: Int, wallMilliseconds: Int64)
+  /// A replica gets a segment again that it has: the number counts back from its token.
+  case redeliver(replica: Int, back: Int)
+  /// A replica takes another identity: the next epoch, or another replica's number of the schedule's identities.
+  case renew(replica: Int, identity: Int?)
+  /// A new replica starts as a copy of another one's store, under an identity of its own, as in `renew`.
+  case copy(from: Int, to: Int, identity: Int?)
+}
+
+extension FoldStep: CustomStringConvertible {
+  /// One line.
+  public var description: String {
+    switch self {
+    case .write(let replica, let wall, let operations):
+      "replica \(replica) writes at \(wall) ms: " + operations.map(\.description).joined(separator: "; ")
+    case .ship(let replica, let count, let received, let again):
+      "replica \(replica) ships \(again ? "again " : "")up to \(count), received "
+        + (received.map { "at \($0) ms" } ?? "at no known time")
+    case .acknowledge(let replica): "replica \(replica) gets an acknowledgement"
+    case .fetch(let replica, let segments, let wall): "replica \(replica) fetches \(segments) at \(wall) ms"
+    case .redeliver(let replica, let back):
+      "replica \(replica) gets the segment \(back) before its token again"
+    case .renew(let replica, let identity):
+      "replica \(replica) goes on " + (identity.map { "as identity \($0)" } ?? "in its next epoch")
+    case .copy(let source, let target, let identity):
+      "replica \(target) starts as a copy of replica \(source) "
+        + (identity.map { "as identity \($0)" } ?? "in its next epoch")
+    }
+  }
+}

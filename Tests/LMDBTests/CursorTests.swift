@@ -1,0 +1,112 @@
+import LMDB
+import Testing
+
+@Suite("A cursor over few entries")
+struct CursorTests {
+  let directory = TemporaryDirectory()
+
+  private enum Move: CaseIterable {
+    case first, last, next, previous, delete, putInside, putAtEnd
+  }
+
+  @Test("every sequence of four moves over every table of up to three entries goes where it must")
+  func allMoves() throws {
+    let environment = try Environment(directory: directory.path, options: .test())
+    let table = try environment.table("t")
+    let count = Move.allCases.count
+    for present in 0..<8 {
+      let keys = (0..<3).filter { present & (1 << $0) != 0 }.map { UInt8(2 * $0 + 1) }
+      let transaction = try environment.beginWrite()
+      var start = Oracle()
+      for key in keys {
+        try transaction.put([key], [key], table)
+        start.put([key], [key])
+      }
+      for number in 0..<count * count * count * count {
+        let moves = [1, count, count * count, count * count * count].map {
+          Move.allCases[number / $0 % count]
+        }
+        let child = try transaction.beginNested()
+        var oracle = start
+        try Self.run(moves, child, table, &oracle)
+        child.abort()
+      }
+    }
+  }
+
+  private static func run(
+    _ moves: [Move], _ transaction: borrowing Transaction, _ table: Table, _ oracle: inout Oracle
+  ) throws {
+    var cursor = try transaction.openCursor(table)
+    var place = OracleCursor()
+    for move in moves {
+      let found: Bool
+      let expected: Bool
+      switch move {
+      case .first: (found, expected) = (try cursor.first(), place.first(oracle))
+      case .last: (found, expected) = (try cursor.last(), place.last(oracle))
+      case .next: (found, expected) = (try cursor.next(), place.next(oracle))
+      case .previous: (found, expected) = (try cursor.previous(), place.previous(oracle))
+      case .delete:
+        guard cursor.hasEntry else { continue }
+        try cursor.deleteCurrent()
+        place.deleteCurrent(&oracle)
+        (found, expected) = (cursor.hasEntry, false)
+      case .putInside, .putAtEnd:
+        let key: Bytes = [move == .putInside ? 2 : 9]
+        try cursor.put(key.span.bytes, for: key.span.bytes)
+        oracle.put(key, key)
+        (found, expected) = (cursor.hasEntry, place.seek(to: key, oracle))
+      }
+      let pair = cursor.hasEntry ? cursor.withEntry { Pair(key: Bytes($0), value: Bytes($1)) } : nil
+      if found != expected || cursor.hasEntry != expected || pair != place.entry(oracle) {
+        Issue.record("\(moves): at \(move), \(found) with \(pair as Any), in \(oracle.pairs.map(\.key))")
+        return
+      }
+    }
+  }
+
+  @Test("every key is sought over every table of up to four entries")
+  func allSeeks() throws {
+    let environment = try Environment(directory: directory.path, options: .test())
+    let table = try environment.table("t")
+    for present in 0..<16 {
+      let keys = (0..<4).filter { present & (1 << $0) != 0 }.map { [UInt8(2 * $0 + 1)] as Bytes }
+      let transaction = try environment.beginWrite()
+      for key in keys { try transaction.put(key, key, table) }
+      var cursor = try transaction.openCursor(table)
+      for sought in [[]] + (UInt8(0)...8).map({ [$0] }) + [[3, 0]] as [Bytes] {
+        let after = keys.first { !$0.lexicographicallyPrecedes(sought) }
+        let before = keys.last { $0.lexicographicallyPrecedes(sought) }
+        #expect(try cursor.seek(atOrAfter: sought.span.bytes) == (after != nil))
+        #expect(Self.key(cursor) == after)
+        #expect(try cursor.seek(before: sought.span.bytes) == (before != nil))
+        #expect(Self.key(cursor) == before)
+        #expect(try cursor.seek(to: sought.span.bytes) == keys.contains(sought))
+        #expect(Self.key(cursor) == (keys.contains(sought) ? sought : nil))
+      }
+    }
+  }
+
+  private static func key(_ cursor: borrowing Cursor) -> Bytes? {
+    cursor.hasEntry ? cursor.withEntry { key, _ in Bytes(key) } : nil
+  }
+
+  @Test("an entry that is written over by other means is seen as it is then")
+  func writtenOver() throws {
+    let environment = try Environment(directory: directory.path, options: .test())
+    let table = try environment.table("t")
+    let transaction = try environment.beginWrite()
+    for key in UInt8(1)...9 { try transaction.put([key], [key], table) }
+    var cursor = try transaction.openCursor(table)
+    let sought: Bytes = [5]
+    #expect(try cursor.seek(to: sought.span.bytes))
+    try transaction.put(Bytes(repeating: 7, count: 3000), [5], table)
+    try transaction.put(Bytes(repeating: 8, count: 3000), [4], table)
+    _ = try transaction.delete([6], table)
+    let value = cursor.withEntry { _, value in Bytes(value) }
+    #expect(value == Bytes(repeating: 7, count: 3000))
+    #expect(try cursor.next())
+    #expect(Self.key(cursor) == [7])
+  }
+}

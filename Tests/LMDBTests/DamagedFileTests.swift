@@ -1,0 +1,279 @@
+import LMDB
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+@Suite("A damaged data file")
+struct DamagedFileTests {
+  let directory = TemporaryDirectory()
+  private var file: String { directory("data.mdb") }
+  private static let pageBytes = 4096
+
+  @Test("that the page check finds sound is read whole without ending the process", arguments: UInt64(1)...6)
+  func randomDamage(seed: UInt64) throws {
+    print("random damage: seed \(seed)")
+    var random = SeededGenerator(seed: seed)
+    _ = try SampleStore(in: directory.path, seed: seed)
+    let bytes = readFile(file)
+    var options = Environment.Options.test()
+    options.readOnly = true
+    var found = 0
+    var sound = 0
+    for _ in 0..<400 {
+      let (offset, patch) = Self.damage(bytes, &random)
+      patchFile(file, at: offset, patch)
+      defer { patchFile(file, at: offset, Bytes(bytes[offset..<offset + patch.count])) }
+      do {
+        let problems = try PageCheck.check(directory: directory.path)
+        guard problems.isEmpty else {
+          found += 1
+          continue
+        }
+        sound += 1
+        let environment = try Environment(directory: directory.path, options: options)
+        try environment.read { transaction in
+          for name in ["short", "wide", "long", "empty"] {
+            let table = try transaction.openTable(name, create: false)
+            let entries = try transaction.entries(table)
+            for pair in entries { #expect(try transaction.get(pair.key, table) == pair.value) }
+          }
+        }
+      } catch let error as LMDBError {
+        // A table's name may have become another, or the file no store.
+        let isExpected = [.notFound, .notAStore, .versionMismatch, .damagedPage].contains(error.code)
+        #expect(isExpected, "\(offset): \(error)")
+      }
+    }
+    #expect(found > 50)
+    #expect(sound > 50)
+    // And whatever is found at open, the file as it was is sound.
+    #expect(try PageCheck.check(directory: directory.path) == [])
+  }
+
+  /// Some bytes to overwrite: a bit, a byte or a number, mostly where pages keep their structure.
+  private static func damage(
+    _ bytes: Bytes, _ random: inout SeededGenerator
+  ) -> (offset: Int, patch: Bytes) {
+    let page = Int.random(in: 0..<bytes.count / pageBytes, using: &random) * pageBytes
+    let within = [16, 32, 160, pageBytes].randomElement(using: &random)!
+    let offset = page + Int.random(in: 0..<within, using: &random)
+    switch Int.random(in: 0..<3, using: &random) {
+    case 0: return (offset, [bytes[offset] ^ (1 << UInt8.random(in: 0..<8, using: &random))])
+    case 1: return (offset, [UInt8.random(in: 0...255, using: &random)])
+    default:
+      let count = min(bytes.count - offset, [2, 4, 8].randomElement(using: &random)!)
+      let filler = [0, 1, 0xFF].randomElement(using: &random)! as UInt8
+      return (offset, Bytes(repeating: filler, count: count))
+    }
+  }
+
+  @Test("each kind of damage is found and named")
+  func kinds() throws {
+    _ = try SampleStore(in: directory.path, seed: 1)
+    let bytes = readFile(file)
+    let live = try livePages(bytes)
+    let branch = try #require(live.first { Self.flags(bytes, $0) == 1 })
+    let leaf = try #require(live.first { Self.flags(bytes, $0) == 2 })
+    let long = try #require(live.first { Self.flags(bytes, $0) == 4 })
+    let firstNode = Self.number16(bytes, leaf * Self.pageBytes + 16)
+    let branchNode = branch * Self.pageBytes + Self.number16(bytes, branch * Self.pageBytes + 18)
+    let child = Bytes(bytes[branchNode..<branchNode + 4])
+    let otherNode = branch * Self.pageBytes + Self.number16(bytes, branch * Self.pageBytes + 16)
+    let cases: [(PageProblem.Kind, Int, Bytes)] = [
+      (.wrongNumber, leaf * Self.pageBytes, [0xEE, 0xEE]),
+      (.wrongKind, leaf * Self.pageBytes + 10, [4]),
+      (.wrongDepth, leaf * Self.pageBytes + 10, [1]),
+      (.wrongBounds, leaf * Self.pageBytes + 12, [0xFF, 0xFF]),
+      (.tooFewEntries, leaf * Self.pageBytes + 12, [16, 0]),
+      (.nodeOutsidePage, leaf * Self.pageBytes + 16, [0xFE, 0xFF]),
+      (.wrongNodeFlags, leaf * Self.pageBytes + firstNode + 4, [4]),
+      (.wrongKeySize, leaf * Self.pageBytes + firstNode + 6, [0, 0]),
+      (.keysOutOfOrder, leaf * Self.pageBytes + firstNode + 8, [0xFF]),
+      (.beyondFile, branchNode, [0xFF, 0xFF, 0xFF, 0]),
+      (.reachedTwice, otherNode, child),
+      (.wrongOverflow, long * Self.pageBytes + 12, [0xFF]),
+      (.wrongCount, leaf * Self.pageBytes + 12, [18, 0]),
+      (.metaFields, 1 * Self.pageBytes + 136 + 4, [0xFF, 0xFF, 0xFF, 0xFF]),
+      (.metaFields, 0 * Self.pageBytes + 136 + 4, [0xFF, 0xFF, 0xFF, 0xFF]),
+    ]
+    var kinds: Set<PageProblem.Kind> = []
+    for (kind, offset, patch) in cases {
+      writeFile(file, bytes)
+      patchFile(file, at: offset, patch)
+      let problems = try PageCheck.check(directory: directory.path)
+      if problems.contains(where: { $0.kind == kind }) { kinds.insert(kind) }
+      let isOlderMeta = kind == .metaFields && problems.isEmpty
+      #expect(isOlderMeta || problems.contains { $0.kind == kind }, "\(kind) in \(problems)")
+    }
+    #expect(kinds.count == 14)
+  }
+
+  @Test("is named with the page, by its number, as the first problem")
+  func pageNumber() throws {
+    _ = try SampleStore(in: directory.path, seed: 1)
+    let bytes = readFile(file)
+    for page in try livePages(bytes) {
+      writeFile(file, bytes)
+      patchFile(file, at: page * Self.pageBytes + 1, [0x7F])
+      let problems = try PageCheck.check(directory: directory.path)
+      #expect(problems.first?.page == UInt64(page) && problems.first?.kind == .wrongNumber)
+    }
+  }
+
+  @Test("whose table of tables or free list is damaged is refused at open")
+  func damagedRoots() throws {
+    _ = try SampleStore(in: directory.path, seed: 1)
+    let bytes = readFile(file)
+    let meta = Self.number64(bytes, 144) > Self.number64(bytes, 4096 + 144) ? 0 : 4096
+    for record in [40, 88] {
+      let root = Self.number64(bytes, meta + record + 40)
+      writeFile(file, bytes)
+      patchFile(file, at: root * Self.pageBytes + 10, [0])
+      #expect(thrownCode { _ = try Environment(directory: directory.path, options: .test()) } == .damagedPage)
+    }
+  }
+
+  @Test("a value that would reach beyond the file is an error to a reader, not the end of the process")
+  func valueBeyondFile() throws {
+    let key: Bytes = Bytes("a key to be found")
+    do {
+      let environment = try Environment(directory: directory.path, options: .test())
+      let table = try environment.table("t")
+      try environment.write { try $0.put(Bytes(repeating: 1, count: 10_000), key, table) }
+    }
+    let bytes = readFile(file)
+    let place = try #require(Self.lastPlace(of: key, in: bytes))
+    // The size of the value stands before its key: low and high half, flags, size of the key.
+    patchFile(file, at: place - 8 + 2, [0x40])
+    let environment = try Environment(directory: directory.path, options: .test())
+    try environment.read { transaction in
+      let table = try transaction.openTable("t", create: false)
+      #expect(thrownCode { _ = try transaction.get(key, table) } == .corrupted)
+      #expect(thrownCode { _ = try transaction.contains(key.span.bytes, in: table) } == .corrupted)
+      #expect(thrownCode { _ = try transaction.entries(table) } == .corrupted)
+    }
+    #expect(try PageCheck.check(directory: directory.path).contains { $0.kind == .wrongOverflow })
+  }
+
+  @Test("on which LMDB gives up, says so before the process ends")
+  func assertion() async throws {
+    let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+      let directory = TemporaryDirectory()
+      _ = try SampleStore(in: directory.path, seed: 1)
+      let bytes = readFile(directory("data.mdb"))
+      // All branch pages get one entry, which LMDB's assertion forbids.
+      for page in 2..<bytes.count / 4096 where bytes[page * 4096 + 10] == 1 {
+        patchFile(directory("data.mdb"), at: page * 4096 + 12, [18, 0])
+      }
+      let environment = try Environment(directory: directory.path, options: .test())
+      _ = try environment.read { try $0.entries($0.openTable("short", create: false)).count }
+    }
+    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(message.contains("the data file is damaged"))
+  }
+
+  @Test("a check while others write finds a sound file sound", arguments: [false, true])
+  func checkUnderLoad(withTransaction: Bool) async throws {
+    let environment = try Environment(directory: directory.path, options: .test())
+    let large = try environment.table("a")
+    let table = try environment.table("t")
+    try environment.write { transaction in
+      for row in UInt8(0)..<250 { try transaction.put(Bytes(repeating: 1, count: 1500), [row], large) }
+    }
+    let isDone = Flag()
+    let path = directory.path
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask {
+        for round in 0..<400 {
+          #expect(throws: Never.self) {
+            try environment.write { transaction in
+              for row in UInt8(0)..<60 {
+                try transaction.put(Bytes(repeating: 1, count: 100 * (round % 7)), [row], table)
+              }
+            }
+          }
+        }
+        isDone.raise()
+      }
+      group.addTask {
+        var checks = 0
+        while !isDone.isRaised || checks == 0 {
+          do {
+            let problems: [PageProblem]
+            if withTransaction {
+              let reader = try environment.beginRead()
+              problems = try PageCheck.check(directory: path, transactionID: reader.id)
+              reader.abort()
+            } else {
+              problems = try PageCheck.check(directory: path)
+            }
+            #expect(problems == [])
+            checks += 1
+          } catch {
+            #expect((error as? LMDBError)?.code == (withTransaction ? .badTransaction : .busy))
+            checks += 1
+          }
+        }
+      }
+    }
+    #expect(try PageCheck.check(directory: path) == [])
+  }
+
+  @Test("a check during which pages were used again is done anew")
+  func checkAgain() throws {
+    let environment = try Environment(directory: directory.path, options: .test())
+    let large = try environment.table("a")
+    let table = try environment.table("t")
+    try environment.write { transaction in
+      for row in 0..<1500 {
+        try transaction.put(Bytes(repeating: 1, count: 3000), [UInt8(row >> 8), UInt8(row & 255)], large)
+      }
+      for row in UInt8(0)..<200 { try transaction.put(Bytes(repeating: 1, count: 500), [row], table) }
+    }
+    var calls = 0
+    let problems = try PageCheck.check(directory: directory.path) { _, _ in
+      calls += 1
+      // Called first amid the large table, before the other one is looked at: its pages become something else.
+      guard calls == 1 else { return }
+      for round in UInt8(0)..<10 {
+        #expect(throws: Never.self) {
+          try environment.write { transaction in
+            for row in UInt8(0)..<200 { _ = try transaction.delete([row], table) }
+            try transaction.put(Bytes(repeating: round, count: 100_000), [round], table)
+          }
+        }
+      }
+    }
+    #expect(problems == [])
+    #expect(calls > 3)
+  }
+
+  // MARK: Looking into the file
+
+  private func livePages(_ bytes: Bytes) throws -> [Int] {
+    // Those pages whose number, when wrong, is a problem.
+    try (2..<bytes.count / Self.pageBytes).filter { page in
+      writeFile(file, bytes)
+      patchFile(file, at: page * Self.pageBytes + 1, [0x7F])
+      return try !PageCheck.check(directory: directory.path).isEmpty
+    }
+  }
+
+  private static func flags(_ bytes: Bytes, _ page: Int) -> Int { number16(bytes, page * pageBytes + 10) }
+
+  private static func number16(_ bytes: Bytes, _ offset: Int) -> Int {
+    Int(bytes[offset]) | Int(bytes[offset + 1]) << 8
+  }
+
+  private static func number64(_ bytes: Bytes, _ offset: Int) -> Int {
+    (0..<8).reduce(0) { $0 | Int(bytes[offset + $1]) << (8 * $1) }
+  }
+
+  private static func lastPlace(of key: Bytes, in bytes: Bytes) -> Int? {
+    (0...bytes.count - key.count).last { Bytes(bytes[$0..<$0 + key.count]) == key }
+  }
+}

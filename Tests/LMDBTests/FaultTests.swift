@@ -1,0 +1,183 @@
+#if DEBUG
+  import LMDB
+  import Testing
+
+  @Suite("A C call that fails, whichever it is")
+  struct FaultTests {
+    /// What a run of the workload has got done before it failed.
+    private final class Run {
+      /// The rows that are committed for certain.
+      var committed: [Bytes] = []
+
+      /// Those whose commit was called and has not returned well.
+      var attempted: [Bytes] = []
+
+      /// Whether a reader that began before has seen something else than at its begin.
+      var readerWasDisturbed = false
+    }
+
+    /// Commits batch after batch: by put, insert, reserve, delete, cursor and nested transaction.
+    private static func work(_ directory: String, _ faults: FaultPlan, _ run: Run) throws {
+      var options = Environment.Options.test()
+      options.faults = faults
+      let environment = try Environment(directory: directory, options: options)
+      for batch in UInt8(0)..<4 {
+        let reader = try environment.beginRead()
+        let transaction = try environment.beginWrite()
+        let table = try transaction.openTable("t", create: true)
+        let rows: [Bytes] = (UInt8(0)..<5).map { [batch, $0] }
+        let (second, third, fifth) = (rows[1], rows[2], rows[4])
+        let value = Bytes(repeating: batch, count: 3000)
+        try transaction.put(value, rows[0], table)
+        _ = try transaction.insert(value.span.bytes, for: second.span.bytes, in: table)
+        try transaction.reserve(3, for: third.span.bytes, in: table) { for _ in 0..<3 { $0.append(1) } }
+        let child = try transaction.beginNested()
+        try child.put(value, rows[3], table)
+        try child.commit()
+        try transaction.put(value, [9, 9], table)
+        _ = try transaction.delete([9, 9], table)
+        do {
+          var cursor = try transaction.openCursor(table)
+          try cursor.put(value.span.bytes, for: fifth.span.bytes)
+          _ = try cursor.first()
+          _ = try cursor.seek(before: fifth.span.bytes)
+        }
+        _ = try transaction.statistics(of: table)
+        run.attempted = rows
+        try transaction.commit()
+        run.committed += rows
+        run.attempted = []
+        // The reader from before sees none of it, though its table may be younger than it.
+        if batch > 0 {
+          let entries = try reader.entries(table)
+          run.readerWasDisturbed = run.readerWasDisturbed || entries.count != Int(batch) * 5
+        }
+        try environment.sync()
+        _ = try environment.information
+      }
+    }
+
+    @Test(
+      "gives its error, leaves nothing half done, no lock held and no file open",
+      arguments: [LMDBError.Code.inputOutput, .noSpace, .mapFull, .panic])
+    func everyCall(code: LMDBError.Code) throws {
+      var number = 1
+      var names: Set<String> = []
+      while true {
+        let directory = TemporaryDirectory()
+        let faults = FaultPlan(failing: number, with: code)
+        let run = Run()
+        let thrown = thrownCode { try Self.work(directory.path, faults, run) }
+        #expect(!run.readerWasDisturbed)
+        if !faults.hasFailed {
+          #expect(thrown == nil)
+          #expect(run.committed.count == 20)
+          break
+        }
+        #expect(thrown == code, "call \(number): \(faults.names.last ?? "")")
+        if let name = faults.names.last { names.insert(name) }
+        try Self.checkAfterFault(directory.path, run, number)
+        number += 1
+      }
+      #expect(number > 130)
+      for name in [
+        "mdb_env_create", "mdb_env_set_mapsize", "mdb_env_open", "mdb_txn_begin", "mdb_dbi_open", "mdb_put",
+        "mdb_del",
+        "mdb_cursor_open", "mdb_cursor_put", "mdb_cursor_get", "mdb_stat", "mdb_txn_commit", "mdb_env_sync",
+        "mdb_env_info",
+      ] {
+        #expect(names.contains(name), "\(name) has never failed")
+      }
+    }
+
+    /// Opens the store anew, and finds whole batches, those committed and at most the one being committed.
+    private static func checkAfterFault(_ directory: String, _ run: Run, _ number: Int) throws {
+      let environment = try Environment(directory: directory, options: .test())
+      let reader = try environment.beginRead()
+      var keys: [Bytes] = []
+      if let table = try? reader.openTable("t", create: false) {
+        keys = try reader.entries(table).map(\.key)
+      }
+      reader.abort()
+      let isWhole = keys == run.committed || keys == run.committed + run.attempted
+      #expect(isWhole, "call \(number): \(keys)")
+      let table = try environment.table("t")
+      try environment.write { try $0.put([1], [0xFF], table) }
+      environment.close()
+      #expect(try PageCheck.check(directory: directory) == [])
+    }
+
+    @Test("leaves the same environment usable, if it was not a panic")
+    func sameEnvironment() throws {
+      let directory = TemporaryDirectory()
+      let faults = FaultPlan()
+      var options = Environment.Options.test()
+      options.faults = faults
+      let environment = try Environment(directory: directory.path, options: options)
+      let table = try environment.table("t")
+      let reader = try environment.beginRead()
+      for name in ["mdb_txn_begin", "mdb_put", "mdb_txn_commit"] {
+        for round in UInt8(0)..<3 {
+          faults.fail(1, of: name, with: .noSpace)
+          #expect(thrownCode { try environment.write { try $0.put([1], [1], table) } } == .noSpace)
+          #expect(try environment.read { try $0.get([1], table) } == nil)
+          try environment.write { try $0.put([round], [2], table) }
+          #expect(try environment.read { try $0.get([2], table) } == [round])
+          try environment.write { _ = try $0.delete([2], table) }
+        }
+      }
+      #expect(try reader.entries(table) == [])
+    }
+
+    @Test(
+      "with a panic makes everything be refused until the store is opened again",
+      arguments: ["mdb_txn_commit", "mdb_txn_begin"])
+    func panic(call: String) throws {
+      let directory = TemporaryDirectory()
+      let faults = FaultPlan()
+      var options = Environment.Options.test()
+      options.faults = faults
+      let environment = try Environment(directory: directory.path, options: options)
+      let table = try environment.table("t")
+      faults.fail(1, of: call, with: .panic)
+      #expect(thrownCode { try environment.write { try $0.put([1], [1], table) } } == .panic)
+      for _ in 0..<2 {
+        #expect(thrownCode { _ = try environment.beginRead() } == .panic)
+        #expect(thrownCode { _ = try environment.beginWrite() } == .panic)
+      }
+      do {
+        _ = try environment.beginRead()
+      } catch {
+        #expect(error.hint == "Close the environment and open it again")
+      }
+      environment.close()
+      let again = try Environment(directory: directory.path, options: .test())
+      try again.write { try $0.put([1], [1], $0.openTable("t", create: false)) }
+    }
+
+    @Test("is tried again where that helps: readers full, map resized, address space refused")
+    func retries() throws {
+      let directory = TemporaryDirectory()
+      let faults = FaultPlan(failing: 1, of: "mdb_env_open", with: .outOfMemory)
+      var options = Environment.Options.test(mapBytes: 1 << 30)
+      options.faults = faults
+      let environment = try Environment(directory: directory.path, options: options)
+      #expect(faults.hasFailed)
+      #expect(try environment.information.mapBytes == 1 << 29)
+      let table = try environment.table("t")
+      for code in [LMDBError.Code.readersFull, .mapResized] {
+        faults.fail(1, of: "mdb_txn_begin", with: code)
+        _ = try environment.read { try $0.get([1], table) }
+        #expect(faults.hasFailed)
+        faults.fail(1, of: "mdb_txn_begin", with: code)
+        try environment.write { try $0.put([1], [1], table) }
+        #expect(faults.hasFailed)
+      }
+      var reader = try environment.beginRead()
+      reader.reset()
+      faults.fail(1, of: "mdb_txn_renew", with: .mapResized)
+      try reader.renew()
+      #expect(try reader.get([1], table) == [1])
+    }
+  }
+#endif

@@ -1,0 +1,102 @@
+import Testing
+
+@testable import OperationFormat
+
+@Suite("Bodies built while a transaction is made")
+struct BodyBuilderTests {
+  /// Appends the operations of a transaction as the store does.
+  static func append(_ operations: [LogOperation], to builder: inout BodyBuilder) throws {
+    var value = ByteWriter()
+    for operation in operations {
+      switch operation {
+      case .create(let record, let type):
+        let record = builder.nameIndex(record)
+        builder.appendCreate(record: record, type: builder.nameIndex(type))
+      case .delete(let record):
+        builder.appendDelete(record: builder.nameIndex(record))
+      case .set(let record, let type, let field, let newValue):
+        value.removeAll()
+        try newValue.encode(into: &value)
+        let record = builder.nameIndex(record)
+        let type = builder.nameIndex(type)
+        let field = builder.nameIndex(field)
+        let bytes = value.bytes
+        builder.appendSet(record: record, type: type, field: field, encodedValue: bytes.span.bytes)
+      case .unknown(let kind, let payload):
+        builder.appendUnknown(kind: OperationKind(rawValue: kind), payload: payload.span.bytes)
+      }
+    }
+  }
+
+  @Test("One builder makes body after body, each with the bytes of the obvious encoder")
+  func reuse() throws {
+    var random = SeededGenerator(91)
+    var builder = BodyBuilder()
+    var writer = ByteWriter()
+    for round in 0..<1000 {
+      let transaction = random.transaction(allowsUnknown: round % 5 == 0)
+      builder.removeAll()
+      writer.removeAll()
+      try Self.append(transaction.operations, to: &builder)
+      builder.finish(
+        timestamp: transaction.timestamp, writeID: transaction.writeID, author: transaction.author,
+        label: transaction.label, schemaVersion: transaction.schemaVersion, into: &writer)
+      #expect(writer.bytes == NaiveTransaction(transaction).body, "seed \(random.seed)")
+      #expect(builder.operationCount == transaction.operations.count)
+      #expect(builder.byteCount >= writer.count)
+      #expect(builder.byteCount <= writer.count + BodyFormat.fixedBytesMax)
+    }
+  }
+
+  @Test("The bound of the size holds for the longest parts")
+  func bound() {
+    var builder = BodyBuilder()
+    var writer = ByteWriter()
+    for index in 0..<65_536 { builder.appendDelete(record: builder.nameIndex(Name("\(index)"))) }
+    builder.finish(
+      timestamp: Timestamp(rawValue: .max), writeID: .max, author: String(repeating: "a", count: 255),
+      label: String(repeating: "l", count: 1024), schemaVersion: .max, into: &writer)
+    #expect(builder.byteCount >= writer.count)
+    #expect(builder.byteCount <= writer.count + 4)
+    var layout = BodyLayout()
+    #expect(throws: Never.self) { try layout.parse(writer.bytes.span.bytes) }
+  }
+
+  @Test("Misuse stops the program before wrong bytes are written")
+  func misuse() async {
+    await #expect(processExitsWith: .failure) {
+      // A number that was given and not used.
+      var builder = BodyBuilder()
+      var writer = ByteWriter()
+      builder.appendDelete(record: builder.nameIndex("r"))
+      _ = builder.nameIndex("unused")
+      builder.finish(timestamp: Timestamp(rawValue: 0), into: &writer)
+    }
+    await #expect(processExitsWith: .failure) {
+      // Numbers given in another order than they are used in.
+      var builder = BodyBuilder()
+      let type = builder.nameIndex("T")
+      builder.appendCreate(record: builder.nameIndex("r"), type: type)
+    }
+    await #expect(processExitsWith: .failure) {
+      var builder = BodyBuilder()
+      let long = builder.nameIndex(Name(String(repeating: "x", count: 129)))
+      builder.appendCreate(record: long, type: long)
+    }
+    await #expect(processExitsWith: .failure) {
+      var writer = ByteWriter()
+      BodyBuilder().finish(timestamp: Timestamp(rawValue: 0), into: &writer)
+    }
+    await #expect(processExitsWith: .failure) {
+      var writer = ByteWriter()
+      TransactionHeader(replica: ReplicaID(rawValue: 1), epoch: 0, sequence: 0, zone: ZoneID(name: "z"))
+        .encode(into: &writer)
+    }
+    await #expect(processExitsWith: .success) {
+      var builder = BodyBuilder()
+      var writer = ByteWriter()
+      builder.appendDelete(record: builder.nameIndex("r"))
+      builder.finish(timestamp: Timestamp(rawValue: 0), into: &writer)
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import OperationFormat
+
+/// Random members of every type, with the odd ones often.
+extension SeededGenerator {
+  mutating func text(bytesMax: Int) -> String {
+    let scalars: [Unicode.Scalar] = [
+      "a", "b", "z", "0", "/", ":", "%", " ", "\u{0}", "\u{7f}", "\u{85}", "é", "e", "\u{301}", "ß", "中",
+      "\u{feff}",
+      "😀", "\u{10ffff}",
+    ]
+    var text = ""
+    for _ in 0..<below(8) {
+      let scalar = scalars[below(scalars.count)]
+      if text.utf8.count + UTF8.width(scalar) <= bytesMax { text.unicodeScalars.append(scalar) }
+    }
+    return text
+  }
+
+  mutating func name() -> Name {
+    let text = text(bytesMax: 20)
+    return text.isEmpty ? "x" : Name(text)
+  }
+
+  mutating func zone() -> ZoneID { ZoneID(owner: below(2) == 0 ? "" : name(), name: name()) }
+
+  mutating func replica() -> ReplicaID { ReplicaID(rawValue: UInt128(next()) << 64 | UInt128(next())) }
+
+  mutating func transactionID() -> TransactionID {
+    TransactionID(
+      replica: replica(), epoch: UInt32(truncatingIfNeeded: number()), sequence: max(1, number()))
+  }
+
+  mutating func decimal() -> DecimalNumber {
+    while true {
+      let wide = Int128(truncatingIfNeeded: UInt128(next()) << 64 | UInt128(next()))
+      let coefficient = wide >> Int128(below(128))
+      if let number = DecimalNumber(coefficient: coefficient, exponent: below(77) - 38) { return number }
+    }
+  }
+
+  mutating func hash() -> ContentHash { ContentHash(bytes: bytes(32).span.bytes)! }
+
+  mutating func value(depth: Int = 3) -> Value {
+    switch below(depth > 1 ? 15 : 12) {
+    case 0: return .null
+    case 1: return .bool(below(2) == 0)
+    case 2: return .int(Int64(bitPattern: number()) * (below(2) == 0 ? 1 : -1))
+    case 3:
+      return .double([0, -0.0, 1.5, .infinity, -.infinity, .nan, .pi, .leastNonzeroMagnitude][below(8)])
+    case 4: return .double(Double(bitPattern: next()))
+    case 5: return .decimal(decimal())
+    case 6: return .string(text(bytesMax: 100))
+    case 7: return .bytes(bytes(below(20)))
+    case 8: return .date(microseconds: Int64(bitPattern: next()))
+    case 9: return .uuid(UniqueID(rawValue: replica().rawValue))
+    case 10:
+      return .reference(
+        Reference(
+          zone: below(2) == 0 ? nil : zone(), record: name(), rule: ReferenceRule(rawValue: UInt8(below(3)))!)
+      )
+    case 11: return .asset(AssetReference(hash: hash(), byteCount: number()))
+    case 12, 13: return .array((0..<below(4)).map { _ in value(depth: depth - 1) })
+    default:
+      var entries: [Name: Value] = [:]
+      for _ in 0..<below(4) { entries[Name(text(bytesMax: 20))] = value(depth: depth - 1) }
+      return .map(entries)
+    }
+  }
+
+  mutating func operation(names: [Name], allowsUnknown: Bool) -> LogOperation {
+    func name() -> Name { names[below(names.count)] }
+    switch below(allowsUnknown ? 6 : 5) {
+    case 0: return .create(record: name(), type: name())
+    case 1: return .delete(record: name())
+    case 5: return .unknown(kind: max(4, number()), payload: bytes(below(10)))
+    default: return .set(record: name(), type: name(), field: name(), value: value(depth: 2))
+    }
+  }
+
+  mutating func transaction(allowsUnknown: Bool = false) -> LogTransaction {
+    let names = (0..<(1 + below(14))).map { _ in name() }
+    let id = transactionID()
+    var transaction = LogTransaction(
+      replica: id.replica, epoch: id.epoch, sequence: id.sequence, zone: zone(),
+      timestamp: Timestamp(rawValue: next()),
+      operations: (0..<(1 + below(8))).map { _ in operation(names: names, allowsUnknown: allowsUnknown) })
+    if below(2) == 0 {
+      transaction.base = Base(
+        incarnation: IncarnationID(rawValue: replica().rawValue), offset: max(1, number()))
+    }
+    if below(3) == 0 { transaction.parent = transactionID() }
+    if below(3) == 0 { transaction.writeID = next() }
+    if below(3) == 0 { transaction.author = text(bytesMax: 20) }
+    if below(3) == 0 { transaction.label = text(bytesMax: 20) }
+    if below(3) == 0 { transaction.schemaVersion = number() }
+    return transaction
+  }
+}

@@ -1,0 +1,190 @@
+import EventStore
+import Foundation
+import StoreTesting
+import Testing
+
+@testable import ReplayTool
+
+@Suite("Importing git histories")
+struct GitHistories {
+  let temporary = TemporaryDirectory()
+  let tool = Tool()
+  var repository: String { temporary.path + "/project" }
+  var path: String { temporary.path + "/store" }
+
+  @discardableResult
+  private func git(_ arguments: String..., time: Int = 0) throws -> Data {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = ["git", "-C", repository, "-c", "protocol.file.allow=always"] + arguments
+    let date = "\(1_700_000_000 + time) +0100"
+    process.environment = [
+      "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin", "HOME": temporary.path,
+      "GIT_AUTHOR_NAME": "Ann Ä", "GIT_AUTHOR_EMAIL": "ann@example.com", "GIT_COMMITTER_NAME": "Bob",
+      "GIT_COMMITTER_EMAIL": "bob@example.com", "GIT_AUTHOR_DATE": "@5 +0000", "GIT_COMMITTER_DATE": date,
+      "GIT_CONFIG_NOSYSTEM": "1",
+    ]
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    let output = pipe.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    try #require(process.terminationStatus == 0, "git \(arguments)")
+    return output
+  }
+
+  private func put(_ path: String, _ text: String) throws {
+    let url = URL(fileURLWithPath: "\(repository)/\(path)")
+    try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+    try Data(text.utf8).write(to: url)
+  }
+
+  private var longPath: String {
+    [String(repeating: "d", count: 200), String(repeating: "e", count: 200)].joined(separator: "/")
+  }
+
+  /// Two branches and a merge, a clock that goes back, an executable, a link, a submodule, and odd names.
+  private func makeRepository() throws {
+    try FileManager.default.createDirectory(atPath: repository, withIntermediateDirectories: true)
+    try git("init", "-q", "-b", "main")
+    try put("a", "one")
+    try put("folder/b: c\n\"ä", "two")
+    try put(longPath, "long")
+    try git("add", "-A")
+    try git("commit", "-qm", "first", time: 10)
+    try put("a", "one and more")
+    try git("add", "a")
+    try git("update-index", "--add", "--cacheinfo", "160000,0123456789012345678901234567890123456789,sub")
+    try git("commit", "-qm", String(repeating: "ä", count: 600), time: 5)
+    try git("checkout", "-qb", "side")
+    try put("side", "side")
+    try put("folder/b: c\n\"ä", "changed at the side")
+    try git("add", "side", "folder")
+    try git("commit", "-qm", "not in the history", time: 20)
+    try git("checkout", "-q", "main")
+    try git("update-index", "--force-remove", "sub")
+    try git("commit", "-q", "--allow-empty", "-m", "remove the submodule", time: 21)
+    try git("commit", "-q", "--allow-empty", "-m", "empty", time: 22)
+    try git("merge", "-q", "--no-ff", "-m", "merge", "side", time: 30)
+    try FileManager.default.createSymbolicLink(atPath: repository + "/link", withDestinationPath: "a")
+    try git("update-index", "--chmod=+x", "a")
+    try git("add", "link")
+    try git("rm", "-qf", "side")
+    try git("commit", "-qm", "last", time: 40)
+  }
+
+  @Test("the live records are the files of the last commit")
+  func equalsTheTree() async throws {
+    try makeRepository()
+    let result = await tool.run("import", path, "--git", repository, "--json")
+    #expect(result.errors == "")
+    #expect(result.output == #"{"changes":10,"commits":6,"emptyCommits":1,"transactions":5,"zone":"project"}"# + "\n")
+    var expected: [String: [String]] = [:]
+    for line in try git("ls-tree", "-r", "-l", "-z", "HEAD").split(separator: 0) {
+      let parts = String(decoding: line, as: UTF8.self).split(separator: "\t", maxSplits: 1).map(String.init)
+      let words = parts[0].split(separator: " ").map(String.init)
+      expected[parts[1]] = [words[0], words[2], words[3]]
+    }
+    var found: [String: [String]] = [:]
+    let store = try ShoppingStore.open(path)
+    let (records, entries) = try store.read { transaction in
+      var entries: [LogEntry] = []
+      try transaction.history { entry in
+        entries.append(entry)
+        return true
+      }
+      return (try transaction.records(in: ZoneID(name: "project")), entries)
+    }
+    store.close()
+    for record in records {
+      #expect(record.type == "file")
+      var name = record.id.name.rawValue
+      if case .string(let path)? = record["path"] {
+        #expect(name == ContentHash(of: Array(path.utf8).span.bytes).description)
+        name = path
+      }
+      guard case .string(let mode)? = record["mode"], case .string(let blob)? = record["blob"],
+        case .int(let size)? = record["size"]
+      else {
+        Issue.record("\(record)")
+        continue
+      }
+      found[name] = [mode, blob, "\(size)"]
+    }
+    #expect(found == expected)
+    #expect(found.keys.contains(longPath))
+    let times = entries.map { Int64($0.transaction.timestamp.milliseconds) - 1_700_000_000_000 }
+    #expect(times == [10_000, 10_001, 21_000, 30_000, 40_000])
+    #expect(entries.allSatisfy { $0.transaction.author == "Ann Ä" })
+    #expect(entries[1].transaction.label == String(repeating: "ä", count: 512))
+    #expect(entries.last?.transaction.label == "last")
+    let submodules = entries[1].transaction.operations.filter { $0.record == "sub" }
+    #expect(submodules.count == 3)
+  }
+
+  @Test("only the first commits, into a zone that is named, which must be new")
+  func importsSome() async throws {
+    try makeRepository()
+    let first = await tool.run("import", path, "--git", repository, "--zone", "ann/p", "--limit", "1")
+    #expect(first.output == "imported 1 commit, as 1 transaction with 3 changes of files, into zone ann/p\n")
+    let again = await tool.run("import", path, "--git", repository, "--zone", "ann/p")
+    #expect(again.exit == 2)
+    #expect(again.errors.contains("has a zone “ann/p” already"))
+  }
+
+  @Test("a directory that is no repository, one that is not there, one without commits")
+  func refusesOther() async throws {
+    let absent = await tool.run("import", path, "--git", temporary.path + "/none")
+    #expect(absent.exit == 2)
+    #expect(absent.errors.contains("there is no directory"))
+    let other = await tool.run("import", path, "--git", temporary.path)
+    #expect(other.exit == 2)
+    #expect(other.errors.contains("is no git repository"))
+    try FileManager.default.createDirectory(atPath: repository, withIntermediateDirectories: true)
+    try git("init", "-q")
+    let empty = await tool.run("import", path, "--git", repository)
+    #expect(empty.exit == 2)
+    #expect(empty.errors.contains("has no commits"))
+  }
+
+  @Test("without git a command says so")
+  func needsGit() throws {
+    let error = #expect(throws: ToolError.self) { try GitRepository("/", executable: "/nonexistent/git") }
+    #expect(error?.code == "gitMissing")
+    #expect(error?.exit == .input)
+  }
+
+  @Test("a commit of more changes than a transaction holds is split")
+  func splitsLargeCommits() async throws {
+    try FileManager.default.createDirectory(atPath: repository, withIntermediateDirectories: true)
+    try git("init", "-q", "-b", "main")
+    // 70,000 files of one blob, without writing them out.
+    try put("seed", "x")
+    try git("add", "seed")
+    let blob = String(decoding: try git("rev-parse", ":seed"), as: UTF8.self).prefix(40)
+    let index = Process()
+    index.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    index.arguments = ["git", "-C", repository, "update-index", "--add", "--index-info"]
+    let pipe = Pipe()
+    index.standardInput = pipe
+    try index.run()
+    try pipe.fileHandleForWriting.write(
+      contentsOf: Data((0..<70_000).map { "100644 \(blob)\tf/\($0)\n" }.joined().utf8))
+    try pipe.fileHandleForWriting.close()
+    index.waitUntilExit()
+    try git("commit", "-qm", "many", time: 1)
+    let result = await tool.run("import", path, "--git", repository)
+    #expect(result.exit == 0, "\(result.errors)")
+    #expect(result.output.hasPrefix("imported 1 commit, as 6 transactions with 70,001 changes"), "\(result.output)")
+  }
+
+  @Test("a text is cut between scalars")
+  func cutsTexts() {
+    let texts = [("", 5, nil), ("abc", 3, "abc"), ("abcd", 3, "abc"), ("aä", 2, "a"), ("😀", 3, "")]
+    for (text, bytes, expected) in texts {
+      let found = GitImport.cut(text, bytesMax: bytes)
+      #expect(found == expected)
+    }
+  }
+}

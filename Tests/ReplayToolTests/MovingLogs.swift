@@ -1,0 +1,223 @@
+import EventStore
+import StoreTesting
+import Testing
+
+@testable import ReplayTool
+
+@Suite("Moving a log to another store")
+struct MovingLogs {
+  let temporary = TemporaryDirectory()
+  let tool = Tool()
+  var copy: String { temporary.path + "/copy" }
+
+  /// A store of random transactions of three replicas in two zones, unknown operations among them.
+  private func makeRandomStore(_ path: String, seed: UInt64, count: Int) async throws {
+    var random = RandomContent(seed: seed)
+    let store = try ShoppingStore.open(path)
+    defer { store.close() }
+    let zones = [ZoneID(name: "é"), ZoneID(owner: "o/o", name: "a:b")]
+    try await store.write { tx in for zone in zones { try tx.createZone(zone) } }
+    var sequences: [String: UInt64] = [:]
+    for number in 0..<count {
+      let zone = zones[random.below(2)]
+      let replica = ReplicaID(rawValue: UInt128(random.below(3) + 1))
+      let sequence = sequences["\(zone)\(replica)", default: 0] + 1
+      let transaction = random.transaction(replica, sequence: sequence, zone: zone)
+      guard let bytes = try? transaction.encoded() else { continue }
+      sequences["\(zone)\(replica)"] = sequence
+      let offset = sequences["\(zone)", default: 0] + 1
+      sequences["\(zone)"] = offset
+      _ = try await store.fold([
+        RemoteSegment(
+          zone: zone, incarnation: IncarnationID(rawValue: 9), offset: offset, hash: ContentHash(of: bytes.span.bytes),
+          receivedMilliseconds: number % 3 == 0 ? nil : 1_769_850_000_000, transactions: [bytes])
+      ])
+    }
+  }
+
+  private func transactions(_ path: String) throws -> [[UInt8]] {
+    let store = try ShoppingStore.open(path)
+    defer { store.close() }
+    return try store.read { transaction in
+      var found: [[UInt8]] = []
+      let last = try transaction.lastPosition().rawValue
+      guard last > 0 else { return [] }
+      for position in 1...last { found.append(try transaction.bytes(at: Position(rawValue: position))) }
+      return found
+    }
+  }
+
+  @Test("random transactions come out with the same bytes, arrivals and digests")
+  func isLossless() async throws {
+    let seed = UInt64.random(in: 0 ... .max)
+    print("seed \(seed)")
+    for seed in [3, seed] {
+      let path = temporary.path + "/random\(seed)"
+      try await makeRandomStore(path, seed: seed, count: 120)
+      let exported = await tool.run("export", path)
+      #expect(exported.exit == 0)
+      let target = copy + "\(seed)"
+      let imported = await tool.run("import", target, input: Array(exported.output.utf8))
+      #expect(imported.errors == "")
+      let (before, after) = (try transactions(path), try transactions(target))
+      #expect(before.count > 100)
+      #expect(before == after)
+      let again = await tool.run("export", target)
+      #expect(again.lines.dropFirst() == exported.lines.dropFirst())
+      let digests = (await tool.run("digest", path), await tool.run("digest", target))
+      #expect(digests.0.output == digests.1.output)
+      let verified = await tool.run("verify", target)
+      #expect(verified.exit == 0, "\(verified.output)")
+    }
+  }
+
+  @Test("places in the remote log, tokens and receive times move too")
+  func movesSyncState() async throws {
+    let store = try await ShoppingStore()
+    let exported = await tool.run("export", store.path)
+    let imported = await tool.run("import", copy, "--json", input: Array(exported.output.utf8))
+    #expect(imported.output == #"{"lines":9,"transactions":4}"# + "\n")
+    let again = await tool.run("export", copy)
+    #expect(again.lines.dropFirst() == exported.lines.dropFirst())
+    let explained = await tool.run("explain", copy, "shopping:milk", "amount")
+    #expect(explained.output.contains("Its clock was ahead: the remote received it at 2026-01-31T09:01:40.000Z"))
+  }
+
+  @Test("a transaction that is too long for a line comes in its compact form")
+  func compactsLongLines() async throws {
+    let path = temporary.path + "/large"
+    let store = try ShoppingStore.open(path)
+    let id = RecordID(zone: ZoneID(name: "z"), name: "r")
+    try await store.write { tx in
+      try tx.createZone(id.zone)
+      try tx.create(id, type: "t")
+      // Six bytes of JSON each.
+      for field in 0..<4 {
+        try tx.set(Name("f\(field)"), of: id, to: .string(String(repeating: "\u{1}", count: 1_000_000)))
+      }
+    }
+    store.close()
+    let exported = await tool.run("export", path)
+    let line = try #require(exported.lines.dropFirst(2).first)
+    #expect(line.utf8.count < 8_000_000)
+    #expect(line.contains(#""bytes":""#))
+    let imported = await tool.run("import", copy, input: Array(exported.output.utf8))
+    #expect(imported.exit == 0, "\(imported.errors)")
+    let (before, after) = (try transactions(path), try transactions(copy))
+    #expect(before == after)
+  }
+
+  @Test("a store that has a log is not imported into")
+  func refusesUsedStore() async throws {
+    let store = try await ShoppingStore()
+    let exported = await tool.run("export", store.path)
+    let result = await tool.run("import", store.path, input: Array(exported.output.utf8))
+    #expect(result.exit == 2)
+    #expect(result.errors.contains("has a log already, up to position 4; nothing was imported"))
+    let after = await tool.run("export", store.path)
+    #expect(after.output == exported.output)
+  }
+
+  @Test("a damaged line is told by its number, and nothing is imported", arguments: 0..<16)
+  func refusesDamage(_ kind: Int) async throws {
+    let store = try await ShoppingStore()
+    var lines = await tool.run("export", store.path).lines
+    // Lines 1 to 9: store, zone, three segments, four transactions.
+    #expect(lines.count == 10)
+    func replace(_ number: Int, _ old: String, _ new: String) {
+      let changed = lines[number - 1].replacing(old, with: new, maxReplacements: 1)
+      #expect(changed != lines[number - 1], "the test's own line has no \(old)")
+      lines[number - 1] = changed
+    }
+    let expected: String
+    switch kind {
+    case 0: (expected, lines[6]) = ("line 7", "{")
+    case 1: (expected, lines[6]) = ("line 7", #"{"record":"a:b"}"#)
+    case 2: (expected, lines[6]) = ("line 7", "[]")
+    case 3:
+      expected = "line 7 of standard input: it was changed"
+      replace(7, "Rename", "rename")
+    case 4:
+      expected = "line 6"
+      replace(6, #""sequence":1"#, #""sequence":"1""#)
+    case 5:
+      expected = "line 6"
+      replace(6, #""epoch":0"#, #""epoch":-1"#)
+    case 6:
+      expected = "line 6"
+      replace(6, #""epoch":0"#, #""epoch":0,"extra":1"#)
+    case 7: (expected, lines[5]) = ("line 6", lines[6])
+    case 8: (expected, lines) = ("line 1 of standard input: the first line of a log", Array(lines.dropFirst()))
+    case 9: (expected, lines[4]) = ("line 5 of standard input: a second line of kind “store”", lines[0])
+    case 10: expected = "no zone"; lines.remove(at: 1)
+    case 11:
+      expected = "line 1"
+      replace(1, #""version":1"#, #""version":2"#)
+    case 12:
+      expected = "line 4"
+      replace(4, #""first":1"#, #""first":5"#)
+    case 13: (expected, lines[8]) = ("line 9", #"{"transaction":{"arrived":0,"bytes":"AAAA","position":1,"sha256":"\#(String(repeating: "0", count: 64))"}}"#)
+    case 14:
+      expected = "line 6"
+      replace(6, #""arrived":1"#, #""arrived":999999999"#)
+    default:
+      expected = "line 8"
+      lines.insert(lines[6], at: 7)
+    }
+    let result = await tool.run("import", copy, input: Array(lines.joined(separator: "\n").utf8))
+    #expect(result.exit == 2)
+    #expect(result.errors.contains(expected), "\(result.errors)")
+    #expect(result.errors.contains("nothing was imported"), "\(result.errors)")
+    #expect(result.errors.contains("hint: "))
+    let left = (try? transactions(copy)) ?? []
+    #expect(left.isEmpty)
+  }
+
+  @Test("a large log goes in by parts, and an error tells how far it came")
+  func importsLargeLogsInParts() async throws {
+    let path = temporary.path + "/large"
+    let store = try ShoppingStore.open(path)
+    let zone = ZoneID(name: "z")
+    for number in 0..<12 {
+      try await store.write { tx in
+        try tx.createZone(zone)
+        let id = RecordID(zone: zone, name: Name("r\(number)"))
+        try tx.create(id, type: "t", fields: ["text": .string(String(repeating: "x", count: 1_000_000))])
+      }
+    }
+    store.close()
+    var lines = await tool.run("export", path).lines
+    let whole = await tool.run("import", copy, input: Array(lines.joined(separator: "\n").utf8))
+    #expect(whole.output == "imported 12 transactions\n")
+    lines[12] = "damaged"
+    let result = await tool.run("import", copy + "2", input: Array(lines.joined(separator: "\n").utf8))
+    #expect(result.exit == 2)
+    #expect(result.errors.contains("line 13 of standard input"))
+    #expect(result.errors.contains("lines 1 to 10 were imported"), "\(result.errors)")
+    let left = try transactions(copy + "2")
+    #expect(left.count == 8)
+  }
+
+  @Test("only one zone, and only some transactions")
+  func filters() async throws {
+    let path = temporary.path + "/random"
+    try await makeRandomStore(path, seed: 8, count: 40)
+    let exported = await tool.run("export", path, "--zone", "é")
+    let imported = await tool.run("import", copy, "--limit", "5", input: Array(exported.output.utf8))
+    #expect(imported.output == "imported 5 transactions\n")
+    let digest = await tool.run("digest", copy)
+    #expect(digest.output.hasSuffix("  é\n"))
+  }
+
+  @Test("a file gets its name when it is whole")
+  func writesFiles() async throws {
+    let store = try await ShoppingStore()
+    let file = temporary.path + "/log.jsonl"
+    let exported = await tool.run("export", store.path, "--output", file)
+    #expect(exported.output == "wrote 9 lines to \(file)\n")
+    let imported = await tool.run("import", copy, file)
+    #expect(imported.output == "imported 4 transactions\n")
+    let failed = await tool.run("export", store.path, "--output", temporary.path + "/none/log.jsonl")
+    #expect(failed.exit == 2)
+  }
+}

@@ -1,0 +1,109 @@
+import EventStore
+import StoreTesting
+import Testing
+
+@testable import ReplayTool
+
+@Suite("Moving records to another store")
+struct MovingRecords {
+  let temporary = TemporaryDirectory()
+  let tool = Tool()
+  var path: String { temporary.path + "/store" }
+
+  private func line(_ number: Int, _ value: String = "1") -> String {
+    #"{"fields":{"value":\#(value)},"record":"z:r\#(number)","type":"t"}"#
+  }
+
+  private func input(_ lines: [String]) -> [UInt8] { Array(lines.joined(separator: "\n").utf8) }
+
+  private func last() throws -> UInt64 {
+    let store = try ShoppingStore.open(path)
+    defer { store.close() }
+    return try store.read { transaction in try transaction.lastPosition().rawValue }
+  }
+
+  @Test("records are created, then only what differs is set")
+  func setsWhatDiffers() async throws {
+    let store = try await ShoppingStore()
+    let exported = await tool.run("export", store.path, "--records")
+    #expect(exported.output == #"{"fields":{"amount":3,"title":"Buy milk"},"record":"shopping:milk","type":"item"}"# + "\n")
+    let bytes = Array(exported.output.utf8)
+    let first = await tool.run("import", path, input: bytes)
+    #expect(first.output == "imported 1 record: 1 created, 0 updated, 0 unchanged\n")
+    let second = await tool.run("import", path, "--json", input: bytes)
+    #expect(second.output == #"{"created":0,"fieldsSet":0,"unchanged":1,"updated":0}"# + "\n")
+    let written = try last()
+    #expect(written == 1)
+    let third = await tool.run(
+      "import", path, input: Array(#"{"record":"shopping:milk","type":"item","fields":{"amount":4,"title":null}}"#.utf8))
+    #expect(third.output == "imported 1 record: 0 created, 1 updated, 0 unchanged\n")
+    let state = await tool.run("state", path, "--json")
+    #expect(state.output == #"{"fields":{"amount":4},"record":"shopping:milk","type":"item"}"# + "\n")
+  }
+
+  @Test("500 lines are a write, and an error keeps those before it")
+  func writesInParts() async throws {
+    var lines = (0..<1300).map { line($0) }
+    let whole = await tool.run("import", path, input: input(lines))
+    #expect(whole.output == "imported 1,300 records: 1,300 created, 0 updated, 0 unchanged\n")
+    let count = try last()
+    #expect(count == 3)
+    lines[1200] = line(0, "1.5")
+    let part = await tool.run("import", path + "2", input: input(lines))
+    #expect(part.exit == 2)
+    #expect(part.errors.contains("line 1201 of standard input: a number with a fraction"), "\(part.errors)")
+    #expect(part.errors.contains("1,000 records before it were imported"))
+  }
+
+  @Test("a line that the store refuses is told by its number, and its write leaves nothing")
+  func tellsStoreErrors() async throws {
+    _ = await tool.run("import", path, input: input([line(1)]))
+    let other = await tool.run(
+      "import", path, input: input([line(2), #"{"fields":{},"record":"z:r1","type":"u"}"#]))
+    #expect(other.exit == 2)
+    #expect(other.errors.contains("line 2: the record z:r1 is of type “t” in the store and “u” in the file"))
+    let long = await tool.run(
+      "import", path, input: input([line(2), #"{"fields":{"\#(String(repeating: "f", count: 129))":1},"record":"z:r3","type":"t"}"#]))
+    #expect(long.exit == 2)
+    #expect(long.errors.contains("line 2: "))
+    let count = try last()
+    #expect(count == 1)
+  }
+
+  @Test(
+    "what is no record is an error",
+    arguments: [
+      #"{"record":"milk","type":"t","fields":{}}"#, #"{"record":"z:a","fields":{}}"#, #"{"record":"z:a","type":1,"fields":{}}"#,
+      #"{"record":"z:a","type":"t","fields":[]}"#, #"{"record":"z:a","type":"t","fields":{},"more":1}"#,
+      #"{"record":"z:a","type":"t","fields":{"a":1,"a":2}}"#, #"{"record":"z:a","type":"t","fields":{"a":{"b":1}}}"#,
+      #"{"record":"z:a","type":"t"}"#, #"{"record":"z:a","type":"","fields":{}}"#, "\"record\"", "{",
+    ])
+  func refusesOther(_ text: String) async throws {
+    let result = await tool.run("import", path, "--json", input: input([line(1), text]))
+    #expect(result.exit == 2)
+    let error = try JSONScanner.read(Array(result.errors.utf8))
+    #expect(error.line.contains("line 2"))
+    #expect(error.line.contains("nothing was imported"))
+  }
+
+  @Test("bytes that are not UTF-8, and lines without end")
+  func refusesOtherBytes() async throws {
+    let other = await tool.run("import", path, input: input([line(1)]) + [0x0a, 0x22, 0xff, 0x22])
+    #expect(other.exit == 2)
+    #expect(other.errors.contains("line 2 of standard input: a string is not UTF-8"))
+    let huge = await tool.run("import", path, input: [UInt8](repeating: 0x20, count: 17 << 20))
+    #expect(huge.exit == 2)
+    #expect(huge.errors.contains("line 1 of standard input is longer than 16 MiB"))
+    let empty = await tool.run("import", path, input: [0x0a, 0x0d, 0x0a])
+    #expect(empty.exit == 2)
+    #expect(empty.errors.contains("has no lines"))
+    let missing = await tool.run("import", path, temporary.path + "/none")
+    #expect(missing.exit == 2)
+  }
+
+  @Test("lines may end in CR LF, the last one in nothing")
+  func readsLineEnds() async throws {
+    let result = await tool.run("import", path, "--limit", "2", input: Array("\(line(1))\r\n\r\n\(line(2))\n\(line(3))".utf8))
+    #expect(result.output == "imported 2 records: 2 created, 0 updated, 0 unchanged\n")
+  }
+}

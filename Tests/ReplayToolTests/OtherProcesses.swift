@@ -1,0 +1,103 @@
+import EventStore
+import Foundation
+import StoreTesting
+import Testing
+
+@testable import ReplayTool
+
+/// The command as a process of its own, as it was built beside the tests.
+@Suite("As a process")
+struct OtherProcesses {
+  let temporary = TemporaryDirectory()
+
+  private static var executable: String? {
+    let beside = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+      .appendingPathComponent("replay").path
+    return FileManager.default.isExecutableFile(atPath: beside) ? beside : nil
+  }
+
+  private func shell(_ script: String) throws -> (output: String, exit: Int32) {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/bash")
+    process.arguments = ["-c", "set -o pipefail; " + script]
+    process.environment = ["PATH": "/usr/bin:/bin", "REPLAY": try #require(Self.executable)]
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    process.standardError = pipe
+    process.standardInput = FileHandle.nullDevice
+    try process.run()
+    let output = pipe.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return (String(decoding: output, as: UTF8.self), process.terminationStatus)
+  }
+
+  private func makeLongLog(_ path: String) throws {
+    let store = try ShoppingStore.open(path)
+    defer { store.close() }
+    let id = RecordID(zone: ZoneID(name: "z"), name: "r")
+    try store.writeBlockingThisThread { tx in
+      try tx.createZone(id.zone)
+      try tx.create(id, type: "t")
+    }
+    for number in 0..<3000 {
+      try store.writeBlockingThisThread { tx in try tx.set("n", of: id, to: .int(Int64(number))) }
+    }
+  }
+
+  @Test("a closed pipe ends it quietly", .enabled(if: executable != nil))
+  func endsWithPipe() throws {
+    let path = temporary.path + "/store"
+    try makeLongLog(path)
+    let result = try shell("\"$REPLAY\" log \(path) --operations | head -n 1")
+    #expect(result.exit == 0)
+    let lines = result.output.split(separator: "\n")
+    #expect(lines.count == 1, "\(result.output)")
+  }
+
+  @Test("exit codes reach the shell", .enabled(if: executable != nil))
+  func hasExitCodes() throws {
+    let none = try shell("\"$REPLAY\" info \(temporary.path)/none")
+    #expect(none.exit == 3)
+    #expect(!none.output.contains("\u{1B}"))
+    let usage = try shell("\"$REPLAY\" info")
+    #expect(usage.exit == 64)
+    let version = try shell("\"$REPLAY\" --version")
+    #expect(version.output == "0.1.0\n")
+    #expect(version.exit == 0)
+  }
+
+  @Test("following sees what another process writes, and Ctrl-C ends it well", .enabled(if: executable != nil))
+  func follows() async throws {
+    let path = temporary.path + "/store"
+    let store = try ShoppingStore.open(path)
+    defer { store.close() }
+    let id = RecordID(zone: ZoneID(name: "z"), name: "r")
+    try await store.write { tx in
+      tx.label = "before"
+      try tx.createZone(id.zone)
+      try tx.create(id, type: "t")
+    }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: try #require(Self.executable))
+    process.arguments = ["log", path, "--follow", "--json"]
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    try process.run()
+    let source = DescriptorSource(descriptor: pipe.fileHandleForReading.fileDescriptor, name: "pipe", closes: false)
+    var lines = LineReader(source)
+    let first = try lines.nextDocument()?.json.line
+    #expect(first?.contains(#""label":"before""#) == true)
+    try await store.write { tx in
+      tx.label = "after"
+      try tx.set("f", of: id, to: 1)
+    }
+    let second = try lines.nextDocument()?.json.line
+    #expect(second?.contains(#""label":"after""#) == true)
+    process.interrupt()
+    let end = try lines.next()
+    #expect(end == nil)
+    process.waitUntilExit()
+    #expect(process.terminationReason == .exit)
+    #expect(process.terminationStatus == 0)
+  }
+}

@@ -1,0 +1,100 @@
+import EventStore
+
+/// Random numbers of a seed: SplitMix64.
+struct SeededGenerator: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+    return mixed ^ (mixed >> 31)
+  }
+}
+
+/// Makes values and transactions of every kind, the odd ones often.
+struct RandomContent {
+  var generator: SeededGenerator
+
+  init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
+
+  mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &generator) }
+
+  mutating func text(max: Int = 12) -> String {
+    let scalars: [Unicode.Scalar] = [
+      "a", "b", " ", "é", "e", "\u{301}", "\0", "\n", "\"", "\\", "/", ":", "%", "\u{7f}", "\u{9b}", "\u{2028}", "😀",
+      "\u{10ffff}", "\u{d7ff}", "\u{e000}", "{", "}",
+    ]
+    var text = String.UnicodeScalarView()
+    for _ in 0..<below(max) { text.append(scalars.randomElement(using: &generator)!) }
+    return String(text)
+  }
+
+  mutating func name(_ number: Int) -> Name { Name("\(number)\(text())") }
+
+  mutating func value(depth: Int = 3) -> Value {
+    switch below(depth > 0 ? 14 : 12) {
+    case 0: return .null
+    case 1: return .bool(Bool.random(using: &generator))
+    case 2: return .int([.min, -1, 0, 1, .max, 1 << 53 + 1].randomElement(using: &generator)!)
+    case 3: return .int(Int64(bitPattern: generator.next()))
+    case 4: return .double(Double(bitPattern: generator.next()))
+    case 5:
+      return .double(
+        [0, -0.0, .nan, .infinity, -.infinity, .leastNonzeroMagnitude, .greatestFiniteMagnitude, 1]
+          .randomElement(using: &generator)!)
+    case 6:
+      return .decimal(
+        DecimalNumber(coefficient: Int128(Int64(bitPattern: generator.next())), exponent: below(60) - 38)
+          ?? DecimalNumber("1.5")!)
+    case 7: return .string(text(max: 40))
+    case 8: return .bytes((0..<below(20)).map { _ in UInt8.random(in: 0...255, using: &generator) })
+    case 9: return .date(microseconds: Int64(bitPattern: generator.next()))
+    case 10: return .uuid(UniqueID(rawValue: UInt128(generator.next()) << 64 | UInt128(generator.next())))
+    case 11:
+      let zone = Bool.random(using: &generator) ? ZoneID(owner: name(1), name: name(2)) : nil
+      return .reference(
+        Reference(zone: zone, record: name(3), rule: ReferenceRule.allCases.randomElement(using: &generator)!))
+    case 12: return .array((0..<below(4)).map { _ in value(depth: depth - 1) })
+    default:
+      var entries: [Name: Value] = [:]
+      for number in 0..<below(4) { entries[name(number)] = value(depth: depth - 1) }
+      // Swift takes these two for one string.
+      if below(3) == 0 {
+        entries["\u{e9}"] = 1
+        entries["e\u{301}"] = 2
+      }
+      return .map(entries)
+    }
+  }
+
+  mutating func operation(canBeUnknown: Bool) -> LogOperation {
+    let record = name(below(5))
+    switch below(canBeUnknown ? 5 : 4) {
+    case 0: return .create(record: record, type: name(below(2)))
+    case 1: return .delete(record: record)
+    case 2, 3: return .set(record: record, type: name(below(2)), field: name(below(3)), value: value())
+    default:
+      let payload = (0..<below(30)).map { _ in UInt8.random(in: 0...255, using: &generator) }
+      return .unknown(kind: [4, 77, .max].randomElement(using: &generator)!, payload: payload)
+    }
+  }
+
+  /// A transaction of a replica's sequence in a zone.
+  mutating func transaction(_ replica: ReplicaID, sequence: UInt64, zone: ZoneID) -> LogTransaction {
+    var operations: [LogOperation] = []
+    for _ in 0...below(5) { operations.append(operation(canBeUnknown: true)) }
+    let isUnknown = operations.contains { if case .unknown = $0 { true } else { false } }
+    var names: [Name]?
+    if isUnknown { names = (0..<below(4)).map { Name("table \($0) \(text())") } }
+    func maybe<T>(_ value: T) -> T? { Bool.random(using: &generator) ? value : nil }
+    return LogTransaction(
+      replica: replica, epoch: UInt32(truncatingIfNeeded: sequence >> 32), sequence: sequence, zone: zone,
+      timestamp: Timestamp(milliseconds: 1_769_850_000_000 + generator.next() % 100_000, counter: UInt16(below(3))),
+      writeID: maybe(.max - 3), author: maybe(text()), label: maybe(text(max: 60)), schemaVersion: maybe(.max),
+      operations: operations, names: names)
+  }
+}

@@ -1,0 +1,64 @@
+import EventStore
+import StoreTesting
+import Synchronization
+
+@testable import ReplayTool
+
+/// Runs commands in this process, and keeps what they print.
+struct Tool {
+  /// What a command did.
+  struct Result {
+    var output: String
+    var errors: String
+    var exit: Int32
+
+    var lines: [String] { output.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) }
+  }
+
+  var isTerminal = false
+  var usesColor = false
+  var isInterrupted: @Sendable () -> Bool = { false }
+  /// Bytes that a sink takes before it is closed.
+  var outputBytesMax = Int.max
+
+  func run(_ arguments: String..., input: [UInt8] = []) async -> Result { await run(arguments, input: input) }
+
+  func run(_ arguments: [String], input: [UInt8] = []) async -> Result {
+    let (output, errors) = (CapturedSink(bytesMax: outputBytesMax), CapturedSink())
+    let console = Console(
+      output: Output(output, isTerminal: isTerminal, usesColor: usesColor),
+      errors: Output(errors, isTerminal: isTerminal, usesColor: usesColor), input: { MemorySource(input) },
+      isInterrupted: isInterrupted, wallMilliseconds: { ShoppingStore.start + 3_600_000 }, makeRandom: { 7 })
+    let exit = await Replay.run(arguments, console: console)
+    return Result(output: output.text, errors: errors.text, exit: exit)
+  }
+}
+
+/// Keeps what is written to it, until it is full: then it is closed, like a pipe that nobody reads.
+final class CapturedSink: OutputSink {
+  private let bytesMax: Int
+  private let bytes = Mutex<[UInt8]>([])
+
+  init(bytesMax: Int = .max) { self.bytesMax = bytesMax }
+
+  var text: String { bytes.withLock { String(decoding: $0, as: UTF8.self) } }
+
+  func write(_ written: [UInt8]) throws {
+    try bytes.withLock { bytes in
+      guard bytes.count + written.count <= bytesMax else { throw OutputClosed() }
+      bytes += written
+    }
+  }
+}
+
+/// A clock that shows what it is set to.
+final class TestClock: Sendable {
+  private let now: Mutex<Int64>
+
+  init(_ milliseconds: Int64) { now = Mutex(milliseconds) }
+
+  var milliseconds: Int64 {
+    get { now.withLock { $0 } }
+    set { now.withLock { $0 = newValue } }
+  }
+}

@@ -1,0 +1,130 @@
+import EventStore
+import StoreTesting
+import Testing
+
+@testable import ReplayTool
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+@Suite("Wrong input")
+struct WrongInput {
+  let temporary = TemporaryDirectory()
+  let tool = Tool()
+
+  static let readers: [[String]] = [
+    ["info", "STORE"], ["log", "STORE"], ["show", "STORE", "1"], ["state", "STORE"], ["digest", "STORE"],
+    ["explain", "STORE", "shopping:milk"], ["conflicts", "STORE"], ["verify", "STORE"], ["rebuild", "STORE"],
+    ["export", "STORE"],
+  ]
+
+  private func run(_ arguments: [String], _ store: String) async -> Tool.Result {
+    await tool.run(arguments.map { $0 == "STORE" ? store : $0 })
+  }
+
+  @Test("a directory that is not there, is empty, or holds other files", arguments: readers)
+  func needsStore(_ arguments: [String]) async throws {
+    mkdir(temporary.path + "/empty", 0o777)
+    for directory in ["/none", "/empty", ""] {
+      let result = await run(arguments, temporary.path + directory)
+      #expect(result.exit == 3)
+      #expect(result.output == "")
+      #expect(result.errors.hasPrefix("error: "))
+      let lines = result.errors.split(separator: "\n")
+      #expect(lines.count == 2)
+      #expect(lines[1].hasPrefix("hint: "))
+      let json = await run(arguments + ["--json"], temporary.path + directory)
+      #expect(json.exit == 3)
+      let error = try JSONScanner.read(Array(json.errors.utf8))
+      guard case .object(let members) = error, case .object(let parts)? = members["error"] else {
+        Issue.record("\(json.errors)")
+        continue
+      }
+      #expect(parts.keys.sorted() == ["code", "hint", "message"])
+      #expect(parts["code"] == "notAStore")
+    }
+    let left = access(temporary.path + "/empty/data.mdb", F_OK)
+    #expect(left != 0)
+  }
+
+  @Test("a data file of another program, or cut short", arguments: readers)
+  func refusesDamagedFiles(_ arguments: [String]) async throws {
+    let store = try await ShoppingStore()
+    let file = store.path + "/data.mdb"
+    truncate(file, 5000)
+    let cut = await run(arguments, store.path)
+    #expect(cut.exit == 3, "\(cut.output) \(cut.errors)")
+    let descriptor = open(file, O_WRONLY | O_TRUNC)
+    let text = String(repeating: "not a database\n", count: 1000)
+    _ = text.withCString { write(descriptor, $0, text.utf8.count) }
+    close(descriptor)
+    let other = await run(arguments, store.path)
+    #expect(other.exit == 3, "\(other.output) \(other.errors)")
+  }
+
+  static let unknown: [([String], Int32, String)] = [
+    (["log", "STORE", "--zone", "none"], 1, "no zone “none”"),
+    (["state", "STORE", "none"], 1, "it has shopping"),
+    (["state", "STORE", "shopping:none"], 1, "there is no record shopping:none, and never was"),
+    (["state", "STORE", "shopping:bread"], 1, "the record shopping:bread was deleted"),
+    (["state", "STORE", "none:milk"], 1, "no zone “none”"),
+    (["state", "STORE", "--at", "5"], 1, "the log goes from 1 to 4"),
+    (["state", "STORE", "shopping:milk", "--at", "0"], 1, "never was"),
+    (["show", "STORE", "0"], 1, "no position 0"), (["show", "STORE", "5"], 1, "no position 5"),
+    (["explain", "STORE", "shopping:none"], 1, "never was"),
+    (["explain", "STORE", "shopping:milk", "none"], 1, "it has amount, title"),
+    (["explain", "STORE", "none:milk"], 1, "no zone “none”"), (["conflicts", "STORE", "none"], 1, "no zone “none”"),
+    (["digest", "STORE", "none"], 1, "no zone “none”"), (["export", "STORE", "--zone", "none"], 1, "no zone “none”"),
+    (["explain", "STORE", "milk"], 2, "names no record"), (["state", "STORE", "a/b/c"], 2, "names no zone"),
+    (["state", "STORE", "shopping:"], 2, "names no record"), (["log", "STORE", "--zone", ":"], 2, "names no zone"),
+    (["log", "STORE", "--since", "soon"], 2, "“soon” is no time"), (["log", "STORE", "--until", "2026-02-30"], 2, "is no time"),
+    (["log", "STORE", "--replica", "xyz"], 2, "begins no replica"),
+  ]
+
+  @Test("what is not there, and what cannot be meant", arguments: unknown)
+  func tellsUnknown(_ arguments: [String], _ exit: Int32, _ text: String) async throws {
+    let store = try await ShoppingStore()
+    let result = await run(arguments, store.path)
+    #expect(result.exit == exit)
+    #expect(result.errors.contains(text), "\(result.errors)")
+    #expect(result.output == "")
+    let json = await run(arguments + ["--json"], store.path)
+    #expect(json.exit == exit)
+    let error = try JSONScanner.read(Array(json.errors.utf8))
+    #expect(error.line.hasPrefix(#"{"error":{"code":"#))
+  }
+
+  @Test(
+    "arguments that make no command",
+    arguments: [
+      [], ["none"], ["info"], ["show", "x"], ["show", "x", "one"], ["log", "x", "--follow", "--reverse"],
+      ["log", "x", "--limit", "-1"], ["import", "x", "file", "--git", "y"], ["import", "x", "--zone", "y"],
+      ["explain", "x", "z:r", "f", "--existence"], ["state", "x", "--limit", "-1"],
+    ])
+  func refusesUsage(_ arguments: [String]) async throws {
+    let result = await tool.run(arguments)
+    // Without arguments the help shows.
+    #expect(result.exit == (arguments.isEmpty ? 0 : 64))
+    let json = await tool.run(arguments + ["--json"])
+    #expect(json.exit == 64)
+    let error = try JSONScanner.read(Array(json.errors.utf8))
+    #expect(error.line.contains(#""code":"usage""#))
+  }
+
+  @Test("every command has help with an example")
+  func hasHelp() async {
+    for command in ["info", "log", "show", "state", "explain", "conflicts", "verify", "rebuild", "digest", "export", "import"] {
+      let result = await tool.run(command, "--help")
+      #expect(result.exit == 0)
+      #expect(result.output.contains("Example: replay \(command) "), "\(command)")
+      #expect(result.errors == "")
+    }
+    let root = await tool.run("--help")
+    #expect(root.output.contains("replay explain notes.store shopping:milk title"))
+    let version = await tool.run("--version")
+    #expect(version.output == "0.1.0\n")
+  }
+}
