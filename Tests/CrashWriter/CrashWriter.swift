@@ -27,7 +27,8 @@ struct CrashWriter {
       case "summary": say(try open(arguments[2], "unsynced").summary())
       case "damage":
         try damage(
-          from: arguments[2], in: arguments[3], expected: arguments[4], seeds: UInt64(arguments[5])!..<UInt64(arguments[6])!,
+          from: arguments[2], in: arguments[3], expected: arguments[4],
+          seeds: UInt64(arguments[5])!..<UInt64(arguments[6])!,
           verifies: arguments[7] == "verify")
       default: say("unknown command")
       }
@@ -75,7 +76,11 @@ struct CrashWriter {
     try tx.create(record, type: "note", fields: ["n": .int(Int64(number)), "body": .string(body)])
     let shared = RecordID(zone: zones[number % 2], name: "shared")
     if try tx.contains(shared) {
-      if number % 7 == 0 { try tx.delete(shared) } else { try tx.set("last", of: shared, to: .string(prefix)) }
+      if number % 7 == 0 {
+        try tx.delete(shared)
+      } else {
+        try tx.set("last", of: shared, to: .string(prefix))
+      }
     } else {
       try tx.create(shared, type: "note", fields: ["last": .string(prefix)])
     }
