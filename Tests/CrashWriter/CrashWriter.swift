@@ -41,7 +41,12 @@ struct CrashWriter {
   /// Opens a store; more than one process may make it at the same moment.
   static func open(_ directory: String, _ durability: String) throws -> LocalStore {
     var configuration = StoreConfiguration()
-    configuration.isUnsynced = durability == "unsynced"
+    configuration.isUnsynced = durability != "durable" && durability != "consistent"
+    if durability == "fixed" {
+      // The same bytes each time.
+      configuration.wallMilliseconds = { 1_700_000_000_000 }
+      configuration.makeRandom = { 7 }
+    }
     return try LocalStore(
       directory: directory, durability: durability == "durable" ? .durable : .consistent,
       configuration: configuration)

@@ -18,7 +18,7 @@ struct DamageTests {
     _ seeds: Range<UInt64>, _ mode: String
   ) -> (outcomes: [String: Int], ends: [ChildProcess.End]) {
     let path = directory.path + "/store"
-    let writer = ChildProcess("write", path, "unsynced", "a", "2", "50")
+    let writer = ChildProcess("write", path, "fixed", "a", "1", "50")
     #expect(writer.lines().last == "done")
     _ = writer.wait()
     let summary = ChildProcess("summary", path).lines().last ?? ""

@@ -142,6 +142,11 @@
       for label in outcome.refused { #expect(!labels.contains(label), "\(comment) \(label)") }
       if outcome.isFolded { #expect(labels.contains("remote"), comment) }
       if outcome.isRefusedFold { #expect(!labels.contains("remote"), comment) }
+      // Data and token are in one commit.
+      if try store.read({ try $0.zones() }).contains(noteZone) {
+        let token = try store.read { try $0.token(of: noteZone)?.offset }
+        #expect(token == (labels.contains("remote") ? 1 : nil), comment)
+      }
       try checkContiguous(store)
       let report = try store.verify()
       #expect(report.problems == [], comment)
