@@ -80,12 +80,14 @@ package struct Fold<Storage: FoldStorage> {
   package mutating func find(_ record: RawSpan, in state: StateNumber) throws -> Bool {
     if self.state == state && isSelected(record) { return !row.isEmpty }
     try flush()
-    self.state = state
+    // Until it is read the row at hand is nobody's: reading may fail.
+    self.state = .none
+    let isThere = try storage.readRecord(record, in: state, into: &row)
+    if !isThere { row.removeAll(keepingCapacity: true) }
     name.removeAll(keepingCapacity: true)
     record.withUnsafeBytes { name.append(contentsOf: $0) }
-    if try storage.readRecord(record, in: state, into: &row) { return true }
-    row.removeAll(keepingCapacity: true)
-    return false
+    self.state = state
+    return isThere
   }
 
   /// Writes the row at hand, if it changed. Must be called before anybody else reads.
