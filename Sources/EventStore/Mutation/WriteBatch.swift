@@ -159,7 +159,9 @@ package final class WriteBatch {
   }
 
   /// The index of the zone's draft, a new one on the first touch.
-  func draft(for zone: ZoneID) throws -> Int {
+  func draft(for zone: ZoneID) throws -> Int { try guarding { try makeDraft(for: zone) } }
+
+  private func makeDraft(for zone: ZoneID) throws -> Int {
     guard
       let number = try storage.interned.zones.number(of: zone, in: storage.tables.zones, storage.transaction)
     else { throw StoreError.unknown(zone) }
@@ -243,6 +245,16 @@ package final class WriteBatch {
     }
   }
 
+  /// Runs what may change rows before it folds. An error from below may have left half of that.
+  private func guarding<R>(_ body: () throws -> R) throws -> R {
+    do {
+      return try body()
+    } catch {
+      if !(error is StoreError) { failure = error }
+      throw error
+    }
+  }
+
   private func focus(_ index: Int) {
     fold.viewpoint = drafts[index].viewpoint
     fold.timestamp = timestamp
@@ -255,7 +267,9 @@ package final class WriteBatch {
   }
 
   func internName(_ name: Name) throws -> NameNumber {
-    try storage.interned.names.makeNumber(for: name, in: storage.tables.names, storage.transaction)
+    try guarding {
+      try storage.interned.names.makeNumber(for: name, in: storage.tables.names, storage.transaction)
+    }
   }
 
   // MARK: Transactions that exist already
@@ -269,7 +283,7 @@ package final class WriteBatch {
 
   /// Makes a zone if the store does not have it yet, and gives whether it is new.
   func makeZone(_ zone: ZoneID) throws -> Bool {
-    let isNew = try storage.makeZone(zone).isNew
+    let isNew = try guarding { try storage.makeZone(zone).isNew }
     if isNew { madeZones.append(zone) }
     return isNew
   }
