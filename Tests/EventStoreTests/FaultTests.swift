@@ -158,6 +158,55 @@
       store.close()
     }
 
+    @Test("inside a closure that goes on after every error: nothing, or all that it could do, is there")
+    func swallowed() async throws {
+      let names = ["mdb_get", "mdb_put", "mdb_del", "mdb_cursor_open", "mdb_cursor_get"]
+      var failures = 0
+      for name in names {
+        var number = 1
+        while true {
+          let plan = FaultPlan()
+          for file in ["data.mdb", "lock.mdb"] { unlink(directory.path + "/store/" + file) }
+          let store = try directory.store { $0.faults = plan }
+          let large = Value.bytes([UInt8](repeating: 1, count: 2000))
+          try await store.write { tx in
+            try tx.createZone(noteZone)
+            try tx.create(note("r"), type: "note", fields: ["large": large, "small": 1])
+          }
+          let larger = Value.bytes([UInt8](repeating: 2, count: 2000))
+          let attempt = number
+          let found = await awaitedCode {
+            try await store.write { tx in
+              plan.fail(attempt, of: name, with: .inputOutput)
+              for _ in 0..<2 {
+                do { try tx.createZone(ZoneID(name: "new")) } catch {}
+                do { try tx.set("large", of: note("r"), to: larger) } catch {}
+                do { try tx.create(note("s"), type: "other", fields: ["new": large]) } catch {}
+                do { try tx.delete(note("r")) } catch {}
+              }
+            }
+          }
+          #expect(found == nil || found == .system || found == .commitFailed, "\(name) \(number)")
+          if found != nil { failures += 1 }
+          let hasFailed = plan.hasFailed
+          plan.fail(.max, with: .inputOutput)
+          try await store.write { tx in
+            try tx.createZone(ZoneID(name: "new"))
+            if try !tx.contains(note("s")) { try tx.create(note("s"), type: "other", fields: ["new": 1]) }
+          }
+          _ = try store.read { tx in try tx.zones().map { try tx.records(in: $0) } }
+          try checkContiguous(store)
+          let report = try store.verify()
+          #expect(report.problems == [], "\(name) \(number)")
+          store.close()
+          guard hasFailed else { break }
+          number += 1
+        }
+      }
+      print("faults: \(failures) writes refused whose closures went on")
+      #expect(failures > 20)
+    }
+
     private static let codes: [LMDBError.Code] = [.mapFull, .inputOutput, .noSpace, .panic]
 
     @Test("at any place: a typed error or success, and all that was acknowledged is there afterwards")

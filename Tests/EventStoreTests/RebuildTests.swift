@@ -11,9 +11,10 @@ struct RebuildTests {
   let directory = TemporaryDirectory()
 
   /// A store whose log takes a rebuild several steps, of which each folds at most 8 MiB.
-  private func makeStore(_ name: String = "store") async throws -> LocalStore {
-    let store = try directory.store(name)
+  private func makeStore(_ segments: [RemoteSegment] = []) async throws -> LocalStore {
+    let store = try directory.store()
     try await store.makeZone()
+    _ = try await store.fold(segments)
     for number in 0..<22 {
       try await store.write { tx in
         let value = Value.bytes([UInt8](repeating: UInt8(number), count: (1 << 20) - 100))
@@ -75,23 +76,27 @@ struct RebuildTests {
 
   @Test("a receive time that is learnt in between is in, and so is what a remote brings")
   func learningInBetween() async throws {
-    let store = try await makeStore()
+    // One lies before where the rebuild is interrupted, one after that.
     var remote = TestRemote()
+    _ = try remote.append([transaction(3, 1, at: 4_070_908_800_000, [create("early"), set("early", "n", 7)])])
+    let store = try await makeStore(remote.segments)
     _ = try remote.append([transaction(1, 1, at: 4_070_908_800_000, [create("n1"), set("n1", "n", 7)])])
-    _ = try await store.fold(remote.segments)
+    _ = try await store.fold(try remote.news(for: store))
     await #expect(throws: Stop.self) { try await store.rebuild { _, _ in throw Stop() } }
     let before = try store.heads("n", note("n1"))
     #expect(before == [7, 1])
-    var again = remote.segments[0]
-    again.receivedMilliseconds = 1_000_000
-    let report = try await store.fold([again])
+    var again = remote.segments
+    for index in again.indices { again[index].receivedMilliseconds = 1_000_000 }
+    let report = try await store.fold(again)
     #expect(report.retimed == 1)
-    _ = try remote.append([transaction(2, 1, base: 1, [create("theirs")])])
+    _ = try remote.append([transaction(2, 1, base: 2, [create("theirs")])])
     _ = try await store.fold(try remote.news(for: store))
     let resumed = try await store.rebuild()
     #expect(resumed.wasResumed)
     let after = try store.heads("n", note("n1"))
     #expect(after == [1, 7])
+    let early = try store.read { try $0.heads(of: "n", in: note("early"))[0].timestamp.milliseconds }
+    #expect(early == 1_300_000)
     try await checkSound(store)
   }
 
