@@ -29,7 +29,8 @@ struct MovingLogs {
       sequences["\(zone)"] = offset
       _ = try await store.fold([
         RemoteSegment(
-          zone: zone, incarnation: IncarnationID(rawValue: 9), offset: offset, hash: ContentHash(of: bytes.span.bytes),
+          zone: zone, incarnation: IncarnationID(rawValue: 9), offset: offset,
+          hash: ContentHash(of: bytes.span.bytes),
           receivedMilliseconds: number % 3 == 0 ? nil : 1_769_850_000_000, transactions: [bytes])
       ])
     }
@@ -80,7 +81,8 @@ struct MovingLogs {
     let again = await tool.run("export", copy)
     #expect(again.lines.dropFirst() == exported.lines.dropFirst())
     let explained = await tool.run("explain", copy, "shopping:milk", "amount")
-    #expect(explained.output.contains("Its clock was ahead: the remote received it at 2026-01-31T09:01:40.000Z"))
+    #expect(
+      explained.output.contains("Its clock was ahead: the remote received it at 2026-01-31T09:01:40.000Z"))
   }
 
   @Test("a transaction that is too long for a line comes in its compact form")
@@ -147,16 +149,23 @@ struct MovingLogs {
       expected = "line 6"
       replace(6, #""epoch":0"#, #""epoch":0,"extra":1"#)
     case 7: (expected, lines[5]) = ("line 6", lines[6])
-    case 8: (expected, lines) = ("line 1 of standard input: the first line of a log", Array(lines.dropFirst()))
+    case 8:
+      (expected, lines) = ("line 1 of standard input: the first line of a log", Array(lines.dropFirst()))
     case 9: (expected, lines[4]) = ("line 5 of standard input: a second line of kind “store”", lines[0])
-    case 10: expected = "no zone"; lines.remove(at: 1)
+    case 10:
+      expected = "no zone"
+      lines.remove(at: 1)
     case 11:
       expected = "line 1"
       replace(1, #""version":1"#, #""version":2"#)
     case 12:
       expected = "line 4"
       replace(4, #""first":1"#, #""first":5"#)
-    case 13: (expected, lines[8]) = ("line 9", #"{"transaction":{"arrived":0,"bytes":"AAAA","position":1,"sha256":"\#(String(repeating: "0", count: 64))"}}"#)
+    case 13:
+      (expected, lines[8]) = (
+        "line 9",
+        #"{"transaction":{"arrived":0,"bytes":"AAAA","position":1,"sha256":"\#(String(repeating: "0", count: 64))"}}"#
+      )
     case 14:
       expected = "line 6"
       replace(6, #""arrived":1"#, #""arrived":999999999"#)
