@@ -22,6 +22,9 @@ struct OpenedStore {
     options.readOnly = configuration.isReadOnly
     options.allowsNetworkFileSystem = configuration.allowsNetworkFileSystem
     options.createsFile = creates
+    #if DEBUG
+      options.faults = configuration.faults
+    #endif
     environment = try Environment(directory: directory, options: options)
     do {
       (tables, identity) = try Self.open(environment, directory, creates, configuration)

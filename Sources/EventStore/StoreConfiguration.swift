@@ -1,4 +1,4 @@
-import OperationFormat
+package import LMDB
 
 /// How a commit is kept from a power cut.
 public enum Durability: String, Hashable, Sendable, CaseIterable {
@@ -24,6 +24,10 @@ public struct StoreConfiguration: Sendable {
   public var makeRandom: @Sendable () -> UInt64 = SystemEnvironment.makeRandom
   /// For tests alone: no sync at all, so that a power cut may break the store.
   package var isUnsynced = false
+  #if DEBUG
+    /// For tests alone: lets calls of LMDB fail.
+    package var faults: FaultPlan?
+  #endif
 
   public init() {}
 }

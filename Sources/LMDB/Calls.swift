@@ -25,12 +25,14 @@ final class Calls: Sendable {
 
   // MARK: Environment
 
+  /// Makes an environment, not yet opened (mdb_env_create).
   func createEnvironment() throws(LMDBError) -> Handle {
     var environment: Handle?
     try check("mdb_env_create") { mdb_env_create(&environment) }
     return environment!
   }
 
+  /// Opens the files and maps the data (mdb_env_open).
   func openEnvironment(_ environment: Handle, readOnly: Bool, sync: SyncMode) throws(LMDBError) {
     var flags = UInt32(MDB_NOTLS)
     if readOnly { flags |= UInt32(MDB_RDONLY) }
@@ -42,37 +44,44 @@ final class Calls: Sendable {
     try check("mdb_env_open") { mdb_env_open(environment, path, flags, 0o600) }
   }
 
+  /// Unmaps and closes; the handle is gone (mdb_env_close).
   func closeEnvironment(_ environment: Handle) {
     mdb_env_close(environment)
   }
 
+  /// Sets the size of the map in bytes, 0 for what the file says (mdb_env_set_mapsize).
   func setMapBytes(_ environment: Handle, _ bytes: Int) throws(LMDBError) {
     try check("mdb_env_set_mapsize") { mdb_env_set_mapsize(environment, bytes) }
   }
 
+  /// Sets how many tables can be open (mdb_env_set_maxdbs).
   func setTablesMax(_ environment: Handle, _ count: Int) throws(LMDBError) {
     try check("mdb_env_set_maxdbs") { mdb_env_set_maxdbs(environment, UInt32(clamping: count)) }
   }
 
+  /// Sets how many reader slots there are (mdb_env_set_maxreaders).
   func setReadersMax(_ environment: Handle, _ count: Int) throws(LMDBError) {
     try check("mdb_env_set_maxreaders") { mdb_env_set_maxreaders(environment, UInt32(clamping: count)) }
   }
 
-  /// Has LMDB's own assertions say what they mean before the process ends.
+  /// Has LMDB's own assertions say what they mean before the process ends (mdb_env_set_assert).
   func setAssertionMessage(_ environment: Handle) throws(LMDBError) {
     try check("mdb_env_set_assert") { mdb_env_set_assert(environment, printAssertion) }
   }
 
+  /// Gives the data file's descriptor, which stays LMDB's (mdb_env_get_fd).
   func fileDescriptor(of environment: Handle) throws(LMDBError) -> Int32 {
     var descriptor: Int32 = -1
     try check("mdb_env_get_fd") { mdb_env_get_fd(environment, &descriptor) }
     return descriptor
   }
 
+  /// Writes everything to the disk (mdb_env_sync).
   func sync(_ environment: Handle) throws(LMDBError) {
     try check("mdb_env_sync") { mdb_env_sync(environment, 1) }
   }
 
+  /// Gives the map, the last page and transaction, the readers (mdb_env_info).
   func information(of environment: Handle) throws(LMDBError) -> Environment.Information {
     var raw = MDB_envinfo()
     try check("mdb_env_info") { mdb_env_info(environment, &raw) }
@@ -81,18 +90,21 @@ final class Calls: Sendable {
       readersMax: Int(raw.me_maxreaders), readersUsed: Int(raw.me_numreaders))
   }
 
+  /// Gives the size of a page in bytes (mdb_env_stat).
   func pageBytes(of environment: Handle) throws(LMDBError) -> Int {
     var raw = MDB_stat()
     try check("mdb_env_stat") { mdb_env_stat(environment, &raw) }
     return Int(raw.ms_psize)
   }
 
+  /// Copies the last committed state to a directory (mdb_env_copy2).
   func copy(_ environment: Handle, to directory: String, compacting: Bool) throws(LMDBError) {
     try check("mdb_env_copy2") {
       mdb_env_copy2(environment, directory, compacting ? UInt32(MDB_CP_COMPACT) : 0)
     }
   }
 
+  /// Frees the reader slots of dead processes, and says how many (mdb_reader_check).
   func clearStaleReaders(_ environment: Handle) throws(LMDBError) -> Int {
     var dead: Int32 = 0
     try check("mdb_reader_check") { mdb_reader_check(environment, &dead) }
@@ -101,6 +113,7 @@ final class Calls: Sendable {
 
   // MARK: Transaction
 
+  /// Begins a transaction, within a parent or not (mdb_txn_begin).
   func begin(_ environment: Handle, parent: Handle?, readOnly: Bool) throws(LMDBError) -> Handle {
     var transaction: Handle?
     try check("mdb_txn_begin") {
@@ -109,7 +122,7 @@ final class Calls: Sendable {
     return transaction!
   }
 
-  /// Commits, or aborts where a planned fault forbids it: either way the handle is gone.
+  /// Commits, or aborts where a planned fault forbids it: either way the handle is gone (mdb_txn_commit).
   func commit(_ transaction: Handle) throws(LMDBError) {
     #if DEBUG
       if let code = faults?.register("mdb_txn_commit") {
@@ -121,18 +134,22 @@ final class Calls: Sendable {
     if code != MDB_SUCCESS { throw failure(code, "mdb_txn_commit") }
   }
 
+  /// Forgets a transaction; the handle is gone (mdb_txn_abort).
   func abort(_ transaction: Handle) {
     mdb_txn_abort(transaction)
   }
 
+  /// Lets go of a reader's state (mdb_txn_reset).
   func reset(_ transaction: Handle) {
     mdb_txn_reset(transaction)
   }
 
+  /// Gives a reader the last committed state (mdb_txn_renew).
   func renew(_ transaction: Handle) throws(LMDBError) {
     try check("mdb_txn_renew") { mdb_txn_renew(transaction) }
   }
 
+  /// Gives a transaction's id (mdb_txn_id).
   func id(of transaction: Handle) -> UInt64 {
     UInt64(mdb_txn_id(transaction))
   }
@@ -142,6 +159,7 @@ final class Calls: Sendable {
   /// The handle of the table of tables, which needs no opening.
   static let mainTable: UInt32 = 1
 
+  /// Opens a table, that of tables if there is no name (mdb_dbi_open).
   func openTable(_ transaction: Handle, _ name: String?, create: Bool) throws(LMDBError) -> UInt32 {
     var table: UInt32 = 0
     try check("mdb_dbi_open") {
@@ -151,6 +169,7 @@ final class Calls: Sendable {
     return table
   }
 
+  /// Gives the size of a table (mdb_stat).
   func statistics(_ transaction: Handle, _ table: UInt32) throws(LMDBError) -> TableStatistics {
     var raw = MDB_stat()
     try check("mdb_stat") { mdb_stat(transaction, table, &raw) }
@@ -159,10 +178,12 @@ final class Calls: Sendable {
       leafPages: raw.ms_leaf_pages, overflowPages: raw.ms_overflow_pages, pageBytes: Int(raw.ms_psize))
   }
 
+  /// Empties a table (mdb_drop).
   func removeAll(_ transaction: Handle, _ table: UInt32) throws(LMDBError) {
     try check("mdb_drop") { mdb_drop(transaction, table, 0) }
   }
 
+  /// Gives a key's value, in place, or nil (mdb_get).
   func get(
     _ transaction: Handle, _ table: UInt32, _ key: UnsafeRawBufferPointer
   ) throws(LMDBError) -> UnsafeRawBufferPointer? {
@@ -172,7 +193,7 @@ final class Calls: Sendable {
     return found ? UnsafeRawBufferPointer(rawValue) : nil
   }
 
-  /// Gives false where `options` forbid overwriting and the key is there.
+  /// Puts an entry; false where it may not overwrite and the key is there (mdb_put).
   func put(
     _ transaction: Handle, _ table: UInt32, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
     _ options: PutOptions, overwriting: Bool
@@ -186,7 +207,7 @@ final class Calls: Sendable {
     return true
   }
 
-  /// Makes room for a value of `byteCount` bytes, which are not initialized (MDB_RESERVE).
+  /// Makes room for a value of `byteCount` bytes, which are not initialized (mdb_put, MDB_RESERVE).
   func reserve(
     _ transaction: Handle, _ table: UInt32, _ key: UnsafeRawBufferPointer, _ byteCount: Int,
     _ options: PutOptions
@@ -200,6 +221,7 @@ final class Calls: Sendable {
     return UnsafeMutableRawBufferPointer(start: rawValue.mv_data, count: byteCount)
   }
 
+  /// Deletes an entry, and says whether it was there (mdb_del).
   func delete(
     _ transaction: Handle, _ table: UInt32, _ key: UnsafeRawBufferPointer
   ) throws(LMDBError) -> Bool {
@@ -216,17 +238,19 @@ final class Calls: Sendable {
     case to(UnsafeRawBufferPointer)
   }
 
+  /// Opens a cursor (mdb_cursor_open).
   func openCursor(_ transaction: Handle, _ table: UInt32) throws(LMDBError) -> Handle {
     var cursor: Handle?
     try check("mdb_cursor_open") { mdb_cursor_open(transaction, table, &cursor) }
     return cursor!
   }
 
+  /// Closes a cursor (mdb_cursor_close).
   func closeCursor(_ cursor: Handle) {
     mdb_cursor_close(cursor)
   }
 
-  /// Moves a cursor, and gives the entry that it then stands on, or nil.
+  /// Moves a cursor, and gives the entry that it then stands on, or nil (mdb_cursor_get).
   func move(_ cursor: Handle, _ step: Step) throws(LMDBError) -> Entry? {
     var key = MDB_val()
     var value = MDB_val()
@@ -249,6 +273,7 @@ final class Calls: Sendable {
     return Entry(key: UnsafeRawBufferPointer(key), value: UnsafeRawBufferPointer(value))
   }
 
+  /// Puts an entry and moves the cursor to it (mdb_cursor_put).
   func put(
     _ cursor: Handle, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ options: PutOptions
   ) throws(LMDBError) {
@@ -258,6 +283,7 @@ final class Calls: Sendable {
     if code != MDB_SUCCESS { throw failure(code, "mdb_cursor_put", key.count, value.count) }
   }
 
+  /// Deletes the entry that the cursor stands on (mdb_cursor_del).
   func deleteCurrent(_ cursor: Handle) throws(LMDBError) {
     try check("mdb_cursor_del") { mdb_cursor_del(cursor, 0) }
   }

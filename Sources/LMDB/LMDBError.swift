@@ -15,6 +15,7 @@ package struct LMDBError: Error, Sendable, CustomStringConvertible {
   /// What to do about it, in a sentence without its full stop.
   package var hint: String
 
+  /// Makes an error; message and hint are the code's own if not given.
   package init(code: Code, call: String, path: String? = nil, message: String? = nil, hint: String? = nil) {
     self.code = code
     self.call = call

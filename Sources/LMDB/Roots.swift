@@ -17,8 +17,7 @@ struct Roots {
   /// - Throws: `.notAStore`, `.versionMismatch`, `.damagedPage`, `.badTransaction`.
   init?(_ descriptor: Int32, _ path: String, transactionID: UInt64?) throws(LMDBError) {
     if SystemCalls.bytes(of: descriptor) == 0 { return nil }
-    let first = try Self.firstMeta(descriptor, path)
-    let second = try Self.secondMeta(descriptor, path, pageBytes: first.pageBytes)
+    let (first, second) = try Self.metas(descriptor, path)
     // Asked for after the meta pages, since others write those last.
     let pageCount = SystemCalls.bytes(of: descriptor) / first.pageBytes
     file = PageFile(
@@ -45,6 +44,24 @@ struct Roots {
   func isOutdated(_ descriptor: Int32, _ path: String) throws(LMDBError) -> Bool {
     let now = try Roots(descriptor, path, transactionID: nil)
     return now?.meta != meta
+  }
+
+  /// How often the meta pages are read anew when others have written meanwhile.
+  private static let attemptsMax = 1000
+
+  /// Reads both meta pages as they are at one instant: others may write them between two reads, or during one.
+  private static func metas(
+    _ descriptor: Int32, _ path: String
+  ) throws(LMDBError) -> (first: MetaPage, second: MetaPage) {
+    var before: (first: MetaPage, second: MetaPage)?
+    for _ in 0..<attemptsMax {
+      let first = try firstMeta(descriptor, path)
+      let second = try secondMeta(descriptor, path, pageBytes: first.pageBytes)
+      if let before, before == (first, second) { return before }
+      before = (first, second)
+    }
+    throw LMDBError(
+      code: .busy, call: "pread", path: path, message: "others write faster than the meta pages can be read")
   }
 
   private static func firstMeta(_ descriptor: Int32, _ path: String) throws(LMDBError) -> MetaPage {

@@ -129,15 +129,17 @@
       #expect(try reader.entries(table) == [])
     }
 
-    @Test("with a panic makes everything be refused until the store is opened again")
-    func panic() throws {
+    @Test(
+      "with a panic makes everything be refused until the store is opened again",
+      arguments: ["mdb_txn_commit", "mdb_txn_begin"])
+    func panic(call: String) throws {
       let directory = TemporaryDirectory()
       let faults = FaultPlan()
       var options = Environment.Options.test()
       options.faults = faults
       let environment = try Environment(directory: directory.path, options: options)
       let table = try environment.table("t")
-      faults.fail(1, of: "mdb_txn_commit", with: .panic)
+      faults.fail(1, of: call, with: .panic)
       #expect(thrownCode { try environment.write { try $0.put([1], [1], table) } } == .panic)
       for _ in 0..<2 {
         #expect(thrownCode { _ = try environment.beginRead() } == .panic)

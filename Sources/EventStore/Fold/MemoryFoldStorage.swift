@@ -49,6 +49,11 @@ package final class MemoryFoldStorage: FoldStorage {
 
   // MARK: Records
 
+  /// The rows of records, by state and name: a copy of all.
+  package var records: [StateNumber: [[UInt8]: [UInt8]]] {
+    contents.records.reduce(into: [:]) { $0[$1.state, default: [:]][$1.name] = $1.row }
+  }
+
   package func readRecord(_ name: RawSpan, in state: StateNumber, into row: inout [UInt8]) -> Bool {
     let (index, isThere) = findRecord(name, in: state)
     guard isThere else { return false }
@@ -158,7 +163,8 @@ extension Fold where Storage == MemoryFoldStorage {
   }
 
   package mutating func setInMemory(
-    _ field: NameNumber, of record: RawSpan, in state: StateNumber, type: NameNumber, value: RawSpan, index: UInt32
+    _ field: NameNumber, of record: RawSpan, in state: StateNumber, type: NameNumber, value: RawSpan,
+    index: UInt32
   ) throws {
     try set(field, of: record, in: state, type: type, value: value, index: index)
   }

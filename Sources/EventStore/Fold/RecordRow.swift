@@ -85,7 +85,7 @@ package enum RecordLayout {
 
   /// Finds a cell, or where it belongs.
   package static func place(of cell: CellNumber, in row: RawSpan) throws(FormatError) -> CellPlace {
-    var reader = ByteReader(row, at: headerBytes)
+    var reader = try cellReader(of: row)
     while reader.remaining > 0 {
       let start = reader.position
       let next = try nextCell(&reader)
@@ -97,7 +97,7 @@ package enum RecordLayout {
 
   /// The numbers of the cells in a row, ascending.
   package static func cells(of row: RawSpan) throws(FormatError) -> [CellNumber] {
-    var reader = ByteReader(row, at: headerBytes)
+    var reader = try cellReader(of: row)
     var cells: [CellNumber] = []
     while reader.remaining > 0 {
       let start = reader.position
@@ -110,6 +110,18 @@ package enum RecordLayout {
       cells.append(number)
     }
     return cells
+  }
+
+  /// Reads after the header. A record that has no row yet has no cells.
+  @_lifetime(copy row)
+  private static func cellReader(of row: RawSpan) throws(FormatError) -> ByteReader {
+    if row.isEmpty { return ByteReader(row) }
+    guard row.byteCount >= headerBytes else {
+      throw FormatError(
+        .truncated, at: row.byteCount, in: "record row", expected: "\(headerBytes) bytes",
+        found: "\(row.byteCount)")
+    }
+    return ByteReader(row, at: headerBytes)
   }
 
   @_lifetime(reader: copy reader)

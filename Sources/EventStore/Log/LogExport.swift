@@ -180,12 +180,25 @@ extension WriteBatch {
     try append(
       numbered, body: bytes.span.bytes.extracting(reader.position...), receivedMilliseconds: received)
     clock.observe(entry.transaction.timestamp, wallMilliseconds: wallMilliseconds())
-    guard let imported = try storage.importedIdentity(), imported.replica == header.replica,
-      imported.epoch == header.epoch
-    else { return }
+    guard try continues(header, zone, replica) else { return }
     let own = try storage.interned.replicas.makeNumber(
       for: identity.replica, in: storage.tables.replicas, storage.transaction)
     try storage.setParent((replica, header.epoch, header.sequence), of: own, identity.epoch, in: zone)
+  }
+
+  /// Whether the store continues the identity of an imported transaction in its zone: the exporter's, or one that
+  /// the exporter continued itself without having written since. What lies in no remote log is of these alone.
+  private func continues(
+    _ header: TransactionHeader, _ zone: ZoneNumber, _ replica: ReplicaNumber
+  ) throws -> Bool {
+    if let imported = try storage.importedIdentity(), imported.replica == header.replica,
+      imported.epoch == header.epoch
+    {
+      return true
+    }
+    guard let incarnation = try storage.zoneRow(zone).token?.incarnation else { return true }
+    return try storage.tables.lastPlaced(replica, header.epoch, in: zone, incarnation, storage.transaction)
+      < header.sequence
   }
 
   private func incarnation(_ base: Base) throws -> IncarnationNumber {

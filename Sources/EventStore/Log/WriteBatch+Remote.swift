@@ -24,7 +24,7 @@ extension WriteBatch {
         lane = (header.replica, number, header.epoch)
       }
       try check(header, in: segment, after: sequences?.upperBound, lane?.replica, lane?.epoch)
-      try fold(header, body, lane!.number, zone, segment, &report)
+      try fold(header, body, lane!.number, zone, incarnation, segment, &report)
       sequences = (sequences?.lowerBound ?? header.sequence)...header.sequence
     }
     guard let sequences, let lane else {
@@ -45,16 +45,19 @@ extension WriteBatch {
     let last = try storage.lastSequence(of: replica, identity.epoch, in: zone)
     let placed = try storage.tables.lastPlaced(
       replica, identity.epoch, in: zone, incarnation, storage.transaction)
-    guard sequences.lowerBound > 0, sequences.upperBound <= last, sequences.lowerBound <= placed + 1 else {
+    guard acknowledgement.offset > 0, sequences.lowerBound > 0, sequences.upperBound <= last,
+      sequences.lowerBound <= placed + 1
+    else {
       throw StoreError(
         .outOfOrder,
         "sequences \(sequences.lowerBound) to \(sequences.upperBound) of zone “\(acknowledgement.zone)” were "
-          + "acknowledged, but \(last) are there and \(placed) were acknowledged before",
+          + "acknowledged at offset \(acknowledgement.offset), but \(last) are there and \(placed) were acknowledged before",
         hint: "acknowledge segments in the order they were shipped")
     }
     for sequence in sequences {
       try learn(
-        acknowledgement.receivedMilliseconds, of: replica, identity.epoch, sequence, zone, &report)
+        acknowledgement.receivedMilliseconds, at: acknowledgement.offset, of: incarnation, of: replica,
+        identity.epoch, sequence, zone, &report)
     }
     try place(
       SegmentRow(
@@ -108,12 +111,14 @@ extension WriteBatch {
   /// Folds one transaction of a segment, or compares it with the one that is there.
   private func fold(
     _ header: TransactionHeader, _ body: RawSpan, _ replica: ReplicaNumber, _ zone: ZoneNumber,
-    _ segment: RemoteSegment, _ report: inout FoldReport
+    _ incarnation: IncarnationNumber, _ segment: RemoteSegment, _ report: inout FoldReport
   ) throws {
     let last = try storage.lastSequence(of: replica, header.epoch, in: zone)
     guard header.sequence > last else {
       try compare(header, body, replica, zone)
-      try learn(segment.receivedMilliseconds, of: replica, header.epoch, header.sequence, zone, &report)
+      try learn(
+        segment.receivedMilliseconds, at: segment.offset, of: incarnation, of: replica, header.epoch,
+        header.sequence, zone, &report)
       report.known += 1
       return
     }
@@ -177,13 +182,17 @@ extension WriteBatch {
   }
 
   /// Takes in a receive time of a transaction that the store has: if it is the least and caps the timestamp, the
-  /// heads of the transaction get the capped one.
+  /// heads of the transaction get the capped one. Of its places in one log only the first counts, as in a rebuild.
   private func learn(
-    _ receivedMilliseconds: UInt64?, of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64,
-    _ zone: ZoneNumber, _ report: inout FoldReport
+    _ receivedMilliseconds: UInt64?, at offset: UInt64, of incarnation: IncarnationNumber,
+    of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, _ zone: ZoneNumber,
+    _ report: inout FoldReport
   ) throws {
     guard let receivedMilliseconds else { return }
     let tables = storage.tables
+    let place = try tables.placement(
+      of: replica, epoch, sequence, in: zone, incarnation, storage.transaction)
+    if let place, place.offset != offset { return }
     guard let position = try tables.position(of: replica, epoch, sequence, in: zone, storage.transaction)
     else { return }
     let reader = LogReader(tables, storage.interned)
@@ -210,12 +219,24 @@ extension WriteBatch {
     _ segment: SegmentRow, _ zone: ZoneNumber, _ incarnation: IncarnationNumber, at offset: UInt64
   ) throws {
     let known = try storage.tables.segment(at: offset, in: zone, incarnation, storage.transaction)
-    guard known == nil || known?.hash == segment.hash else {
+    let isSame =
+      known.map {
+        $0.hash == segment.hash && $0.replica == segment.replica && $0.epoch == segment.epoch
+          && $0.first == segment.first && $0.last == segment.last
+      } ?? true
+    guard isSame else {
       throw StoreError(
         .mismatch, "the remote has another segment at offset \(offset) than before",
         hint: "the remote was changed behind its writers' backs: check it, or restore it")
     }
-    if known == nil {
+    if var known {
+      if let received = segment.receivedMilliseconds, received < known.receivedMilliseconds ?? .max {
+        known.receivedMilliseconds = received
+        try storage.put(.segment(zone, incarnation, offset), in: storage.tables.segments) {
+          known.append(to: &$0)
+        }
+      }
+    } else {
       let placed = try storage.tables.lastPlaced(
         segment.replica, segment.epoch, in: zone, incarnation, storage.transaction)
       try storage.place(segment, first: max(segment.first, placed + 1), in: zone, incarnation, at: offset)

@@ -16,6 +16,8 @@ final class GroupCommit {
   private let environment: Environment
   private let batch: WriteBatch
   private let didCommit: (Interned.Caches) -> Void
+  /// Whether a closure found the map full: then it grows although enough would be left for others.
+  private var wasFull = false
 
   private struct Done {
     var job: WriterThread.Job
@@ -76,6 +78,7 @@ final class GroupCommit {
         byteCount += batch.appendedBytes
         done.append(Done(job: job, kept: batch.kept, zones: batch.madeZones))
       } catch {
+        if let error = error as? LMDBError, error.code == .mapFull { wasFull = true }
         if isNested {
           batch.abortNested()
           job.finish(StoreError.translate(error))
@@ -200,7 +203,9 @@ final class GroupCommit {
   private func ensureHeadroom() throws {
     let information = try environment.information
     let used = (information.lastPage + 1) * information.pageBytes
-    guard information.mapBytes - used < Self.headroomBytesMin, information.mapBytes < 1 << 40 else { return }
+    guard wasFull || information.mapBytes - used < Self.headroomBytesMin, information.mapBytes < 1 << 40
+    else { return }
+    wasFull = false
     try environment.growMap(to: max(information.mapBytes * 2, used + 2 * Self.headroomBytesMin))
   }
 }

@@ -20,6 +20,10 @@ extension LocalStore {
       // On damaged pages nothing further can be read with trust.
       guard report.isSound else { return report }
       var verification = Verification(report: report)
+      try verification.checkKeys(transaction)
+      if verification.report.isSound { try verification.checkIdentities(transaction) }
+      // Without keys and identities that can be read, nothing else can.
+      guard verification.report.isSound else { return verification.report }
       try verification.checkLog(transaction, progress)
       try verification.checkPlacements(transaction)
       if verification.report.isSound { try verification.checkRecords(transaction, progress) }
@@ -55,7 +59,7 @@ extension LocalStore {
 }
 
 /// The steps of a verification.
-private struct Verification {
+struct Verification {
   var report: VerificationReport
 
   /// One replica's transactions of one epoch in one zone.
@@ -122,44 +126,6 @@ private struct Verification {
     try progress(VerificationProgress(step: .log, done: report.transactions, total: last.rawValue))
   }
 
-  /// Every zone's token lies on a segment it has, and every place names a segment that holds it.
-  mutating func checkPlacements(_ source: borrowing ReadTransaction) throws {
-    let tables = source.tables
-    for (number, id) in try tables.zones(source.transaction) {
-      guard let token = try tables.zoneRow(number, source.transaction)?.token, token.offset > 0 else {
-        continue
-      }
-      let segment = try tables.segment(at: token.offset, in: number, token.incarnation, source.transaction)
-      if segment?.hash != token.hash {
-        report.add(.placement, "\(id)", "the token at offset \(token.offset) does not match its segment")
-      }
-    }
-    var cursor = try source.transaction.openCursor(tables.placements)
-    var isThere = try cursor.first()
-    while isThere {
-      cursor.withEntry { key, row in
-        let location = "\(key.bigEndian32(at: 0)).\(key.bigEndian32(at: 4)).\(key.bigEndian64(at: 16))"
-        do {
-          var reader = ByteReader(row)
-          let first = try reader.readVarint("placement.first")
-          let offset = try reader.readVarint("placement.offset")
-          let segment = try tables.segment(
-            at: offset, in: ZoneNumber(rawValue: key.bigEndian32(at: 0)),
-            IncarnationNumber(rawValue: key.bigEndian32(at: 4)), source.transaction)
-          let isHeld =
-            segment.map {
-              $0.first <= first && $0.last == key.bigEndian64(at: 16)
-                && $0.replica.rawValue == key.bigEndian32(at: 8) && $0.epoch == key.bigEndian32(at: 12)
-            } ?? false
-          if !isHeld { report.add(.placement, location, "no segment at offset \(offset) holds it") }
-        } catch {
-          report.add(.placement, location, "\(StoreError.translate(error))")
-        }
-      }
-      isThere = try cursor.next()
-    }
-  }
-
   /// Records and elements are what a fresh fold makes, byte for byte.
   mutating func checkRecords(
     _ source: borrowing ReadTransaction, _ progress: (VerificationProgress) throws -> Void
@@ -173,6 +139,7 @@ private struct Verification {
       if let row = try source.tables.zoneRow(number, source.transaction) { live.insert(row.state.rawValue) }
     }
     try fresh.read { fresh in
+      try compare("state", source, source.tables.states, fresh, fresh.tables.states, live, progress)
       try compare("record", source, source.tables.records, fresh, fresh.tables.records, live, progress)
       try compare("element", source, source.tables.elements, fresh, fresh.tables.elements, live, progress)
     }

@@ -6,6 +6,8 @@ public struct VerificationReport: Hashable, Sendable {
     public enum Kind: String, Hashable, Sendable, CaseIterable {
       /// A page of the data file is not as LMDB writes it.
       case page
+      /// A key has another form than its table's, or an identity and its number do not name each other.
+      case table
       /// The log is not contiguous, or an entry cannot be read.
       case log
       /// A transaction is not where its sequence says, or a sequence is missing.

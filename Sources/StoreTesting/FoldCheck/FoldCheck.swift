@@ -18,8 +18,10 @@ public struct FoldCheck: Sendable {
 
   /// Creates a check.
   public init(seed: UInt64, sizes: FoldCheckSizes = FoldCheckSizes(), fault: FoldCheckFault? = nil) {
-    precondition(sizes.replicasMax <= FoldSchedule.replicasMax, "at most \(FoldSchedule.replicasMax) replicas")
-    precondition(sizes.exhaustiveTransactionsMax <= 12, "all orders of more than 12 transactions are too many")
+    precondition(
+      sizes.replicasMax <= FoldSchedule.replicasMax, "at most \(FoldSchedule.replicasMax) replicas")
+    precondition(
+      sizes.exhaustiveTransactionsMax <= 12, "all orders of more than 12 transactions are too many")
     self.seed = seed
     self.sizes = sizes
     self.fault = fault
@@ -27,8 +29,10 @@ public struct FoldCheck: Sendable {
 
   /// Runs sequences, in order, up to the first that fails.
   ///
-  /// - Parameter progress: called with the number of sequences done, after every thousandth. The run stops when it
-  ///   returns false.
+  /// - Parameters:
+  ///   - sequences: the numbers of the sequences; each can be repeated alone.
+  ///   - progress: called with the number of sequences done, after every thousandth. The run stops when it returns
+  ///     false.
   public func run(sequences: Range<Int>, progress: (Int) -> Bool = { _ in true }) -> FoldCheckReport {
     var report = FoldCheckReport()
     for number in sequences {
@@ -71,7 +75,8 @@ public struct FoldCheck: Sendable {
     var shrinker = FoldShrinker(schedule, mismatch) { run($0, &ignored) }
     shrinker.shrink()
     return FoldCheckFailure(
-      seed: seed, sequence: number, schedule: shrinker.schedule, generatedSteps: schedule.steps.count,
+      seed: seed, sequence: number, fault: fault, schedule: shrinker.schedule,
+      generatedSteps: schedule.steps.count,
       place: shrinker.mismatch.place, expected: shrinker.mismatch.expected, found: shrinker.mismatch.found)
   }
 }

@@ -4,6 +4,8 @@ public struct FoldCheckFailure: Error, Sendable, CustomStringConvertible {
   public let seed: UInt64
   /// The sequence's number.
   public let sequence: Int
+  /// The fault that was planted, nil for none.
+  public let fault: FoldCheckFault?
   /// The smallest schedule found that fails.
   public let schedule: FoldSchedule
   /// How many steps the schedule had that was generated.
@@ -17,7 +19,9 @@ public struct FoldCheckFailure: Error, Sendable, CustomStringConvertible {
 
   /// Some lines of text: the command that runs it again, the steps, expected and found.
   public var description: String {
-    var lines = ["sequence \(sequence) of seed \(seed) fails: replay foldcheck --seed \(seed) --only \(sequence)"]
+    var command = "replay foldcheck --seed \(seed) --only \(sequence)"
+    if let fault { command += " --plant \(fault.rawValue)" }
+    var lines = ["sequence \(sequence) of seed \(seed) fails: \(command)"]
     lines.append(
       "  \(schedule.replicas) replicas, \(schedule.records) records, \(schedule.fields) fields; "
         + "\(schedule.steps.count) steps, of \(generatedSteps) generated:")

@@ -14,7 +14,10 @@ public struct FoldCheckReport: Sendable {
   public mutating func add(_ other: FoldCheckReport) {
     sequences += other.sequences
     coverage.add(other.coverage)
-    guard let failure else { return failure = other.failure }
+    guard let failure else {
+      failure = other.failure
+      return
+    }
     if let found = other.failure, found.sequence < failure.sequence { self.failure = found }
   }
 }

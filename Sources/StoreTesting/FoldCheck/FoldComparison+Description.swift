@@ -30,7 +30,8 @@ extension FoldComparison {
         head.content == OracleHead.dead ? "dead" : "alive as t\(head.content)"
       }
     return line(
-      content, Timestamp(rawValue: head.timestamp), head.replica, head.epoch, UInt64(head.sequence), head.index)
+      content, Timestamp(rawValue: head.timestamp), head.replica, head.epoch, UInt64(head.sequence),
+      head.index)
   }
 
   func describe(_ head: Head, _ payload: [UInt8], _ field: Int, _ driver: FoldDriver) -> String {
@@ -53,7 +54,8 @@ extension FoldComparison {
   }
 
   private func line(
-    _ content: String, _ timestamp: Timestamp, _ replica: ReplicaID, _ epoch: UInt32, _ sequence: UInt64, _ index: Int
+    _ content: String, _ timestamp: Timestamp, _ replica: ReplicaID, _ epoch: UInt32, _ sequence: UInt64,
+    _ index: Int
   ) -> String {
     let identity = history.identities.firstIndex { $0.rawValue == replica.rawValue }
     let name = identity.map { "identity \($0)" } ?? "\(replica)"

@@ -66,7 +66,9 @@ struct FoldComparison {
       cells += 1
       apart += try compareInline(driver, record, field, row, inline)
       if expected.count > inline.count { apart += try compareApart(driver, record, field, row, inline.count) }
-      if field < 0 && (expected.count > 1 || history.coverage.comparisons.isMultiple(of: 8)) { try compareVisibility(driver, record) }
+      if field < 0 && (expected.count > 1 || history.coverage.comparisons.isMultiple(of: 8)) {
+        try compareVisibility(driver, record)
+      }
       count(driver.knowledge, record, field)
     }
     guard let row else { return }
@@ -79,7 +81,8 @@ struct FoldComparison {
 
   private mutating func find(_ driver: FoldDriver, _ record: Int, _ field: Int) {
     history.oracle.heads(
-      of: history.oracle.cell(record, field), folded: driver.folded, received: driver.knowledge.received, history,
+      of: history.oracle.cell(record, field), folded: driver.folded, received: driver.knowledge.received,
+      history,
       into: &expected)
   }
 
@@ -98,7 +101,8 @@ struct FoldComparison {
         apart += 1
         history.coverage.valuesApart += 1
         let element = driver.storage.readElement(try key(driver, field, row, head.head.id))
-        guard let element, try OwnedHead(apart: element.span.bytes) == OwnedHead(head: head.head, payload: payload)
+        guard let element,
+          try OwnedHead(apart: element.span.bytes) == OwnedHead(head: head.head, payload: payload)
         else { throw mismatch(driver, record, field) }
       } else if !equalBytes(row.span.bytes.extracting(head.payload), payload.span.bytes) {
         throw mismatch(driver, record, field)
@@ -195,7 +199,8 @@ struct FoldComparison {
   private func isSame(_ found: Head, _ expected: OracleHead, _ driver: FoldDriver) -> Bool {
     found.timestamp.rawValue == expected.timestamp && found.id.sequence == UInt64(expected.sequence)
       && found.id.index == UInt32(expected.index) && found.id.epoch == expected.epoch
-      && history.identities[driver.numbering.identity(of: found.id.replica)].rawValue == expected.replica.rawValue
+      && history.identities[driver.numbering.identity(of: found.id.replica)].rawValue
+        == expected.replica.rawValue
   }
 
   private static func existence(_ head: OracleHead, _ numbering: FoldNumbering) -> Existence {

@@ -58,6 +58,18 @@ final class FoldHistory {
   /// The number of a lane's transaction.
   func number(of sequence: Int, in lane: Int) -> Int { lanes[lane].transactions[sequence - 1] }
 
+  /// When each transaction was first received, by the remote log.
+  var received: [Int64] {
+    var received = [Int64](repeating: .max, count: transactions.count)
+    for segment in segments {
+      for sequence in segment.sequences {
+        let number = number(of: sequence, in: segment.lane)
+        received[number] = min(received[number], segment.receivedMilliseconds ?? .max)
+      }
+    }
+    return received
+  }
+
   /// A bit for each transaction.
   var all: UInt64 { transactions.count == 64 ? .max : (1 << UInt64(transactions.count)) - 1 }
 }

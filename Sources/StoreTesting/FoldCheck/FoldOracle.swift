@@ -47,12 +47,15 @@ struct FoldOracle {
   mutating func append(_ number: Int, of transactions: [FoldTransaction], _ lanes: [FoldLane]) {
     let made = transactions[number]
     var mask: UInt64 = 0
-    for other in 0..<number where Self.hasSeen(transactions[other], made, lanes) { mask |= 1 << UInt64(other) }
+    for other in 0..<number where Self.hasSeen(transactions[other], made, lanes) {
+      mask |= 1 << UInt64(other)
+    }
     seen.append(mask)
     let lane = lanes[made.lane]
     makers.append(
       Maker(
-        timestamp: made.timestamp.rawValue, identity: lane.identity, epoch: lane.epoch, sequence: made.sequence))
+        timestamp: made.timestamp.rawValue, identity: lane.identity, epoch: lane.epoch,
+        sequence: made.sequence))
     for (index, operation) in made.operations.enumerated() {
       let record = Int(operation.record)
       func add(_ field: Int, _ content: Int?) {
@@ -73,7 +76,8 @@ struct FoldOracle {
   }
 
   /// Whether a transaction has seen another one.
-  private static func hasSeen(_ other: FoldTransaction, _ made: FoldTransaction, _ lanes: [FoldLane]) -> Bool {
+  private static func hasSeen(_ other: FoldTransaction, _ made: FoldTransaction, _ lanes: [FoldLane]) -> Bool
+  {
     if other.place > 0 && other.place <= made.base { return true }
     if other.lane == made.lane { return other.sequence < made.sequence }
     var at = made.lane

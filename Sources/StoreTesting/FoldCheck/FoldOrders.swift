@@ -39,7 +39,9 @@ struct FoldOrders {
 
   private func pick(after folded: UInt64, _ random: inout SeededRandom) -> Int {
     var free: UInt64 = 0
-    for number in history.transactions.indices where isFree(number, after: folded) { free |= 1 << UInt64(number) }
+    for number in history.transactions.indices where isFree(number, after: folded) {
+      free |= 1 << UInt64(number)
+    }
     for _ in 0..<random.next(below: free.nonzeroBitCount) { free &= free - 1 }
     return free.trailingZeroBitCount
   }

@@ -48,7 +48,9 @@ struct FoldReplica {
   /// Makes a transaction and folds it.
   mutating func write(_ operations: [FoldOperation], wallMilliseconds: Int64) throws {
     let timestamp = clock.tick(wallMilliseconds: wallMilliseconds)
-    guard let number = history.append(operations, lane: lane, base: token, timestamp: timestamp) else { return }
+    guard let number = history.append(operations, lane: lane, base: token, timestamp: timestamp) else {
+      return
+    }
     if history.lanes[lane].parent != nil { history.coverage.lineages += 1 }
     knowledge.grow()
     pending.append(Pending(number: number, isOnItsWay: false))
@@ -197,8 +199,12 @@ struct FoldReplica {
         history.oracle.heads(
           of: history.oracle.cell(Int(operation.record), field), folded: driver.folded, received: received,
           history, into: &heads)
-        heads.indices.forEach { heads[$0].timestamp = 0 }
-        winners.append(heads.first)
+        winners.append(
+          heads.first.map { head in
+            var head = head
+            head.timestamp = 0
+            return head
+          })
       }
     }
     return winners

@@ -88,7 +88,8 @@ struct FoldScheduleGenerator {
 
   private mutating func makeShip(_ replica: Int) -> FoldStep {
     .ship(
-      replica: replica, count: random.next(in: 1...3), receivedMilliseconds: makeReceipt(), again: random.chance(15))
+      replica: replica, count: random.next(in: 1...3), receivedMilliseconds: makeReceipt(),
+      again: random.chance(15))
   }
 
   private mutating func makeStep() -> FoldStep {

@@ -85,7 +85,9 @@ struct FoldShrinker {
       }
     case .ship(let replica, let count, let received, let again):
       var steps: [FoldStep] = []
-      if again { steps.append(.ship(replica: replica, count: count, receivedMilliseconds: received, again: false)) }
+      if again {
+        steps.append(.ship(replica: replica, count: count, receivedMilliseconds: received, again: false))
+      }
       if received != nil {
         steps.append(.ship(replica: replica, count: count, receivedMilliseconds: nil, again: again))
       }

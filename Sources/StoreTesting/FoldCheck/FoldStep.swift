@@ -30,7 +30,8 @@ extension FoldStep: CustomStringConvertible {
         + (received.map { "at \($0) ms" } ?? "at no known time")
     case .acknowledge(let replica): "replica \(replica) gets an acknowledgement"
     case .fetch(let replica, let segments, let wall): "replica \(replica) fetches \(segments) at \(wall) ms"
-    case .redeliver(let replica, let back): "replica \(replica) gets the segment \(back) before its token again"
+    case .redeliver(let replica, let back):
+      "replica \(replica) gets the segment \(back) before its token again"
     case .renew(let replica, let identity):
       "replica \(replica) goes on " + (identity.map { "as identity \($0)" } ?? "in its next epoch")
     case .copy(let source, let target, let identity):

@@ -26,7 +26,11 @@ struct FoldWorld {
   /// - Throws: ``FoldMismatch`` for the first thing that is not as it should be; what the fold throws.
   mutating func run(orders: Int, exhaustiveTransactionsMax: Int) throws {
     for (index, step) in schedule.steps.enumerated() {
+      let before = fault == .apartRowsReturn ? replicas.map { $0?.driver.storage.contents } : []
       try perform(step)
+      for (replica, rows) in zip(replicas, before) {
+        if let rows { replica?.driver.bringBack(rows) }
+      }
       try check("after step \(index + 1)")
     }
     try settle()
@@ -35,7 +39,7 @@ struct FoldWorld {
     if let driver = replicas[read]?.driver {
       try comparison.compareReading(driver, at: "replica \(read) at the end")
     }
-    var others = FoldOrders(history, received: received, comparison)
+    var others = FoldOrders(history, received: history.received, comparison)
     let isExhaustive = history.transactions.count <= exhaustiveTransactionsMax
     // Where all orders are covered, one is folded without a pause, so that the row at hand is kept from one
     // transaction to the next.
@@ -113,16 +117,16 @@ struct FoldWorld {
 
   private mutating func check(_ moment: @autoclosure () -> String) throws {
     for index in replicas.indices where replicas[index] != nil && replicas[index]!.touched != 0 {
-      let before = fault == .apartRowsReturn ? replicas[index]!.driver.storage.contents : nil
       try replicas[index]!.driver.flush()
-      if let before { replicas[index]!.driver.bringBack(before) }
-      try comparison.compare(replicas[index]!.driver, replicas[index]!.touched, at: "replica \(index) \(moment())")
+      try comparison.compare(
+        replicas[index]!.driver, replicas[index]!.touched, at: "replica \(index) \(moment())")
       replicas[index]!.touched = 0
     }
   }
 
   /// All have folded the same, and know the same of it.
   private func compareReplicas() throws {
+    let received = history.received
     for (index, replica) in replicas.enumerated() {
       guard let replica else { continue }
       guard replica.driver.folded == history.all, replica.knowledge.received == received else {
@@ -131,17 +135,5 @@ struct FoldWorld {
           found: [String(replica.driver.folded, radix: 2)])
       }
     }
-  }
-
-  /// When each transaction was first received, by the remote log.
-  private var received: [Int64] {
-    var received = [Int64](repeating: .max, count: history.transactions.count)
-    for segment in history.segments {
-      for sequence in segment.sequences {
-        let number = history.number(of: sequence, in: segment.lane)
-        received[number] = min(received[number], segment.receivedMilliseconds ?? .max)
-      }
-    }
-    return received
   }
 }

@@ -1,0 +1,205 @@
+import LMDB
+import OperationFormat
+
+/// The steps of a verification that look at what the others rely on: keys, identities, places.
+extension Verification {
+  /// Every key is as long as those of its table are.
+  mutating func checkKeys(_ source: borrowing ReadTransaction) throws {
+    for (name, table) in source.tables.all {
+      var cursor = try source.transaction.openCursor(table)
+      var isThere = try cursor.first()
+      while isThere {
+        let (isValid, byteCount) = cursor.withEntry { key, _ in
+          (Self.isKey(key, ofTable: name), key.byteCount)
+        }
+        if !isValid { report.add(.table, name, "a key of \(byteCount) bytes has another form") }
+        isThere = try cursor.next()
+      }
+    }
+  }
+
+  private static func isKey(_ key: RawSpan, ofTable name: String) -> Bool {
+    let count = key.byteCount
+    switch name {
+    case "log": return count == 8
+    case "sequences": return count == 20
+    case "segments": return count == 16
+    case "placements": return count == 24
+    case "records": return 5...(4 + Limits.recordNameBytesMax) ~= count
+    case "elements": return count == 33
+    case "states": return count == 4
+    case "zones", "replicas", "incarnations", "names":
+      guard count > 1 else { return false }
+      switch (key.unsafeLoad(fromByteOffset: 0, as: UInt8.self), name) {
+      case (0, _): return count == 5
+      case (1, "names"): return count <= 1 + Limits.nameBytesMax
+      case (1, "zones"): return count <= 2 + 2 * Limits.nameBytesMax
+      case (1, _): return count == 17
+      case (2, "zones"): return count == 5
+      case (2, "replicas"): return count == 13
+      default: return false
+      }
+    default: return true
+    }
+  }
+
+  /// Every number names an identity that names the number, and the other way round.
+  mutating func checkIdentities(_ source: borrowing ReadTransaction) throws {
+    let tables = source.tables
+    for (name, table) in [
+      ("zones", tables.zones), ("replicas", tables.replicas), ("incarnations", tables.incarnations),
+      ("names", tables.names),
+    ] {
+      var last: UInt32 = 0
+      var cursor = try source.transaction.openCursor(table)
+      var isThere = try cursor.first()
+      while isThere {
+        let (key, row) = cursor.withEntry { ($0.bytes, $1.bytes) }
+        if key[0] == 0 {
+          let number = key.span.bytes.bigEndian32(at: 1)
+          if number != last + 1 { report.add(.table, name, "number \(number) follows \(last)") }
+          last = number
+          let named = try Self.number(of: [1] + row, in: table, source)
+          if named != number { report.add(.table, name, "the identity of number \(number) has another") }
+        } else if key[0] == 1 {
+          let identity = Array(key.dropFirst())
+          let number = try Self.number(of: key, in: table, source)
+          let named = try number.flatMap { try Self.identity(of: $0, in: table, source) }
+          if named != identity { report.add(.table, name, "an identity's number belongs to another") }
+        }
+        isThere = try cursor.next()
+      }
+    }
+  }
+
+  private static func number(
+    of key: [UInt8], in table: Table, _ source: borrowing ReadTransaction
+  ) throws -> UInt32? {
+    guard key.count <= TableKey.bytesMax else { return nil }
+    return try source.transaction.withValue(of: key.span.bytes, in: table) { row in
+      var reader = ByteReader(row)
+      do {
+        let number = try reader.readUInt32Varint("number")
+        try reader.finish("number")
+        return number
+      } catch {
+        return nil
+      }
+    } ?? nil
+  }
+
+  private static func identity(
+    of number: UInt32, in table: Table, _ source: borrowing ReadTransaction
+  ) throws -> [UInt8]? {
+    var key = TableKey()
+    key.append(UInt8(0))
+    key.append(number)
+    return try source.transaction.withValue(of: key.span, in: table) { $0.bytes }
+  }
+
+  /// Every zone's token and base lie on segments it has, every segment has its place, and every place names a
+  /// segment that holds it.
+  mutating func checkPlacements(_ source: borrowing ReadTransaction) throws {
+    for (number, id) in try source.tables.zones(source.transaction) {
+      do {
+        try checkZone(number, id, source)
+      } catch {
+        report.add(.placement, "\(id)", "\(StoreError.translate(error))")
+      }
+    }
+    try checkSegments(source)
+    var before: [UInt8] = []
+    var cursor = try source.transaction.openCursor(source.tables.placements)
+    var isThere = try cursor.first()
+    while isThere {
+      let (key, row) = cursor.withEntry { ($0.bytes, $1.bytes) }
+      let lane = Array(key.prefix(16))
+      let previous = before.starts(with: lane) ? before.span.bytes.bigEndian64(at: 16) : 0
+      do {
+        if let problem = try Self.problem(ofPlacement: key.span.bytes, row.span.bytes, after: previous, source) {
+          report.add(.placement, Self.location(key), problem)
+        }
+      } catch {
+        report.add(.placement, Self.location(key), "\(StoreError.translate(error))")
+      }
+      before = key
+      isThere = try cursor.next()
+    }
+  }
+
+  private mutating func checkZone(
+    _ number: ZoneNumber, _ id: ZoneID, _ source: borrowing ReadTransaction
+  ) throws {
+    let tables = source.tables
+    guard let row = try tables.zoneRow(number, source.transaction) else { return }
+    if let base = row.base,
+      try tables.segment(at: base.offset, in: number, base.incarnation, source.transaction) == nil
+    {
+      report.add(.placement, "\(id)", "the base is at offset \(base.offset), where no segment is")
+    }
+    for state in [row.state, row.building] where state != .none {
+      let found = try source.transaction.withValue(of: TableKey.state(state).span, in: tables.states) {
+        try StateRow($0)
+      }
+      let isLive = state == row.state && row.building != row.state
+      if found?.zone != number || found?.status != (isLive ? .live : .building) {
+        report.add(.table, "\(id)", "state \(state.rawValue) is not the zone's")
+      }
+    }
+    guard let token = row.token, token.offset > 0 else { return }
+    let segment = try tables.segment(at: token.offset, in: number, token.incarnation, source.transaction)
+    if segment?.hash != token.hash {
+      report.add(.placement, "\(id)", "the token at offset \(token.offset) does not match its segment")
+    }
+    if row.base == nil || row.base!.incarnation == token.incarnation && row.base!.offset < token.offset {
+      report.add(.placement, "\(id)", "the base is before the token")
+    }
+  }
+
+  private mutating func checkSegments(_ source: borrowing ReadTransaction) throws {
+    let tables = source.tables
+    var cursor = try source.transaction.openCursor(tables.segments)
+    var isThere = try cursor.first()
+    while isThere {
+      let (key, bytes) = cursor.withEntry { ($0.bytes, $1.bytes) }
+      let zone = ZoneNumber(rawValue: key.span.bytes.bigEndian32(at: 0))
+      let incarnation = IncarnationNumber(rawValue: key.span.bytes.bigEndian32(at: 4))
+      do {
+        let row = try SegmentRow(bytes.span.bytes)
+        let last = try tables.lastSequence(of: row.replica, row.epoch, in: zone, source.transaction)
+        if row.first == 0 || row.first > row.last || row.last > last {
+          report.add(.placement, Self.location(key), "a segment holds \(row.first) to \(row.last) of \(last)")
+        } else if try tables.placement(
+          of: row.replica, row.epoch, row.last, in: zone, incarnation, source.transaction) == nil
+        {
+          report.add(.placement, Self.location(key), "the segment's sequence \(row.last) has no place")
+        }
+      } catch {
+        report.add(.placement, Self.location(key), "\(StoreError.translate(error))")
+      }
+      isThere = try cursor.next()
+    }
+  }
+
+  /// What is wrong with a place, whose run must follow the one before it.
+  private static func problem(
+    ofPlacement key: RawSpan, _ row: RawSpan, after previous: UInt64, _ source: borrowing ReadTransaction
+  ) throws -> String? {
+    var reader = ByteReader(row)
+    let first = try reader.readVarint("placement.first")
+    let offset = try reader.readVarint("placement.offset")
+    try reader.finish("placement")
+    let segment = try source.tables.segment(
+      at: offset, in: ZoneNumber(rawValue: key.bigEndian32(at: 0)),
+      IncarnationNumber(rawValue: key.bigEndian32(at: 4)), source.transaction)
+    guard let segment, segment.last == key.bigEndian64(at: 16),
+      segment.replica.rawValue == key.bigEndian32(at: 8), segment.epoch == key.bigEndian32(at: 12)
+    else { return "no segment at offset \(offset) holds it" }
+    return first == max(segment.first, previous &+ 1) ? nil : "it begins at \(first) after \(previous)"
+  }
+
+  private static func location(_ key: [UInt8]) -> String {
+    let span = key.span.bytes
+    return "\(span.bigEndian32(at: 0)).\(span.bigEndian32(at: 4)).\(span.bigEndian64(at: key.count - 8))"
+  }
+}

@@ -1,0 +1,20 @@
+extension FoldSchedule {
+  /// Runs the schedule, and gives what the heads of a cell say once all replicas are settled, greatest first: values,
+  /// or “alive” and “dead”.
+  ///
+  /// - Parameter field: the field's number, −1 for the record's existence.
+  /// - Throws: what the check finds.
+  package func heads(record: Int, field: Int) throws -> [String] {
+    var world = FoldWorld(self, fault: nil)
+    try world.run(orders: 1, exhaustiveTransactionsMax: 6)
+    let history = world.history
+    var heads: [OracleHead] = []
+    history.oracle.heads(
+      of: history.oracle.cell(record, field), folded: history.all, received: history.received, history,
+      into: &heads)
+    return heads.map { head in
+      if field >= 0 { return FoldValue(rawValue: UInt8(head.content)).description }
+      return head.content == OracleHead.dead ? "dead" : "alive"
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import OperationFormat
+import StoreTesting
+import Testing
+
+@testable import EventStore
+
+@Suite("A log is exported and imported")
+struct ExportTests {
+  let directory = TemporaryDirectory()
+
+  private func lines(_ store: LocalStore) throws -> [ExportedLine] {
+    var lines: [ExportedLine] = []
+    try store.read { tx in
+      try tx.forEachExportedLine {
+        lines.append($0)
+        return true
+      }
+    }
+    return lines
+  }
+
+  /// A store with two zones, of which one has met a remote, a conflict, a policy and pending writes.
+  private func makeStore() async throws -> (LocalStore, TestRemote) {
+    let store = try directory.store("exported")
+    try await store.makeZone()
+    try await store.makeZone(ZoneID(name: "local"))
+    var remote = TestRemote()
+    _ = try remote.append(
+      [transaction(1, 1, at: 4_070_908_800_000, [create("r"), set("r", "f", 1)])], receivedMilliseconds: 1_000_000)
+    try await store.write { try $0.create(note("r"), type: "note", fields: ["f": "mine"]) }
+    let acknowledgement = try #require(try remote.ship(store, receivedMilliseconds: 1_000_001))
+    _ = try await store.fold(remote.segments)
+    _ = try await store.acknowledge(acknowledgement)
+    try await store.setExistencePolicy(.updateWins, of: "note")
+    try await store.write { tx in
+      tx.label = "unshipped"
+      try tx.create(note("s"), type: "note", fields: ["big": .bytes([UInt8](repeating: 1, count: 2000))])
+      try tx.create(RecordID(zone: ZoneID(name: "local"), name: "l"), type: "note", fields: ["f": 1])
+    }
+    return (store, remote)
+  }
+
+  @Test("the imported store has the same digests, log and tokens, and its writes have seen the old ones")
+  func roundTrip() async throws {
+    let (old, exportedRemote) = try await makeStore()
+    var remote = exportedRemote
+    let lines = try lines(old)
+    let new = try directory.store("imported")
+    try await new.importLines(lines)
+    let snapshots = (try old.snapshot(), try new.snapshot())
+    #expect(snapshots.1.digests == snapshots.0.digests)
+    #expect(snapshots.1.tokens == snapshots.0.tokens)
+    #expect(snapshots.1.lastPosition == snapshots.0.lastPosition)
+    #expect(snapshots.1.pending == [0, 0])
+    let logs = (try old.entries(), try new.entries())
+    #expect(logs.0.map(\.transaction) == logs.1.map(\.transaction))
+    #expect(logs.0.map(\.arrivedMilliseconds) == logs.1.map(\.arrivedMilliseconds))
+    try await checkSound(new)
+    let exportedAgain = try self.lines(new)
+    #expect(exportedAgain.dropFirst() == lines.dropFirst())
+
+    // Both go on. What the new one writes has seen all that it imported, shipped or not.
+    let conflicts = try new.read { try $0.conflicts(in: noteZone).count }
+    try await new.write { tx in
+      try tx.set("big", of: note("s"), to: "new")
+      try tx.set("f", of: RecordID(zone: ZoneID(name: "local"), name: "l"), to: 2)
+    }
+    let heads = [try new.heads("big", note("s")), try new.heads("f", RecordID(zone: ZoneID(name: "local"), name: "l"))]
+    #expect(heads == [["new"], [2]])
+    let same = try new.read { try $0.conflicts(in: noteZone).count }
+    #expect(same == conflicts)
+    try await old.write { try $0.set("f", of: note("r"), to: "old goes on") }
+    for store in [old, new] {
+      if let acknowledgement = try remote.ship(store) { _ = try await store.acknowledge(acknowledgement) }
+    }
+    for store in [old, new] {
+      _ = try await store.fold(try remote.news(for: store))
+      try await checkSound(store)
+    }
+    let digests = (try old.digest(), try new.digest())
+    #expect(digests.0 == digests.1)
+    let settled = try old.heads("big", note("s"))
+    #expect(settled == ["new"])
+  }
+
+  @Test("lines that do not fit are refused, and nothing of them stays")
+  func refusals() async throws {
+    let (old, _) = try await makeStore()
+    let lines = try lines(old)
+    func refuse(_ expected: StoreError.Code, _ name: String, _ lines: [ExportedLine]) async throws {
+      let store = try directory.store(name)
+      let found = await code { try await store.importLines(lines) }
+      #expect(found == expected, "\(name)")
+      let snapshot = try store.snapshot()
+      #expect(snapshot.lastPosition == .start && snapshot.zones == [], "\(name)")
+      store.close()
+    }
+    let transactions = lines.indices.filter { if case .transaction = lines[$0] { true } else { false } }
+    try await refuse(.outOfOrder, "without the first transaction", lines.filter { $0 != lines[transactions[0]] })
+    var swapped = lines
+    swapped.swapAt(transactions[0], transactions[2])
+    try await refuse(.outOfOrder, "swapped", swapped)
+    try await refuse(.outOfOrder, "one twice", lines + [lines[transactions[0]]])
+    try await refuse(
+      .zoneUnknown, "without zones", lines.filter { if case .zone = $0 { false } else { true } })
+    let full = await code { try await old.importLines(lines) }
+    #expect(full == .importInvalid)
+  }
+
+  @Test("a store that was imported and wrote nothing can be exported and imported in turn")
+  func chain() async throws {
+    let (old, _) = try await makeStore()
+    let second = try directory.store("second")
+    try await second.importLines(try lines(old))
+    let third = try directory.store("third")
+    try await third.importLines(try lines(second))
+    try await third.write { try $0.set("big", of: note("s"), to: "third") }
+    let heads = try third.heads("big", note("s"))
+    #expect(heads == ["third"])
+    try await checkSound(third)
+  }
+}

@@ -1,0 +1,82 @@
+import OperationFormat
+import StoreTesting
+import Testing
+
+@testable import EventStore
+
+let testIncarnation = IncarnationID(rawValue: 0xABC)
+
+/// A zone's remote log in memory, for as many stores as like.
+struct TestRemote {
+  var zone = noteZone
+  var incarnation = testIncarnation
+  private(set) var segments: [RemoteSegment] = []
+
+  var last: UInt64 { UInt64(segments.count) }
+
+  /// Appends a segment, and gives what the remote says of it.
+  mutating func append(
+    _ transactions: [LogTransaction], receivedMilliseconds: UInt64? = nil
+  ) throws -> RemoteSegment {
+    let bytes = try transactions.map { try $0.encoded() }
+    var hasher = ContentHasher()
+    for transaction in bytes { hasher.update(transaction.span.bytes) }
+    let segment = RemoteSegment(
+      zone: zone, incarnation: incarnation, offset: last + 1, hash: hasher.finish(),
+      receivedMilliseconds: receivedMilliseconds, transactions: bytes)
+    segments.append(segment)
+    return segment
+  }
+
+  /// Ships the first pending transactions of a store; gives the acknowledgement, nil if nothing is pending.
+  mutating func ship(
+    _ store: LocalStore, limit: Int = .max, receivedMilliseconds: UInt64? = nil
+  ) throws -> Acknowledgement? {
+    let zone = zone
+    let transactions = try store.read { try $0.pending(in: zone, limit: limit).map(\.transaction) }
+    guard let first = transactions.first, let last = transactions.last else { return nil }
+    let segment = try append(transactions, receivedMilliseconds: receivedMilliseconds)
+    return Acknowledgement(
+      zone: zone, incarnation: incarnation, offset: segment.offset, hash: segment.hash,
+      receivedMilliseconds: receivedMilliseconds, sequences: first.sequence...last.sequence)
+  }
+
+  /// What a store has not folded yet, at most so many segments.
+  func news(for store: LocalStore, limit: Int = .max) throws -> [RemoteSegment] {
+    let zone = zone
+    let token = try store.read { try $0.token(of: zone) }?.offset ?? 0
+    return Array(segments.dropFirst(Int(token)).prefix(limit))
+  }
+}
+
+/// A transaction of a replica that is no store of this test.
+func transaction(
+  _ replica: UInt128, _ sequence: UInt64, base offset: UInt64? = nil, at milliseconds: UInt64 = 1_000_000,
+  zone: ZoneID = noteZone, _ operations: [LogOperation]
+) -> LogTransaction {
+  LogTransaction(
+    replica: ReplicaID(rawValue: replica), epoch: 0, sequence: sequence, zone: zone,
+    base: offset.map { Base(incarnation: testIncarnation, offset: $0) },
+    timestamp: Timestamp(milliseconds: milliseconds, counter: 0), operations: operations)
+}
+
+func create(_ record: Name, type: Name = "note") -> LogOperation { .create(record: record, type: type) }
+
+func set(_ record: Name, _ field: Name, _ value: Value, type: Name = "note") -> LogOperation {
+  .set(record: record, type: type, field: field, value: value)
+}
+
+extension LocalStore {
+  func heads(_ field: Name, _ record: RecordID) throws -> [Value] {
+    try read { tx in
+      try tx.heads(of: field, in: record).map { head in
+        guard case .value(let value) = head.content else { return .null }
+        return value
+      }
+    }
+  }
+
+  func makeZone(_ zone: ZoneID = noteZone) async throws {
+    try await write { _ = try $0.createZone(zone) }
+  }
+}

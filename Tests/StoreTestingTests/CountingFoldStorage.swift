@@ -1,0 +1,59 @@
+import EventStore
+import OperationFormat
+
+/// Counts what a fold asks its storage for.
+final class CountingFoldStorage: FoldStorage {
+  private let storage: MemoryFoldStorage
+  /// How often a transaction's place was looked up.
+  private(set) var lookUps = 0
+  /// How many element rows were read.
+  private(set) var elementsRead = 0
+  /// How many element rows were written or deleted.
+  private(set) var elementsChanged = 0
+
+  init(_ storage: MemoryFoldStorage) { self.storage = storage }
+
+  /// How many element rows there are.
+  var elementCount: Int { storage.contents.elements.count }
+
+  func readRecord(_ name: RawSpan, in state: StateNumber, into row: inout [UInt8]) -> Bool {
+    storage.readRecord(name, in: state, into: &row)
+  }
+
+  func writeRecord(_ row: RawSpan, _ name: RawSpan, in state: StateNumber) {
+    storage.writeRecord(row, name, in: state)
+  }
+
+  func makeRecordNumber(in state: StateNumber) -> UInt32 { storage.makeRecordNumber(in: state) }
+
+  func readElement(_ key: ElementKey) -> [UInt8]? {
+    elementsRead += 1
+    return storage.readElement(key)
+  }
+
+  func writeElement(_ row: RawSpan, _ key: ElementKey) {
+    elementsChanged += 1
+    storage.writeElement(row, key)
+  }
+
+  func deleteElement(_ key: ElementKey) {
+    elementsChanged += 1
+    storage.deleteElement(key)
+  }
+
+  func elements(under prefix: ElementKey) -> [(key: ElementKey, row: [UInt8])] {
+    let found = storage.elements(under: prefix)
+    elementsRead += found.count
+    return found
+  }
+
+  func offset(
+    of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, in zone: ZoneNumber,
+    _ incarnation: IncarnationNumber
+  ) -> UInt64? {
+    lookUps += 1
+    return storage.offset(of: replica, epoch, sequence, in: zone, incarnation)
+  }
+
+  func replicaID(_ number: ReplicaNumber) -> ReplicaID { storage.replicaID(number) }
+}

@@ -1,0 +1,61 @@
+import StoreTesting
+import Testing
+
+@Suite("Random sequences")
+struct RandomSequences {
+  @Test("replicas agree with the oracle and with each other", arguments: [1, 2, 3] as [UInt64])
+  func areSound(seed: UInt64) {
+    let report = FoldCheck(seed: seed).run(sequences: 0..<700)
+    let failure = report.failure.map(\.description)
+    #expect(failure == nil)
+    #expect(report.sequences == 700)
+  }
+
+  @Test("a seed that nobody chose is as sound")
+  func randomSeedIsSound() {
+    var generator = SystemRandomNumberGenerator()
+    let seed = generator.next()
+    print("random sequences: seed \(seed)")
+    let report = FoldCheck(seed: seed).run(sequences: 0..<900)
+    let failure = report.failure.map(\.description)
+    #expect(failure == nil)
+  }
+
+  @Test("they come to where faults may lie")
+  func coversWhatMatters() {
+    let coverage = FoldCheck(seed: 4).run(sequences: 0..<400).coverage
+    for (name, count) in coverage.named {
+      #expect(count > 0, "no \(name) in 400 sequences")
+    }
+    #expect(coverage.headsMax > 4)
+  }
+
+  @Test("a sequence is the same whatever ran before it")
+  func sequenceStandsAlone() {
+    let check = FoldCheck(seed: 5)
+    let all = check.run(sequences: 20..<23).coverage
+    var one = FoldCheckCoverage()
+    for number in 20..<23 { one.add(check.run(sequences: number..<number + 1).coverage) }
+    #expect(all == one)
+    let schedule = check.schedule(of: 22)
+    #expect(schedule == FoldCheck(seed: 5).schedule(of: 22))
+    #expect(schedule != check.schedule(of: 23))
+    #expect(schedule != FoldCheck(seed: 6).schedule(of: 22))
+  }
+
+  @Test("half of the sequences have about eight transactions or fewer")
+  func sequencesAreSmall() {
+    let check = FoldCheck(seed: 7)
+    let counts = (0..<501).map { number in
+      check.run(sequences: number..<number + 1).coverage.transactions
+    }.sorted()
+    #expect((6...9).contains(counts[250]))
+    #expect(counts.last! <= FoldSchedule.transactionsMax)
+  }
+
+  @Test("a run stops when it is told to")
+  func stopsWhenTold() {
+    let report = FoldCheck(seed: 8).run(sequences: 0..<1500) { _ in false }
+    #expect(report.sequences == 1000)
+  }
+}
