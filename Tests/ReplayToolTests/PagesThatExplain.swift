@@ -76,7 +76,7 @@ struct PagesThatExplain {
         Deleted by ann on replica 3f2a1b4c (this store) at 2026-01-31T09:01:02.100Z (position 2, “Rename”).
         It had seen the zone up to offset 1; it is pending: no other replica has it yet.
 
-      The record is not there: of these the greatest decides.
+      The record is not there: of its type the latest of these decides.
 
       Lost to it:
         Alive as item

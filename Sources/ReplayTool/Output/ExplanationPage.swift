@@ -114,7 +114,7 @@ struct ExplanationPage {
       switch explanation.policy {
       case .deleteWins: "of its type a record is deleted if any of these deletes it"
       case .updateWins: "of its type a record is there if any of these updates it"
-      default: "of these the greatest decides"
+      default: "of its type the latest of these decides"
       }
     try output.line(explanation.heads.count == 1 ? "\(state)." : "\(state): \(reason).")
   }
