@@ -177,7 +177,7 @@ struct PagesThatShow {
     (
       "verify counts", ["verify"],
       #"""
-      sound, 4 transactions and 2 rows checked
+      sound, 4 transactions and 3 rows checked
 
       """#
     ),
