@@ -4,6 +4,12 @@ import Testing
 
 @testable import ReplayTool
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 @Suite("Moving a log to another store")
 struct MovingLogs {
   let temporary = TemporaryDirectory()
@@ -228,5 +234,30 @@ struct MovingLogs {
     #expect(imported.output == "imported 4 transactions\n")
     let failed = await tool.run("export", store.path, "--output", temporary.path + "/none/log.jsonl")
     #expect(failed.exit == 2)
+    let directory = await tool.run("export", store.path, "--output", temporary.path)
+    #expect(directory.exit == 2)
+  }
+
+  @Test("what is no regular file is written in its place, and a link stays one")
+  func keepsPlaces() async throws {
+    let store = try await ShoppingStore()
+    let (pipe, link, file) = (temporary.path + "/pipe", temporary.path + "/link", temporary.path + "/file")
+    try #require(mkfifo(pipe, 0o600) == 0)
+    let reader = open(pipe, O_RDWR)
+    defer { close(reader) }
+    let piped = await tool.run("export", store.path, "--records", "--output", pipe)
+    #expect(piped.exit == 0)
+    let source = DescriptorSource(descriptor: reader, name: "pipe", closes: false)
+    let read = try source.read(upTo: 4096)
+    #expect(String(decoding: read, as: UTF8.self).hasPrefix(#"{"fields":{"amount":3"#))
+    close(open(file, O_WRONLY | O_CREAT, 0o600))
+    try #require(symlink(file, link) == 0)
+    let linked = await tool.run("export", store.path, "--output", link)
+    #expect(linked.exit == 0)
+    var status = stat()
+    lstat(link, &status)
+    #expect(status.st_mode & S_IFMT == S_IFLNK)
+    stat(file, &status)
+    #expect(status.st_size > 1000)
   }
 }
