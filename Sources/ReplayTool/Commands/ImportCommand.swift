@@ -74,11 +74,12 @@ struct ImportCommand: ReplayCommand {
   ) async throws -> any ImportReport {
     let repository = try GitRepository(directory)
     let name = try zone.map(Inputs.zone) ?? repository.zone()
+    let total = min(try repository.commitCount(), UInt64(limit ?? .max))
     let clock = ImportClock()
     let opened = try store.openForWriting(console, wallMilliseconds: { clock.milliseconds })
     defer { opened.close() }
     let job = GitImport(
-      repository: repository, store: opened, zone: name, clock: clock, limit: limit ?? .max,
+      repository: repository, store: opened, zone: name, clock: clock, total: total,
       progress: progress)
     return try await job.run()
   }

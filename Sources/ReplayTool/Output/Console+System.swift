@@ -23,12 +23,14 @@ extension Console {
 
   private static func makeOutput(_ descriptor: Int32, _ name: String) -> Output {
     let isTerminal = isatty(descriptor) == 1
-    // https://no-color.org: any value but the empty one counts.
-    let noColor = getenv("NO_COLOR").map { $0.pointee != 0 } ?? false
-    let isDumb = getenv("TERM").map { String(cString: $0) == "dumb" } ?? false
     return Output(
       DescriptorSink(descriptor: descriptor, name: name), isTerminal: isTerminal,
-      usesColor: isTerminal && !noColor && !isDumb)
+      usesColor: isTerminal && wantsColor { name in getenv(name).map { String(cString: $0) } })
+  }
+
+  /// Whether the user's environment allows colours (https://no-color.org: any value but the empty one counts).
+  static func wantsColor(_ environment: (String) -> String?) -> Bool {
+    (environment("NO_COLOR") ?? "").isEmpty && environment("TERM") != "dumb"
   }
 }
 
