@@ -21,8 +21,8 @@ struct GitCommit {
 
 /// Reads commits from the output of `git log --raw -z` with ``format``.
 ///
-/// Parts end in NUL: a commit's head, then for each change `:mode mode hash hash status`, the first after an end of
-/// line, and the path.
+/// Parts end in NUL: a commit's head, then for each change `:mode mode hash hash status`, the first after an
+/// end of line, and the path.
 struct GitLog {
   static let format = "%x01%H%x02%ct%x02%an%x02%s"
 

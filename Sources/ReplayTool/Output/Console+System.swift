@@ -9,8 +9,8 @@ import Synchronization
 extension Console {
   /// The process's own: standard input, output and error.
   ///
-  /// A closed pipe becomes an error of the write instead of a signal, and an interrupt from the keyboard is asked
-  /// for where a command can end well.
+  /// A closed pipe becomes an error of the write instead of a signal, and an interrupt from the keyboard is
+  /// asked for where a command can end well.
   static func makeSystem() -> Console {
     signal(SIGPIPE, SIG_IGN)
     Interruption.catchSignals()
@@ -28,7 +28,8 @@ extension Console {
       usesColor: isTerminal && wantsColor { name in getenv(name).map { String(cString: $0) } })
   }
 
-  /// Whether the user's environment allows colours (https://no-color.org: any value but the empty one counts).
+  /// Whether the user's environment allows colours (https://no-color.org: any value but the empty one
+  /// counts).
   static func wantsColor(_ environment: (String) -> String?) -> Bool {
     (environment("NO_COLOR") ?? "").isEmpty && environment("TERM") != "dumb"
   }
