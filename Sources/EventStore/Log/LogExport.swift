@@ -82,12 +82,13 @@ extension ReadTransaction {
     while isThere {
       let goesOn = try cursor.withEntry { key, value in
         let row = try SegmentRow(value)
-        let zone = ZoneNumber(rawValue: key.bigEndian32(at: 0))
+        let zone = ZoneNumber(rawValue: try key.bigEndian32(at: 0))
         return try body(
           .segment(
             ExportedSegment(
               zone: try interned.zones.identity(of: zone, in: tables.zones, transaction),
-              place: try base(IncarnationNumber(rawValue: key.bigEndian32(at: 4)), key.bigEndian64(at: 8)),
+              place: try base(
+                IncarnationNumber(rawValue: try key.bigEndian32(at: 4)), try key.bigEndian64(at: 8)),
               replica: try interned.replicas.identity(of: row.replica, in: tables.replicas, transaction),
               epoch: row.epoch, sequences: row.first...max(row.first, row.last), hash: row.hash,
               receivedMilliseconds: row.receivedMilliseconds)))

@@ -107,9 +107,7 @@ package final class Interner<Identity: Internable>: Sendable {
     var end = TableKey()
     end.append(UInt8(1))
     guard try cursor.seek(before: end.span) else { return 0 }
-    return cursor.withEntry { key, _ in
-      UInt32(bigEndian: key.unsafeLoadUnaligned(fromByteOffset: 1, as: UInt32.self))
-    }
+    return try cursor.withEntry { key, _ in try key.bigEndian32(at: 1) }
   }
 }
 

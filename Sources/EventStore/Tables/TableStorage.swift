@@ -205,15 +205,15 @@ package final class TableStorage: FoldStorage {
     var end = TableKey()
     end.append(zone.rawValue + 1)
     guard try cursor.seek(before: end.span) else { return true }
-    let last = cursor.withEntry { key, _ in
-      (key.bigEndian32(at: 0), key.bigEndian32(at: 4), key.bigEndian64(at: 8))
+    let last = try cursor.withEntry { key, _ in
+      (try key.bigEndian32(at: 0), try key.bigEndian32(at: 4), try key.bigEndian64(at: 8))
     }
     guard last.0 == zone.rawValue else { return true }
     guard last.1 == base.incarnation.rawValue, last.2 <= base.offset else { return false }
     guard try cursor.seek(atOrAfter: TableKey.state(StateNumber(rawValue: zone.rawValue)).span) else {
       return true
     }
-    return cursor.withEntry { key, _ in key.bigEndian32(at: 4) } == base.incarnation.rawValue
+    return try cursor.withEntry { key, _ in try key.bigEndian32(at: 4) } == base.incarnation.rawValue
   }
 
   /// The identities that a replica's epoch continues in a zone, each with the last sequence it held.
@@ -287,7 +287,7 @@ package final class TableStorage: FoldStorage {
     var last: UInt32 = 0
     do {
       var cursor = try transaction.openCursor(tables.states)
-      if try cursor.last() { last = cursor.withEntry { key, _ in key.bigEndian32(at: 0) } }
+      if try cursor.last() { last = try cursor.withEntry { key, _ in try key.bigEndian32(at: 0) } }
     }
     let state = StateNumber(rawValue: last + 1)
     setStateRow(StateRow(zone: zone, status: status), state)
