@@ -8,11 +8,15 @@ struct JSONOutput {
   let tool = Tool()
 
   static let commands: [[String]] = [
-    ["info", "STORE"], ["log", "STORE"], ["log", "STORE", "--operations"], ["log", "STORE", "--reverse", "--limit", "2"],
-    ["show", "STORE", "3"], ["show", "STORE", "3", "--bytes"], ["state", "STORE"], ["state", "STORE", "--hidden"],
-    ["state", "STORE", "shopping:milk"], ["state", "STORE", "--at", "2"], ["explain", "STORE", "shopping:milk"],
+    ["info", "STORE"], ["log", "STORE"], ["log", "STORE", "--operations"],
+    ["log", "STORE", "--reverse", "--limit", "2"],
+    ["show", "STORE", "3"], ["show", "STORE", "3", "--bytes"], ["state", "STORE"],
+    ["state", "STORE", "--hidden"],
+    ["state", "STORE", "shopping:milk"], ["state", "STORE", "--at", "2"],
+    ["explain", "STORE", "shopping:milk"],
     ["explain", "STORE", "shopping:milk", "amount"], ["explain", "STORE", "shopping:bread", "--existence"],
-    ["conflicts", "STORE"], ["digest", "STORE"], ["verify", "STORE"], ["rebuild", "STORE"], ["export", "STORE"],
+    ["conflicts", "STORE"], ["digest", "STORE"], ["verify", "STORE"], ["rebuild", "STORE"],
+    ["export", "STORE"],
   ]
 
   @Test("every line is a document with sorted keys, and always the same", arguments: commands)
@@ -58,7 +62,8 @@ struct JSONOutput {
   func filtersLog() async throws {
     let store = try await ShoppingStore()
     let filters: [([String], [Int128])] = [
-      ([], [1, 2, 3, 4]), (["--zone", "shopping"], [1, 2, 3, 4]), (["--record", "shopping:bread"], [1, 2, 3]),
+      ([], [1, 2, 3, 4]), (["--zone", "shopping"], [1, 2, 3, 4]),
+      (["--record", "shopping:bread"], [1, 2, 3]),
       (["--record", "bread"], [1, 2, 3]), (["--zone", "shopping", "--record", "bread"], [1, 2, 3]),
       (["--record", "none"], []), (["--replica", "9C1F"], [3]), (["--replica", ""], [1, 2, 3, 4]),
       (["--author", "ann"], [1, 2]), (["--since", "2026-01-31T09:01:00Z"], [2, 3, 4]),

@@ -53,7 +53,8 @@ struct ImportCommand: ReplayCommand {
   }
 
   private func importLines(_ console: Console, _ progress: Progress) async throws -> any ImportReport {
-    let source = try file.map { $0 == "-" ? try console.input() : try DescriptorSource(path: $0) } ?? console.input()
+    let source =
+      try file.map { $0 == "-" ? try console.input() : try DescriptorSource(path: $0) } ?? console.input()
     var lines = LineReader(source)
     guard let first = try lines.nextDocument() else {
       throw ToolError.input(
@@ -77,7 +78,8 @@ struct ImportCommand: ReplayCommand {
     let opened = try store.openForWriting(console, wallMilliseconds: { clock.milliseconds })
     defer { opened.close() }
     let job = GitImport(
-      repository: repository, store: opened, zone: name, clock: clock, limit: limit ?? .max, progress: progress)
+      repository: repository, store: opened, zone: name, clock: clock, limit: limit ?? .max,
+      progress: progress)
     return try await job.run()
   }
 }

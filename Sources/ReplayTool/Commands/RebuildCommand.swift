@@ -34,7 +34,8 @@ struct RebuildCommand: ReplayCommand {
       let zones = Display.count(report.zones, "zone")
       let transactions = Display.count(report.transactions, "transaction")
       try console.output.line(
-        "rebuilt \(zones) from \(transactions)\(report.wasResumed ? ", going on where an earlier run ended" : "")")
+        "rebuilt \(zones) from \(transactions)\(report.wasResumed ? ", going on where an earlier run ended" : "")"
+      )
     }
     return nil
   }

@@ -16,7 +16,9 @@ struct StateCommand: ReplayCommand {
   @Argument(help: ArgumentHelp("A zone, or a record as zone:name.", valueName: "zone or record"))
   var subject: String?
 
-  @Option(help: ArgumentHelp("As it was after the transaction at this position; 0 is before the first.", valueName: "position"))
+  @Option(
+    help: ArgumentHelp(
+      "As it was after the transaction at this position; 0 is before the first.", valueName: "position"))
   var at: UInt64?
 
   @Flag(help: "Records too that were deleted, with what they held.")

@@ -72,7 +72,8 @@ extension JSON {
       "problems": .array(
         report.problems.map {
           .object([
-            "kind": .string($0.kind.rawValue), "location": .string($0.location), "message": .string($0.message),
+            "kind": .string($0.kind.rawValue), "location": .string($0.location),
+            "message": .string($0.message),
           ])
         }),
     ])

@@ -45,7 +45,8 @@ final class EntryMaker {
     arrival.set(imported.arrivedMilliseconds)
     let report = try await store.fold([
       RemoteSegment(
-        zone: zone, incarnation: incarnation, offset: offset, hash: ContentHash(of: imported.bytes.span.bytes),
+        zone: zone, incarnation: incarnation, offset: offset,
+        hash: ContentHash(of: imported.bytes.span.bytes),
         receivedMilliseconds: nil, transactions: [imported.bytes])
     ])
     guard report.folded == 1 else {

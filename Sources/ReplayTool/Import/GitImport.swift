@@ -18,7 +18,8 @@ struct GitImport {
 
     var text: String {
       let without = empty > 0 ? ", \(Display.count(empty)) of them without changes" : ""
-      return "imported \(Display.count(commits, "commit"))\(without), as \(Display.count(transactions, "transaction"))"
+      return
+        "imported \(Display.count(commits, "commit"))\(without), as \(Display.count(transactions, "transaction"))"
         + " with \(Display.count(changes, "change")) of files, into zone \(Display.zone(zone))"
     }
 

@@ -30,7 +30,9 @@ struct LogImport {
     self.progress = progress
   }
 
-  mutating func run(_ first: (json: JSON, byteCount: Int), _ lines: inout LineReader) async throws -> any ImportReport {
+  mutating func run(_ first: (json: JSON, byteCount: Int), _ lines: inout LineReader) async throws
+    -> any ImportReport
+  {
     defer { store?.close() }
     do {
       var next: (json: JSON, byteCount: Int)? = first
@@ -118,7 +120,8 @@ struct LogImport {
   private func told(_ error: any Error) -> ToolError {
     let error = ToolError(error)
     guard report.lines > 0 else {
-      return ToolError(error.code, "\(error.message); nothing was imported", hint: error.hint, exit: error.exit)
+      return ToolError(
+        error.code, "\(error.message); nothing was imported", hint: error.hint, exit: error.exit)
     }
     return ToolError(
       error.code, "\(error.message); lines 1 to \(report.lines) were imported",

@@ -80,12 +80,16 @@ extension ImportedLine {
     let replica = try members.parsed("replica", as: ReplicaID.self, identifier)
     let first: UInt64 = try members.integer("first")
     let last: UInt64 = try members.integer("last")
-    guard 1...UInt64.max ~= first, first <= last else { throw members.wrong("last", "first or more, from 1,") }
+    guard 1...UInt64.max ~= first, first <= last else {
+      throw members.wrong("last", "first or more, from 1,")
+    }
     return .line(
       .segment(
         ExportedSegment(
-          zone: zone, place: place, replica: replica, epoch: try members.integer("epoch"), sequences: first...last,
-          hash: try members.parsed("hash", hash), receivedMilliseconds: try members.integerIfPresent("received"))))
+          zone: zone, place: place, replica: replica, epoch: try members.integer("epoch"),
+          sequences: first...last,
+          hash: try members.parsed("hash", hash),
+          receivedMilliseconds: try members.integerIfPresent("received"))))
   }
 
   private static func base(_ members: inout JSONMembers) throws(JSONError) -> Base {
@@ -110,7 +114,8 @@ extension ImportedTransaction {
     if let text = try members.stringIfPresent("bytes") {
       guard let data = Data(base64Encoded: text) else { throw members.wrong("bytes", "base64") }
       bytes = Array(data)
-      zone = try Self.checked(path) { () throws(FormatError) in try LogTransaction(decoding: data.bytes).zone }
+      zone = try Self.checked(path) { () throws(FormatError) in try LogTransaction(decoding: data.bytes).zone
+      }
     } else {
       let transaction = try LogTransaction(&members)
       zone = transaction.zone
@@ -118,7 +123,8 @@ extension ImportedTransaction {
     }
     let found = ContentHash(of: bytes.span.bytes)
     guard found == expected else {
-      throw JSONError(in: members.path, "it was changed: its bytes have the SHA-256 \(found), not \(expected)")
+      throw JSONError(
+        in: members.path, "it was changed: its bytes have the SHA-256 \(found), not \(expected)")
     }
   }
 

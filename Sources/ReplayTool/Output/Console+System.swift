@@ -15,7 +15,8 @@ extension Console {
     signal(SIGPIPE, SIG_IGN)
     Interruption.catchSignals()
     return Console(
-      output: makeOutput(STDOUT_FILENO, "standard output"), errors: makeOutput(STDERR_FILENO, "standard error"),
+      output: makeOutput(STDOUT_FILENO, "standard output"),
+      errors: makeOutput(STDERR_FILENO, "standard error"),
       input: { DescriptorSource(descriptor: STDIN_FILENO, name: "standard input", closes: false) },
       isInterrupted: { Interruption.isRequested })
   }

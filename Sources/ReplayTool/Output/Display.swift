@@ -39,7 +39,9 @@ enum Display {
 
   static func short(_ id: OperationID) -> String { "\(short(id.transaction)).\(id.index)" }
 
-  static func time(_ timestamp: Timestamp) -> String { CalendarTime.text(milliseconds: timestamp.milliseconds) }
+  static func time(_ timestamp: Timestamp) -> String {
+    CalendarTime.text(milliseconds: timestamp.milliseconds)
+  }
 
   /// A number with its thousands apart: `1,234,567`.
   static func count(_ number: some BinaryInteger) -> String {

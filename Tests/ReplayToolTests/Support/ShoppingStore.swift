@@ -46,7 +46,8 @@ struct ShoppingStore {
     clock.milliseconds = Self.start + 120_000
     _ = try await store.fold([
       Self.segment(
-        2, Self.transaction(
+        2,
+        Self.transaction(
           Self.bob, at: Self.start + 60_000, author: "bob", base: 1,
           [
             .set(record: "milk", type: "item", field: "title", value: "Oat milk"),
@@ -54,7 +55,8 @@ struct ShoppingStore {
             .set(record: "bread", type: "item", field: "title", value: "Rye bread"),
           ])),
       Self.segment(
-        3, Self.transaction(
+        3,
+        Self.transaction(
           Self.carol, at: 4_070_908_800_000, author: nil, base: 1,
           [.set(record: "milk", type: "item", field: "amount", value: 3)])),
     ])
@@ -73,7 +75,8 @@ struct ShoppingStore {
   ) -> LogTransaction {
     LogTransaction(
       replica: replica, epoch: 0, sequence: 1, zone: zone, base: Base(incarnation: incarnation, offset: base),
-      timestamp: Timestamp(milliseconds: UInt64(milliseconds), counter: 0), author: author, operations: operations)
+      timestamp: Timestamp(milliseconds: UInt64(milliseconds), counter: 0), author: author,
+      operations: operations)
   }
 
   private static func segment(_ offset: UInt64, _ transaction: LogTransaction) throws -> RemoteSegment {
