@@ -69,7 +69,7 @@ extension ReadTransaction {
     do {
       var cursor = try transaction.openCursor(tables.log)
       if try cursor.first() {
-        first = cursor.withEntry { key, _ in Position(rawValue: key.bigEndian64(at: 0)) }
+        first = try cursor.withEntry { key, _ in Position(rawValue: try key.bigEndian64(at: 0)) }
       }
     }
     let key = TableKey.meta(.clock)
@@ -142,8 +142,11 @@ extension Tables {
     let start = TableKey.state(StateNumber(rawValue: zone.rawValue))
     var isThere = try cursor.seek(atOrAfter: start.span)
     while isThere {
-      let found = cursor.withEntry { key, _ in
-        (key.bigEndian32(at: 0), key.bigEndian32(at: 4), key.bigEndian32(at: 8), key.bigEndian64(at: 12))
+      let found = try cursor.withEntry { key, _ in
+        (
+          try key.bigEndian32(at: 0), try key.bigEndian32(at: 4), try key.bigEndian32(at: 8),
+          try key.bigEndian64(at: 12)
+        )
       }
       guard found.0 == zone.rawValue else { break }
       let replica = ReplicaNumber(rawValue: found.1)

@@ -29,6 +29,7 @@ public struct FormatError: Error, Equatable, Sendable, CustomStringConvertible {
     /// A field has a value that it can never have.
     public static let invalid = Code(rawValue: "invalid")
 
+    /// The code's stable text.
     public var description: String { rawValue }
   }
 

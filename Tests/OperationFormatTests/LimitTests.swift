@@ -8,7 +8,8 @@ struct LimitTests {
 
   static func name(_ count: Int) -> Name { Name(text(count)) }
 
-  /// Whether the encoder takes a transaction, and whether the decoder takes its bytes as put together by hand.
+  /// Whether the encoder takes a transaction, and whether the decoder takes its bytes as put together by
+  /// hand.
   static func codes(_ transaction: LogTransaction) -> [FormatError.Code?] {
     [
       Codec.transaction.code(encoding: transaction),

@@ -140,7 +140,8 @@ struct ValueCodecTests {
     arguments: [
       ([14], .unknownTag, 0), ([255], .unknownTag, 0), ([], .truncated, 0),
       ([3, 0x80, 0], .nonCanonical, 1),
-      // Decimals: exponent out of range, a zero at the end, zero with an exponent, ten at the greatest exponent.
+      // Decimals: exponent out of range, a zero at the end, zero with an exponent, ten at the greatest
+      // exponent.
       ([5, 78, 2], .invalid, 1), ([5, 77, 2], .invalid, 1), ([5, 0, 20], .nonCanonical, 1),
       ([5, 2, 0], .nonCanonical, 1), ([5, 76, 20], nil, 0), ([5, 75, 20], .nonCanonical, 1),
       ([6, 1, 0xff], .invalidUTF8, 2), ([6, 2, 0xc0, 0x80], .invalidUTF8, 2),

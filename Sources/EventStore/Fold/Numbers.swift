@@ -1,44 +1,26 @@
+package import OperationFormat
+
 /// A small number that stands for an identity inside one store. Numbers are given out in order from 1 and never
 /// leave the store; 0 stands for none.
-package protocol InternedNumber: RawRepresentable, Hashable, Comparable, Sendable where RawValue == UInt32 {
-  init(rawValue: UInt32)
-}
+package struct Number<Identity>: RawRepresentable, Hashable, Comparable, Sendable {
+  package let rawValue: UInt32
 
-extension InternedNumber {
-  package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+  package init(rawValue: UInt32) { self.rawValue = rawValue }
+
   package static var none: Self { Self(rawValue: 0) }
+
+  package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// The store's number for a replica.
-package struct ReplicaNumber: InternedNumber {
-  package let rawValue: UInt32
-  package init(rawValue: UInt32) { self.rawValue = rawValue }
-}
-
-/// The store's number for the name of a type or a field.
-package struct NameNumber: InternedNumber {
-  package let rawValue: UInt32
-  package init(rawValue: UInt32) { self.rawValue = rawValue }
-}
-
-/// The store's number for a zone: what its log, its placements and its token are kept under, for good.
-package struct ZoneNumber: InternedNumber {
-  package let rawValue: UInt32
-  package init(rawValue: UInt32) { self.rawValue = rawValue }
-}
-
-/// The number of one fold of a zone: what its records and elements are kept under. A rebuild folds into a new
-/// one and then lets the zone point to it.
-package struct StateNumber: InternedNumber {
-  package let rawValue: UInt32
-  package init(rawValue: UInt32) { self.rawValue = rawValue }
-}
-
-/// The store's number for an incarnation of a remote log.
-package struct IncarnationNumber: InternedNumber {
-  package let rawValue: UInt32
-  package init(rawValue: UInt32) { self.rawValue = rawValue }
-}
+package typealias ReplicaNumber = Number<ReplicaID>
+package typealias IncarnationNumber = Number<IncarnationID>
+/// The number of the name of a type or a field.
+package typealias NameNumber = Number<Name>
+/// What a zone's log, places and token are kept under, for good.
+package typealias ZoneNumber = Number<ZoneID>
+/// The number of one fold of a zone: what its records and elements are kept under. A rebuild folds into a new one
+/// and then lets the zone point to it.
+package typealias StateNumber = Number<StateRow>
 
 /// Names a cell of a record: which field, and which kind of cell. 0 is the record's existence.
 ///

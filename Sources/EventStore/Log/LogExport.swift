@@ -82,12 +82,13 @@ extension ReadTransaction {
     while isThere {
       let goesOn = try cursor.withEntry { key, value in
         let row = try SegmentRow(value)
-        let zone = ZoneNumber(rawValue: key.bigEndian32(at: 0))
+        let zone = ZoneNumber(rawValue: try key.bigEndian32(at: 0))
         return try body(
           .segment(
             ExportedSegment(
               zone: try interned.zones.identity(of: zone, in: tables.zones, transaction),
-              place: try base(IncarnationNumber(rawValue: key.bigEndian32(at: 4)), key.bigEndian64(at: 8)),
+              place: try base(
+                IncarnationNumber(rawValue: try key.bigEndian32(at: 4)), try key.bigEndian64(at: 8)),
               replica: try interned.replicas.identity(of: row.replica, in: tables.replicas, transaction),
               epoch: row.epoch, sequences: row.first...max(row.first, row.last), hash: row.hash,
               receivedMilliseconds: row.receivedMilliseconds)))
@@ -146,9 +147,7 @@ extension WriteBatch {
         receivedMilliseconds: segment.receivedMilliseconds)
       let number = try zoneNumber(segment.zone)
       let incarnation = try incarnation(segment.place)
-      let placed = try tables.lastPlaced(replica, segment.epoch, in: number, incarnation, storage.transaction)
-      try storage.place(
-        row, first: max(row.first, placed + 1), in: number, incarnation, at: segment.place.offset)
+      try storage.place(row, in: number, incarnation, at: segment.place.offset)
     case .transaction(let entry):
       try importTransaction(entry)
     }

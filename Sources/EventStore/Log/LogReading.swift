@@ -219,7 +219,7 @@ struct LogReader {
     var cursor = try transaction.openCursor(tables.log)
     var isThere = try cursor.seek(atOrAfter: TableKey.log(position.next).span)
     while isThere {
-      let found = cursor.withEntry { key, _ in Position(rawValue: key.bigEndian64(at: 0)) }
+      let found = try cursor.withEntry { key, _ in Position(rawValue: try key.bigEndian64(at: 0)) }
       guard try body(found) else { return }
       isThere = try cursor.next()
     }

@@ -133,7 +133,7 @@ extension WriteBatch {
       let key = TableKey.state(state)
       var cursor = try storage.transaction.openCursor(table)
       while left > 0, try cursor.seek(atOrAfter: key.span),
-        cursor.withEntry({ key, _ in key.bigEndian32(at: 0) }) == state.rawValue
+        try cursor.withEntry({ key, _ in try key.bigEndian32(at: 0) }) == state.rawValue
       {
         try cursor.deleteCurrent()
         left -= 1
@@ -169,7 +169,7 @@ extension TableStorage {
     var isThere = try cursor.first()
     while isThere {
       let state = try cursor.withEntry { key, row in
-        try StateRow(row).status == .discarded ? StateNumber(rawValue: key.bigEndian32(at: 0)) : nil
+        try StateRow(row).status == .discarded ? StateNumber(rawValue: try key.bigEndian32(at: 0)) : nil
       }
       if let state { return state }
       isThere = try cursor.next()

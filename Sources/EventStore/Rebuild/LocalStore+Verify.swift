@@ -81,8 +81,8 @@ struct Verification {
     var cursor = try source.transaction.openCursor(source.tables.log)
     var isThere = try cursor.first()
     while isThere {
-      let position = cursor.withEntry { key, _ in
-        key.byteCount == 8 ? Position(rawValue: key.bigEndian64(at: 0)) : nil
+      let position = try cursor.withEntry { key, _ in
+        key.byteCount == 8 ? Position(rawValue: try key.bigEndian64(at: 0)) : nil
       }
       guard let position else {
         report.add(.log, "key", "a key of the log is not a position")

@@ -99,7 +99,7 @@ public final class PastStore: Sendable {
       let replay = try LogReplay(batch: batch)
       var byteCount = 0
       while isThere, byteCount < LogReplay.stepBytesMax {
-        let at = cursor.withEntry { key, _ in Position(rawValue: key.bigEndian64(at: 0)) }
+        let at = try cursor.withEntry { key, _ in Position(rawValue: try key.bigEndian64(at: 0)) }
         guard at <= position else {
           isThere = false
           break

@@ -56,7 +56,7 @@ extension Verification {
       while isThere {
         let (key, row) = cursor.withEntry { ($0.bytes, $1.bytes) }
         if key[0] == 0 {
-          let number = key.span.bytes.bigEndian32(at: 1)
+          let number = try key.span.bytes.bigEndian32(at: 1)
           if number != last + 1 { report.add(.table, name, "number \(number) follows \(last)") }
           last = number
           let named = try Self.number(of: [1] + row, in: table, source)
@@ -114,7 +114,7 @@ extension Verification {
     while isThere {
       let (key, row) = cursor.withEntry { ($0.bytes, $1.bytes) }
       let lane = Array(key.prefix(16))
-      let previous = before.starts(with: lane) ? before.span.bytes.bigEndian64(at: 16) : 0
+      let previous = before.starts(with: lane) ? try before.span.bytes.bigEndian64(at: 16) : 0
       do {
         if let problem = try Self.problem(ofPlacement: key.span.bytes, row.span.bytes, after: previous, source) {
           report.add(.placement, Self.location(key), problem)
@@ -162,8 +162,8 @@ extension Verification {
     var isThere = try cursor.first()
     while isThere {
       let (key, bytes) = cursor.withEntry { ($0.bytes, $1.bytes) }
-      let zone = ZoneNumber(rawValue: key.span.bytes.bigEndian32(at: 0))
-      let incarnation = IncarnationNumber(rawValue: key.span.bytes.bigEndian32(at: 4))
+      let zone = ZoneNumber(rawValue: try key.span.bytes.bigEndian32(at: 0))
+      let incarnation = IncarnationNumber(rawValue: try key.span.bytes.bigEndian32(at: 4))
       do {
         let row = try SegmentRow(bytes.span.bytes)
         let last = try tables.lastSequence(of: row.replica, row.epoch, in: zone, source.transaction)
@@ -190,16 +190,16 @@ extension Verification {
     let offset = try reader.readVarint("placement.offset")
     try reader.finish("placement")
     let segment = try source.tables.segment(
-      at: offset, in: ZoneNumber(rawValue: key.bigEndian32(at: 0)),
-      IncarnationNumber(rawValue: key.bigEndian32(at: 4)), source.transaction)
-    guard let segment, segment.last == key.bigEndian64(at: 16),
-      segment.replica.rawValue == key.bigEndian32(at: 8), segment.epoch == key.bigEndian32(at: 12)
+      at: offset, in: ZoneNumber(rawValue: try key.bigEndian32(at: 0)),
+      IncarnationNumber(rawValue: try key.bigEndian32(at: 4)), source.transaction)
+    guard let segment, try segment.last == key.bigEndian64(at: 16),
+      try segment.replica.rawValue == key.bigEndian32(at: 8), try segment.epoch == key.bigEndian32(at: 12)
     else { return "no segment at offset \(offset) holds it" }
     return first == max(segment.first, previous &+ 1) ? nil : "it begins at \(first) after \(previous)"
   }
 
   private static func location(_ key: [UInt8]) -> String {
-    let span = key.span.bytes
-    return "\(span.bigEndian32(at: 0)).\(span.bigEndian32(at: 4)).\(span.bigEndian64(at: key.count - 8))"
+    func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+    return "\(number(key[0..<4])).\(number(key[4..<8])).\(number(key.suffix(8)))"
   }
 }

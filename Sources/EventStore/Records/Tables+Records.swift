@@ -243,7 +243,7 @@ extension Tables {
     var isThere = try cursor.seek(atOrAfter: start.span)
     while isThere {
       let goesOn = try cursor.withEntry { key, row in
-        guard key.bigEndian32(at: 0) == state.rawValue else { return false }
+        guard try key.bigEndian32(at: 0) == state.rawValue else { return false }
         let found = try Name(interned: key.extracting(4...))
         if found == name { return true }
         return try body(RecordID(zone: zone, name: found), row, state, interned)
@@ -279,8 +279,8 @@ extension Tables {
     var isThere = try cursor.first()
     while isThere {
       let goesOn = try cursor.withEntry { key, row in
-        guard key.unsafeLoad(fromByteOffset: 0, as: UInt8.self) == 0 else { return false }
-        found.append((ZoneNumber(rawValue: key.bigEndian32(at: 1)), try ZoneID(interned: row)))
+        guard key.hasPrefix([0]) else { return false }
+        found.append((ZoneNumber(rawValue: try key.bigEndian32(at: 1)), try ZoneID(interned: row)))
         return true
       }
       guard goesOn else { break }

@@ -4,7 +4,6 @@ import Synchronization
 
 /// An identity that the store keeps once and names by a number.
 package protocol Internable: Hashable, Sendable {
-  associatedtype Number: InternedNumber
   /// The identity as the key of its number. At most 258 bytes.
   func appendInterned(to key: inout TableKey)
   /// Whether it is short enough to be kept; no store knows one that is not.
@@ -22,10 +21,10 @@ extension Internable {
 /// readers; the writer has one of its own, which is undone with its transactions.
 package final class Interner<Identity: Internable>: Sendable {
   package struct Cache: Sendable {
-    fileprivate var numbers: [Identity: Identity.Number] = [:]
-    fileprivate var identities: [Identity.Number: Identity] = [:]
+    fileprivate var numbers: [Identity: Number<Identity>] = [:]
+    fileprivate var identities: [Number<Identity>: Identity] = [:]
 
-    fileprivate mutating func remember(_ identity: Identity, _ number: Identity.Number) {
+    fileprivate mutating func remember(_ identity: Identity, _ number: Number<Identity>) {
       numbers[identity] = number
       identities[number] = identity
     }
@@ -43,13 +42,13 @@ package final class Interner<Identity: Internable>: Sendable {
   /// The number of an identity; nil if the store has not met it.
   package func number(
     of identity: Identity, in table: Table, _ transaction: borrowing Transaction
-  ) throws -> Identity.Number? {
+  ) throws -> Number<Identity>? {
     if let number = mutex.withLock({ $0.numbers[identity] }) { return number }
     guard identity.canBeInterned else { return nil }
     let key = Self.key(identity)
     let found = try transaction.withValue(of: key.span, in: table) { row in
       var reader = ByteReader(row)
-      return Identity.Number(rawValue: try reader.readUInt32Varint("number"))
+      return Number<Identity>(rawValue: try reader.readUInt32Varint("number"))
     }
     if let found { mutex.withLock { $0.remember(identity, found) } }
     return found
@@ -58,10 +57,10 @@ package final class Interner<Identity: Internable>: Sendable {
   /// The number of an identity, a new one if the store has not met it.
   package func makeNumber(
     for identity: Identity, in table: Table, _ transaction: borrowing Transaction
-  ) throws -> Identity.Number {
+  ) throws -> Number<Identity> {
     if let number = try number(of: identity, in: table, transaction) { return number }
     precondition(identity.canBeInterned, "an identity was not checked before it came here")
-    let number = Identity.Number(rawValue: try Self.lastNumber(in: table, transaction) + 1)
+    let number = Number<Identity>(rawValue: try Self.lastNumber(in: table, transaction) + 1)
     var writer = ByteWriter()
     writer.append(varint: UInt64(number.rawValue))
     let key = Self.key(identity)
@@ -74,14 +73,14 @@ package final class Interner<Identity: Internable>: Sendable {
 
   /// The identity behind a number.
   package func identity(
-    of number: Identity.Number, in table: Table, _ transaction: borrowing Transaction
+    of number: Number<Identity>, in table: Table, _ transaction: borrowing Transaction
   ) throws -> Identity {
     if let identity = mutex.withLock({ $0.identities[number] }) { return identity }
     let key = Self.key(number)
     let found = try transaction.withValue(of: key.span, in: table) { row in try Identity(interned: row) }
     guard let found else {
       throw StoreError(
-        .damaged, "the store has no identity for \(Identity.Number.self) \(number.rawValue)",
+        .damaged, "the store has no identity for \(Identity.self) number \(number.rawValue)",
         hint: "run a verification; restore the store from a copy or from its remote")
     }
     mutex.withLock { $0.remember(found, number) }
@@ -95,7 +94,7 @@ package final class Interner<Identity: Internable>: Sendable {
     return key
   }
 
-  private static func key(_ number: Identity.Number) -> TableKey {
+  private static func key(_ number: Number<Identity>) -> TableKey {
     var key = TableKey()
     key.append(UInt8(0))
     key.append(number)
@@ -108,9 +107,7 @@ package final class Interner<Identity: Internable>: Sendable {
     var end = TableKey()
     end.append(UInt8(1))
     guard try cursor.seek(before: end.span) else { return 0 }
-    return cursor.withEntry { key, _ in
-      UInt32(bigEndian: key.unsafeLoadUnaligned(fromByteOffset: 1, as: UInt32.self))
-    }
+    return try cursor.withEntry { key, _ in try key.bigEndian32(at: 1) }
   }
 }
 
@@ -146,8 +143,6 @@ package struct Interned: Sendable {
 }
 
 extension ZoneID: Internable {
-  package typealias Number = ZoneNumber
-
   package var canBeInterned: Bool {
     owner.rawValue.utf8.count <= Limits.nameBytesMax && name.rawValue.utf8.count <= Limits.nameBytesMax
   }
@@ -168,8 +163,6 @@ extension ZoneID: Internable {
 }
 
 extension Name: Internable {
-  package typealias Number = NameNumber
-
   package var canBeInterned: Bool { rawValue.utf8.count <= Limits.nameBytesMax }
 
   package func appendInterned(to key: inout TableKey) {
@@ -183,8 +176,6 @@ extension Name: Internable {
 }
 
 extension ReplicaID: Internable {
-  package typealias Number = ReplicaNumber
-
   package func appendInterned(to key: inout TableKey) { key.append(rawValue) }
 
   package init(interned bytes: RawSpan) throws(FormatError) {
@@ -194,8 +185,6 @@ extension ReplicaID: Internable {
 }
 
 extension IncarnationID: Internable {
-  package typealias Number = IncarnationNumber
-
   package func appendInterned(to key: inout TableKey) { key.append(rawValue) }
 
   package init(interned bytes: RawSpan) throws(FormatError) {

@@ -205,15 +205,15 @@ package final class TableStorage: FoldStorage {
     var end = TableKey()
     end.append(zone.rawValue + 1)
     guard try cursor.seek(before: end.span) else { return true }
-    let last = cursor.withEntry { key, _ in
-      (key.bigEndian32(at: 0), key.bigEndian32(at: 4), key.bigEndian64(at: 8))
+    let last = try cursor.withEntry { key, _ in
+      (try key.bigEndian32(at: 0), try key.bigEndian32(at: 4), try key.bigEndian64(at: 8))
     }
     guard last.0 == zone.rawValue else { return true }
     guard last.1 == base.incarnation.rawValue, last.2 <= base.offset else { return false }
     guard try cursor.seek(atOrAfter: TableKey.state(StateNumber(rawValue: zone.rawValue)).span) else {
       return true
     }
-    return cursor.withEntry { key, _ in key.bigEndian32(at: 4) } == base.incarnation.rawValue
+    return try cursor.withEntry { key, _ in try key.bigEndian32(at: 4) } == base.incarnation.rawValue
   }
 
   /// The identities that a replica's epoch continues in a zone, each with the last sequence it held.
@@ -287,7 +287,7 @@ package final class TableStorage: FoldStorage {
     var last: UInt32 = 0
     do {
       var cursor = try transaction.openCursor(tables.states)
-      if try cursor.last() { last = cursor.withEntry { key, _ in key.bigEndian32(at: 0) } }
+      if try cursor.last() { last = try cursor.withEntry { key, _ in try key.bigEndian32(at: 0) } }
     }
     let state = StateNumber(rawValue: last + 1)
     setStateRow(StateRow(zone: zone, status: status), state)
@@ -345,17 +345,32 @@ package final class TableStorage: FoldStorage {
     ) { $0.append(varint: position.rawValue) }
   }
 
-  /// Records that a run of sequences lies at an offset of an incarnation.
+  /// Records that a segment lies at an offset of an incarnation. Of its sequences, those have their place there that
+  /// have none yet, or a later one: an acknowledgement may come before what lies in front of it was fetched.
   package func place(
-    _ segment: SegmentRow, first: UInt64, in zone: ZoneNumber, _ incarnation: IncarnationNumber,
-    at offset: UInt64
+    _ segment: SegmentRow, in zone: ZoneNumber, _ incarnation: IncarnationNumber, at offset: UInt64
   ) throws {
-    try put(.segment(zone, incarnation, offset), in: tables.segments) { segment.append(to: &$0) }
-    guard first <= segment.last else { return }
-    let key = TableKey.placement(zone, incarnation, segment.replica, segment.epoch, last: segment.last)
-    try put(key, in: tables.placements) { writer in
-      writer.append(varint: first)
-      writer.append(varint: offset)
+    func put(_ sequences: ClosedRange<UInt64>, at offset: UInt64) throws {
+      let key = TableKey.placement(
+        zone, incarnation, segment.replica, segment.epoch, last: sequences.upperBound)
+      try self.put(key, in: tables.placements) { writer in
+        writer.append(varint: sequences.lowerBound)
+        writer.append(varint: offset)
+      }
+    }
+    try self.put(.segment(zone, incarnation, offset), in: tables.segments) { segment.append(to: &$0) }
+    lastPlacement = nil
+    var next = segment.first
+    while next <= segment.last {
+      let known = try tables.placement(
+        of: segment.replica, segment.epoch, next, in: zone, incarnation, transaction)
+      guard let known else { return try put(next...segment.last, at: offset) }
+      if known.offset > offset {
+        if known.first < next { try put(known.first...next - 1, at: known.offset) }
+        if known.last > segment.last { try put(segment.last + 1...known.last, at: known.offset) }
+        try put(next...min(known.last, segment.last), at: offset)
+      }
+      next = known.last + 1
     }
   }
 }

@@ -11,7 +11,7 @@ extension Tables {
   package func lastPosition(_ transaction: borrowing Transaction) throws -> Position {
     var cursor = try transaction.openCursor(log)
     guard try cursor.last() else { return .start }
-    return cursor.withEntry { key, _ in Position(rawValue: key.bigEndian64(at: 0)) }
+    return try cursor.withEntry { key, _ in Position(rawValue: try key.bigEndian64(at: 0)) }
   }
 
   package func position(
@@ -31,8 +31,8 @@ extension Tables {
   ) throws -> UInt64 {
     var cursor = try transaction.openCursor(sequences)
     guard try cursor.seek(atMost: TableKey.sequence(zone, replica, epoch, .max).span) else { return 0 }
-    return cursor.withEntry { key, _ in
-      key.bigEndian32(at: 0) == zone.rawValue && key.bigEndian32(at: 4) == replica.rawValue
+    return try cursor.withEntry { key, _ in
+      try key.bigEndian32(at: 0) == zone.rawValue && key.bigEndian32(at: 4) == replica.rawValue
         && key.bigEndian32(at: 8) == epoch ? key.bigEndian64(at: 12) : 0
     }
   }
@@ -47,13 +47,13 @@ extension Tables {
     guard try cursor.seek(atOrAfter: key.span) else { return nil }
     return try cursor.withEntry { found, row in
       for offset in stride(from: 0, to: 16, by: 4)
-      where found.bigEndian32(at: offset) != key.span.bigEndian32(at: offset) {
+      where try found.bigEndian32(at: offset) != key.span.bigEndian32(at: offset) {
         return nil
       }
       var reader = ByteReader(row)
       let first = try reader.readVarint("row")
       let offset = try reader.readVarint("row")
-      let last = found.bigEndian64(at: 16)
+      let last = try found.bigEndian64(at: 16)
       return first <= sequence && sequence <= last ? (first, last, offset) : nil
     }
   }
@@ -66,12 +66,12 @@ extension Tables {
     let end = TableKey.placement(zone, incarnation, replica, epoch, last: .max)
     var cursor = try transaction.openCursor(placements)
     guard try cursor.seek(atMost: end.span) else { return 0 }
-    return cursor.withEntry { found, _ in
+    return try cursor.withEntry { found, _ in
       for offset in stride(from: 0, to: 16, by: 4)
-      where found.bigEndian32(at: offset) != end.span.bigEndian32(at: offset) {
+      where try found.bigEndian32(at: offset) != end.span.bigEndian32(at: offset) {
         return 0
       }
-      return found.bigEndian64(at: 16)
+      return try found.bigEndian64(at: 16)
     }
   }
 
@@ -152,12 +152,20 @@ extension Cursor {
 }
 
 extension RawSpan {
-  package func bigEndian32(at offset: Int) -> UInt32 {
-    UInt32(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self))
+  package func bigEndian32(at offset: Int) throws(FormatError) -> UInt32 {
+    guard byteCount >= offset + 4 else {
+      throw FormatError(
+        .truncated, at: byteCount, in: "key", expected: "4 bytes at \(offset)", found: "\(byteCount) bytes")
+    }
+    return UInt32(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self))
   }
 
-  package func bigEndian64(at offset: Int) -> UInt64 {
-    UInt64(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+  package func bigEndian64(at offset: Int) throws(FormatError) -> UInt64 {
+    guard byteCount >= offset + 8 else {
+      throw FormatError(
+        .truncated, at: byteCount, in: "key", expected: "8 bytes at \(offset)", found: "\(byteCount) bytes")
+    }
+    return UInt64(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
   package func hasPrefix(_ prefix: [UInt8]) -> Bool {

@@ -83,7 +83,7 @@ package struct TableKey {
     }
   }
 
-  package mutating func append<N: InternedNumber>(_ number: N) { append(number.rawValue) }
+  package mutating func append<Identity>(_ number: Number<Identity>) { append(number.rawValue) }
 
   package mutating func append(_ bytes: RawSpan) {
     precondition(byteCount + bytes.byteCount <= Self.bytesMax, "a key of over \(Self.bytesMax) bytes")

@@ -5,6 +5,7 @@ public struct Base: Hashable, Sendable {
   /// The last segment folded, from 1.
   public var offset: UInt64
 
+  /// Creates a base; `offset` counts from 1, which is checked where it is encoded.
   public init(incarnation: IncarnationID, offset: UInt64) {
     self.incarnation = incarnation
     self.offset = offset

@@ -7,6 +7,7 @@ where RawValue == UInt128 {
 }
 
 extension Identifier128 {
+  /// Orders by the bits as an unsigned number, which is the order of the bytes.
   public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 
   /// 32 lower-case hexadecimal digits.

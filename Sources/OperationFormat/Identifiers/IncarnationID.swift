@@ -5,5 +5,6 @@ public struct IncarnationID: RawRepresentable, Hashable, Comparable, Sendable, L
   /// The 128 bits; big-endian where they become bytes.
   public var rawValue: UInt128
 
+  /// Creates an identifier from its 128 bits.
   public init(rawValue: UInt128) { self.rawValue = rawValue }
 }

@@ -11,19 +11,28 @@ public struct Name: RawRepresentable, Hashable, Comparable, Sendable, Expressibl
   /// Creates a name. Its length is checked where it is encoded.
   public init(_ text: String) { rawValue = text }
 
+  /// Creates a name, as ``init(_:)`` does.
   public init(rawValue: String) { self.rawValue = rawValue }
 
+  /// Creates a name, as ``init(_:)`` does.
   public init(stringLiteral text: String) { rawValue = text }
 
+  /// Says whether two names have the same UTF-8 bytes.
   public static func == (a: Name, b: Name) -> Bool { a.rawValue.hasSameUTF8(as: b.rawValue) }
 
-  // The standard library has a `!=` for raw values of its own, which would compare as `String` does.
-  public static func != (a: Name, b: Name) -> Bool { !(a == b) }
+  /// Says whether two names have different UTF-8 bytes.
+  public static func != (a: Name, b: Name) -> Bool {
+    // Without this, the standard library's `!=` for raw values would compare as `String` does.
+    !(a == b)
+  }
 
+  /// Orders by UTF-8 bytes.
   public static func < (a: Name, b: Name) -> Bool { a.rawValue.precedesByUTF8(b.rawValue) }
 
+  /// Hashes the UTF-8 bytes.
   public func hash(into hasher: inout Hasher) { rawValue.hashUTF8(into: &hasher) }
 
+  /// The name's text.
   public var description: String { rawValue }
 
   /// The length in UTF-8 bytes.

@@ -7,6 +7,7 @@ public struct OperationID: Hashable, Comparable, Sendable, LosslessStringConvert
   /// The operation's place in its transaction, from 0.
   public var index: UInt32
 
+  /// Creates an identity.
   public init(transaction: TransactionID, index: UInt32) {
     self.transaction = transaction
     self.index = index
@@ -21,6 +22,7 @@ public struct OperationID: Hashable, Comparable, Sendable, LosslessStringConvert
     self.init(transaction: transaction, index: UInt32(index))
   }
 
+  /// `replica.epoch.sequence.index`
   public var description: String { "\(transaction).\(index)" }
 
   /// Orders by transaction, then place.

@@ -23,8 +23,10 @@ public struct RecordID: Hashable, Comparable, Sendable, LosslessStringConvertibl
     self.init(zone: zone, name: name)
   }
 
+  /// The text form: `zone:record-name`.
   public var description: String { "\(zone):\(name)" }
 
+  /// Orders by zone, then name by its UTF-8 bytes.
   public static func < (a: RecordID, b: RecordID) -> Bool {
     a.zone == b.zone ? a.name < b.name : a.zone < b.zone
   }

@@ -9,6 +9,7 @@ public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable, Lossl
   /// Milliseconds × 2^16 + counter.
   public var rawValue: UInt64
 
+  /// Creates a timestamp from its 64 bits.
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 
   /// Creates a timestamp; `milliseconds` must not be over ``millisecondsMax``.
@@ -32,7 +33,9 @@ public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable, Lossl
   /// The place among the timestamps of one millisecond.
   public var counter: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
 
+  /// `milliseconds.counter`
   public var description: String { "\(milliseconds).\(counter)" }
 
+  /// Orders by milliseconds, then counter.
   public static func < (a: Timestamp, b: Timestamp) -> Bool { a.rawValue < b.rawValue }
 }

@@ -9,6 +9,7 @@ public struct TransactionID: Hashable, Comparable, Sendable, LosslessStringConve
   /// The replica's count of its transactions in the zone and epoch: gapless, from 1.
   public var sequence: UInt64
 
+  /// Creates an identity; `sequence` counts from 1, which is checked where it is encoded.
   public init(replica: ReplicaID, epoch: UInt32, sequence: UInt64) {
     self.replica = replica
     self.epoch = epoch
@@ -30,6 +31,7 @@ public struct TransactionID: Hashable, Comparable, Sendable, LosslessStringConve
     self.init(replica: ReplicaID(rawValue: replica), epoch: UInt32(epoch), sequence: sequence)
   }
 
+  /// `replica.epoch.sequence`
   public var description: String { "\(replica).\(epoch).\(sequence)" }
 
   /// Orders by replica, then epoch, then sequence.

@@ -6,6 +6,7 @@ public struct UniqueID: RawRepresentable, Hashable, Comparable, Sendable, Lossle
   /// The 128 bits; big-endian where they become bytes.
   public var rawValue: UInt128
 
+  /// Creates an identifier from its 128 bits.
   public init(rawValue: UInt128) { self.rawValue = rawValue }
 
   /// Parses the dashed form in lower or upper case; nil for anything else.

@@ -27,10 +27,12 @@ public struct ZoneID: Hashable, Comparable, Sendable, LosslessStringConvertible 
     self.init(owner: names.first ?? "", name: name)
   }
 
+  /// The text form: `name` or `owner/name`, percent-encoded.
   public var description: String {
     owner.byteCount == 0 ? Self.encoded(name) : "\(Self.encoded(owner))/\(Self.encoded(name))"
   }
 
+  /// Orders by owner, then name, both by their UTF-8 bytes.
   public static func < (a: ZoneID, b: ZoneID) -> Bool {
     a.owner == b.owner ? a.name < b.name : a.owner < b.owner
   }

@@ -15,26 +15,32 @@ extension LogTransaction {
     let body = reader.bytes(in: reader.position..<reader.end)
     var layout = BodyLayout()
     try layout.parse(body, origin: reader.position)
-    self.init(header: header, layout: layout, body: body)
+    try self.init(header: header, layout: layout, body: body)
   }
 
   /// Builds the transaction of a header and a body that `layout` has parsed.
-  package init(header: TransactionHeader, layout: BodyLayout, body: RawSpan) {
+  ///
+  /// - Throws: nothing after the layout's checks, as long as the validator and the decoder of values agree.
+  package init(header: TransactionHeader, layout: BodyLayout, body: RawSpan) throws(FormatError) {
     let reader = ByteReader(body)
     let names = layout.names.map { Name(reader.string(in: $0)) }
+    var operations: [LogOperation] = []
+    operations.reserveCapacity(layout.operations.count)
+    for operation in layout.operations {
+      operations.append(try LogOperation(operation, names: names, body: body))
+    }
     self.init(
       replica: header.replica, epoch: header.epoch, sequence: header.sequence, zone: header.zone,
       base: header.base, parent: header.parent, timestamp: layout.timestamp, writeID: layout.writeID,
       author: layout.author.map { reader.string(in: $0) }, label: layout.label.map { reader.string(in: $0) },
-      schemaVersion: layout.schemaVersion,
-      operations: layout.operations.map { LogOperation($0, names: names, body: body) },
+      schemaVersion: layout.schemaVersion, operations: operations,
       names: layout.hasUnknown ? names : nil)
   }
 }
 
 extension LogOperation {
   /// Builds the operation that lies in a parsed body.
-  fileprivate init(_ layout: OperationLayout, names: [Name], body: RawSpan) {
+  fileprivate init(_ layout: OperationLayout, names: [Name], body: RawSpan) throws(FormatError) {
     switch layout.kind {
     case .create:
       self = .create(record: names[layout.record], type: names[layout.type])
@@ -43,21 +49,10 @@ extension LogOperation {
     case .set:
       self = .set(
         record: names[layout.record], type: names[layout.type], field: names[layout.field],
-        value: Value(checked: body.extracting(layout.value)))
+        value: try Value(decoding: body.extracting(layout.value)))
     default:
       self = .unknown(
         kind: layout.kind.rawValue, payload: body.extracting(layout.payload).withUnsafeBytes { Array($0) })
-    }
-  }
-}
-
-extension Value {
-  /// Decodes a value that `validateValue` has passed.
-  fileprivate init(checked bytes: RawSpan) {
-    do throws(FormatError) {
-      self = try Value(decoding: bytes)
-    } catch {
-      preconditionFailure("the validator and the decoder of values disagree: \(error)")
     }
   }
 }

@@ -3,9 +3,9 @@ extension LogTransaction {
   /// `BodyFormat`).
   ///
   /// - Throws: ``FormatError`` with `.limitExceeded` for too many operations, names or bytes, or too long a
-  ///   text, `.invalid` for an empty name, no operations, a number that counts from 1 and is 0, or an operation
-  ///   that says it is unknown and has a known kind or 0, `.nonCanonical` for a name that stands twice in
-  ///   ``names``.
+  ///   text, `.invalid` for an empty name, no operations, a number that counts from 1 and is 0, or an
+  ///   operation that says it is unknown and has a known kind or 0, `.nonCanonical` for a name that stands
+  ///   twice in ``names``.
   /// - Complexity: O(n) in the size
   public func encoded() throws(FormatError) -> [UInt8] {
     try header.check()

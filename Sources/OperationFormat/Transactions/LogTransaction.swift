@@ -1,7 +1,7 @@
 /// The operations of one write in one zone, as they lie in the log.
 ///
-/// It becomes bytes by ``encoded()`` and comes from them by ``init(decoding:)``. A transaction has one encoded
-/// form, and what is decoded is encoded again to the same bytes.
+/// It becomes bytes by ``encoded()`` and comes from them by ``init(decoding:)``. A transaction has one
+/// encoded form, and what is decoded is encoded again to the same bytes.
 public struct LogTransaction: Hashable, Sendable {
   /// The store that made the transaction.
   public var replica: ReplicaID
@@ -57,7 +57,7 @@ public struct LogTransaction: Hashable, Sendable {
   /// The identity of the transaction in its zone.
   public var id: TransactionID { TransactionID(replica: replica, epoch: epoch, sequence: sequence) }
 
-  // Texts compare by their bytes, as everywhere in the formats, so this is not left to the compiler.
+  /// Says whether two transactions are equal in every part; texts compare by their UTF-8 bytes.
   public static func == (a: LogTransaction, b: LogTransaction) -> Bool {
     a.header == b.header && a.timestamp == b.timestamp && a.writeID == b.writeID
       && a.author.map(Name.init(rawValue:)) == b.author.map(Name.init(rawValue:))
@@ -65,6 +65,7 @@ public struct LogTransaction: Hashable, Sendable {
       && a.schemaVersion == b.schemaVersion && a.operations == b.operations && a.names == b.names
   }
 
+  /// Hashes identity, zone, base, parent, timestamp and operations.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(header)
     hasher.combine(timestamp)

@@ -5,6 +5,7 @@ public struct AssetReference: Hashable, Sendable {
   /// How many bytes there are.
   public var byteCount: UInt64
 
+  /// Creates a reference to `byteCount` bytes with this hash.
   public init(hash: ContentHash, byteCount: UInt64) {
     self.hash = hash
     self.byteCount = byteCount

@@ -40,6 +40,7 @@ public struct ContentHash: Hashable, Sendable, LosslessStringConvertible {
     return writer.bytes
   }
 
+  /// 64 lower-case hexadecimal digits.
   public var description: String { hexadecimalText(high) + hexadecimalText(low) }
 
   package func write(to writer: inout ByteWriter) {

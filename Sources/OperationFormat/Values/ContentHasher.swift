@@ -4,6 +4,7 @@ internal import Crypto
 public struct ContentHasher: Sendable {
   private var state = SHA256()
 
+  /// Creates a hasher that has taken nothing yet.
   public init() {}
 
   /// Adds the next piece.

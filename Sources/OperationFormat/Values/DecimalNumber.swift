@@ -31,6 +31,7 @@ public struct DecimalNumber: Hashable, Comparable, Sendable, LosslessStringConve
     self.exponent = power
   }
 
+  /// Orders by the exact numbers.
   public static func < (a: DecimalNumber, b: DecimalNumber) -> Bool {
     if a.coefficient.signum() != b.coefficient.signum() { return a.coefficient < b.coefficient }
     let isLess = a.hasSmallerMagnitude(than: b)

@@ -3,14 +3,19 @@ extension Value: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, Expre
   ExpressibleByStringLiteral, ExpressibleByArrayLiteral,
   ExpressibleByDictionaryLiteral
 {
+  /// Creates a bool.
   public init(booleanLiteral value: Bool) { self = .bool(value) }
 
+  /// Creates an int.
   public init(integerLiteral value: Int64) { self = .int(value) }
 
+  /// Creates a double.
   public init(floatLiteral value: Double) { self = .double(value) }
 
+  /// Creates a string.
   public init(stringLiteral value: String) { self = .string(value) }
 
+  /// Creates an array.
   public init(arrayLiteral elements: Value...) { self = .array(elements) }
 
   /// Creates a map. No key may stand twice.

@@ -6,24 +6,34 @@
 public enum Value: Sendable {
   /// No value. Setting a field to null clears it.
   case null
+  /// True or false.
   case bool(Bool)
+  /// An integer of 64 bits.
   case int(Int64)
   /// A binary number of 64 bits; there is only one NaN.
   case double(Double)
+  /// An exact decimal number.
   indirect case decimal(DecimalNumber)
+  /// A text; no Unicode normalisation is applied.
   case string(String)
+  /// Bytes without meaning to the store.
   case bytes([UInt8])
   /// A point in time, in microseconds since 1970-01-01T00:00:00Z.
   case date(microseconds: Int64)
+  /// A UUID.
   case uuid(UniqueID)
+  /// Another record.
   indirect case reference(Reference)
+  /// Bytes kept outside of the log.
   indirect case asset(AssetReference)
+  /// Values in order.
   case array([Value])
   /// Values by keys of at most 255 bytes, in the order of the keys' UTF-8 bytes where order matters.
   case map([Name: Value])
 }
 
 extension Value: Hashable {
+  /// Says whether two values have the same encoded bytes.
   public static func == (a: Value, b: Value) -> Bool {
     switch (a, b) {
     case (.null, .null): true
@@ -43,6 +53,7 @@ extension Value: Hashable {
     }
   }
 
+  /// Hashes what `==` compares.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(tag)
     switch self {

@@ -12,7 +12,7 @@
 /// | 7 | bytes | count: varint; the bytes |
 /// | 8 | date | microseconds since 1970, 8 bytes little-endian |
 /// | 9 | UUID | 16 bytes |
-/// | 10 | reference | rule: 0 to 2; zone flag: 0 or 1; with 1, the zone's owner text and name text; record text |
+/// | 10 | reference | rule: 0 to 2; zone flag: 0 or 1; with 1, owner text, zone text; record text |
 /// | 11 | asset | SHA-256, 32 bytes; byte count: varint |
 /// | 12 | array | count: varint; values |
 /// | 13 | map | count: varint; for each entry key text and value; keys strictly ascending by bytes |

@@ -7,11 +7,11 @@ public struct FoldCheckSizes: Hashable, Sendable {
   /// The most fields of a record, up to 3.
   public var fieldsMax = 3
   /// The most transactions of an ordinary sequence; half of them have about half as many or fewer.
-  public var transactionsMax = 13
+  public var transactionsMax = 12
   /// The most operations of a transaction.
   public var operationsMax = 4
   /// In how many random orders each sequence is folded again.
-  public var orders = 2
+  public var orders = 1
   /// Up to how many transactions all orders are covered; at most 12.
   public var exhaustiveTransactionsMax = 6
 

@@ -41,9 +41,9 @@ struct FoldWorld {
     }
     var others = FoldOrders(history, received: history.received, comparison)
     let isExhaustive = history.transactions.count <= exhaustiveTransactionsMax
-    // Where all orders are covered, one is folded without a pause, so that the row at hand is kept from one
-    // transaction to the next.
-    try others.foldRandomOrders(count: isExhaustive ? 1 : orders, seed: schedule.seed)
+    // Also where all orders are covered: that stops after each transaction, and a random order keeps the row at hand
+    // from one transaction to the next.
+    try others.foldRandomOrders(count: orders, seed: schedule.seed)
     if isExhaustive { try others.coverAllOrders() }
   }
 

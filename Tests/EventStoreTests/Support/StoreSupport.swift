@@ -154,8 +154,8 @@ extension LocalStore {
       return states
     }
     return try [rows(\.records), rows(\.elements)].map { rows in
-      rows.compactMap { row in
-        guard let zone = states[row.key.span.bytes.bigEndian32(at: 0)] else { return nil }
+      try rows.compactMap { row in
+        guard let zone = states[try row.key.span.bytes.bigEndian32(at: 0)] else { return nil }
         return Row(key: [UInt8(truncatingIfNeeded: zone)] + row.key.dropFirst(4), value: row.value)
       }.sorted { $0.key.lexicographicallyPrecedes($1.key) }
     }

@@ -6,8 +6,8 @@ struct Codec<Thing: Equatable>: Sendable {
   let decode: @Sendable ([UInt8]) throws(FormatError) -> Thing
   let encode: @Sendable (Thing) throws(FormatError) -> [UInt8]
 
-  /// What is wrong about how `bytes` are decoded; nil when they give an error at a place among them, or a thing
-  /// with exactly these bytes.
+  /// What is wrong about how `bytes` are decoded; nil when they give an error at a place among them, or a
+  /// thing with exactly these bytes.
   func fault(_ bytes: [UInt8]) -> String? {
     do throws(FormatError) {
       let thing = try decode(bytes)
@@ -23,8 +23,8 @@ struct Codec<Thing: Equatable>: Sendable {
     }
   }
 
-  /// The faults of a thing's round trip, and of its bytes when they are cut at every byte, with every bit flipped
-  /// on its own, and with a byte after them.
+  /// The faults of a thing's round trip, and of its bytes when they are cut at every byte, with every bit
+  /// flipped on its own, and with a byte after them.
   func faults(of thing: Thing) -> [String] {
     do throws(FormatError) {
       let bytes = try encode(thing)

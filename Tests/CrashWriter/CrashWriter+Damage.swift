@@ -1,0 +1,126 @@
+import EventStore
+import OperationFormat
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+extension CrashWriter {
+  /// Opens copies of a store's data file, each damaged in its own way, and says for each what came of it.
+  ///
+  /// - Parameters:
+  ///   - verifies: whether the store is verified before it is read, and read only if that finds nothing.
+  static func damage(
+    from file: String, in directory: String, expected: String, seeds: Range<UInt64>, verifies: Bool
+  ) throws {
+    let sound = readFile(file)
+    mkdir(directory, 0o700)
+    for seed in seeds {
+      say("\(seed) begins")
+      unlink(directory + "/lock.mdb")
+      var bytes = sound
+      let kind = harm(&bytes, seed)
+      writeFile(directory + "/data.mdb", bytes)
+      say("\(seed) \(kind) \(outcome(directory, expected, verifies))")
+    }
+    say("done")
+  }
+
+  private static func outcome(_ directory: String, _ expected: String, _ verifies: Bool) -> String {
+    do {
+      var configuration = StoreConfiguration()
+      configuration.isUnsynced = true
+      configuration.createsStore = false
+      let store = try LocalStore(directory: directory, durability: .consistent, configuration: configuration)
+      defer { store.close() }
+      if verifies {
+        guard try store.verify().isSound else { return "reported" }
+        return try store.summary() == expected ? "sound" : "WRONG"
+      }
+      let found = try store.summary()
+      try store.writeBlockingThisThread { tx in
+        for zone in zones {
+          let record = RecordID(zone: zone, name: "after")
+          if try !tx.contains(record) { try tx.create(record, type: "note") }
+        }
+      }
+      return found == expected ? "correct" : "other"
+    } catch is StoreError {
+      return "refused"
+    } catch {
+      return "FOREIGN \(error)"
+    }
+  }
+
+  /// Flips bits, overwrites or cuts; the seed says which.
+  private static func harm(_ bytes: inout [UInt8], _ seed: UInt64) -> String {
+    var state = seed
+    func next(_ count: Int) -> Int {
+      state &+= 0x9E37_79B9_7F4A_7C15
+      var z = state
+      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+      return Int((z ^ (z >> 31)) % UInt64(count))
+    }
+    switch seed % 8 {
+    case 0:
+      bytes.removeLast(1 + next(bytes.count))
+      return "cut"
+    case 1:
+      let start = next(bytes.count)
+      for offset in start..<min(bytes.count, start + 1 + next(512)) { bytes[offset] = UInt8(next(256)) }
+      return "noise"
+    case 2:
+      let page = next(bytes.count / 4096) * 4096
+      for offset in page..<page + 4096 { bytes[offset] = 0 }
+      return "zeros"
+    case 3:
+      // In the first bytes of a page: its header and the places of its entries.
+      let page = next(bytes.count / 4096) * 4096
+      bytes[page + next(64)] ^= 1 << next(8)
+      return "header"
+    default:
+      for _ in 0..<(seed % 8 == 4 ? 8 : 1) { bytes[next(bytes.count)] ^= 1 << next(8) }
+      return "flip"
+    }
+  }
+}
+
+extension LocalStore {
+  /// All that can be read from a store, as one hash.
+  func summary() throws -> String {
+    var bytes: [UInt8] = []
+    try read { tx in
+      for zone in try tx.zones() {
+        bytes += try tx.digest(of: zone).bytes
+        for record in try tx.records(in: zone) { bytes += Array("\(record.id)".utf8) }
+        bytes.append(UInt8(truncatingIfNeeded: try tx.conflicts(in: zone).count))
+      }
+      try tx.history { entry in
+        bytes += try tx.bytes(at: entry.position)
+        return true
+      }
+    }
+    return ContentHash(of: bytes.span.bytes).description
+  }
+}
+
+private func readFile(_ path: String) -> [UInt8] {
+  let descriptor = open(path, O_RDONLY)
+  precondition(descriptor >= 0, "\(path) cannot be opened: error \(errno)")
+  defer { close(descriptor) }
+  var bytes = [UInt8](repeating: 0, count: Int(lseek(descriptor, 0, SEEK_END)))
+  let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
+  precondition(count == bytes.count, "\(path) cannot be read: error \(errno)")
+  return bytes
+}
+
+private func writeFile(_ path: String, _ bytes: [UInt8]) {
+  let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+  precondition(descriptor >= 0, "\(path) cannot be opened: error \(errno)")
+  defer { close(descriptor) }
+  let count = bytes.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+  precondition(count == bytes.count, "\(path) cannot be written: error \(errno)")
+}

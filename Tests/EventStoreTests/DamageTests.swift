@@ -1,0 +1,75 @@
+import StoreTesting
+import Testing
+
+@testable import EventStore
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+@Suite("A data file is damaged", .serialized)
+struct DamageTests {
+  let directory = TemporaryDirectory()
+
+  /// Damages copies of a small store's file in other processes; gives the outcomes, and how processes ended.
+  private func run(_ seeds: Range<UInt64>, _ mode: String) -> (outcomes: [String: Int], ends: [ChildProcess.End]) {
+    let path = directory.path + "/store"
+    let writer = ChildProcess("write", path, "unsynced", "a", "2", "50")
+    #expect(writer.lines().last == "done")
+    _ = writer.wait()
+    let summary = ChildProcess("summary", path).lines().last ?? ""
+    #expect(summary.count == 64)
+    var outcomes: [String: Int] = [:]
+    var ends: [ChildProcess.End] = []
+    var next = seeds.lowerBound
+    while next < seeds.upperBound {
+      let child = ChildProcess(
+        "damage", path + "/data.mdb", directory.path + "/work", summary, "\(next)", "\(seeds.upperBound)", mode)
+      var last = next
+      var isDone = false
+      while let line = child.line() {
+        let words = line.split(separator: " ")
+        if line == "done" {
+          isDone = true
+        } else if words.count == 2 {
+          last = UInt64(words[0]) ?? last
+        } else if words.count > 2 {
+          outcomes[words[2...].joined(separator: " "), default: 0] += 1
+        }
+      }
+      if isDone {
+        _ = child.wait()
+        break
+      }
+      // It hangs, or it is dead.
+      child.send(SIGKILL)
+      let end = child.wait()
+      ends.append(end)
+      if end != .signal(SIGABRT) { print("damage, \(mode): seed \(last) ended with \(end)") }
+      next = last + 1
+    }
+    return (outcomes, ends)
+  }
+
+  @Test("verified before it is read, it is refused, reported or right, and no process dies", .timeLimit(.minutes(2)))
+  func verified() {
+    let (outcomes, ends) = run(0..<2000, "verify")
+    print("damage, verified: \(outcomes.sorted { $0.key < $1.key }), \(ends.count) processes died")
+    #expect(ends == [])
+    #expect(Set(outcomes.keys).isSubset(of: ["refused", "reported", "sound"]))
+    #expect(outcomes.values.reduce(0, +) == 2000)
+    #expect(outcomes["sound", default: 0] > 0 && outcomes["reported", default: 0] > 0)
+  }
+
+  @Test("read without verification, it ends a process in LMDB alone, and rarely", .timeLimit(.minutes(2)))
+  func unverified() {
+    let (outcomes, ends) = run(0..<3000, "read")
+    print("damage, not verified: \(outcomes.sorted { $0.key < $1.key }), \(ends.count) processes died in LMDB")
+    // LMDB trusts its pages: its assertion, or its access beyond a page, ends the process. Swift's traps are ours.
+    for end in ends { #expect([.signal(SIGABRT), .signal(SIGSEGV), .signal(SIGBUS)].contains(end)) }
+    #expect(ends.count < 45)
+    #expect(Set(outcomes.keys).isSubset(of: ["refused", "correct", "other"]))
+  }
+}
