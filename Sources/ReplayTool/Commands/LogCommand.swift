@@ -53,6 +53,9 @@ struct LogCommand: ReplayCommand {
       }
     }
     try page.flush()
+    if page.isEmpty, !follow, !store.json {
+      try console.output.line(console.output.styled("no transactions", .quiet))
+    }
     while follow, left > 0, !console.isInterrupted() {
       try console.output.flush()
       try await Task.sleep(for: .milliseconds(Self.pollMilliseconds))
@@ -117,6 +120,7 @@ private struct LogPage {
   private static let labelCharactersMax = 46
 
   var positionDigits = 1
+  private(set) var isEmpty = true
   private let output: Output
   private let printsJSON: Bool
   private let showsOperations: Bool
@@ -130,6 +134,7 @@ private struct LogPage {
   }
 
   mutating func print(_ entry: LogEntry) throws {
+    isEmpty = false
     if printsJSON { return try output.line(Self.json(entry, showsOperations)) }
     let transaction = entry.transaction
     let position = "\(entry.position)"
