@@ -131,6 +131,11 @@ struct GitHistories {
     try makeRepository()
     let first = await tool.run("import", path, "--git", repository, "--zone", "ann/p", "--limit", "1")
     #expect(first.output == "imported 1 commit, as 1 transaction with 3 changes of files, into zone ann/p\n")
+    var interrupted = tool
+    interrupted.isInterrupted = { true }
+    let part = await interrupted.run("import", path, "--git", repository, "--zone", "ann/q")
+    #expect(part.exit == 130)
+    #expect(part.errors.hasPrefix("error: interrupted; 1 commit before it imported"), "\(part.errors)")
     let again = await tool.run("import", path, "--git", repository, "--zone", "ann/p")
     #expect(again.exit == 2)
     #expect(again.errors.contains("has a zone “ann/p” already"))
@@ -175,7 +180,7 @@ struct GitHistories {
       clock: ImportClock(), total: 100, progress: Progress(console))
     let error = await #expect(throws: ToolError.self) { try await job.run() }
     #expect(error?.code == "gitFailed")
-    #expect(error?.message == "git failed: fatal: out of luck; 5 commits before it were imported")
+    #expect(error?.message == "git failed: fatal: out of luck; 5 commits before it imported")
     let last = try store.read { transaction in try transaction.entry(at: transaction.lastPosition()) }
     #expect(last.transaction.label == "merge")
   }

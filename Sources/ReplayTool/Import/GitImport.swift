@@ -178,12 +178,13 @@ struct GitImport {
   private func told(_ error: any Error, _ report: Report) -> ToolError {
     let kept =
       report.commits == 0
-      ? "nothing was imported" : "\(Display.count(report.commits, "commit")) before it were imported"
+      ? "nothing was imported" : "\(Display.count(report.commits, "commit")) before it imported"
     // An interrupt from the keyboard ends git too.
     let isInterrupt = error is GitFailure && progress.isInterrupted
     guard let failure = error as? GitFailure, !isInterrupt else {
       let error = ToolError(isInterrupt ? Interrupted() : error)
-      return ToolError(error.code, "\(error.message); \(kept)", hint: error.hint, exit: error.exit)
+      let hint = error.exit == .interrupted ? "import into a new store, or another zone" : error.hint
+      return ToolError(error.code, "\(error.message); \(kept)", hint: hint, exit: error.exit)
     }
     return ToolError.input(
       "gitFailed", "git failed: \(failure.message); \(kept)",

@@ -157,7 +157,7 @@ struct RecordImport {
     let error = ToolError(error)
     let kept =
       report.count == 0
-      ? "nothing was imported" : "\(Display.count(report.count, "record")) before it were imported"
+      ? "nothing was imported" : "\(Display.count(report.count, "record")) before it imported"
     return ToolError(error.code, "\(error.message); \(kept)", hint: error.hint, exit: error.exit)
   }
 }
