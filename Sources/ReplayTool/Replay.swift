@@ -7,8 +7,8 @@ struct Replay: AsyncParsableCommand {
     commandName: "replay",
     abstract: "Shows, runs and explains the log of a store.",
     discussion: """
-      A store keeps every change. replay shows them, says why a value is what it is, and checks that the records \
-      are what the log says. It changes a store only in the commands that say so.
+      A store keeps every change. replay shows them, says why a value is what it is, and checks that the \
+      records are what the log says. It changes a store only in the commands that say so.
 
       Zones are named name or owner/name, records zone:record-name. Times are UTC.
 

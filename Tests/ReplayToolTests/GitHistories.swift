@@ -151,6 +151,35 @@ struct GitHistories {
     #expect(empty.errors.contains("has no commits"))
   }
 
+  @Test("of a git that fails half-way no commit is written that may not be whole")
+  func distrustsFailures() async throws {
+    try makeRepository()
+    // The last 60 bytes of the log are missing, and git ends with an error.
+    let script = """
+      #!/bin/bash
+      if [[ " $* " == *" log "* ]]; then git "$@" | head -c -60; echo "fatal: out of luck" >&2; exit 130; fi
+      exec git "$@"
+      """
+    let executable = temporary.path + "/git"
+    try Data(script.utf8).write(to: URL(fileURLWithPath: executable))
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: executable)
+    let store = try ShoppingStore.open(path)
+    defer { store.close() }
+    let (output, errors) = (CapturedSink(), CapturedSink())
+    let console = Console(
+      output: Output(output, isTerminal: false, usesColor: false),
+      errors: Output(errors, isTerminal: false, usesColor: false), input: { MemorySource([]) })
+    let job = GitImport(
+      repository: try GitRepository(repository, executable: executable), store: store,
+      zone: ZoneID(name: "z"),
+      clock: ImportClock(), total: 100, progress: Progress(console))
+    let error = await #expect(throws: ToolError.self) { try await job.run() }
+    #expect(error?.code == "gitFailed")
+    #expect(error?.message == "git failed: fatal: out of luck; 5 commits before it were imported")
+    let last = try store.read { transaction in try transaction.entry(at: transaction.lastPosition()) }
+    #expect(last.transaction.label == "merge")
+  }
+
   @Test("without git a command says so")
   func needsGit() throws {
     let error = #expect(throws: ToolError.self) { try GitRepository("/", executable: "/nonexistent/git") }

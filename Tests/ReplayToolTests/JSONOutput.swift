@@ -1,4 +1,5 @@
 import EventStore
+import StoreTesting
 import Testing
 
 @testable import ReplayTool
@@ -56,6 +57,29 @@ struct JSONOutput {
         "replacedBy":"3f2a1b4c000000013f2a1b4c00000001.0.2.0","value":"Milk"}]}
 
         """)
+  }
+
+  @Test("an empty store has pages too")
+  func showsEmptyStores() async throws {
+    let temporary = TemporaryDirectory()
+    let path = temporary.path + "/store"
+    try ShoppingStore.open(path).close()
+    let pages = [
+      "log": "no transactions\n", "state": "no records\n", "conflicts": "no conflicts\n", "digest": "",
+      "verify": "sound, 0 transactions and 0 rows checked\n",
+      "rebuild": "rebuilt 0 zones from 0 transactions\n",
+    ]
+    for (command, expected) in pages.sorted(by: { $0.key < $1.key }) {
+      let result = await tool.run(command, path)
+      #expect(result.output == expected)
+      #expect(result.exit == 0)
+    }
+    let info = await tool.run("info", path)
+    #expect(info.output.contains("log      empty\nclock    not used yet\n"), "\(info.output)")
+    let shown = await tool.run("show", path, "1")
+    #expect(shown.errors.contains("hint: the log is empty"))
+    let past = await tool.run("state", path, "--at", "0")
+    #expect(past.output == "no records\n")
   }
 
   @Test("the log, filtered")

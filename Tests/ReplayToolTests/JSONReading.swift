@@ -81,6 +81,19 @@ struct ValuesInJSON {
     }
   }
 
+  @Test("the deepest value comes back, a deeper document is refused")
+  func boundsDepth() throws {
+    var value: Value = 1
+    for level in 1..<Limits.valueDepthMax { value = level % 2 == 0 ? .array([value]) : .map(["k": value]) }
+    _ = try value.encoded()
+    let operation = JSON(.set(record: "r", type: "t", field: "f", value: value))
+    let line = JSON.object(["transaction": .object(["operations": .array([operation])])]).line
+    let found = try JSONScanner.read(Array(line.utf8))
+    #expect(found.line == line)
+    let deep = String(repeating: "[", count: 81) + String(repeating: "]", count: 81)
+    #expect(throws: JSONError.self) { try JSONScanner.read(Array(deep.utf8)) }
+  }
+
   @Test("the forms are what the documentation says")
   func hasForms() throws {
     let forms: [(Value, String)] = [

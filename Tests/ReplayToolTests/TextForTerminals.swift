@@ -50,6 +50,17 @@ struct TextForTerminals {
     #expect(stripped == plain.output)
   }
 
+  @Test("NO_COLOR turns colours off, unless it is empty")
+  func obeysNoColor() {
+    let environments: [([String: String], Bool)] = [
+      ([:], true), (["NO_COLOR": ""], true), (["NO_COLOR": "0"], false), (["TERM": "dumb"], false),
+    ]
+    for (environment, expected) in environments {
+      let found = Console.wantsColor { environment[$0] }
+      #expect(found == expected)
+    }
+  }
+
   @Test("progress shows on terminals alone")
   func showsProgress() async throws {
     let store = try await ShoppingStore()

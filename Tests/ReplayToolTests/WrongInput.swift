@@ -72,7 +72,10 @@ struct WrongInput {
     (["state", "STORE", "shopping:bread"], 1, "the record shopping:bread was deleted"),
     (["state", "STORE", "none:milk"], 1, "no zone “none”"),
     (["state", "STORE", "--at", "5"], 1, "the log goes from 1 to 4"),
-    (["state", "STORE", "shopping:milk", "--at", "0"], 1, "never was"),
+    (
+      ["state", "STORE", "shopping:milk", "--at", "0"], 1,
+      "there was no record shopping:milk up to position 0"
+    ),
     (["show", "STORE", "0"], 1, "no position 0"), (["show", "STORE", "5"], 1, "no position 5"),
     (["explain", "STORE", "shopping:none"], 1, "never was"),
     (["explain", "STORE", "shopping:milk", "none"], 1, "it has amount, title"),

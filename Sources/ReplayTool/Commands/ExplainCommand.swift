@@ -7,8 +7,9 @@ struct ExplainCommand: ReplayCommand {
     commandName: "explain",
     abstract: "Says why a value is what it is: what won, what lost, and who had seen what.",
     discussion: """
-      An operation replaces what it has seen; of those that have not seen each other, the later one wins. With a \
-      field it tells that field's story, without one the record's existence and every field in short.
+      An operation replaces what it has seen; of those that have not seen each other, the later one wins. \
+      With a field it tells that field's story, without one the record's existence and every field in \
+      short.
 
       Example: replay explain notes.store shopping:milk title
       """)
@@ -53,7 +54,7 @@ struct ExplainCommand: ReplayCommand {
     }
     let page = ExplanationPage(
       explanation: explanation, token: try transaction.token(of: record.zone),
-      identity: try identity(transaction))
+      identity: transaction.identity)
     if store.json { return try console.output.line(JSON(explanation)) }
     try page.print(console.output)
   }
@@ -76,10 +77,6 @@ struct ExplainCommand: ReplayCommand {
         ]))
     }
     try RecordStory(output: console.output, existence: existence).print(fields, transaction)
-  }
-
-  private func identity(_ transaction: borrowing ReadTransaction) throws -> StoreIdentity {
-    transaction.identity
   }
 
   private func unknown(

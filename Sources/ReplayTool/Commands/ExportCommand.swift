@@ -6,8 +6,8 @@ struct ExportCommand: ReplayCommand {
   static let configuration = CommandConfiguration(
     commandName: "export", abstract: "Writes the log, or the records, as JSON lines.",
     discussion: """
-      The log comes without loss: `replay import` makes a store with the same history from it. Records come as \
-      they are now.
+      The log comes without loss: `replay import` makes a store with the same history from it. Records \
+      come as they are now.
 
       Example: replay export notes.store --records --zone shopping > shopping.jsonl
       """)

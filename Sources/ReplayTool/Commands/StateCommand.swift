@@ -52,7 +52,8 @@ struct StateCommand: ReplayCommand {
     func show(_ transaction: borrowing ReadTransaction) throws {
       if let zone { try Inputs.check(zone, in: transaction) }
       var page = StatePage(
-        output: console.output, printsJSON: store.json, isWhole: record != nil, limit: limit ?? .max,
+        output: console.output, printsJSON: store.json, isWhole: record != nil, at: at,
+        limit: limit ?? .max,
         isInterrupted: console.isInterrupted)
       if let record {
         try page.print(record, showsHidden: hidden, transaction)

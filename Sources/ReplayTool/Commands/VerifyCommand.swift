@@ -6,7 +6,8 @@ struct VerifyCommand: ReplayCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify", abstract: "Checks pages, log and every record against a fresh fold of the log.",
     discussion: """
-      It changes nothing. It ends with 1 if it finds problems, with 3 if the store is too damaged to be opened.
+      It changes nothing. It ends with 1 if it finds problems, with 3 if the store is too damaged to be \
+      opened.
 
       Example: replay verify notes.store
       """)

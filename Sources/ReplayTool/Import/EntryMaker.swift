@@ -3,9 +3,9 @@ import Foundation
 
 /// Makes entries of a log of transactions that came from a file.
 ///
-/// Only a store makes entries: so the transactions are folded into a scratch store, whose clock shows each one's time
-/// of arrival, and read back from there. What does not follow what came before, or came already, shows here, before
-/// the store that is imported into has seen any of it.
+/// Only a store makes entries: so the transactions are folded into a scratch store, whose clock shows each
+/// one's time of arrival, and read back from there. What does not follow what came before, or came already,
+/// shows here, before the store that is imported into has seen any of it.
 final class EntryMaker {
   private let directory: URL
   private let store: LocalStore

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The wall clock of a store while a history is imported: it shows the time of what is written, and goes forward
-/// alone.
+/// The wall clock of a store while a history is imported: it shows the time of what is written, and goes
+/// forward alone.
 final class ImportClock: Sendable {
   private let now = Mutex<Int64>(0)
 

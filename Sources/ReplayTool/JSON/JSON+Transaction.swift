@@ -12,8 +12,8 @@ import EventStore
 // {"field":"title","kind":"set","record":"milk","type":"item","value":…}
 // {"kind":77,"payload":"hexadecimal"}
 //
-// With an operation of the last form, of a kind that this version does not know, "names" is the transaction's table
-// of names, into which the payload may point.
+// With an operation of the last form, of a kind that this version does not know, "names" is the transaction's
+// table of names, into which the payload may point.
 
 extension JSON {
   init(_ transaction: LogTransaction) { self = .object(Self.members(of: transaction)) }

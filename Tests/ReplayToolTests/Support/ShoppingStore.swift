@@ -4,9 +4,10 @@ import StoreTesting
 
 /// A small store with a history of three replicas that had not always seen each other.
 ///
-/// ann's is the store's own. What she wrote first lies at offset 1 of the remote log. Then bob, at offset 2, and ann,
-/// who has not shipped it, both change the title of the milk and one of them deletes the bread. carol, at offset 3,
-/// whose clock is in the year 2099, changes the amount of milk, which bob had changed too.
+/// ann's is the store's own. What she wrote first lies at offset 1 of the remote log. Then bob, at offset 2,
+/// and ann, who has not shipped it, both change the title of the milk and one of them deletes the bread.
+/// carol, at offset 3, whose clock is in the year 2099, changes the amount of milk, which bob had changed
+/// too.
 struct ShoppingStore {
   /// 2026-01-31T09:00:00.000Z.
   static let start: Int64 = 1_769_850_000_000
