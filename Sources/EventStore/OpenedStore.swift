@@ -73,7 +73,7 @@ struct OpenedStore {
           hint: "give the directory of a store")
       }
     }
-    if let made = try make(environment, configuration) { return made }
+    if let made = try make(environment, directory, configuration) { return made }
     // Another process has made the store since. Its tables are opened by a reader: an undone write would close them.
     let transaction = try environment.beginRead()
     let meta = try transaction.openTable("meta", create: false)
@@ -83,11 +83,12 @@ struct OpenedStore {
 
   /// Makes a store in an empty environment; nil if there is one.
   private static func make(
-    _ environment: Environment, _ configuration: StoreConfiguration
+    _ environment: Environment, _ directory: String, _ configuration: StoreConfiguration
   ) throws -> (Tables, StoreIdentity)? {
     let transaction = try environment.beginWrite()
     let tables = try Tables(in: transaction, create: true)
     if try transaction.contains(TableKey.meta(.format).span, in: tables.meta) { return nil }
+    guard transaction.id == 1 else { throw foreign(directory) }
     let identity = StoreIdentity(
       replica: ReplicaID(
         rawValue: UInt128(configuration.makeRandom()) << 64 | UInt128(configuration.makeRandom())),
@@ -102,6 +103,11 @@ struct OpenedStore {
     return (tables, identity)
   }
 
+  private static func foreign(_ directory: String) -> StoreError {
+    StoreError(
+      .notAStore, "“\(directory)” has a data file of another program", hint: "choose another directory")
+  }
+
   /// Checks that the format is ours, and reads the identity.
   private static func check(
     _ transaction: borrowing LMDBTransaction, _ meta: Table, _ directory: String
@@ -111,8 +117,7 @@ struct OpenedStore {
       return try reader.readVarint("format")
     }
     guard let version else {
-      throw StoreError(
-        .notAStore, "“\(directory)” has a data file of another program", hint: "choose another directory")
+      throw foreign(directory)
     }
     guard version == LocalStore.formatVersion else {
       throw StoreError(

@@ -47,6 +47,25 @@ final class DataFile: Sendable {
     return try PageCheck.checkRoots(descriptor, path)
   }
 
+  /// Takes space for the lock file beside the data file, before LMDB maps it: a page of it that cannot be had on a
+  /// full disk would end the process when it is touched (SIGBUS).
+  ///
+  /// To be called before LMDB opens it: closing it later would drop this process's locks. (lmdb.h, Caveats)
+  func allocateLockFile(readersMax: Int) throws(LMDBError) {
+    let lockPath = String(path.dropLast("data.mdb".count) + "lock.mdb")
+    let opened: Int32
+    do throws(LMDBError) {
+      opened = try SystemCalls.open(lockPath, readOnly: false, creates: true).descriptor
+    } catch {
+      // A reader does without where it may not write; a writer hears it from LMDB.
+      return
+    }
+    defer { SystemCalls.close(opened) }
+    // As mdb_env_setup_locks counts: a slot of 64 bytes a reader, after two more of the same size (MDB_txninfo).
+    let bytes = max((readersMax + 2) * 64, SystemCalls.bytes(of: opened))
+    try SystemCalls.allocate(opened, bytes: bytes, lockPath)
+  }
+
   /// Makes the file longer.
   func extend(to bytes: Int) throws(LMDBError) {
     try SystemCalls.extend(descriptor, to: bytes, path)

@@ -48,6 +48,7 @@ package final class Environment: Sendable {
     var opened: Calls.Handle?
     do throws(LMDBError) {
       let isShort = try file.check()
+      try file.allocateLockFile(readersMax: options.readersMax)
       let handle = try Self.openMapped(calls, file, options)
       opened = handle
       try Self.checkSameFile(calls, handle, file)

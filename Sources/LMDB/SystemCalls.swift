@@ -1,5 +1,5 @@
 #if canImport(Glibc)
-  import CLMDB  // for fstatfs alone
+  import CLMDB  // for fallocate and fstatfs alone
   import Glibc
 #elseif canImport(Darwin)
   import Darwin
@@ -79,6 +79,19 @@ enum SystemCalls {
   /// Makes a file longer, without taking space for it (ftruncate).
   static func extend(_ descriptor: Int32, to bytes: Int, _ path: String) throws(LMDBError) {
     if retrying({ ftruncate(descriptor, off_t(bytes)) }) != 0 { throw failure("ftruncate", path) }
+  }
+
+  /// Takes space for a file's first bytes, which stay as they are, and makes it as long at least; where a file system
+  /// cannot, it does nothing (fallocate).
+  static func allocate(_ descriptor: Int32, bytes: Int, _ path: String) throws(LMDBError) {
+    #if canImport(Darwin)
+      // There is no such call: a hole is filled when it is touched.
+      if Self.bytes(of: descriptor) < bytes { try extend(descriptor, to: bytes, path) }
+    #else
+      // Not posix_fallocate, which writes where the file system cannot: others may be writing there.
+      if retrying({ fallocate(descriptor, 0, 0, off_t(bytes)) }) == 0 { return }
+      if errno != EOPNOTSUPP && errno != ENOSYS { throw failure("fallocate", path) }
+    #endif
   }
 
   /// Waits until a file or directory is on the disk (fsync).

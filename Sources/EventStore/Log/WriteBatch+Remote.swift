@@ -135,7 +135,7 @@ extension WriteBatch {
     let timestamp = try timestamp(ofBody: body)
     let wall = wallMilliseconds()
     let numbered = try number(
-      header, replica, zone, arrivalDelay: wall - Int64(timestamp.milliseconds))
+      header, replica, zone, arrivalDelay: wall &- Int64(timestamp.milliseconds))
     try append(numbered, body: body, receivedMilliseconds: segment.receivedMilliseconds)
     clock.observe(timestamp, wallMilliseconds: wall)
     report.folded += 1

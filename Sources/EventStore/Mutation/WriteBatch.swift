@@ -120,7 +120,7 @@ package final class WriteBatch {
       let header = LogEntryHeader(
         zone: drafts[index].zone, replica: drafts[index].viewpoint.replica, epoch: identity.epoch,
         sequence: drafts[index].sequence, base: drafts[index].viewpoint.base, parent: drafts[index].parent,
-        arrivalDelay: wallMilliseconds() - Int64(timestamp.milliseconds))
+        arrivalDelay: wallMilliseconds() &- Int64(timestamp.milliseconds))
       let bytes = body.bytes
       _ = try storage.append(header, body: bytes.span.bytes)
       appendedBytes += bytes.count

@@ -192,10 +192,12 @@ extension Verification {
     let segment = try source.tables.segment(
       at: offset, in: ZoneNumber(rawValue: try key.bigEndian32(at: 0)),
       IncarnationNumber(rawValue: try key.bigEndian32(at: 4)), source.transaction)
-    guard let segment, try segment.last == key.bigEndian64(at: 16),
+    let last = try key.bigEndian64(at: 16)
+    guard let segment, segment.first <= first, first <= last, last <= segment.last,
       try segment.replica.rawValue == key.bigEndian32(at: 8), try segment.epoch == key.bigEndian32(at: 12)
     else { return "no segment at offset \(offset) holds it" }
-    return first == max(segment.first, previous &+ 1) ? nil : "it begins at \(first) after \(previous)"
+    return first == (previous == 0 ? segment.first : previous &+ 1)
+      ? nil : "it begins at \(first) after \(previous)"
   }
 
   private static func location(_ key: [UInt8]) -> String {
