@@ -12,12 +12,3 @@ final class ImportClock: Sendable {
     now.withLock { $0 = max($0 + 1, milliseconds) }
   }
 }
-
-/// The wall clock of a store that takes transactions in with the times of their first arrival.
-final class ArrivalClock: Sendable {
-  private let now = Mutex<Int64>(0)
-
-  var milliseconds: Int64 { now.withLock { $0 } }
-
-  func set(_ milliseconds: Int64) { now.withLock { $0 = milliseconds } }
-}

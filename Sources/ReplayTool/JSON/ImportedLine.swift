@@ -15,9 +15,8 @@ enum ImportedLine {
 
 /// A transaction of an exported log.
 struct ImportedTransaction: Sendable {
-  var zone: ZoneID
-  /// Its canonical bytes; they have the hash that the line says.
-  var bytes: [UInt8]
+  /// Its canonical bytes have the hash that the line says.
+  var transaction: LogTransaction
   var arrivedMilliseconds: Int64
 }
 
@@ -113,14 +112,13 @@ extension ImportedTransaction {
     let path = members.path
     if let text = try members.stringIfPresent("bytes") {
       guard let data = Data(base64Encoded: text) else { throw members.wrong("bytes", "base64") }
-      bytes = Array(data)
-      zone = try Self.checked(path) { () throws(FormatError) in try LogTransaction(decoding: data.bytes).zone
+      transaction = try Self.checked(path) { () throws(FormatError) in
+        try LogTransaction(decoding: data.bytes)
       }
     } else {
-      let transaction = try LogTransaction(&members)
-      zone = transaction.zone
-      bytes = try Self.checked(path) { () throws(FormatError) in try transaction.encoded() }
+      transaction = try LogTransaction(&members)
     }
+    let bytes = try Self.checked(path) { [transaction] () throws(FormatError) in try transaction.encoded() }
     let found = ContentHash(of: bytes.span.bytes)
     guard found == expected else {
       throw JSONError(
