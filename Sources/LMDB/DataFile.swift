@@ -63,7 +63,14 @@ final class DataFile: Sendable {
     defer { SystemCalls.close(opened) }
     // As mdb_env_setup_locks counts: a slot of 64 bytes a reader, after two more of the same size (MDB_txninfo).
     let bytes = max((readersMax + 2) * 64, SystemCalls.bytes(of: opened))
-    try SystemCalls.allocate(opened, bytes: bytes, lockPath)
+    try SystemCalls.allocate(opened, bytes: bytes, keepsSize: false, lockPath)
+  }
+
+  /// Takes space in an empty file for the two meta pages, which LMDB writes when it opens it: of one alone nothing
+  /// could tell that no more was ever there.
+  func allocateMetaPages() throws(LMDBError) {
+    guard !isReadOnly, bytes == 0 else { return }
+    try SystemCalls.allocate(descriptor, bytes: 2 * SystemCalls.memoryPageBytes, keepsSize: true, path)
   }
 
   /// Makes the file longer.

@@ -49,6 +49,7 @@ package final class Environment: Sendable {
     do throws(LMDBError) {
       let isShort = try file.check()
       try file.allocateLockFile(readersMax: options.readersMax)
+      try file.allocateMetaPages()
       let handle = try Self.openMapped(calls, file, options)
       opened = handle
       try Self.checkSameFile(calls, handle, file)

@@ -81,15 +81,18 @@ enum SystemCalls {
     if retrying({ ftruncate(descriptor, off_t(bytes)) }) != 0 { throw failure("ftruncate", path) }
   }
 
-  /// Takes space for a file's first bytes, which stay as they are, and makes it as long at least; where a file system
-  /// cannot, it does nothing (fallocate).
-  static func allocate(_ descriptor: Int32, bytes: Int, _ path: String) throws(LMDBError) {
+  /// Takes space for a file's first bytes, which stay as they are, and unless it keeps its size makes it as long at
+  /// least; where a file system cannot, it does nothing (fallocate).
+  static func allocate(
+    _ descriptor: Int32, bytes: Int, keepsSize: Bool, _ path: String
+  ) throws(LMDBError) {
     #if canImport(Darwin)
       // There is no such call: a hole is filled when it is touched.
-      if Self.bytes(of: descriptor) < bytes { try extend(descriptor, to: bytes, path) }
+      if !keepsSize, Self.bytes(of: descriptor) < bytes { try extend(descriptor, to: bytes, path) }
     #else
       // Not posix_fallocate, which writes where the file system cannot: others may be writing there.
-      if retrying({ fallocate(descriptor, 0, 0, off_t(bytes)) }) == 0 { return }
+      let mode: Int32 = keepsSize ? 1 : 0  // FALLOC_FL_KEEP_SIZE
+      if retrying({ fallocate(descriptor, mode, 0, off_t(bytes)) }) == 0 { return }
       if errno != EOPNOTSUPP && errno != ENOSYS { throw failure("fallocate", path) }
     #endif
   }

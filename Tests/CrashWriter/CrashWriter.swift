@@ -27,7 +27,8 @@ struct CrashWriter {
       case "summary": say(try open(arguments[2], "unsynced").summary())
       case "damage":
         try damage(
-          from: arguments[2], in: arguments[3], expected: arguments[4], seeds: UInt64(arguments[5])!..<UInt64(arguments[6])!,
+          from: arguments[2], in: arguments[3], expected: arguments[4],
+          seeds: UInt64(arguments[5])!..<UInt64(arguments[6])!,
           verifies: arguments[7] == "verify")
       default: say("unknown command")
       }
@@ -40,7 +41,12 @@ struct CrashWriter {
   /// Opens a store; more than one process may make it at the same moment.
   static func open(_ directory: String, _ durability: String) throws -> LocalStore {
     var configuration = StoreConfiguration()
-    configuration.isUnsynced = durability == "unsynced"
+    configuration.isUnsynced = durability != "durable" && durability != "consistent"
+    if durability == "fixed" {
+      // The same bytes each time.
+      configuration.wallMilliseconds = { 1_700_000_000_000 }
+      configuration.makeRandom = { 7 }
+    }
     return try LocalStore(
       directory: directory, durability: durability == "durable" ? .durable : .consistent,
       configuration: configuration)
@@ -75,7 +81,11 @@ struct CrashWriter {
     try tx.create(record, type: "note", fields: ["n": .int(Int64(number)), "body": .string(body)])
     let shared = RecordID(zone: zones[number % 2], name: "shared")
     if try tx.contains(shared) {
-      if number % 7 == 0 { try tx.delete(shared) } else { try tx.set("last", of: shared, to: .string(prefix)) }
+      if number % 7 == 0 {
+        try tx.delete(shared)
+      } else {
+        try tx.set("last", of: shared, to: .string(prefix))
+      }
     } else {
       try tx.create(shared, type: "note", fields: ["last": .string(prefix)])
     }

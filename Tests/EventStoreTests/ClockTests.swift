@@ -29,16 +29,20 @@ struct ClockTests {
   }
 
   /// A segment with one transaction of replica 1 with a timestamp.
-  private func segment(_ offset: UInt64, at milliseconds: UInt64, base: UInt64? = nil) throws -> RemoteSegment {
+  private func segment(_ offset: UInt64, at milliseconds: UInt64, base: UInt64? = nil) throws -> RemoteSegment
+  {
     var remote = TestRemote()
     var segment = try remote.append([
-      transaction(1, offset, base: base, at: milliseconds, [create("theirs"), set("theirs", "f", .int(Int64(offset)))])
+      transaction(
+        1, offset, base: base, at: milliseconds, [create("theirs"), set("theirs", "f", .int(Int64(offset)))])
     ])
     segment.offset = offset
     return segment
   }
 
-  @Test("timestamps rise within a millisecond, over restarts, and when the clock goes back by less than the drift")
+  @Test(
+    "timestamps rise within a millisecond, over restarts, and when the clock goes back by less than the drift"
+  )
   func monotone() async throws {
     var last = Timestamp(rawValue: 0)
     for round in 0..<5 {
@@ -65,7 +69,8 @@ struct ClockTests {
     #expect(second.rawValue == first.rawValue + 2)
   }
 
-  @Test("after the wall clock went back by more, writes go on from there, and still replace what came before",
+  @Test(
+    "after the wall clock went back by more, writes go on from there, and still replace what came before",
     arguments: [now - 3_600_000, now - 86_400_000, 0, -1, -86_400_000, .min])
   func goesBack(wall: Int64) async throws {
     let store = try open()
@@ -89,7 +94,8 @@ struct ClockTests {
     try await checkSound(opened)
   }
 
-  @Test("a clock at the end of time, or beyond, stands still and does not trap",
+  @Test(
+    "a clock at the end of time, or beyond, stands still and does not trap",
     arguments: [Int64(Timestamp.millisecondsMax) - 1, Int64(Timestamp.millisecondsMax), 1 << 50, .max])
   func endOfTime(wall: Int64) async throws {
     clock.milliseconds = wall
@@ -122,7 +128,8 @@ struct ClockTests {
     }
   }
 
-  @Test("a remote timestamp moves the clock up to the drift and no further", arguments: [-1, 0, 1, 1_000_000_000])
+  @Test(
+    "a remote timestamp moves the clock up to the drift and no further", arguments: [-1, 0, 1, 1_000_000_000])
   func driftBoundary(beyond: Int64) async throws {
     let store = try open()
     _ = try await write(store)
@@ -139,7 +146,8 @@ struct ClockTests {
     #expect(winner == remote)
   }
 
-  @Test("a wall clock that comes back within the drift of the clock keeps it rising, one millisecond more does not",
+  @Test(
+    "a wall clock that comes back within the drift of the clock keeps it rising, one millisecond more does not",
     arguments: [0, 1])
   func backBoundary(beyond: Int64) async throws {
     let store = try open()
@@ -170,7 +178,9 @@ struct ClockTests {
   func receiveTimes(received: UInt64) async throws {
     let store = try open()
     try await store.makeZone()
-    for (offset, milliseconds) in [(UInt64(1), UInt64(0)), (2, UInt64(Self.future)), (3, Timestamp.millisecondsMax)] {
+    for (offset, milliseconds) in [
+      (UInt64(1), UInt64(0)), (2, UInt64(Self.future)), (3, Timestamp.millisecondsMax),
+    ] {
       var segment = try segment(offset, at: milliseconds)
       segment.receivedMilliseconds = received
       _ = try await store.fold([segment])
@@ -179,7 +189,9 @@ struct ClockTests {
     try await checkSound(store)
   }
 
-  @Test("an edit made after seeing another replaces it whatever the clocks say", arguments: [3_600_000, future - now])
+  @Test(
+    "an edit made after seeing another replaces it whatever the clocks say",
+    arguments: [3_600_000, future - now])
   func causalSuccessor(ahead: Int64) async throws {
     let (fast, slow) = (TestClock(Self.now + ahead), TestClock(Self.now))
     let stores = (try open("fast", fast), try open("slow", slow))

@@ -14,9 +14,11 @@ struct DamageTests {
   let directory = TemporaryDirectory()
 
   /// Damages copies of a small store's file in other processes; gives the outcomes, and how processes ended.
-  private func run(_ seeds: Range<UInt64>, _ mode: String) -> (outcomes: [String: Int], ends: [ChildProcess.End]) {
+  private func run(
+    _ seeds: Range<UInt64>, _ mode: String
+  ) -> (outcomes: [String: Int], ends: [ChildProcess.End]) {
     let path = directory.path + "/store"
-    let writer = ChildProcess("write", path, "unsynced", "a", "2", "50")
+    let writer = ChildProcess("write", path, "fixed", "a", "1", "50")
     #expect(writer.lines().last == "done")
     _ = writer.wait()
     let summary = ChildProcess("summary", path).lines().last ?? ""
@@ -26,7 +28,8 @@ struct DamageTests {
     var next = seeds.lowerBound
     while next < seeds.upperBound {
       let child = ChildProcess(
-        "damage", path + "/data.mdb", directory.path + "/work", summary, "\(next)", "\(seeds.upperBound)", mode)
+        "damage", path + "/data.mdb", directory.path + "/work", summary, "\(next)",
+        "\(seeds.upperBound)", mode)
       var last = next
       var isDone = false
       while let line = child.line() {
@@ -53,7 +56,9 @@ struct DamageTests {
     return (outcomes, ends)
   }
 
-  @Test("verified before it is read, it is refused, reported or right, and no process dies", .timeLimit(.minutes(2)))
+  @Test(
+    "verified before it is read, it is refused, reported or right, and no process dies",
+    .timeLimit(.minutes(2)))
   func verified() {
     let (outcomes, ends) = run(0..<2000, "verify")
     print("damage, verified: \(outcomes.sorted { $0.key < $1.key }), \(ends.count) processes died")
@@ -66,7 +71,8 @@ struct DamageTests {
   @Test("read without verification, it ends a process in LMDB alone, and rarely", .timeLimit(.minutes(2)))
   func unverified() {
     let (outcomes, ends) = run(0..<3000, "read")
-    print("damage, not verified: \(outcomes.sorted { $0.key < $1.key }), \(ends.count) processes died in LMDB")
+    print(
+      "damage, not verified: \(outcomes.sorted { $0.key < $1.key }), \(ends.count) processes died in LMDB")
     // LMDB trusts its pages: its assertion, or its access beyond a page, ends the process. Swift's traps are ours.
     for end in ends { #expect([.signal(SIGABRT), .signal(SIGSEGV), .signal(SIGBUS)].contains(end)) }
     #expect(ends.count < 45)

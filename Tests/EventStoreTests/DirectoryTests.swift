@@ -59,8 +59,10 @@ struct DirectoryTests {
     #expect(fileBytes(directory.path + "/store/data.mdb") == bytes)
   }
 
-  @Test("a store that has lost its identity, or whose meta rows cannot be read, is damaged",
-    arguments: [("identity", nil), ("identity", [1, 2]), ("format", []), ("format", [0x80])] as [(String, [UInt8]?)])
+  @Test(
+    "a store that has lost its identity, or whose meta rows cannot be read, is damaged",
+    arguments: [("identity", nil), ("identity", [1, 2]), ("format", []), ("format", [0x80])]
+      as [(String, [UInt8]?)])
   func meta(name: String, row: [UInt8]?) async throws {
     try await makeStore()
     let store = try directory.store()
@@ -76,7 +78,7 @@ struct DirectoryTests {
     let store = try directory.store()
     let row = try #require(try store.rows(\.meta).first { $0.key == Array("clock".utf8) })
     try store.overwrite(row.key, [1], in: \.meta)
-    let found = await code { try await store.write { try $0.set("title", of: note("first"), to: 1) } }
+    let found = await awaitedCode { try await store.write { try $0.set("title", of: note("first"), to: 1) } }
     #expect(found == .damaged)
     let value = try store.value("title", note("first"))
     #expect(value == "Hello")
@@ -136,7 +138,9 @@ struct DirectoryTests {
       try transaction.commit()
       environment.close()
       let bytes = fileBytes(path + "/data.mdb")
-      let codes = [opening(name) { $0.createsStore = false }, opening(name) { $0.isReadOnly = true }, opening(name)]
+      let codes = [
+        opening(name) { $0.createsStore = false }, opening(name) { $0.isReadOnly = true }, opening(name),
+      ]
       #expect(codes == [.notAStore, .notAStore, .notAStore], "\(name)")
       #expect(fileBytes(path + "/data.mdb") == bytes, "\(name)")
     }

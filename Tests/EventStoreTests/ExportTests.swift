@@ -26,7 +26,8 @@ struct ExportTests {
     try await store.makeZone(ZoneID(name: "local"))
     var remote = TestRemote()
     _ = try remote.append(
-      [transaction(1, 1, at: 4_070_908_800_000, [create("r"), set("r", "f", 1)])], receivedMilliseconds: 1_000_000)
+      [transaction(1, 1, at: 4_070_908_800_000, [create("r"), set("r", "f", 1)])],
+      receivedMilliseconds: 1_000_000)
     try await store.write { try $0.create(note("r"), type: "note", fields: ["f": "mine"]) }
     let acknowledgement = try #require(try remote.ship(store, receivedMilliseconds: 1_000_001))
     _ = try await store.fold(remote.segments)
@@ -65,7 +66,9 @@ struct ExportTests {
       try tx.set("big", of: note("s"), to: "new")
       try tx.set("f", of: RecordID(zone: ZoneID(name: "local"), name: "l"), to: 2)
     }
-    let heads = [try new.heads("big", note("s")), try new.heads("f", RecordID(zone: ZoneID(name: "local"), name: "l"))]
+    let heads = [
+      try new.heads("big", note("s")), try new.heads("f", RecordID(zone: ZoneID(name: "local"), name: "l")),
+    ]
     #expect(heads == [["new"], [2]])
     let same = try new.read { try $0.conflicts(in: noteZone).count }
     #expect(same == conflicts)
@@ -89,21 +92,22 @@ struct ExportTests {
     let lines = try lines(old)
     func refuse(_ expected: StoreError.Code, _ name: String, _ lines: [ExportedLine]) async throws {
       let store = try directory.store(name)
-      let found = await code { try await store.importLines(lines) }
+      let found = await awaitedCode { try await store.importLines(lines) }
       #expect(found == expected, "\(name)")
       let snapshot = try store.snapshot()
       #expect(snapshot.lastPosition == .start && snapshot.zones == [], "\(name)")
       store.close()
     }
     let transactions = lines.indices.filter { if case .transaction = lines[$0] { true } else { false } }
-    try await refuse(.outOfOrder, "without the first transaction", lines.filter { $0 != lines[transactions[0]] })
+    try await refuse(
+      .outOfOrder, "without the first transaction", lines.filter { $0 != lines[transactions[0]] })
     var swapped = lines
     swapped.swapAt(transactions[0], transactions[2])
     try await refuse(.outOfOrder, "swapped", swapped)
     try await refuse(.outOfOrder, "one twice", lines + [lines[transactions[0]]])
     try await refuse(
       .zoneUnknown, "without zones", lines.filter { if case .zone = $0 { false } else { true } })
-    let full = await code { try await old.importLines(lines) }
+    let full = await awaitedCode { try await old.importLines(lines) }
     #expect(full == .importInvalid)
   }
 

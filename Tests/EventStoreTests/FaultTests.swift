@@ -64,10 +64,12 @@
       await put("two", "body")
       // Three that share a commit, so that two of them are nested.
       let gate = Signal()
-      let held = Task.immediate { await write("held") { tx in
-        gate.wait()
-        try tx.create(note("held"), type: "note")
-      } }
+      let held = Task.immediate {
+        await write("held") { tx in
+          gate.wait()
+          try tx.create(note("held"), type: "note")
+        }
+      }
       let waiting = ["three", "four"].enumerated().map { number, label in
         Task.immediate { await put(label, Name("field\(number)")) }
       }
@@ -99,7 +101,8 @@
         timestamp: Timestamp(milliseconds: 1_000_000, counter: 0), label: "remote",
         operations: [
           .create(record: "first", type: "note"),
-          .set(record: "first", type: "note", field: "title", value: .bytes([UInt8](repeating: 1, count: 2000))),
+          .set(
+            record: "first", type: "note", field: "title", value: .bytes([UInt8](repeating: 1, count: 2000))),
           .set(record: "first", type: "note", field: "remote", value: 1),
         ])
       return RemoteSegment(
@@ -124,7 +127,7 @@
         outcome = await work(store)
         if plan.hasFailed {
           // Only a panic, or a map that was lost, outlasts the call.
-          let later = await code { try await store.write { $0.label = "later" } }
+          let later = await awaitedCode { try await store.write { $0.label = "later" } }
           #expect(later == nil || later == .system, comment)
         }
         store.close()
@@ -139,6 +142,11 @@
       for label in outcome.refused { #expect(!labels.contains(label), "\(comment) \(label)") }
       if outcome.isFolded { #expect(labels.contains("remote"), comment) }
       if outcome.isRefusedFold { #expect(!labels.contains("remote"), comment) }
+      // Data and token are in one commit.
+      if try store.read({ try $0.zones() }).contains(noteZone) {
+        let token = try store.read { try $0.token(of: noteZone)?.offset }
+        #expect(token == (labels.contains("remote") ? 1 : nil), comment)
+      }
       try checkContiguous(store)
       let report = try store.verify()
       #expect(report.problems == [], comment)

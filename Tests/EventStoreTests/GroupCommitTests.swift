@@ -48,7 +48,9 @@ struct GroupCommitTests {
           try tx.create(note("n\(number)"), type: "note", fields: ["number": .int(Int64(number))])
           try tx.set("last", of: note("shared"), to: .int(Int64(number)))
           if number == 10 { throw Stop() }
-          if number == 20 { for _ in 0..<9 { try tx.set("big", of: note("shared"), to: .bytes(Self.mebibyte)) } }
+          if number == 20 {
+            for _ in 0..<9 { try tx.set("big", of: note("shared"), to: .bytes(Self.mebibyte)) }
+          }
           return number
         }
       }
@@ -192,10 +194,14 @@ struct GroupCommitTests {
     let store = try await makeStore()
     await withTaskGroup(of: Int.self) { group in
       for number in 0..<16 {
-        group.addTask { onThread { try! store.writeBlockingThisThread { tx in
-          try tx.create(note("n\(number)"), type: "note")
-          return number
-        } } }
+        group.addTask {
+          onThread {
+            try! store.writeBlockingThisThread { tx in
+              try tx.create(note("n\(number)"), type: "note")
+              return number
+            }
+          }
+        }
       }
       var sum = 0
       for await number in group { sum += number }
@@ -225,7 +231,7 @@ struct GroupCommitTests {
       }
     }
     #expect(failures == 0)
-    let write = await code { try await store.write { _ in } }
+    let write = await awaitedCode { try await store.write { _ in } }
     let blocking = code { try store.writeBlockingThisThread { _ in } }
     let read = code { try store.read { _ in } }
     #expect([write, blocking, read] == [.closed, .closed, .closed])
@@ -255,11 +261,11 @@ struct GroupCommitTests {
     let bytes = fileBytes(directory.path + "/store/data.mdb")
     let runs = Shared(0)
     let codes = await [
-      code { try await store.write { _ in runs.value += 1 } },
-      code { try store.writeBlockingThisThread { _ in runs.value += 1 } },
-      code { _ = try await store.rebuild() },
-      code { _ = try await store.fold([]) },
-      code { try await store.setExistencePolicy(.deleteWins, of: "note") },
+      awaitedCode { try await store.write { _ in runs.value += 1 } },
+      awaitedCode { try store.writeBlockingThisThread { _ in runs.value += 1 } },
+      awaitedCode { _ = try await store.rebuild() },
+      awaitedCode { _ = try await store.fold([]) },
+      awaitedCode { try await store.setExistencePolicy(.deleteWins, of: "note") },
     ]
     #expect(codes == [.readOnly, .readOnly, .readOnly, .readOnly, .readOnly])
     #expect(runs.value == 0)

@@ -71,8 +71,10 @@ struct KillTests {
     return figures
   }
 
-  @Test("every write that was acknowledged is there, at most one group more, and the store verifies",
-    .timeLimit(.minutes(2)), arguments: [("durable", "/var/tmp", 100), ("consistent", TemporaryDirectory.memoryBacked, 100)])
+  @Test(
+    "every write that was acknowledged is there, at most one group more, and the store verifies",
+    .timeLimit(.minutes(2)),
+    arguments: [("durable", "/var/tmp", 100), ("consistent", TemporaryDirectory.memoryBacked, 100)])
   func cycles(durability: String, parent: String, count: Int) throws {
     let seed = UInt64.random(in: 0...999_999)
     let figures = try run(durability, in: parent, cycles: count, seed: seed)
@@ -143,7 +145,9 @@ struct TwoProcessTests {
     // They share the row of the clock: no transaction is earlier than the one before.
     for (before, after) in zip(entries, entries.dropFirst()) {
       let isLater = after.transaction.timestamp > before.transaction.timestamp
-      #expect(isLater || after.transaction.writeID == before.transaction.writeID && after.transaction.writeID != nil)
+      #expect(
+        isLater || after.transaction.writeID == before.transaction.writeID && after.transaction.writeID != nil
+      )
     }
     #expect(Set(entries.map(\.transaction.replica)).count == 1)
     let report = try store.verify()

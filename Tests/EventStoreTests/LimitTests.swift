@@ -24,7 +24,7 @@ struct LimitTests {
     _ body: @escaping @Sendable (inout WriteTransaction) throws -> Void
   ) async throws {
     let before = try store.snapshot()
-    let found = await code { try await store.write(body) }
+    let found = await awaitedCode { try await store.write(body) }
     #expect(found == expected, comment, sourceLocation: sourceLocation)
     guard expected != nil else { return }
     let after = try store.snapshot()
@@ -36,7 +36,8 @@ struct LimitTests {
   @Test("names of zones, owners, types and fields have 1 to 128 bytes")
   func shortNames() async throws {
     let store = try await makeStore()
-    for (count, isValid) in [(0, false), (1, true), (128, true), (129, false), (255, false), (10_000, false)] {
+    for (count, isValid) in [(0, false), (1, true), (128, true), (129, false), (255, false), (10_000, false)]
+    {
       let name = Self.text(count)
       let expected: StoreError.Code? = isValid ? nil : .nameInvalid
       try await expect(expected, store, "zone of \(count)") { try $0.createZone(ZoneID(name: name)) }
@@ -47,7 +48,7 @@ struct LimitTests {
         try $0.create(note("typed\(count)"), type: name)
       }
       try await expect(expected, store, "field of \(count)") { try $0.set(name, of: note("first"), to: 1) }
-      let policy = await code { try await store.setExistencePolicy(.updateWins, of: name) }
+      let policy = await awaitedCode { try await store.setExistencePolicy(.updateWins, of: name) }
       #expect(policy == expected)
       let read = code { try store.read { _ = try $0.existencePolicy(of: name) } }
       #expect(read == nil)
@@ -60,10 +61,15 @@ struct LimitTests {
   @Test("names of records have 1 to 255 bytes")
   func recordNames() async throws {
     let store = try await makeStore()
-    for (count, isValid) in [(0, false), (1, true), (255, true), (256, false), (261, false), (10_000, false)] {
+    for (count, isValid) in [(0, false), (1, true), (255, true), (256, false), (261, false), (10_000, false)]
+    {
       let id = RecordID(zone: noteZone, name: Self.text(count))
-      try await expect(isValid ? nil : .nameInvalid, store, "create \(count)") { try $0.create(id, type: "note") }
-      try await expect(isValid ? nil : .recordUnknown, store, "set \(count)") { try $0.set("f", of: id, to: 1) }
+      try await expect(isValid ? nil : .nameInvalid, store, "create \(count)") {
+        try $0.create(id, type: "note")
+      }
+      try await expect(isValid ? nil : .recordUnknown, store, "set \(count)") {
+        try $0.set("f", of: id, to: 1)
+      }
       try await expect(isValid ? nil : .recordUnknown, store, "delete \(count)") { try $0.delete(id) }
       try await expect(nil, store, "read \(count)") { tx in
         let isThere = try tx.contains(id)
@@ -116,8 +122,11 @@ struct LimitTests {
         #expect(count == (raw == 0 ? 1 : 0))
       }
     }
-    let loser = OperationID(transaction: TransactionID(replica: ReplicaID(rawValue: 1), epoch: 0, sequence: 1), index: 0)
-    try await expect(.conflictUnknown, store, "restore") { try $0.restore(loser, in: "title", of: note("first")) }
+    let loser = OperationID(
+      transaction: TransactionID(replica: ReplicaID(rawValue: 1), epoch: 0, sequence: 1), index: 0)
+    try await expect(.conflictUnknown, store, "restore") {
+      try $0.restore(loser, in: "title", of: note("first"))
+    }
   }
 
   @Test("canonically equal names are different names")
@@ -158,9 +167,13 @@ struct LimitTests {
     }
     // A tag and a length of three bytes come before the bytes.
     let most = (1 << 20) - 4
-    for (count, expected) in [(most, nil), (most + 1, StoreError.Code.valueInvalid), (most + 2, .valueInvalid)] {
+    for (count, expected) in [
+      (most, nil), (most + 1, StoreError.Code.valueInvalid), (most + 2, .valueInvalid),
+    ] {
       let value = Value.bytes([UInt8](repeating: 3, count: count))
-      try await expect(expected, store, "\(count) bytes") { try $0.set("large", of: note("first"), to: value) }
+      try await expect(expected, store, "\(count) bytes") {
+        try $0.set("large", of: note("first"), to: value)
+      }
     }
     let large = try store.value("large", note("first"))
     #expect(large == .bytes([UInt8](repeating: 3, count: most)))
@@ -232,7 +245,9 @@ struct LimitTests {
       let fields: [Name: Value] = ["title": "Groceries", "done": false, "count": 3, "body": .bytes([])]
       try tx.create(note("first"), type: "note", fields: fields)
     }
-    try await store.write { try $0.set("body", of: note("first"), to: .bytes([UInt8](repeating: 1, count: 32))) }
+    try await store.write {
+      try $0.set("body", of: note("first"), to: .bytes([UInt8](repeating: 1, count: 32)))
+    }
     let log = try store.rows(\.log).last!
     let record = try store.rows(\.records).last!
     let sequence = try store.rows(\.sequences).last!

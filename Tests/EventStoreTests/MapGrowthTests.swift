@@ -52,7 +52,7 @@ struct MapGrowthTests {
     let runs = Shared(0)
     let before = try store.snapshot()
     func write() async -> StoreError.Code? {
-      await code {
+      await awaitedCode {
         try await store.write { tx in
           runs.value += 1
           for zone in 0..<10 {

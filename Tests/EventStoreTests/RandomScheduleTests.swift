@@ -27,8 +27,9 @@ struct RandomScheduleTests {
       if generator.chance(5) {
         let clock = clocks[generator.below(clocks.count)]
         let now = Int64(serverClock)
-        clock.milliseconds = [now, now - 3_600_000, now + 86_400_000, 0, 4_070_908_800_000, now + 299_000][
-          generator.below(6)]
+        clock.milliseconds =
+          [now, now - 3_600_000, now + 86_400_000, 0, 4_070_908_800_000, now + 299_000][
+            generator.below(6)]
       }
     }
 

@@ -132,7 +132,8 @@ struct PastTests {
         sequence += 1
         let known = try store.read { try $0.token(of: noteZone)?.offset }
         _ = try remote.append([
-          transaction(1, sequence, base: known, at: 1_000, [set(Name("n\(record)"), "f", .int(Int64(number)))])
+          transaction(
+            1, sequence, base: known, at: 1_000, [set(Name("n\(record)"), "f", .int(Int64(number)))])
         ])
         _ = try await store.fold(try remote.news(for: store))
       } else {

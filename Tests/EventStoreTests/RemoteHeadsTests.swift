@@ -15,7 +15,8 @@ struct RemoteHeadsTests {
     return store
   }
 
-  @Test("concurrent sets: the latest wins, the others are listed, can be restored, and a later set settles them")
+  @Test(
+    "concurrent sets: the latest wins, the others are listed, can be restored, and a later set settles them")
   func concurrentSets() async throws {
     let store = try await makeStore()
     var remote = TestRemote()
@@ -37,7 +38,7 @@ struct RemoteHeadsTests {
     #expect(restored == ["early"])
     let settled = try store.read { try $0.conflicts(in: noteZone) }
     #expect(settled == [])
-    let again = await code { try await store.write { try $0.restore(loser, in: "f", of: note("r")) } }
+    let again = await awaitedCode { try await store.write { try $0.restore(loser, in: "f", of: note("r")) } }
     #expect(again == .conflictUnknown)
     try await checkSound(store)
   }
@@ -70,7 +71,8 @@ struct RemoteHeadsTests {
     try await checkSound(other)
   }
 
-  @Test("delete beside update: the policy decides, and may be changed without changing data",
+  @Test(
+    "delete beside update: the policy decides, and may be changed without changing data",
     arguments: [true, false])
   func deleteBesideUpdate(isDeletionLater: Bool) async throws {
     let store = try await makeStore()
@@ -82,7 +84,9 @@ struct RemoteHeadsTests {
     _ = try remote.append([transaction(3, 1, base: 1, at: 1_000_015, [set("r", "f", 2)])])
     _ = try await store.fold(remote.segments)
     let digest = try store.digest()
-    let visible: [(ExistencePolicy, Bool)] = [(.latest, !isDeletionLater), (.deleteWins, false), (.updateWins, true)]
+    let visible: [(ExistencePolicy, Bool)] = [
+      (.latest, !isDeletionLater), (.deleteWins, false), (.updateWins, true),
+    ]
     for (policy, isVisible) in visible {
       try await store.setExistencePolicy(policy, of: "note")
       let isThere = try store.read { try $0.contains(note("r")) }
@@ -198,7 +202,8 @@ struct RemoteHeadsTests {
     var remote = TestRemote()
     let now: UInt64 = 1_700_000_000_000
     _ = try remote.append(
-      [transaction(1, 1, at: now + 400_000, [create("r"), set("r", "f", "now")])], receivedMilliseconds: now + 400_000)
+      [transaction(1, 1, at: now + 400_000, [create("r"), set("r", "f", "now")])],
+      receivedMilliseconds: now + 400_000)
     _ = try await store.fold(remote.segments)
     let before = try store.heads("f", note("r"))
     #expect(before == ["future", "now"])
@@ -216,7 +221,8 @@ struct RemoteHeadsTests {
     #expect(digests[0] == digests[1])
   }
 
-  @Test("a receive time that a redelivery brings counts as after a rebuild", arguments: [nil, 2_000_000_000_000])
+  @Test(
+    "a receive time that a redelivery brings counts as after a rebuild", arguments: [nil, 2_000_000_000_000])
   func redeliveredReceiveTime(first: UInt64?) async throws {
     let future: UInt64 = 4_070_908_800_000
     let store = try await makeStore()

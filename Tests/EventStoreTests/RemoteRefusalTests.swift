@@ -35,7 +35,7 @@ struct RemoteRefusalTests {
     let before = try store.snapshot()
     let clock = try store.information().clock
     let rows = [try store.rows(\.segments), try store.rows(\.placements), try store.rows(\.zones)]
-    let found = await code(body)
+    let found = await awaitedCode(body)
     #expect(found == expected, comment, sourceLocation: sourceLocation)
     let after = try store.snapshot()
     #expect(after == before, comment, sourceLocation: sourceLocation)
@@ -60,7 +60,9 @@ struct RemoteRefusalTests {
       transactions: [try transaction(1, 4, [create("bad")]).encoded()])
     try change(&bad)
     let segments = [good, bad]
-    try await expect(expected, store, comment, sourceLocation: sourceLocation) { _ = try await store.fold(segments) }
+    try await expect(expected, store, comment, sourceLocation: sourceLocation) {
+      _ = try await store.fold(segments)
+    }
   }
 
   private func bytes(_ transactions: LogTransaction...) throws -> [[UInt8]] {
@@ -144,7 +146,8 @@ struct RemoteRefusalTests {
   @Test("a segment with a bit flipped or an end missing is refused as damaged, or changes what it says")
   func damagedBytes() async throws {
     let (store, remote) = try await makeStore()
-    let bytes = try transaction(5, 1, base: 2, [create("r"), set("r", "f", "text"), .delete(record: "r")]).encoded()
+    let bytes = try transaction(5, 1, base: 2, [create("r"), set("r", "f", "text"), .delete(record: "r")])
+      .encoded()
     var refused = 0
     for bit in 0..<bytes.count * 8 {
       var flipped = bytes
@@ -154,7 +157,7 @@ struct RemoteRefusalTests {
         hash: ContentHash(of: flipped.span.bytes), receivedMilliseconds: nil, transactions: [flipped])
       // The content hash, which the replicator checks, would find these: here they must not trap.
       let before = try store.lastPosition()
-      let found = await code {
+      let found = await awaitedCode {
         _ = try await store.perform(isRepeatable: false) { batch in
           var report = FoldReport()
           try batch.fold(segment, &report)
@@ -173,7 +176,9 @@ struct RemoteRefusalTests {
       }
     }
     try await fold(.damaged, store, remote, "a byte more") { $0.transactions = [bytes + [0]] }
-    try await fold(.newerFormat, store, remote, "a later version") { $0.transactions = [[2] + bytes.dropFirst()] }
+    try await fold(.newerFormat, store, remote, "a later version") {
+      $0.transactions = [[2] + bytes.dropFirst()]
+    }
   }
 
   private struct Undo: Error {}
@@ -198,7 +203,9 @@ struct RemoteRefusalTests {
     try await refuse(.outOfOrder, "the greatest sequence") { $0.sequences = 2 ... .max }
     try await refuse(.outOfOrder, "offset 0") { $0.offset = 0 }
     try await refuse(.mismatch, "the place of another segment") { $0.offset = 2 }
-    try await refuse(.incarnationChanged, "another incarnation") { $0.incarnation = IncarnationID(rawValue: 1) }
+    try await refuse(.incarnationChanged, "another incarnation") {
+      $0.incarnation = IncarnationID(rawValue: 1)
+    }
     try await refuse(.zoneUnknown, "an unknown zone") { $0.zone = ZoneID(name: "absent") }
     _ = try await store.acknowledge(good)
     _ = try await store.acknowledge(good)
@@ -218,8 +225,10 @@ struct RemoteRefusalTests {
     _ = try await store.acknowledge(first)
     let state = try store.read { tx in
       (
-        try tx.pending(in: noteZone).map(\.transaction.sequence), try tx.pending(in: noteZone, limit: 1).count,
-        try tx.token(of: noteZone), try tx.placement(of: tx.entry(at: Position(rawValue: 2)).transaction.id, in: noteZone),
+        try tx.pending(in: noteZone).map(\.transaction.sequence),
+        try tx.pending(in: noteZone, limit: 1).count,
+        try tx.token(of: noteZone),
+        try tx.placement(of: tx.entry(at: Position(rawValue: 2)).transaction.id, in: noteZone),
         try tx.placement(of: tx.entry(at: Position(rawValue: 3)).transaction.id, in: noteZone)
       )
     }

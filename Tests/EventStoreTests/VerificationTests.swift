@@ -17,7 +17,8 @@ struct VerificationTests {
     _ = try remote.append(
       [transaction(1, 1, [create("r"), set("r", "f", 1)]), transaction(1, 2, [set("r", "g", 2)])],
       receivedMilliseconds: 900_000)
-    _ = try remote.append([transaction(2, 1, [create("r"), set("r", "f", 3)])], receivedMilliseconds: 900_001)
+    _ = try remote.append(
+      [transaction(2, 1, [create("r"), set("r", "f", 3)])], receivedMilliseconds: 900_001)
     _ = try await store.fold(remote.segments)
     try await store.write { try $0.set("f", of: note("r"), to: "mine") }
     let acknowledgement = try #require(try remote.ship(store, receivedMilliseconds: 900_002))
@@ -203,7 +204,7 @@ struct VerificationTests {
     ]
     #expect(codes == [.damaged, .damaged, .damaged, nil, nil, nil])
     let digest = try store.digest()
-    let rebuild = await code { _ = try await store.rebuild() }
+    let rebuild = await awaitedCode { _ = try await store.rebuild() }
     #expect(rebuild == .damaged)
     let after = try store.digest()
     #expect(after == digest)

@@ -108,9 +108,8 @@ package struct Fold<Storage: FoldStorage> {
     let place = try RecordLayout.place(of: .existence, in: row.span.bytes)
     let inline = try RecordLayout.heads(of: place.body, in: row.span.bytes)
     if inline.total == 1 {
-      guard case .alive(let type) = try Existence(payload: row.span.bytes.extracting(inline[0].payload)) else {
-        return nil
-      }
+      let payload = row.span.bytes.extracting(inline[0].payload)
+      guard case .alive(let type) = try Existence(payload: payload) else { return nil }
       return type
     }
     let heads = try heads(of: .existence).map { try Existence(payload: $0.payload.span.bytes) }

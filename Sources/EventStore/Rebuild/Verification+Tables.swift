@@ -116,7 +116,8 @@ extension Verification {
       let lane = Array(key.prefix(16))
       let previous = before.starts(with: lane) ? try before.span.bytes.bigEndian64(at: 16) : 0
       do {
-        if let problem = try Self.problem(ofPlacement: key.span.bytes, row.span.bytes, after: previous, source) {
+        let problem = try Self.problem(ofPlacement: key.span.bytes, row.span.bytes, after: previous, source)
+        if let problem {
           report.add(.placement, Self.location(key), problem)
         }
       } catch {

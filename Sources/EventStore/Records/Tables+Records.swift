@@ -23,7 +23,9 @@ extension Tables {
   package func zoneNumber(
     of zone: ZoneID, _ interned: Interned, _ transaction: borrowing LMDBTransaction
   ) throws -> ZoneNumber {
-    guard let number = try interned.zones.number(of: zone, in: zones, transaction) else { throw StoreError.unknown(zone) }
+    guard let number = try interned.zones.number(of: zone, in: zones, transaction) else {
+      throw StoreError.unknown(zone)
+    }
     return number
   }
 

@@ -72,7 +72,7 @@ func code(_ body: () throws -> Void) -> StoreError.Code? {
   }
 }
 
-func code(_ body: () async throws -> Void) async -> StoreError.Code? {
+func awaitedCode(_ body: () async throws -> Void) async -> StoreError.Code? {
   do {
     try await body()
     return nil
@@ -98,7 +98,8 @@ extension LocalStore {
       let zones = try tx.zones()
       return StoreSnapshot(
         lastPosition: try tx.lastPosition(), zones: zones, digests: try zones.map { try tx.digest(of: $0) },
-        tokens: try zones.map { try tx.token(of: $0) }, pending: try zones.map { try tx.pendingCount(in: $0) })
+        tokens: try zones.map { try tx.token(of: $0) }, pending: try zones.map { try tx.pendingCount(in: $0) }
+      )
     }
   }
 
@@ -151,7 +152,9 @@ extension LocalStore {
     let states = try read { tx in
       var states: [UInt32: UInt32] = [:]
       for (zone, _) in try tx.tables.zones(tx.transaction) {
-        if let row = try tx.tables.zoneRow(zone, tx.transaction) { states[row.state.rawValue] = zone.rawValue }
+        if let row = try tx.tables.zoneRow(zone, tx.transaction) {
+          states[row.state.rawValue] = zone.rawValue
+        }
       }
       return states
     }
@@ -174,7 +177,8 @@ struct Row: Hashable, CustomStringConvertible {
 /// Positions are 1, 2, 3… and the sequences of each replica, epoch and zone too.
 func checkContiguous(_ store: LocalStore, sourceLocation: SourceLocation = #_sourceLocation) throws {
   let entries = try store.entries()
-  #expect(entries.map(\.position.rawValue) == Array(1..<UInt64(entries.count + 1)), sourceLocation: sourceLocation)
+  #expect(
+    entries.map(\.position.rawValue) == Array(1..<UInt64(entries.count + 1)), sourceLocation: sourceLocation)
   var last: [String: UInt64] = [:]
   for entry in entries {
     let transaction = entry.transaction
