@@ -96,7 +96,8 @@ struct LogImport {
       lastPosition = Position(rawValue: lastPosition.rawValue + 1)
       return .transaction(
         LogEntry(
-          position: lastPosition, arrivedMilliseconds: imported.arrivedMilliseconds, transaction: transaction))
+          position: lastPosition, arrivedMilliseconds: imported.arrivedMilliseconds, transaction: transaction)
+      )
     }
   }
 
