@@ -50,7 +50,9 @@ let package = Package(
       ],
       swiftSettings: settings),
     .testTarget(name: "LMDBTests", dependencies: ["LMDB"], swiftSettings: settings),
-    .testTarget(name: "OperationFormatTests", dependencies: ["OperationFormat"], swiftSettings: settings),
+    .testTarget(
+      name: "OperationFormatTests", dependencies: ["OperationFormat"], exclude: ["Golden"],
+      swiftSettings: settings),
     // What the store's tests start in processes of its own, to kill it.
     .executableTarget(
       name: "CrashWriter", dependencies: ["EventStore", "OperationFormat"], path: "Tests/CrashWriter",

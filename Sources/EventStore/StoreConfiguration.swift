@@ -1,4 +1,6 @@
-package import LMDB
+#if DEBUG
+  package import LMDB
+#endif
 
 /// How a commit is kept from a power cut.
 public enum Durability: String, Hashable, Sendable, CaseIterable {

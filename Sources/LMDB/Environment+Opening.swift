@@ -3,10 +3,14 @@ extension Environment {
   private static let mapBytesMin = 1 << 20
 
   /// Opens the environment with as much address space as is granted, up to what the options say.
+  ///
+  /// Where less is granted than was asked for, only a quarter of that is kept: the process needs some for its
+  /// heap, and for other environments.
   static func openMapped(
     _ calls: Calls, _ file: DataFile, _ options: Options
   ) throws(LMDBError) -> Calls.Handle {
     var mapBytes = roundedToPages(max(options.mapBytes, file.bytes, mapBytesMin))
+    var wasRefused = false
     while true {
       let environment = try calls.createEnvironment()
       do throws(LMDBError) {
@@ -15,9 +19,14 @@ extension Environment {
         try calls.setReadersMax(environment, options.readersMax)
         try calls.setMapBytes(environment, mapBytes)
         try calls.openEnvironment(environment, readOnly: options.readOnly, sync: options.sync)
-        return environment
+        let quarter = roundedToPages(mapBytes / 4)
+        guard wasRefused, quarter >= max(mapBytesMin, file.bytes) else { return environment }
+        calls.closeEnvironment(environment)
+        wasRefused = false
+        mapBytes = quarter
       } catch {
         calls.closeEnvironment(environment)
+        wasRefused = true
         let half = roundedToPages(mapBytes / 2)
         guard error.code == .outOfMemory, half >= max(mapBytesMin, file.bytes) else { throw error }
         mapBytes = half

@@ -7,8 +7,8 @@ struct Replay: AsyncParsableCommand {
     commandName: "replay",
     abstract: "Shows, runs and explains the log of a store.",
     discussion: """
-      A store keeps every change. replay shows them, says why a value is what it is, and checks that the records \
-      are what the log says. It changes a store only in the commands that say so.
+      A store keeps every change. replay shows them, says why a value is what it is, and checks that the \
+      records are what the log says. It changes a store only in the commands that say so.
 
       Zones are named name or owner/name, records zone:record-name. Times are UTC.
 
@@ -20,7 +20,9 @@ struct Replay: AsyncParsableCommand {
     groupedSubcommands: [
       CommandGroup(
         name: "Look",
-        subcommands: [InfoCommand.self, LogCommand.self, ShowCommand.self, StateCommand.self, DigestCommand.self]),
+        subcommands: [
+          InfoCommand.self, LogCommand.self, ShowCommand.self, StateCommand.self, DigestCommand.self,
+        ]),
       CommandGroup(name: "Understand", subcommands: [ExplainCommand.self, ConflictsCommand.self]),
       CommandGroup(name: "Check and repair", subcommands: [VerifyCommand.self, RebuildCommand.self]),
       CommandGroup(name: "Move", subcommands: [ExportCommand.self, ImportCommand.self]),
@@ -43,7 +45,9 @@ struct Replay: AsyncParsableCommand {
     } catch {
       return finish(console, report(usage: error, printsJSON: arguments.contains("--json"), console: console))
     }
-    guard let command = command as? any ReplayCommand else { return await runOther(command, console: console) }
+    guard let command = command as? any ReplayCommand else {
+      return await runOther(command, console: console)
+    }
     return await run(command, console: console)
   }
 
@@ -82,7 +86,8 @@ struct Replay: AsyncParsableCommand {
     let code = exitCode(for: error).rawValue
     let message = fullMessage(for: error)
     if code != 0, printsJSON {
-      let usage = ToolError("usage", self.message(for: error), hint: "run the command with --help to see how it is used")
+      let usage = ToolError(
+        "usage", self.message(for: error), hint: "run the command with --help to see how it is used")
       _ = report(usage, printsJSON: true, console: console)
       return code
     }

@@ -36,7 +36,8 @@ struct GitHistories {
 
   private func put(_ path: String, _ text: String) throws {
     let url = URL(fileURLWithPath: "\(repository)/\(path)")
-    try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+    try FileManager.default.createDirectory(
+      at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
     try Data(text.utf8).write(to: url)
   }
 
@@ -79,7 +80,9 @@ struct GitHistories {
     try makeRepository()
     let result = await tool.run("import", path, "--git", repository, "--json")
     #expect(result.errors == "")
-    #expect(result.output == #"{"changes":10,"commits":6,"emptyCommits":1,"transactions":5,"zone":"project"}"# + "\n")
+    #expect(
+      result.output == #"{"changes":11,"commits":6,"emptyCommits":1,"transactions":5,"zone":"project"}"#
+        + "\n")
     var expected: [String: [String]] = [:]
     for line in try git("ls-tree", "-r", "-l", "-z", "HEAD").split(separator: 0) {
       let parts = String(decoding: line, as: UTF8.self).split(separator: "\t", maxSplits: 1).map(String.init)
@@ -128,6 +131,11 @@ struct GitHistories {
     try makeRepository()
     let first = await tool.run("import", path, "--git", repository, "--zone", "ann/p", "--limit", "1")
     #expect(first.output == "imported 1 commit, as 1 transaction with 3 changes of files, into zone ann/p\n")
+    var interrupted = tool
+    interrupted.isInterrupted = { true }
+    let part = await interrupted.run("import", path, "--git", repository, "--zone", "ann/q")
+    #expect(part.exit == 130)
+    #expect(part.errors.hasPrefix("error: interrupted; 1 commit before it imported"), "\(part.errors)")
     let again = await tool.run("import", path, "--git", repository, "--zone", "ann/p")
     #expect(again.exit == 2)
     #expect(again.errors.contains("has a zone “ann/p” already"))
@@ -148,6 +156,35 @@ struct GitHistories {
     #expect(empty.errors.contains("has no commits"))
   }
 
+  @Test("of a git that fails half-way no commit is written that may not be whole")
+  func distrustsFailures() async throws {
+    try makeRepository()
+    // The last 60 bytes of the log are missing, and git ends with an error.
+    let script = """
+      #!/bin/bash
+      if [[ " $* " == *" log "* ]]; then git "$@" | head -c -60; echo "fatal: out of luck" >&2; exit 130; fi
+      exec git "$@"
+      """
+    let executable = temporary.path + "/git"
+    try Data(script.utf8).write(to: URL(fileURLWithPath: executable))
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: executable)
+    let store = try ShoppingStore.open(path)
+    defer { store.close() }
+    let (output, errors) = (CapturedSink(), CapturedSink())
+    let console = Console(
+      output: Output(output, isTerminal: false, usesColor: false),
+      errors: Output(errors, isTerminal: false, usesColor: false), input: { MemorySource([]) })
+    let job = GitImport(
+      repository: try GitRepository(repository, executable: executable), store: store,
+      zone: ZoneID(name: "z"),
+      clock: ImportClock(), total: 100, progress: Progress(console))
+    let error = await #expect(throws: ToolError.self) { try await job.run() }
+    #expect(error?.code == "gitFailed")
+    #expect(error?.message == "git failed: fatal: out of luck; 5 commits before it imported")
+    let last = try store.read { transaction in try transaction.entry(at: transaction.lastPosition()) }
+    #expect(last.transaction.label == "merge")
+  }
+
   @Test("without git a command says so")
   func needsGit() throws {
     let error = #expect(throws: ToolError.self) { try GitRepository("/", executable: "/nonexistent/git") }
@@ -159,7 +196,7 @@ struct GitHistories {
   func splitsLargeCommits() async throws {
     try FileManager.default.createDirectory(atPath: repository, withIntermediateDirectories: true)
     try git("init", "-q", "-b", "main")
-    // 70,000 files of one blob, without writing them out.
+    // 20,000 files of one blob, without writing them out.
     try put("seed", "x")
     try git("add", "seed")
     let blob = String(decoding: try git("rev-parse", ":seed"), as: UTF8.self).prefix(40)
@@ -170,13 +207,14 @@ struct GitHistories {
     index.standardInput = pipe
     try index.run()
     try pipe.fileHandleForWriting.write(
-      contentsOf: Data((0..<70_000).map { "100644 \(blob)\tf/\($0)\n" }.joined().utf8))
+      contentsOf: Data((0..<20_000).map { "100644 \(blob)\tf/\($0)\n" }.joined().utf8))
     try pipe.fileHandleForWriting.close()
     index.waitUntilExit()
     try git("commit", "-qm", "many", time: 1)
     let result = await tool.run("import", path, "--git", repository)
     #expect(result.exit == 0, "\(result.errors)")
-    #expect(result.output.hasPrefix("imported 1 commit, as 6 transactions with 70,001 changes"), "\(result.output)")
+    #expect(
+      result.output.hasPrefix("imported 1 commit, as 2 transactions with 20,001 changes"), "\(result.output)")
   }
 
   @Test("a text is cut between scalars")

@@ -1,4 +1,5 @@
 import EventStore
+import StoreTesting
 import Testing
 
 @testable import ReplayTool
@@ -8,11 +9,15 @@ struct JSONOutput {
   let tool = Tool()
 
   static let commands: [[String]] = [
-    ["info", "STORE"], ["log", "STORE"], ["log", "STORE", "--operations"], ["log", "STORE", "--reverse", "--limit", "2"],
-    ["show", "STORE", "3"], ["show", "STORE", "3", "--bytes"], ["state", "STORE"], ["state", "STORE", "--hidden"],
-    ["state", "STORE", "shopping:milk"], ["state", "STORE", "--at", "2"], ["explain", "STORE", "shopping:milk"],
+    ["info", "STORE"], ["log", "STORE"], ["log", "STORE", "--operations"],
+    ["log", "STORE", "--reverse", "--limit", "2"],
+    ["show", "STORE", "3"], ["show", "STORE", "3", "--bytes"], ["state", "STORE"],
+    ["state", "STORE", "--hidden"],
+    ["state", "STORE", "shopping:milk"], ["state", "STORE", "--at", "2"],
+    ["explain", "STORE", "shopping:milk"],
     ["explain", "STORE", "shopping:milk", "amount"], ["explain", "STORE", "shopping:bread", "--existence"],
-    ["conflicts", "STORE"], ["digest", "STORE"], ["verify", "STORE"], ["rebuild", "STORE"], ["export", "STORE"],
+    ["conflicts", "STORE"], ["digest", "STORE"], ["verify", "STORE"], ["rebuild", "STORE"],
+    ["export", "STORE"],
   ]
 
   @Test("every line is a document with sorted keys, and always the same", arguments: commands)
@@ -54,11 +59,35 @@ struct JSONOutput {
         """)
   }
 
+  @Test("an empty store has pages too")
+  func showsEmptyStores() async throws {
+    let temporary = TemporaryDirectory()
+    let path = temporary.path + "/store"
+    try ShoppingStore.open(path).close()
+    let pages = [
+      "log": "no transactions\n", "state": "no records\n", "conflicts": "no conflicts\n", "digest": "",
+      "verify": "sound, 0 transactions and 0 rows checked\n",
+      "rebuild": "rebuilt 0 zones from 0 transactions\n",
+    ]
+    for (command, expected) in pages.sorted(by: { $0.key < $1.key }) {
+      let result = await tool.run(command, path)
+      #expect(result.output == expected)
+      #expect(result.exit == 0)
+    }
+    let info = await tool.run("info", path)
+    #expect(info.output.contains("log      empty\nclock    not used yet\n"), "\(info.output)")
+    let shown = await tool.run("show", path, "1")
+    #expect(shown.errors.contains("hint: the log is empty"))
+    let past = await tool.run("state", path, "--at", "0")
+    #expect(past.output == "no records\n")
+  }
+
   @Test("the log, filtered")
   func filtersLog() async throws {
     let store = try await ShoppingStore()
     let filters: [([String], [Int128])] = [
-      ([], [1, 2, 3, 4]), (["--zone", "shopping"], [1, 2, 3, 4]), (["--record", "shopping:bread"], [1, 2, 3]),
+      ([], [1, 2, 3, 4]), (["--zone", "shopping"], [1, 2, 3, 4]),
+      (["--record", "shopping:bread"], [1, 2, 3]),
       (["--record", "bread"], [1, 2, 3]), (["--zone", "shopping", "--record", "bread"], [1, 2, 3]),
       (["--record", "none"], []), (["--replica", "9C1F"], [3]), (["--replica", ""], [1, 2, 3, 4]),
       (["--author", "ann"], [1, 2]), (["--since", "2026-01-31T09:01:00Z"], [2, 3, 4]),

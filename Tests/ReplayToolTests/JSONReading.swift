@@ -6,10 +6,13 @@ import Testing
 @Suite("Reading JSON")
 struct JSONReading {
   static let good: [(String, JSON)] = [
-    ("null", .null), (" true\t", .bool(true)), ("false", .bool(false)), ("0", .integer(0)), ("-1", .integer(-1)),
-    ("9223372036854775807", .integer(Int128(Int64.max))), ("18446744073709551615", .integer(Int128(UInt64.max))),
+    ("null", .null), (" true\t", .bool(true)), ("false", .bool(false)), ("0", .integer(0)),
+    ("-1", .integer(-1)),
+    ("9223372036854775807", .integer(Int128(Int64.max))),
+    ("18446744073709551615", .integer(Int128(UInt64.max))),
     ("-0", .fraction("-0")), ("1.50", .fraction("1.50")), ("1e-7", .fraction("1e-7")), ("\"\"", .string("")),
-    (#""\u00e9\n\/\ud83d\ude00""#, .string("é\n/😀")), ("[]", .array([])), ("[1, 2 ]", .array([.integer(1), .integer(2)])),
+    (#""\u00e9\n\/\ud83d\ude00""#, .string("é\n/😀")), ("[]", .array([])),
+    ("[1, 2 ]", .array([.integer(1), .integer(2)])),
     ("{}", .object([:])), (#"{"a":{"b":[]}}"#, .object(["a": .object(["b": .array([])])])),
     ("{\"\u{e9}\":1,\"e\u{301}\":2}", .object(["\u{e9}": .integer(1), "e\u{301}": .integer(2)])),
   ]
@@ -24,8 +27,10 @@ struct JSONReading {
 
   static let bad = [
     "", " ", "nul", "tru", "nulll", "01", "-", "+1", "1.", ".5", "1e", "0x1", "\"", "\"\\x\"", "\"\\u12\"",
-    "\"\\ud800\"", "\"\\ud800\\u0041\"", "\"\\udc00\"", "\"\n\"", "[", "[1", "[1,]", "[,]", "[1 2]", "{", "{1:2}",
-    "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{\"a\":1 \"b\":2}", #"{"a":1,"a":2}"#, "1 2", "{}x", "'a'", "NaN", "//", "\u{feff}1",
+    "\"\\ud800\"", "\"\\ud800\\u0041\"", "\"\\udc00\"", "\"\n\"", "[", "[1", "[1,]", "[,]", "[1 2]", "{",
+    "{1:2}",
+    "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{\"a\":1 \"b\":2}", #"{"a":1,"a":2}"#, "1 2", "{}x", "'a'", "NaN",
+    "//", "\u{feff}1",
     String(repeating: "[", count: 100_000),
   ]
 
@@ -37,7 +42,9 @@ struct JSONReading {
 
   @Test("bytes that are not UTF-8 are an error, wherever they stand")
   func refusesOtherBytes() {
-    for bytes: [UInt8] in [[0xff], [0x22, 0xff, 0x22], [0x22, 0xc0, 0x80, 0x22], [0x22, 0xed, 0xa0, 0x80, 0x22], [0]] {
+    for bytes: [UInt8] in [
+      [0xff], [0x22, 0xff, 0x22], [0x22, 0xc0, 0x80, 0x22], [0x22, 0xed, 0xa0, 0x80, 0x22], [0],
+    ] {
       #expect(throws: JSONError.self) { try JSONScanner.read(bytes) }
     }
   }
@@ -49,7 +56,9 @@ struct JSONReading {
     var random = RandomContent(seed: seed)
     for _ in 0..<500 {
       var bytes = Array(JSON(random.value()).line.utf8)
-      for _ in 0...random.below(3) where !bytes.isEmpty { bytes[random.below(bytes.count)] = UInt8(random.below(256)) }
+      for _ in 0...random.below(3) where !bytes.isEmpty {
+        bytes[random.below(bytes.count)] = UInt8(random.below(256))
+      }
       do { _ = try Value(try JSONScanner.read(bytes), in: "") } catch {}
     }
   }
@@ -70,6 +79,19 @@ struct ValuesInJSON {
         #expect(found == value, "\(line)")
       }
     }
+  }
+
+  @Test("the deepest value comes back, a deeper document is refused")
+  func boundsDepth() throws {
+    var value: Value = 1
+    for level in 1..<Limits.valueDepthMax { value = level % 2 == 0 ? .array([value]) : .map(["k": value]) }
+    _ = try value.encoded()
+    let operation = JSON(.set(record: "r", type: "t", field: "f", value: value))
+    let line = JSON.object(["transaction": .object(["operations": .array([operation])])]).line
+    let found = try JSONScanner.read(Array(line.utf8))
+    #expect(found.line == line)
+    let deep = String(repeating: "[", count: 81) + String(repeating: "]", count: 81)
+    #expect(throws: JSONError.self) { try JSONScanner.read(Array(deep.utf8)) }
   }
 
   @Test("the forms are what the documentation says")
@@ -95,10 +117,13 @@ struct ValuesInJSON {
   @Test(
     "what is no value is an error",
     arguments: [
-      "1.5", "-0", "9223372036854775808", "[1]", "{}", #"{"a":1,"b":2}"#, #"{"thing":1}"#, #"{"double":"one"}"#,
-      #"{"double":1e999}"#, #"{"decimal":1.5}"#, #"{"decimal":"1e99"}"#, #"{"bytes":"?"}"#, #"{"date":"yesterday"}"#,
+      "1.5", "-0", "9223372036854775808", "[1]", "{}", #"{"a":1,"b":2}"#, #"{"thing":1}"#,
+      #"{"double":"one"}"#,
+      #"{"double":1e999}"#, #"{"decimal":1.5}"#, #"{"decimal":"1e99"}"#, #"{"bytes":"?"}"#,
+      #"{"date":"yesterday"}"#,
       #"{"uuid":"1"}"#, #"{"reference":"milk"}"#, #"{"reference":{"record":"a","rule":"x"}}"#,
-      #"{"reference":{"record":"a","other":1}}"#, #"{"asset":{"bytes":-1,"sha256":"00"}}"#, #"{"array":{}}"#, #"{"map":[]}"#,
+      #"{"reference":{"record":"a","other":1}}"#, #"{"asset":{"bytes":-1,"sha256":"00"}}"#, #"{"array":{}}"#,
+      #"{"map":[]}"#,
       #"{"map":{"a":1.5}}"#,
     ])
   func refuses(_ text: String) throws {
@@ -112,8 +137,12 @@ struct Times {
   @Test("every count of microseconds is one text")
   func roundTrips() {
     var generator = SeededGenerator(seed: 5)
-    let random = (0..<2000).map { _ in Int64(bitPattern: generator.next()) >> Int64.random(in: 0..<40, using: &generator) }
-    for microseconds in [.min, .min + 1, -1, 0, 1, .max, 951_782_400_000_000, -62_135_596_800_000_001] + random {
+    let random = (0..<2000).map { _ in
+      Int64(bitPattern: generator.next()) >> Int64.random(in: 0..<40, using: &generator)
+    }
+    for microseconds in [.min, .min + 1, -1, 0, 1, .max, 951_782_400_000_000, -62_135_596_800_000_001]
+      + random
+    {
       let found = CalendarTime.microseconds(CalendarTime.text(microseconds: microseconds))
       #expect(found == microseconds)
     }
@@ -140,7 +169,10 @@ struct Times {
     #expect(day == 1_769_817_600_000_000)
     #expect(minute == day)
     #expect(second == day)
-    for text in ["", "2026", "2026-02-29", "2026-13-01", "2026-01-31T24:00", "2026-01-31T10", "2026-01-31T10:00:61", "2026-01-31T10:00:00.1234567", "2026-01-31x"] {
+    for text in [
+      "", "2026", "2026-02-29", "2026-13-01", "2026-01-31T24:00", "2026-01-31T10", "2026-01-31T10:00:61",
+      "2026-01-31T10:00:00.1234567", "2026-01-31x",
+    ] {
       let found = CalendarTime.microseconds(text)
       #expect(found == nil, "\(text)")
     }

@@ -4,6 +4,12 @@ import Testing
 
 @testable import ReplayTool
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 @Suite("Moving a log to another store")
 struct MovingLogs {
   let temporary = TemporaryDirectory()
@@ -29,7 +35,8 @@ struct MovingLogs {
       sequences["\(zone)"] = offset
       _ = try await store.fold([
         RemoteSegment(
-          zone: zone, incarnation: IncarnationID(rawValue: 9), offset: offset, hash: ContentHash(of: bytes.span.bytes),
+          zone: zone, incarnation: IncarnationID(rawValue: 9), offset: offset,
+          hash: ContentHash(of: bytes.span.bytes),
           receivedMilliseconds: number % 3 == 0 ? nil : 1_769_850_000_000, transactions: [bytes])
       ])
     }
@@ -80,7 +87,8 @@ struct MovingLogs {
     let again = await tool.run("export", copy)
     #expect(again.lines.dropFirst() == exported.lines.dropFirst())
     let explained = await tool.run("explain", copy, "shopping:milk", "amount")
-    #expect(explained.output.contains("Its clock was ahead: the remote received it at 2026-01-31T09:01:40.000Z"))
+    #expect(
+      explained.output.contains("Its clock was ahead: the remote received it at 2026-01-31T09:01:40.000Z"))
   }
 
   @Test("a transaction that is too long for a line comes in its compact form")
@@ -147,16 +155,23 @@ struct MovingLogs {
       expected = "line 6"
       replace(6, #""epoch":0"#, #""epoch":0,"extra":1"#)
     case 7: (expected, lines[5]) = ("line 6", lines[6])
-    case 8: (expected, lines) = ("line 1 of standard input: the first line of a log", Array(lines.dropFirst()))
+    case 8:
+      (expected, lines) = ("line 1 of standard input: the first line of a log", Array(lines.dropFirst()))
     case 9: (expected, lines[4]) = ("line 5 of standard input: a second line of kind “store”", lines[0])
-    case 10: expected = "no zone"; lines.remove(at: 1)
+    case 10:
+      expected = "no zone"
+      lines.remove(at: 1)
     case 11:
       expected = "line 1"
       replace(1, #""version":1"#, #""version":2"#)
     case 12:
       expected = "line 4"
       replace(4, #""first":1"#, #""first":5"#)
-    case 13: (expected, lines[8]) = ("line 9", #"{"transaction":{"arrived":0,"bytes":"AAAA","position":1,"sha256":"\#(String(repeating: "0", count: 64))"}}"#)
+    case 13:
+      (expected, lines[8]) = (
+        "line 9",
+        #"{"transaction":{"arrived":0,"bytes":"AAAA","position":1,"sha256":"\#(String(repeating: "0", count: 64))"}}"#
+      )
     case 14:
       expected = "line 6"
       replace(6, #""arrived":1"#, #""arrived":999999999"#)
@@ -219,5 +234,30 @@ struct MovingLogs {
     #expect(imported.output == "imported 4 transactions\n")
     let failed = await tool.run("export", store.path, "--output", temporary.path + "/none/log.jsonl")
     #expect(failed.exit == 2)
+    let directory = await tool.run("export", store.path, "--output", temporary.path)
+    #expect(directory.exit == 2)
+  }
+
+  @Test("what is no regular file is written in its place, and a link stays one")
+  func keepsPlaces() async throws {
+    let store = try await ShoppingStore()
+    let (pipe, link, file) = (temporary.path + "/pipe", temporary.path + "/link", temporary.path + "/file")
+    try #require(mkfifo(pipe, 0o600) == 0)
+    let reader = open(pipe, O_RDWR)
+    defer { close(reader) }
+    let piped = await tool.run("export", store.path, "--records", "--output", pipe)
+    #expect(piped.exit == 0)
+    let source = DescriptorSource(descriptor: reader, name: "pipe", closes: false)
+    let read = try source.read(upTo: 4096)
+    #expect(String(decoding: read, as: UTF8.self).hasPrefix(#"{"fields":{"amount":3"#))
+    close(open(file, O_WRONLY | O_CREAT, 0o600))
+    try #require(symlink(file, link) == 0)
+    let linked = await tool.run("export", store.path, "--output", link)
+    #expect(linked.exit == 0)
+    var status = stat()
+    lstat(link, &status)
+    #expect(status.st_mode & S_IFMT == S_IFLNK)
+    stat(file, &status)
+    #expect(status.st_size > 1000)
   }
 }

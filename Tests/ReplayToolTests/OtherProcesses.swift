@@ -66,7 +66,8 @@ struct OtherProcesses {
     #expect(version.exit == 0)
   }
 
-  @Test("following sees what another process writes, and Ctrl-C ends it well", .enabled(if: executable != nil))
+  @Test(
+    "following sees what another process writes, and Ctrl-C ends it well", .enabled(if: executable != nil))
   func follows() async throws {
     let path = temporary.path + "/store"
     let store = try ShoppingStore.open(path)
@@ -83,7 +84,8 @@ struct OtherProcesses {
     let pipe = Pipe()
     process.standardOutput = pipe
     try process.run()
-    let source = DescriptorSource(descriptor: pipe.fileHandleForReading.fileDescriptor, name: "pipe", closes: false)
+    let source = DescriptorSource(
+      descriptor: pipe.fileHandleForReading.fileDescriptor, name: "pipe", closes: false)
     var lines = LineReader(source)
     let first = try lines.nextDocument()?.json.line
     #expect(first?.contains(#""label":"before""#) == true)

@@ -17,17 +17,21 @@ struct TextForTerminals {
       tx.author = hostile
       tx.label = hostile
       try tx.createZone(id.zone)
-      try tx.create(id, type: Name(hostile), fields: [Name(hostile): .string(hostile), "map": [Name(hostile): 1]])
+      try tx.create(
+        id, type: Name(hostile), fields: [Name(hostile): .string(hostile), "map": [Name(hostile): 1]])
     }
     store.close()
     for arguments in [
-      ["info", path], ["log", path, "--operations"], ["show", path, "1"], ["state", path], ["state", path, "\(id)"],
-      ["explain", path, "\(id)"], ["explain", path, "\(id)", hostile], ["state", path, "\(id.zone):\(hostile)x"],
+      ["info", path], ["log", path, "--operations"], ["show", path, "1"], ["state", path],
+      ["state", path, "\(id)"],
+      ["explain", path, "\(id)"], ["explain", path, "\(id)", hostile],
+      ["state", path, "\(id.zone):\(hostile)x"],
       ["export", path], ["digest", path],
     ] {
       let result = await Tool().run(arguments)
       for scalar in (result.output + result.errors).unicodeScalars {
-        let isPlain = scalar == "\n" || ![.control, .lineSeparator].contains(scalar.properties.generalCategory)
+        let isPlain =
+          scalar == "\n" || ![.control, .lineSeparator].contains(scalar.properties.generalCategory)
         #expect(isPlain, "\(arguments[0]): \(scalar.value)")
       }
     }
@@ -44,6 +48,17 @@ struct TextForTerminals {
     #expect(colored.output.contains("\u{1B}[32m\"Buy milk\"\u{1B}[0m"))
     let stripped = colored.output.replacing(/\u{1B}\[\d+m/, with: "")
     #expect(stripped == plain.output)
+  }
+
+  @Test("NO_COLOR turns colours off, unless it is empty")
+  func obeysNoColor() {
+    let environments: [([String: String], Bool)] = [
+      ([:], true), (["NO_COLOR": ""], true), (["NO_COLOR": "0"], false), (["TERM": "dumb"], false),
+    ]
+    for (environment, expected) in environments {
+      let found = Console.wantsColor { environment[$0] }
+      #expect(found == expected)
+    }
   }
 
   @Test("progress shows on terminals alone")
@@ -78,7 +93,8 @@ struct TextForTerminals {
     tool.isInterrupted = { true }
     for arguments in [
       ["log", store.path], ["log", store.path, "--reverse"], ["verify", store.path], ["rebuild", store.path],
-      ["export", store.path], ["state", store.path, "--at", "4"], ["state", store.path], ["conflicts", store.path],
+      ["export", store.path], ["state", store.path, "--at", "4"], ["state", store.path],
+      ["conflicts", store.path],
     ] {
       let result = await tool.run(arguments)
       #expect(result.exit == 130, "\(arguments)")
@@ -94,13 +110,18 @@ struct TextForTerminals {
   func formats() {
     let counts = [0, 999, 1000, -1000, 1_234_567].map { Display.count($0) }
     #expect(counts == ["0", "999", "1,000", "-1,000", "1,234,567"])
-    let spans = [0, 999, 1000, 2100, 61_000, 3_600_000, 86_400_000 * 1500].map { Display.duration(milliseconds: $0) }
+    let spans = [0, 999, 1000, 2100, 61_000, 3_600_000, 86_400_000 * 1500].map {
+      Display.duration(milliseconds: $0)
+    }
     #expect(spans == ["0 ms", "999 ms", "1.0 s", "2.1 s", "1.0 min", "1.0 h", "1,500.0 d"])
     let values: [(Value, String)] = [
       (.string(String(repeating: "x", count: 50)), "\"" + String(repeating: "x", count: 40) + "\"…"),
-      (.bytes([1, 2]), "2 bytes 0102"), (.bytes([UInt8](repeating: 0, count: 20)), "20 bytes 00000000000000000000…"),
-      (.date(microseconds: 0), "1970-01-01T00:00:00.000000Z"), ([1, "a", .null], #"[1, "a", null]"#), ([:], "[:]"),
-      (["b": 1, "a": [2]], #"["a": [2], "b": 1]"#), (.array(Array(repeating: 1, count: 9)), "[1, 1, 1, 1, 1, 1, 1, 1, …]"),
+      (.bytes([1, 2]), "2 bytes 0102"),
+      (.bytes([UInt8](repeating: 0, count: 20)), "20 bytes 00000000000000000000…"),
+      (.date(microseconds: 0), "1970-01-01T00:00:00.000000Z"), ([1, "a", .null], #"[1, "a", null]"#),
+      ([:], "[:]"),
+      (["b": 1, "a": [2]], #"["a": [2], "b": 1]"#),
+      (.array(Array(repeating: 1, count: 9)), "[1, 1, 1, 1, 1, 1, 1, 1, …]"),
       ([[[[1]]]], "[[[[1 element]]]]"), (.reference(Reference(record: "r", rule: .cascade)), "→ r (cascade)"),
     ]
     for (value, expected) in values {

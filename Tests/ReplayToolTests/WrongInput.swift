@@ -72,15 +72,22 @@ struct WrongInput {
     (["state", "STORE", "shopping:bread"], 1, "the record shopping:bread was deleted"),
     (["state", "STORE", "none:milk"], 1, "no zone “none”"),
     (["state", "STORE", "--at", "5"], 1, "the log goes from 1 to 4"),
-    (["state", "STORE", "shopping:milk", "--at", "0"], 1, "never was"),
+    (
+      ["state", "STORE", "shopping:milk", "--at", "0"], 1,
+      "there was no record shopping:milk up to position 0"
+    ),
     (["show", "STORE", "0"], 1, "no position 0"), (["show", "STORE", "5"], 1, "no position 5"),
     (["explain", "STORE", "shopping:none"], 1, "never was"),
     (["explain", "STORE", "shopping:milk", "none"], 1, "it has amount, title"),
-    (["explain", "STORE", "none:milk"], 1, "no zone “none”"), (["conflicts", "STORE", "none"], 1, "no zone “none”"),
-    (["digest", "STORE", "none"], 1, "no zone “none”"), (["export", "STORE", "--zone", "none"], 1, "no zone “none”"),
+    (["explain", "STORE", "none:milk"], 1, "no zone “none”"),
+    (["conflicts", "STORE", "none"], 1, "no zone “none”"),
+    (["digest", "STORE", "none"], 1, "no zone “none”"),
+    (["export", "STORE", "--zone", "none"], 1, "no zone “none”"),
     (["explain", "STORE", "milk"], 2, "names no record"), (["state", "STORE", "a/b/c"], 2, "names no zone"),
-    (["state", "STORE", "shopping:"], 2, "names no record"), (["log", "STORE", "--zone", ":"], 2, "names no zone"),
-    (["log", "STORE", "--since", "soon"], 2, "“soon” is no time"), (["log", "STORE", "--until", "2026-02-30"], 2, "is no time"),
+    (["state", "STORE", "shopping:"], 2, "names no record"),
+    (["log", "STORE", "--zone", ":"], 2, "names no zone"),
+    (["log", "STORE", "--since", "soon"], 2, "“soon” is no time"),
+    (["log", "STORE", "--until", "2026-02-30"], 2, "is no time"),
     (["log", "STORE", "--replica", "xyz"], 2, "begins no replica"),
   ]
 
@@ -116,7 +123,10 @@ struct WrongInput {
 
   @Test("every command has help with an example")
   func hasHelp() async {
-    for command in ["info", "log", "show", "state", "explain", "conflicts", "verify", "rebuild", "digest", "export", "import"] {
+    for command in [
+      "info", "log", "show", "state", "explain", "conflicts", "verify", "rebuild", "digest", "export",
+      "import",
+    ] {
       let result = await tool.run(command, "--help")
       #expect(result.exit == 0)
       #expect(result.output.contains("Example: replay \(command) "), "\(command)")

@@ -7,6 +7,12 @@ public struct LogEntry: Hashable, Sendable {
   /// When it came into this store, in milliseconds since 1970.
   public let arrivedMilliseconds: Int64
   public let transaction: LogTransaction
+
+  package init(position: Position, arrivedMilliseconds: Int64, transaction: LogTransaction) {
+    self.position = position
+    self.arrivedMilliseconds = arrivedMilliseconds
+    self.transaction = transaction
+  }
 }
 
 /// Where a transaction lies in its zone's remote log.

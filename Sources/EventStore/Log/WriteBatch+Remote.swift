@@ -13,6 +13,7 @@ extension WriteBatch {
         hint: "fetch the segments in between first")
     }
     var sequences: ClosedRange<UInt64>?
+    var capped: [Known] = []
     var lane: (replica: ReplicaID, number: ReplicaNumber, epoch: UInt32)?
     for bytes in segment.transactions {
       var reader = ByteReader(bytes.span.bytes)
@@ -24,7 +25,7 @@ extension WriteBatch {
         lane = (header.replica, number, header.epoch)
       }
       try check(header, in: segment, after: sequences?.upperBound, lane?.replica, lane?.epoch)
-      try fold(header, body, lane!.number, zone, incarnation, segment, &report)
+      if let known = try fold(header, body, lane!.number, zone, segment, &report) { capped.append(known) }
       sequences = (sequences?.lowerBound ?? header.sequence)...header.sequence
     }
     guard let sequences, let lane else {
@@ -35,6 +36,7 @@ extension WriteBatch {
         replica: lane.number, epoch: lane.epoch, first: sequences.lowerBound, last: sequences.upperBound,
         hash: segment.hash, receivedMilliseconds: segment.receivedMilliseconds),
       zone, incarnation, at: segment.offset)
+    try retime(capped, zone, &report)
   }
 
   func acknowledge(_ acknowledgement: Acknowledgement, _ report: inout FoldReport) throws {
@@ -54,16 +56,18 @@ extension WriteBatch {
           + "acknowledged at offset \(acknowledgement.offset), but \(last) are there and \(placed) were acknowledged before",
         hint: "acknowledge segments in the order they were shipped")
     }
+    var capped: [Known] = []
     for sequence in sequences {
-      try learn(
-        acknowledgement.receivedMilliseconds, at: acknowledgement.offset, of: incarnation, of: replica,
-        identity.epoch, sequence, zone, &report)
+      let known = try known(
+        replica, identity.epoch, sequence, zone, receivedMilliseconds: acknowledgement.receivedMilliseconds)
+      if let known { capped.append(known) }
     }
     try place(
       SegmentRow(
         replica: replica, epoch: identity.epoch, first: sequences.lowerBound, last: sequences.upperBound,
         hash: acknowledgement.hash, receivedMilliseconds: acknowledgement.receivedMilliseconds),
       zone, incarnation, at: acknowledgement.offset)
+    try retime(capped, zone, &report)
   }
 
   /// The numbers of a zone and of its remote log's incarnation, which the zone takes on if it has none.
@@ -109,18 +113,18 @@ extension WriteBatch {
   }
 
   /// Folds one transaction of a segment, or compares it with the one that is there.
+  ///
+  /// - Returns: the one that is there, if a receive time caps its timestamp.
   private func fold(
     _ header: TransactionHeader, _ body: RawSpan, _ replica: ReplicaNumber, _ zone: ZoneNumber,
-    _ incarnation: IncarnationNumber, _ segment: RemoteSegment, _ report: inout FoldReport
-  ) throws {
+    _ segment: RemoteSegment, _ report: inout FoldReport
+  ) throws -> Known? {
     let last = try storage.lastSequence(of: replica, header.epoch, in: zone)
     guard header.sequence > last else {
       try compare(header, body, replica, zone)
-      try learn(
-        segment.receivedMilliseconds, at: segment.offset, of: incarnation, of: replica, header.epoch,
-        header.sequence, zone, &report)
       report.known += 1
-      return
+      return try known(
+        replica, header.epoch, header.sequence, zone, receivedMilliseconds: segment.receivedMilliseconds)
     }
     guard header.sequence == last + 1 else {
       throw StoreError(
@@ -135,6 +139,7 @@ extension WriteBatch {
     try append(numbered, body: body, receivedMilliseconds: segment.receivedMilliseconds)
     clock.observe(timestamp, wallMilliseconds: wall)
     report.folded += 1
+    return nil
   }
 
   func number(
@@ -181,32 +186,48 @@ extension WriteBatch {
     }
   }
 
-  /// Takes in a receive time of a transaction that the store has: if it is the least and caps the timestamp, the
-  /// heads of the transaction get the capped one. Of its places in one log only the first counts, as in a rebuild.
-  private func learn(
-    _ receivedMilliseconds: UInt64?, at offset: UInt64, of incarnation: IncarnationNumber,
-    of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, _ zone: ZoneNumber,
-    _ report: inout FoldReport
-  ) throws {
-    guard let receivedMilliseconds else { return }
+  /// A transaction that the store had, and how its timestamp counted before a segment with it was placed.
+  private struct Known {
+    var header: LogEntryHeader
+    var body: [UInt8]
+    var timestamp: Timestamp
+    var effective: Timestamp
+  }
+
+  /// A transaction that the store has, as it counts so far; nil if neither the receive times known so far nor the
+  /// new one cap its timestamp.
+  private func known(
+    _ replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, _ zone: ZoneNumber,
+    receivedMilliseconds: UInt64?
+  ) throws -> Known? {
     let tables = storage.tables
-    let place = try tables.placement(
-      of: replica, epoch, sequence, in: zone, incarnation, storage.transaction)
-    if let place, place.offset < offset { return }
     guard let position = try tables.position(of: replica, epoch, sequence, in: zone, storage.transaction)
-    else { return }
+    else { return nil }
     let reader = LogReader(tables, storage.interned)
     let (header, body) = try reader.withEntry(at: position, storage.transaction) { ($0, $1.bytes) }
     let timestamp = try timestamp(ofBody: body.span.bytes)
-    let capped = Self.effective(timestamp, receivedMilliseconds)
-    guard capped < timestamp else { return }
-    let known = try tables.leastReceived(of: replica, epoch, sequence, in: zone, storage.transaction)
-    guard capped < Self.effective(timestamp, known) else { return }
-    try fold.flush()
-    let row = try storage.zoneRow(zone)
-    if try retime(header, body: body.span.bytes, effective: capped, in: row.state) { report.retimed += 1 }
-    if row.building != .none {
-      _ = try retime(header, body: body.span.bytes, effective: capped, in: row.building)
+    let received = try tables.leastReceived(of: replica, epoch, sequence, in: zone, storage.transaction)
+    let effective = Self.effective(timestamp, received)
+    guard effective < timestamp || Self.effective(timestamp, receivedMilliseconds) < timestamp else {
+      return nil
+    }
+    return Known(header: header, body: body, timestamp: timestamp, effective: effective)
+  }
+
+  /// Gives the heads of transactions another effective timestamp, where what was placed since says so: of a
+  /// transaction's places in one incarnation the first counts, and of those the least receive time.
+  private func retime(_ transactions: [Known], _ zone: ZoneNumber, _ report: inout FoldReport) throws {
+    for known in transactions {
+      let header = known.header
+      let received = try storage.tables.leastReceived(
+        of: header.replica, header.epoch, header.sequence, in: zone, storage.transaction)
+      let effective = Self.effective(known.timestamp, received)
+      guard effective != known.effective else { continue }
+      try fold.flush()
+      let row = try storage.zoneRow(zone)
+      let body = known.body.span.bytes
+      if try retime(header, body: body, effective: effective, in: row.state) { report.retimed += 1 }
+      if row.building != .none { _ = try retime(header, body: body, effective: effective, in: row.building) }
     }
   }
 

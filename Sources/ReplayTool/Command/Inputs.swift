@@ -35,7 +35,8 @@ enum Inputs {
     guard let microseconds = CalendarTime.microseconds(text) else {
       throw ToolError.input(
         "timeInvalid", "“\(Display.plain(text))” is no time",
-        hint: "write it as 2026-01-31, 2026-01-31T09:05 or 2026-01-31T09:05:00.123Z; without a zone it is UTC")
+        hint: "write it as 2026-01-31, 2026-01-31T09:05 or 2026-01-31T09:05:00.123Z; without a zone it is UTC"
+      )
     }
     let (quotient, rest) = microseconds.quotientAndRemainder(dividingBy: 1000)
     return rest < 0 ? quotient - 1 : quotient

@@ -18,7 +18,9 @@ struct LogFilter: ParsableArguments {
   @Option(help: ArgumentHelp("Only this author.", valueName: "author"))
   var author: String?
 
-  @Option(help: ArgumentHelp("Only from this time on, such as 2026-01-31 or 2026-01-31T09:05:00Z.", valueName: "time"))
+  @Option(
+    help: ArgumentHelp(
+      "Only from this time on, such as 2026-01-31 or 2026-01-31T09:05:00Z.", valueName: "time"))
   var since: String?
 
   @Option(help: ArgumentHelp("Only before this time.", valueName: "time"))

@@ -12,8 +12,8 @@ protocol ReplayCommand: AsyncParsableCommand {
 }
 
 extension ReplayCommand {
-  /// Runs the command for the process's own user. ArgumentParser asks for it; ``Replay/run(_:console:)`` is what
-  /// is used.
+  /// Runs the command for the process's own user. ArgumentParser asks for it; ``Replay/run(_:console:)`` is
+  /// what is used.
   func run() async throws {
     let console = Console.makeSystem()
     let exit = await Replay.run(self, console: console)

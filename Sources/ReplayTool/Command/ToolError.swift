@@ -36,7 +36,9 @@ struct ToolError: Error {
     case let error as FormatError:
       self.init(error.code.rawValue, error.description, hint: error.hint, exit: .problem)
     case is Interrupted:
-      self.init("interrupted", "interrupted", hint: "what was written before is kept; run it again", exit: .interrupted)
+      self.init(
+        "interrupted", "interrupted", hint: "what was written before is kept; run it again",
+        exit: .interrupted)
     default:
       self.init("failed", "\(error)", hint: "run the command with --help to see how it is used")
     }

@@ -4,7 +4,8 @@ import EventStore
 /// `replay digest`: the digest of each zone's state.
 struct DigestCommand: ReplayCommand {
   static let configuration = CommandConfiguration(
-    commandName: "digest", abstract: "Prints the digest of zones: equal wherever the same transactions were folded.",
+    commandName: "digest",
+    abstract: "Prints the digest of zones: equal wherever the same transactions were folded.",
     discussion: "Example: replay digest notes.store shopping")
 
   @OptionGroup var store: StoreOptions

@@ -4,10 +4,12 @@ import EventStore
 /// `replay explain`: why a value is what it is.
 struct ExplainCommand: ReplayCommand {
   static let configuration = CommandConfiguration(
-    commandName: "explain", abstract: "Says why a value is what it is: what won, what lost, and who had seen what.",
+    commandName: "explain",
+    abstract: "Says why a value is what it is: what won, what lost, and who had seen what.",
     discussion: """
-      An operation replaces what it has seen; of those that have not seen each other, the later one wins. With a \
-      field it tells that field's story, without one the record's existence and every field in short.
+      An operation replaces what it has seen; of those that have not seen each other, the later one wins. \
+      With a field it tells that field's story, without one the record's existence and every field in \
+      short.
 
       Example: replay explain notes.store shopping:milk title
       """)
@@ -51,7 +53,8 @@ struct ExplainCommand: ReplayCommand {
       throw try unknown(record, field, transaction)
     }
     let page = ExplanationPage(
-      explanation: explanation, token: try transaction.token(of: record.zone), identity: try identity(transaction))
+      explanation: explanation, token: try transaction.token(of: record.zone),
+      identity: transaction.identity)
     if store.json { return try console.output.line(JSON(explanation)) }
     try page.print(console.output)
   }
@@ -64,7 +67,9 @@ struct ExplainCommand: ReplayCommand {
     let fields = try transaction.fields(of: record)
     if store.json {
       var explained: [Name: JSON] = [:]
-      for field in fields { explained[field] = try transaction.explain(record, field: field).map { JSON($0) } }
+      for field in fields {
+        explained[field] = try transaction.explain(record, field: field).map { JSON($0) }
+      }
       return try console.output.line(
         .object([
           "record": .text(record), "isVisible": .bool(existence.isVisible), "existence": JSON(existence),
@@ -74,8 +79,6 @@ struct ExplainCommand: ReplayCommand {
     try RecordStory(output: console.output, existence: existence).print(fields, transaction)
   }
 
-  private func identity(_ transaction: borrowing ReadTransaction) throws -> StoreIdentity { transaction.identity }
-
   private func unknown(
     _ record: RecordID, _ field: Name?, _ transaction: borrowing ReadTransaction
   ) throws -> ToolError {
@@ -84,7 +87,8 @@ struct ExplainCommand: ReplayCommand {
       return ToolError(
         "fieldUnknown", "the record \(Display.record(record)) has no field “\(Display.name(field))”",
         hint: fields.isEmpty
-          ? "it has no fields" : "it has \(fields.prefix(12).map { Display.name($0) }.joined(separator: ", "))")
+          ? "it has no fields"
+          : "it has \(fields.prefix(12).map { Display.name($0) }.joined(separator: ", "))")
     }
     return ToolError(
       "recordUnknown", "there is no record \(Display.record(record)), and never was",

@@ -6,8 +6,8 @@ struct ExportCommand: ReplayCommand {
   static let configuration = CommandConfiguration(
     commandName: "export", abstract: "Writes the log, or the records, as JSON lines.",
     discussion: """
-      The log comes without loss: `replay import` makes a store with the same history from it. Records come as \
-      they are now.
+      The log comes without loss: `replay import` makes a store with the same history from it. Records \
+      come as they are now.
 
       Example: replay export notes.store --records --zone shopping > shopping.jsonl
       """)
@@ -20,7 +20,9 @@ struct ExportCommand: ReplayCommand {
   @Option(help: "Only this zone.")
   var zone: String?
 
-  @Option(name: [.short, .long], help: ArgumentHelp("Write to this file instead of standard output.", valueName: "file"))
+  @Option(
+    name: [.short, .long],
+    help: ArgumentHelp("Write to this file instead of standard output.", valueName: "file"))
   var output: String?
 
   var printsJSON: Bool { store.json }
@@ -34,7 +36,8 @@ struct ExportCommand: ReplayCommand {
       try opened.read { transaction in
         if let zone { try Inputs.check(zone, in: transaction) }
         return try records
-          ? exportRecords(zone, transaction, output, progress) : exportLog(zone, transaction, output, progress)
+          ? exportRecords(zone, transaction, output, progress)
+          : exportLog(zone, transaction, output, progress)
       }
     }
     guard let path = output else {

@@ -6,11 +6,12 @@ struct ImportCommand: ReplayCommand {
   static let configuration = CommandConfiguration(
     commandName: "import", abstract: "Writes an exported log, records, or a git history into a store.",
     discussion: """
-      The first line tells a log from records. A log goes only into a store whose log is empty. Records are created \
-      where they are absent; else those of their fields are set that differ. A store that is not there is made.
+      The first line tells a log from records. A log goes only into a store whose log is empty. Records \
+      are created where they are absent; else those of their fields are set that differ. A store that is \
+      not there is made.
 
-      With --git every commit of the first-parent history becomes a transaction and every file a record of type \
-      “file”.
+      With --git every commit of the first-parent history becomes a transaction and every file a record of \
+      type “file”.
 
       Example: replay import copy.store notes.jsonl
       Example: replay import history.store --git ~/project --zone project
@@ -53,7 +54,8 @@ struct ImportCommand: ReplayCommand {
   }
 
   private func importLines(_ console: Console, _ progress: Progress) async throws -> any ImportReport {
-    let source = try file.map { $0 == "-" ? try console.input() : try DescriptorSource(path: $0) } ?? console.input()
+    let source =
+      try file.map { $0 == "-" ? try console.input() : try DescriptorSource(path: $0) } ?? console.input()
     var lines = LineReader(source)
     guard let first = try lines.nextDocument() else {
       throw ToolError.input(
@@ -73,11 +75,13 @@ struct ImportCommand: ReplayCommand {
   ) async throws -> any ImportReport {
     let repository = try GitRepository(directory)
     let name = try zone.map(Inputs.zone) ?? repository.zone()
+    let total = min(try repository.commitCount(), UInt64(limit ?? .max))
     let clock = ImportClock()
     let opened = try store.openForWriting(console, wallMilliseconds: { clock.milliseconds })
     defer { opened.close() }
     let job = GitImport(
-      repository: repository, store: opened, zone: name, clock: clock, limit: limit ?? .max, progress: progress)
+      repository: repository, store: opened, zone: name, clock: clock, total: total,
+      progress: progress)
     return try await job.run()
   }
 }

@@ -19,7 +19,8 @@ struct InfoCommand: ReplayCommand {
     if store.json {
       try console.output.line(JSON(information, wallMilliseconds: wall))
     } else {
-      try InfoPage(output: console.output, directory: store.directory).print(information, wallMilliseconds: wall)
+      try InfoPage(output: console.output, directory: store.directory).print(
+        information, wallMilliseconds: wall)
     }
     return nil
   }
@@ -74,7 +75,8 @@ private struct InfoPage {
     try row("transactions", Display.count(zone.transactions))
     try row("pending", Display.count(zone.pending), zone.pending > 0 ? .warning : .plain)
     try row("conflicts", Display.count(zone.conflicts), zone.conflicts > 0 ? .warning : .plain)
-    try row("token", zone.token.map { "offset \($0.offset) of incarnation \($0.incarnation)" } ?? "never synced")
+    try row(
+      "token", zone.token.map { "offset \($0.offset) of incarnation \($0.incarnation)" } ?? "never synced")
     for (index, replica) in zone.replicas.enumerated() {
       let isOwn = replica.replica == own.replica && replica.epoch == own.epoch
       try row(
@@ -125,7 +127,8 @@ extension JSON {
       "replicas": .array(
         zone.replicas.map {
           .object([
-            "replica": .text($0.replica), "epoch": .number($0.epoch), "lastSequence": .number($0.lastSequence),
+            "replica": .text($0.replica), "epoch": .number($0.epoch),
+            "lastSequence": .number($0.lastSequence),
           ])
         }),
     ])

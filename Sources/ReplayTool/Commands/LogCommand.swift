@@ -6,8 +6,8 @@ struct LogCommand: ReplayCommand {
   static let configuration = CommandConfiguration(
     commandName: "log", abstract: "Lists transactions in the order in which they came into the store.",
     discussion: """
-      A line is: position, time, replica, author, zone, label, count of operations. What is filtered by time is \
-      the time that shows.
+      A line is: position, time, replica, author, zone, label, count of operations. What is filtered by \
+      time is the time that shows.
 
       Example: replay log notes.store --record shopping:milk --operations
       """)
@@ -53,12 +53,15 @@ struct LogCommand: ReplayCommand {
       }
     }
     try page.flush()
+    if page.isEmpty, !follow, !store.json {
+      try console.output.line(console.output.styled("no transactions", .quiet))
+    }
     while follow, left > 0, !console.isInterrupted() {
       try console.output.flush()
       try await Task.sleep(for: .milliseconds(Self.pollMilliseconds))
       try opened.read { transaction in
         guard try transaction.lastPosition() > position else { return }
-        position = try list(transaction, filter, after: position, console, &page, &left)
+        position = try list(transaction, filter, after: position, isFollowing: true, console, &page, &left)
       }
       try page.flush()
     }
@@ -70,11 +73,13 @@ struct LogCommand: ReplayCommand {
   /// - Returns: up to which position it is listed.
   private func list(
     _ transaction: borrowing ReadTransaction, _ filter: LogFilter.Resolved, after position: Position,
-    _ console: Console, _ page: inout LogPage, _ left: inout Int
+    isFollowing: Bool = false, _ console: Console, _ page: inout LogPage, _ left: inout Int
   ) throws -> Position {
     let last = try transaction.lastPosition()
     guard left > 0 else { return last }
-    try transaction.history(after: position, zone: filter.zone, record: filter.record) { entry in
+    // What follows is little: to look through it is cheaper than to look up all places of its zone.
+    let (zone, record) = isFollowing ? (nil, nil) : (filter.zone, filter.record)
+    try transaction.history(after: position, zone: zone, record: record) { entry in
       if console.isInterrupted() {
         // Following ends well at any time.
         if follow { return false }
@@ -115,6 +120,7 @@ private struct LogPage {
   private static let labelCharactersMax = 46
 
   var positionDigits = 1
+  private(set) var isEmpty = true
   private let output: Output
   private let printsJSON: Bool
   private let showsOperations: Bool
@@ -128,6 +134,7 @@ private struct LogPage {
   }
 
   mutating func print(_ entry: LogEntry) throws {
+    isEmpty = false
     if printsJSON { return try output.line(Self.json(entry, showsOperations)) }
     let transaction = entry.transaction
     let position = "\(entry.position)"

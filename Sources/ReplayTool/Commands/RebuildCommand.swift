@@ -6,8 +6,8 @@ struct RebuildCommand: ReplayCommand {
   static let configuration = CommandConfiguration(
     commandName: "rebuild", abstract: "Makes all records anew from the log.",
     discussion: """
-      It changes the store, in steps; others may go on reading and writing. If it is interrupted, nothing has \
-      changed, and the next run goes on where it ended.
+      It changes the store, in steps; others may go on reading and writing. If it is interrupted, nothing \
+      has changed, and the next run goes on where it ended.
 
       Example: replay rebuild notes.store
       """)
@@ -33,8 +33,8 @@ struct RebuildCommand: ReplayCommand {
     } else {
       let zones = Display.count(report.zones, "zone")
       let transactions = Display.count(report.transactions, "transaction")
-      try console.output.line(
-        "rebuilt \(zones) from \(transactions)\(report.wasResumed ? ", going on where an earlier run ended" : "")")
+      let resumed = report.wasResumed ? ", going on where an earlier run ended" : ""
+      try console.output.line("rebuilt \(zones) from \(transactions)\(resumed)")
     }
     return nil
   }

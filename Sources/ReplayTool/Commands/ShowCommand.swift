@@ -71,7 +71,9 @@ private struct Shown {
     try row("label", transaction.label.map { Display.plain($0) })
     try row("schema", transaction.schemaVersion.map { "\($0)" })
     try row("write", transaction.writeID.map { Hexadecimal.text($0, digits: 16) })
-    try row("had seen", transaction.base.map { "offset \($0.offset) of incarnation \($0.incarnation)" } ?? "nothing")
+    try row(
+      "had seen", transaction.base.map { "offset \($0.offset) of incarnation \($0.incarnation)" } ?? "nothing"
+    )
     try row("continues", transaction.parent.map { "\($0)" })
     try row("place", placementText)
     try row("bytes", "\(Display.count(bytes.count)), SHA-256 \(hash)")

@@ -16,7 +16,9 @@ struct StateCommand: ReplayCommand {
   @Argument(help: ArgumentHelp("A zone, or a record as zone:name.", valueName: "zone or record"))
   var subject: String?
 
-  @Option(help: ArgumentHelp("As it was after the transaction at this position; 0 is before the first.", valueName: "position"))
+  @Option(
+    help: ArgumentHelp(
+      "As it was after the transaction at this position; 0 is before the first.", valueName: "position"))
   var at: UInt64?
 
   @Flag(help: "Records too that were deleted, with what they held.")
@@ -50,7 +52,8 @@ struct StateCommand: ReplayCommand {
     func show(_ transaction: borrowing ReadTransaction) throws {
       if let zone { try Inputs.check(zone, in: transaction) }
       var page = StatePage(
-        output: console.output, printsJSON: store.json, isWhole: record != nil, limit: limit ?? .max,
+        output: console.output, printsJSON: store.json, isWhole: record != nil, at: at,
+        limit: limit ?? .max,
         isInterrupted: console.isInterrupted)
       if let record {
         try page.print(record, showsHidden: hidden, transaction)

@@ -6,7 +6,8 @@ struct VerifyCommand: ReplayCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify", abstract: "Checks pages, log and every record against a fresh fold of the log.",
     discussion: """
-      It changes nothing. It ends with 1 if it finds problems, with 3 if the store is too damaged to be opened.
+      It changes nothing. It ends with 1 if it finds problems, with 3 if the store is too damaged to be \
+      opened.
 
       Example: replay verify notes.store
       """)
@@ -72,7 +73,8 @@ extension JSON {
       "problems": .array(
         report.problems.map {
           .object([
-            "kind": .string($0.kind.rawValue), "location": .string($0.location), "message": .string($0.message),
+            "kind": .string($0.kind.rawValue), "location": .string($0.location),
+            "message": .string($0.message),
           ])
         }),
     ])

@@ -18,7 +18,8 @@ struct GitImport {
 
     var text: String {
       let without = empty > 0 ? ", \(Display.count(empty)) of them without changes" : ""
-      return "imported \(Display.count(commits, "commit"))\(without), as \(Display.count(transactions, "transaction"))"
+      return "imported \(Display.count(commits, "commit"))\(without), as "
+        + Display.count(transactions, "transaction")
         + " with \(Display.count(changes, "change")) of files, into zone \(Display.zone(zone))"
     }
 
@@ -55,11 +56,11 @@ struct GitImport {
   let store: LocalStore
   let zone: ZoneID
   let clock: ImportClock
-  let limit: Int
+  /// How many commits to import.
+  let total: UInt64
   let progress: Progress
 
   func run() async throws -> any ImportReport {
-    let total = min(try repository.commitCount(), UInt64(limit))
     let zones = try store.read { transaction in try transaction.zones() }
     guard !zones.contains(zone) else {
       throw ToolError.input(
@@ -177,10 +178,13 @@ struct GitImport {
   private func told(_ error: any Error, _ report: Report) -> ToolError {
     let kept =
       report.commits == 0
-      ? "nothing was imported" : "\(Display.count(report.commits, "commit")) before it were imported"
-    guard let failure = error as? GitFailure else {
-      let error = ToolError(error)
-      return ToolError(error.code, "\(error.message); \(kept)", hint: error.hint, exit: error.exit)
+      ? "nothing was imported" : "\(Display.count(report.commits, "commit")) before it imported"
+    // An interrupt from the keyboard ends git too.
+    let isInterrupt = error is GitFailure && progress.isInterrupted
+    guard let failure = error as? GitFailure, !isInterrupt else {
+      let error = ToolError(isInterrupt ? Interrupted() : error)
+      let hint = error.exit == .interrupted ? "import into a new store, or another zone" : error.hint
+      return ToolError(error.code, "\(error.message); \(kept)", hint: hint, exit: error.exit)
     }
     return ToolError.input(
       "gitFailed", "git failed: \(failure.message); \(kept)",

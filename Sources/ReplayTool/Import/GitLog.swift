@@ -21,8 +21,8 @@ struct GitCommit {
 
 /// Reads commits from the output of `git log --raw -z` with ``format``.
 ///
-/// Parts end in NUL: a commit's head, then for each change `:mode mode hash hash status`, the first after an end of
-/// line, and the path.
+/// Parts end in NUL: a commit's head, then for each change `:mode mode hash hash status`, the first after an
+/// end of line, and the path.
 struct GitLog {
   static let format = "%x01%H%x02%ct%x02%an%x02%s"
 
@@ -32,6 +32,7 @@ struct GitLog {
   private let process: GitProcess
   private var parts: DelimitedReader
   private var nextHead: [UInt8]?
+  private var isAtEnd = false
 
   init(_ process: GitProcess) {
     self.process = process
@@ -41,8 +42,8 @@ struct GitLog {
   /// The next commit, nil at the end.
   mutating func next() throws -> GitCommit? {
     do {
-      guard let head = try nextHead ?? parts.next() else {
-        try process.finish()
+      guard !isAtEnd, let head = try nextHead ?? parts.next() else {
+        try end()
         return nil
       }
       nextHead = nil
@@ -50,16 +51,27 @@ struct GitLog {
       while let part = try parts.next() {
         if part.first == 1 {
           nextHead = part
-          break
+          return commit
         }
         if part.isEmpty { continue }
-        guard let path = try parts.next() else { throw GitFailure(message: "its output ends too early") }
+        guard let path = try parts.next() else {
+          try end()
+          throw GitFailure(message: "its output ends too early")
+        }
         commit.changes.append(try Self.change(part, path))
       }
+      // The last commit is whole only if git says that all went well.
+      try end()
       return commit
     } catch is PartTooLong {
       throw GitFailure(message: "a path or a subject is longer than 16 MiB")
     }
+  }
+
+  private mutating func end() throws {
+    guard !isAtEnd else { return }
+    isAtEnd = true
+    try process.finish()
   }
 
   private static func commit(_ part: [UInt8]) throws -> GitCommit {

@@ -36,7 +36,8 @@ final class GitProcess {
       try process.run()
     } catch {
       throw ToolError.input(
-        "gitMissing", "the command “\(executable)” cannot be run", hint: "install git, or add its directory to PATH")
+        "gitMissing", "the command “\(executable)” cannot be run",
+        hint: "install git, or add its directory to PATH")
     }
   }
 
@@ -72,7 +73,8 @@ final class GitProcess {
     guard process.terminationStatus == 0 else {
       let text = String(decoding: said, as: UTF8.self)
       throw GitFailure(
-        message: text.split(separator: "\n").first.map(String.init) ?? "it ended with \(process.terminationStatus)")
+        message: text.split(separator: "\n").first.map(String.init)
+          ?? "it ended with \(process.terminationStatus)")
     }
   }
 }

@@ -13,9 +13,11 @@ struct GitRepository {
     self.directory = directory
     self.executable = try executable ?? Self.lookUp()
     var isDirectory: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory), isDirectory.boolValue else {
+    guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory), isDirectory.boolValue
+    else {
       throw ToolError.input(
-        "notARepository", "there is no directory “\(directory)”", hint: "give the directory of a git repository")
+        "notARepository", "there is no directory “\(directory)”",
+        hint: "give the directory of a git repository")
     }
     let bare = try GitProcess(self.executable, directory, ["rev-parse", "--is-bare-repository"])
     do {
@@ -58,8 +60,10 @@ struct GitRepository {
     // Everything that a user's configuration could change is said.
     GitLog(
       try run([
-        "-c", "log.showSignature=false", "-c", "diff.orderFile=/dev/null", "log", "--first-parent", "-m", "--reverse", "--raw", "-z", "--no-renames",
-        "--root", "--no-abbrev", "--no-notes", "--no-color", "--no-decorate", "--no-ext-diff", "--no-relative",
+        "-c", "log.showSignature=false", "-c", "diff.orderFile=/dev/null", "log", "--first-parent", "-m",
+        "--reverse", "--raw", "-z", "--no-renames",
+        "--root", "--no-abbrev", "--no-notes", "--no-color", "--no-decorate", "--no-ext-diff",
+        "--no-relative",
         "--ignore-submodules=none", "--encoding=UTF-8", "--format=\(GitLog.format)", "HEAD", "--",
       ]))
   }

@@ -1,7 +1,7 @@
 /// Asks git for the sizes of blobs.
 struct GitSizes {
-  /// Questions that are asked before the answers are read: both fit into the pipes, so that neither side waits for
-  /// the other for ever.
+  /// Questions that are asked before the answers are read: both fit into the pipes, so that neither side
+  /// waits for the other for ever.
   private static let questionsMax = 128
 
   private let process: GitProcess

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The wall clock of a store while a history is imported: it shows the time of what is written, and goes forward
-/// alone.
+/// The wall clock of a store while a history is imported: it shows the time of what is written, and goes
+/// forward alone.
 final class ImportClock: Sendable {
   private let now = Mutex<Int64>(0)
 
@@ -11,13 +11,4 @@ final class ImportClock: Sendable {
   func advance(to milliseconds: Int64) {
     now.withLock { $0 = max($0 + 1, milliseconds) }
   }
-}
-
-/// The wall clock of a store that takes transactions in with the times of their first arrival.
-final class ArrivalClock: Sendable {
-  private let now = Mutex<Int64>(0)
-
-  var milliseconds: Int64 { now.withLock { $0 } }
-
-  func set(_ milliseconds: Int64) { now.withLock { $0 = milliseconds } }
 }

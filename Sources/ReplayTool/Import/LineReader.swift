@@ -1,7 +1,8 @@
-/// Reads a source line by line. A line may end in `\n` or `\r\n`, the last one also in nothing; empty lines are
-/// passed over.
+/// Reads a source line by line. A line may end in `\n` or `\r\n`, the last one also in nothing; empty lines
+/// are passed over.
 struct LineReader {
-  /// The longest line. An exported transaction always fits: what would be longer is written in its compact form.
+  /// The longest line. An exported transaction always fits: what would be longer is written in its compact
+  /// form.
   static let lineBytesMax = 16 << 20
 
   /// What the lines come from, for messages.

@@ -22,7 +22,15 @@ struct LogImport {
   private var waiting: [ExportedLine] = []
   private var waitingBytes = 0
   private var waitingTransactions = 0
-  private var entries: EntryMaker?
+  private var lastPosition = Position.start
+  private var lastSequences: [Lane: UInt64] = [:]
+
+  /// One replica's transactions of one epoch in one zone.
+  private struct Lane: Hashable {
+    var zone: ZoneID
+    var replica: ReplicaID
+    var epoch: UInt32
+  }
 
   init(open: @escaping () throws -> LocalStore, limit: Int, progress: Progress) {
     self.open = open
@@ -30,7 +38,9 @@ struct LogImport {
     self.progress = progress
   }
 
-  mutating func run(_ first: (json: JSON, byteCount: Int), _ lines: inout LineReader) async throws -> any ImportReport {
+  mutating func run(_ first: (json: JSON, byteCount: Int), _ lines: inout LineReader) async throws
+    -> any ImportReport
+  {
     defer { store?.close() }
     do {
       var next: (json: JSON, byteCount: Int)? = first
@@ -47,7 +57,7 @@ struct LogImport {
           waitingTransactions += 1
         }
         if waitingBytes + byteCount > Self.bytesMax { try await write(through: lines.number - 1) }
-        waiting.append(try await exported(line, lines))
+        waiting.append(try exported(line, lines))
         waitingBytes += byteCount
         next = try lines.nextDocument()
       }
@@ -68,19 +78,26 @@ struct LogImport {
     }
   }
 
-  private mutating func exported(_ line: ImportedLine, _ lines: LineReader) async throws -> ExportedLine {
+  /// What the store takes; a transaction must follow the one before of its replica, epoch and zone.
+  private mutating func exported(_ line: ImportedLine, _ lines: LineReader) throws -> ExportedLine {
     switch line {
     case .line(let line): return line
-    case .transaction(let transaction):
-      let entries = try entries ?? EntryMaker()
-      self.entries = entries
-      do {
-        return .transaction(try await entries.makeEntry(of: transaction))
-      } catch let error as StoreError {
+    case .transaction(let imported):
+      let transaction = imported.transaction
+      let lane = Lane(zone: transaction.zone, replica: transaction.replica, epoch: transaction.epoch)
+      let last = lastSequences[lane, default: 0]
+      guard transaction.sequence == last + 1 else {
         throw ToolError.input(
-          error.code.rawValue, "line \(lines.number) of \(lines.name): \(error.message)",
+          StoreError.Code.outOfOrder.rawValue,
+          "line \(lines.number) of \(lines.name): sequence \(transaction.sequence) does not follow \(last)",
           hint: "the file is incomplete, or its lines are in another order")
       }
+      lastSequences[lane] = transaction.sequence
+      lastPosition = Position(rawValue: lastPosition.rawValue + 1)
+      return .transaction(
+        LogEntry(
+          position: lastPosition, arrivedMilliseconds: imported.arrivedMilliseconds, transaction: transaction)
+      )
     }
   }
 
@@ -118,7 +135,8 @@ struct LogImport {
   private func told(_ error: any Error) -> ToolError {
     let error = ToolError(error)
     guard report.lines > 0 else {
-      return ToolError(error.code, "\(error.message); nothing was imported", hint: error.hint, exit: error.exit)
+      return ToolError(
+        error.code, "\(error.message); nothing was imported", hint: error.hint, exit: error.exit)
     }
     return ToolError(
       error.code, "\(error.message); lines 1 to \(report.lines) were imported",

@@ -53,7 +53,9 @@ struct RecordImport {
     self.progress = progress
   }
 
-  mutating func run(_ first: (json: JSON, byteCount: Int), _ lines: inout LineReader) async throws -> any ImportReport {
+  mutating func run(_ first: (json: JSON, byteCount: Int), _ lines: inout LineReader) async throws
+    -> any ImportReport
+  {
     defer { store?.close() }
     var left = limit
     do {
@@ -86,7 +88,9 @@ struct RecordImport {
     var members = try JSONMembers(json, in: "")
     let id = try members.parsed("record", as: RecordID.self, "a record as zone:name")
     let type = Name(try members.string("type"))
-    guard case .object(let fields) = try members.require("fields") else { throw members.wrong("fields", "an object") }
+    guard case .object(let fields) = try members.require("fields") else {
+      throw members.wrong("fields", "an object")
+    }
     try members.finish()
     var values: [(name: Name, value: Value)] = []
     for (name, json) in fields.sorted(by: { $0.key < $1.key }) {
@@ -153,7 +157,7 @@ struct RecordImport {
     let error = ToolError(error)
     let kept =
       report.count == 0
-      ? "nothing was imported" : "\(Display.count(report.count, "record")) before it were imported"
+      ? "nothing was imported" : "\(Display.count(report.count, "record")) before it imported"
     return ToolError(error.code, "\(error.message); \(kept)", hint: error.hint, exit: error.exit)
   }
 }

@@ -15,9 +15,8 @@ enum ImportedLine {
 
 /// A transaction of an exported log.
 struct ImportedTransaction: Sendable {
-  var zone: ZoneID
-  /// Its canonical bytes; they have the hash that the line says.
-  var bytes: [UInt8]
+  /// Its canonical bytes have the hash that the line says.
+  var transaction: LogTransaction
   var arrivedMilliseconds: Int64
 }
 
@@ -80,12 +79,16 @@ extension ImportedLine {
     let replica = try members.parsed("replica", as: ReplicaID.self, identifier)
     let first: UInt64 = try members.integer("first")
     let last: UInt64 = try members.integer("last")
-    guard 1...UInt64.max ~= first, first <= last else { throw members.wrong("last", "first or more, from 1,") }
+    guard 1...UInt64.max ~= first, first <= last else {
+      throw members.wrong("last", "first or more, from 1,")
+    }
     return .line(
       .segment(
         ExportedSegment(
-          zone: zone, place: place, replica: replica, epoch: try members.integer("epoch"), sequences: first...last,
-          hash: try members.parsed("hash", hash), receivedMilliseconds: try members.integerIfPresent("received"))))
+          zone: zone, place: place, replica: replica, epoch: try members.integer("epoch"),
+          sequences: first...last,
+          hash: try members.parsed("hash", hash),
+          receivedMilliseconds: try members.integerIfPresent("received"))))
   }
 
   private static func base(_ members: inout JSONMembers) throws(JSONError) -> Base {
@@ -109,16 +112,17 @@ extension ImportedTransaction {
     let path = members.path
     if let text = try members.stringIfPresent("bytes") {
       guard let data = Data(base64Encoded: text) else { throw members.wrong("bytes", "base64") }
-      bytes = Array(data)
-      zone = try Self.checked(path) { () throws(FormatError) in try LogTransaction(decoding: data.bytes).zone }
+      transaction = try Self.checked(path) { () throws(FormatError) in
+        try LogTransaction(decoding: data.bytes)
+      }
     } else {
-      let transaction = try LogTransaction(&members)
-      zone = transaction.zone
-      bytes = try Self.checked(path) { () throws(FormatError) in try transaction.encoded() }
+      transaction = try LogTransaction(&members)
     }
+    let bytes = try Self.checked(path) { [transaction] () throws(FormatError) in try transaction.encoded() }
     let found = ContentHash(of: bytes.span.bytes)
     guard found == expected else {
-      throw JSONError(in: members.path, "it was changed: its bytes have the SHA-256 \(found), not \(expected)")
+      throw JSONError(
+        in: members.path, "it was changed: its bytes have the SHA-256 \(found), not \(expected)")
     }
   }
 

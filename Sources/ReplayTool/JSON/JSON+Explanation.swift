@@ -32,7 +32,8 @@ extension JSON {
   private static func maker(_ entry: LogEntry) -> JSON {
     .members([
       "position": .number(entry.position.rawValue), "author": entry.transaction.author.map { .string($0) },
-      "label": entry.transaction.label.map { .string($0) }, "time": .string(Display.time(entry.transaction.timestamp)),
+      "label": entry.transaction.label.map { .string($0) },
+      "time": .string(Display.time(entry.transaction.timestamp)),
       "timestamp": .text(entry.transaction.timestamp),
     ])
   }

@@ -27,7 +27,8 @@ extension JSON {
     case .header(let identity):
       self = .object([
         "store": .object([
-          "version": .number(Self.version), "replica": .text(identity.replica), "epoch": .number(identity.epoch),
+          "version": .number(Self.version), "replica": .text(identity.replica),
+          "epoch": .number(identity.epoch),
         ])
       ])
     case .policy(let type, let policy):
@@ -38,7 +39,8 @@ extension JSON {
           "zone": .text(zone), "base": base.map { JSON($0) },
           "token": token.map {
             .object([
-              "incarnation": .text($0.base.incarnation), "offset": .number($0.base.offset), "hash": .text($0.hash),
+              "incarnation": .text($0.base.incarnation), "offset": .number($0.base.offset),
+              "hash": .text($0.hash),
             ])
           },
         ])
@@ -65,7 +67,8 @@ extension JSON {
     .object([
       "transaction": .object([
         "position": .number(entry.position.rawValue), "arrived": .number(entry.arrivedMilliseconds),
-        "bytes": .string(Data(bytes).base64EncodedString()), "sha256": .text(ContentHash(of: bytes.span.bytes)),
+        "bytes": .string(Data(bytes).base64EncodedString()),
+        "sha256": .text(ContentHash(of: bytes.span.bytes)),
       ])
     ])
   }

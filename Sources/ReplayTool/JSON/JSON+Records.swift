@@ -4,7 +4,8 @@ extension JSON {
   /// `{"fields":{…},"record":"zone:name","type":"…"}`.
   init(_ record: Record) {
     self = .object([
-      "record": .text(record.id), "type": .text(record.type), "fields": .object(record.fields.mapValues { JSON($0) }),
+      "record": .text(record.id), "type": .text(record.type),
+      "fields": .object(record.fields.mapValues { JSON($0) }),
     ])
   }
 

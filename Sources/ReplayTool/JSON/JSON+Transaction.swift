@@ -12,8 +12,8 @@ import EventStore
 // {"field":"title","kind":"set","record":"milk","type":"item","value":…}
 // {"kind":77,"payload":"hexadecimal"}
 //
-// With an operation of the last form, of a kind that this version does not know, "names" is the transaction's table
-// of names, into which the payload may point.
+// With an operation of the last form, of a kind that this version does not know, "names" is the transaction's
+// table of names, into which the payload may point.
 
 extension JSON {
   init(_ transaction: LogTransaction) { self = .object(Self.members(of: transaction)) }
@@ -43,7 +43,8 @@ extension JSON {
       case .delete(let record): .object(["kind": "delete", "record": .text(record)])
       case .set(let record, let type, let field, let value):
         .object([
-          "kind": "set", "record": .text(record), "type": .text(type), "field": .text(field), "value": JSON(value),
+          "kind": "set", "record": .text(record), "type": .text(type), "field": .text(field),
+          "value": JSON(value),
         ])
       case .unknown(let kind, let payload):
         .object(["kind": .number(kind), "payload": .string(Hexadecimal.text(payload))])
@@ -61,7 +62,8 @@ extension LogTransaction {
     let identifier = "32 hexadecimal digits"
     self.init(
       replica: try members.parsed("replica", identifier), epoch: try members.integer("epoch"),
-      sequence: try members.integer("sequence"), zone: try members.parsed("zone", "a zone as name or owner/name"),
+      sequence: try members.integer("sequence"),
+      zone: try members.parsed("zone", "a zone as name or owner/name"),
       timestamp: try members.parsed("timestamp", "a timestamp as milliseconds.counter"), operations: [])
     if !members.isMissing("base") {
       var found = try members.members("base")
@@ -92,7 +94,8 @@ extension LogOperation {
   init(_ json: JSON, in path: String) throws(JSONError) {
     var members = try JSONMembers(json, in: path)
     switch try members.require("kind") {
-    case "create": self = .create(record: Name(try members.string("record")), type: Name(try members.string("type")))
+    case "create":
+      self = .create(record: Name(try members.string("record")), type: Name(try members.string("type")))
     case "delete": self = .delete(record: Name(try members.string("record")))
     case "set":
       self = .set(
@@ -100,7 +103,9 @@ extension LogOperation {
         field: Name(try members.string("field")), value: try Value(try members.require("value"), in: path))
     case .integer(let number):
       guard let kind = UInt64(exactly: number), let payload = Hexadecimal.bytes(try members.string("payload"))
-      else { throw JSONError(in: path, "an operation of an unknown kind has a number and a hexadecimal payload") }
+      else {
+        throw JSONError(in: path, "an operation of an unknown kind has a number and a hexadecimal payload")
+      }
       self = .unknown(kind: kind, payload: payload)
     default: throw members.wrong("kind", "create, delete, set or a number")
     }

@@ -71,7 +71,9 @@ extension Value {
       }
       self = .int(number)
     case .fraction(let text):
-      throw JSONError(in: path, #"a number with a fraction must be written as {"double":\#(text)} or {"decimal":"\#(text)"}"#)
+      throw JSONError(
+        in: path,
+        #"a number with a fraction must be written as {"double":\#(text)} or {"decimal":"\#(text)"}"#)
     case .array: throw JSONError(in: path, #"an array must be written as {"array":[…]}"#)
     case .object(let members):
       guard members.count == 1, let (kind, content) = members.first else {
@@ -106,7 +108,9 @@ extension Value {
     case "array":
       guard case .array(let elements) = content else { throw JSONError(in: path, "an array was expected") }
       var values: [Value] = []
-      for (index, element) in elements.enumerated() { values.append(try Value(element, in: "\(path)[\(index)]")) }
+      for (index, element) in elements.enumerated() {
+        values.append(try Value(element, in: "\(path)[\(index)]"))
+      }
       return .array(values)
     case "map":
       guard case .object(let entries) = content else { throw JSONError(in: path, "an object was expected") }

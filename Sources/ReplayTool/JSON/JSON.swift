@@ -2,9 +2,9 @@ import EventStore
 
 /// A JSON document.
 ///
-/// Our own, and not Foundation's, because a log that is exported and imported must come out as the same bytes:
-/// integers of 64 bits are exact, keys are compared as UTF-8 and none stands twice, and a damaged line is told
-/// with the byte at fault.
+/// Our own, and not Foundation's, because a log that is exported and imported must come out as the same
+/// bytes: integers of 64 bits are exact, keys are compared as UTF-8 and none stands twice, and a damaged line
+/// is told with the byte at fault.
 enum JSON: Hashable {
   case null
   case bool(Bool)

@@ -77,8 +77,11 @@ struct JSONMembers {
   }
 
   func child(_ key: Name) -> String {
-    path.isEmpty ? Display.plain(key.rawValue, limit: 40) : "\(path).\(Display.plain(key.rawValue, limit: 40))"
+    path.isEmpty
+      ? Display.plain(key.rawValue, limit: 40) : "\(path).\(Display.plain(key.rawValue, limit: 40))"
   }
 
-  func wrong(_ key: Name, _ expected: String) -> JSONError { JSONError(in: child(key), "\(expected) was expected") }
+  func wrong(_ key: Name, _ expected: String) -> JSONError {
+    JSONError(in: child(key), "\(expected) was expected")
+  }
 }

@@ -1,7 +1,7 @@
 import EventStore
 
-/// Reads one JSON document (RFC 8259) from bytes, to the letter: no value may follow, no key may stand twice, and
-/// strings must be Unicode.
+/// Reads one JSON document (RFC 8259) from bytes, to the letter: no value may follow, no key may stand twice,
+/// and strings must be Unicode.
 struct JSONScanner {
   /// The deepest document: a value of the deepest kind, where each level takes two, in a transaction.
   static let depthMax = 80

@@ -16,7 +16,9 @@ enum CalendarTime {
   }
 
   /// `2026-01-31T09:05:00.123456Z`.
-  static func text(microseconds: Int64) -> String { text(microseconds: Int128(microseconds), fractionDigits: 6) }
+  static func text(microseconds: Int64) -> String {
+    text(microseconds: Int128(microseconds), fractionDigits: 6)
+  }
 
   private static func text(microseconds: Int128, fractionDigits: Int) -> String {
     var (day, rest) = microseconds.quotientAndRemainder(dividingBy: microsecondsPerDay)
@@ -116,7 +118,9 @@ enum CalendarTime {
 
     /// Microseconds of the day.
     mutating func time() -> Int128? {
-      guard let hour = digits(2), hour < 24, skip(":"), let minute = digits(2), minute < 60 else { return nil }
+      guard let hour = digits(2), hour < 24, skip(":"), let minute = digits(2), minute < 60 else {
+        return nil
+      }
       var total = Int128(hour * 60 + minute) * 60_000_000
       guard skip(":") else { return total }
       guard let second = digits(2), second < 60 else { return nil }

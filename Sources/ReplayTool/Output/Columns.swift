@@ -1,7 +1,7 @@
 /// Lines in columns that stand under each other, printed as they come.
 ///
-/// Rows wait until there are some, which decides the widths; a later row that is wider widens the columns from
-/// there on. So memory stays bounded however many rows there are.
+/// Rows wait until there are some, which decides the widths; a later row that is wider widens the columns
+/// from there on. So memory stays bounded however many rows there are.
 struct Columns {
   struct Cell {
     var text: String

@@ -9,25 +9,29 @@ import Synchronization
 extension Console {
   /// The process's own: standard input, output and error.
   ///
-  /// A closed pipe becomes an error of the write instead of a signal, and an interrupt from the keyboard is asked
-  /// for where a command can end well.
+  /// A closed pipe becomes an error of the write instead of a signal, and an interrupt from the keyboard is
+  /// asked for where a command can end well.
   static func makeSystem() -> Console {
     signal(SIGPIPE, SIG_IGN)
     Interruption.catchSignals()
     return Console(
-      output: makeOutput(STDOUT_FILENO, "standard output"), errors: makeOutput(STDERR_FILENO, "standard error"),
+      output: makeOutput(STDOUT_FILENO, "standard output"),
+      errors: makeOutput(STDERR_FILENO, "standard error"),
       input: { DescriptorSource(descriptor: STDIN_FILENO, name: "standard input", closes: false) },
       isInterrupted: { Interruption.isRequested })
   }
 
   private static func makeOutput(_ descriptor: Int32, _ name: String) -> Output {
     let isTerminal = isatty(descriptor) == 1
-    // https://no-color.org: any value but the empty one counts.
-    let noColor = getenv("NO_COLOR").map { $0.pointee != 0 } ?? false
-    let isDumb = getenv("TERM").map { String(cString: $0) == "dumb" } ?? false
     return Output(
       DescriptorSink(descriptor: descriptor, name: name), isTerminal: isTerminal,
-      usesColor: isTerminal && !noColor && !isDumb)
+      usesColor: isTerminal && wantsColor { name in getenv(name).map { String(cString: $0) } })
+  }
+
+  /// Whether the user's environment allows colours (https://no-color.org: any value but the empty one
+  /// counts).
+  static func wantsColor(_ environment: (String) -> String?) -> Bool {
+    (environment("NO_COLOR") ?? "").isEmpty && environment("TERM") != "dumb"
   }
 }
 

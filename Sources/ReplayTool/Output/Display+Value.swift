@@ -24,14 +24,16 @@ extension Display {
     case .asset(let asset): "asset \("\(asset.hash)".prefix(12))… of \(count(asset.byteCount, "byte"))"
     case .array(let elements): list(elements.map { (nil, $0) }, limit, depth)
     case .map(let entries):
-      entries.isEmpty ? "[:]" : list(entries.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }, limit, depth)
+      entries.isEmpty
+        ? "[:]" : list(entries.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }, limit, depth)
     }
   }
 
   private static func bytes(_ bytes: [UInt8], _ limit: Int?) -> String {
     let shown = limit.map { min($0 / 4, bytes.count) } ?? bytes.count
     guard !bytes.isEmpty else { return "0 bytes" }
-    return "\(count(bytes.count, "byte")) \(Hexadecimal.text(bytes.prefix(shown)))\(shown < bytes.count ? "…" : "")"
+    return
+      "\(count(bytes.count, "byte")) \(Hexadecimal.text(bytes.prefix(shown)))\(shown < bytes.count ? "…" : "")"
   }
 
   private static func reference(_ reference: Reference) -> String {
@@ -46,7 +48,8 @@ extension Display {
   private static func list(_ elements: [(key: Name?, value: Value)], _ limit: Int?, _ depth: Int) -> String {
     if limit != nil, depth > shownDepthMax { return "[\(count(elements.count, "element"))]" }
     let shown = elements.prefix(limit == nil ? .max : shownElementsMax).map { key, value in
-      (key.map { quoted($0.rawValue, limit: limit ?? .max) + ": " } ?? "") + text(value, limit, depth: depth + 1)
+      (key.map { quoted($0.rawValue, limit: limit ?? .max) + ": " } ?? "")
+        + text(value, limit, depth: depth + 1)
     }
     return "[" + (shown + (elements.count > shown.count ? ["…"] : [])).joined(separator: ", ") + "]"
   }

@@ -2,8 +2,8 @@ import EventStore
 
 /// The texts that people read: safe for a terminal whatever the data holds, and short where asked.
 enum Display {
-  /// Text of the user's data on one line: what would steer a terminal, or be taken for the end of the text, is
-  /// escaped.
+  /// Text of the user's data on one line: what would steer a terminal, or be taken for the end of the text,
+  /// is escaped.
   static func plain(_ text: String, limit: Int = .max) -> String {
     var shown = ""
     for (index, character) in text.enumerated() {
@@ -39,7 +39,9 @@ enum Display {
 
   static func short(_ id: OperationID) -> String { "\(short(id.transaction)).\(id.index)" }
 
-  static func time(_ timestamp: Timestamp) -> String { CalendarTime.text(milliseconds: timestamp.milliseconds) }
+  static func time(_ timestamp: Timestamp) -> String {
+    CalendarTime.text(milliseconds: timestamp.milliseconds)
+  }
 
   /// A number with its thousands apart: `1,234,567`.
   static func count(_ number: some BinaryInteger) -> String {

@@ -38,7 +38,8 @@ struct ExplanationPage {
   private func maker(_ entry: LogEntry, _ content: CellHead.Content) -> String {
     let transaction = entry.transaction
     let by = transaction.author.map { " by \(Display.plain($0))" } ?? ""
-    let here = transaction.replica == identity.replica && transaction.epoch == identity.epoch ? " (this store)" : ""
+    let here =
+      transaction.replica == identity.replica && transaction.epoch == identity.epoch ? " (this store)" : ""
     let label = transaction.label.map { ", “\(Display.plain($0, limit: 60))”" } ?? ""
     return "\(verb(of: content, entry))\(by) on replica \(Display.short(transaction.replica))\(here)"
       + " at \(Display.time(transaction.timestamp)) (position \(entry.position)\(label))"
@@ -70,7 +71,9 @@ struct ExplanationPage {
   private func sight(_ head: Explanation.ExplainedHead) throws -> [String] {
     let transaction = head.entry.transaction
     var lines = ["It had seen \(seen(head.base)); \(place(head))."]
-    if let parent = transaction.parent { lines.append("It continues \(Display.short(parent)), and had seen all of it.") }
+    if let parent = transaction.parent {
+      lines.append("It continues \(Display.short(parent)), and had seen all of it.")
+    }
     if head.head.timestamp < transaction.timestamp {
       let received = head.placement?.receivedMilliseconds.map { CalendarTime.text(milliseconds: $0) }
       lines.append(
@@ -100,7 +103,8 @@ struct ExplanationPage {
     if explanation.field != nil {
       if !explanation.isVisible {
         try output.line()
-        try output.line("The record is deleted, so this does not show. `replay explain … --existence` says why.")
+        try output.line(
+          "The record is deleted, so this does not show. `replay explain … --existence` says why.")
       }
       return
     }
@@ -110,7 +114,7 @@ struct ExplanationPage {
       switch explanation.policy {
       case .deleteWins: "of its type a record is deleted if any of these deletes it"
       case .updateWins: "of its type a record is there if any of these updates it"
-      default: "of these the greatest decides"
+      default: "of its type the latest of these decides"
       }
     try output.line(explanation.heads.count == 1 ? "\(state)." : "\(state): \(reason).")
   }
@@ -147,7 +151,8 @@ struct ExplanationPage {
     try output.line()
     try output.line("Before, each seen and replaced:")
     if replaced.count > Self.replacedMax {
-      try output.line(output.styled("  … \(Display.count(replaced.count - Self.replacedMax)) earlier", .quiet))
+      try output.line(
+        output.styled("  … \(Display.count(replaced.count - Self.replacedMax)) earlier", .quiet))
     }
     var columns = Columns(output, indent: 2)
     for one in replaced.suffix(Self.replacedMax) {
@@ -155,7 +160,8 @@ struct ExplanationPage {
         .init(HeadText.content(one.content)),
         .init(one.entry.transaction.author.map { Display.plain($0) } ?? "-"),
         .init(Display.short(one.entry.transaction.replica), .quiet),
-        .init(Display.time(one.entry.transaction.timestamp), .quiet), .init("position \(one.entry.position)", .quiet),
+        .init(Display.time(one.entry.transaction.timestamp), .quiet),
+        .init("position \(one.entry.position)", .quiet),
         .init("replaced by \(place(of: one.replacedBy))", .quiet),
       ])
     }

@@ -24,7 +24,9 @@ struct DescriptorSink: OutputSink {
   func write(_ bytes: [UInt8]) throws {
     var start = 0
     while start < bytes.count {
-      let written = bytes.withUnsafeBytes { systemWrite(descriptor, $0.baseAddress! + start, $0.count - start) }
+      let written = bytes.withUnsafeBytes {
+        systemWrite(descriptor, $0.baseAddress! + start, $0.count - start)
+      }
       if written >= 0 {
         start += written
         continue

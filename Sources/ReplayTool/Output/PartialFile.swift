@@ -4,17 +4,26 @@
   import Darwin
 #endif
 
-/// A file that gets its name when it is whole: until then it is beside it, with `.partial` after the name.
+/// A file that gets its name when it is whole: until then it is beside it, under a name of its own.
+///
+/// What is there and is no regular file, a device or a pipe, keeps its place and is written as it is.
 final class PartialFile {
   let output: Output
   private let path: String
-  private let partialPath: String
+  /// Nil where the file is written in its place.
+  private let partialPath: String?
   private var descriptor: Int32
 
   init(_ path: String) throws {
-    self.path = path
-    partialPath = path + ".partial"
-    descriptor = open(partialPath, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+    self.path = Self.resolved(path)
+    if Self.isReplaceable(self.path) {
+      let partialPath = "\(self.path).partial-\(getpid())"
+      descriptor = open(partialPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+      self.partialPath = partialPath
+    } else {
+      descriptor = open(self.path, O_WRONLY | O_CLOEXEC)
+      partialPath = nil
+    }
     guard descriptor >= 0 else {
       throw ToolError.input(
         "fileUnwritable", "“\(path)” cannot be written: \(String(cString: strerror(errno)))",
@@ -27,20 +36,32 @@ final class PartialFile {
   /// Gives the file its name. Without this, what was written goes away.
   func finish() throws {
     try output.flush()
-    let failed = fsync(descriptor) != 0 || close(descriptor) != 0 || rename(partialPath, path) != 0
-    let code = errno
-    descriptor = -1
-    guard !failed else {
-      unlink(partialPath)
+    guard let partialPath else { return }
+    guard fsync(descriptor) == 0, rename(partialPath, path) == 0 else {
       throw ToolError(
-        "fileUnwritable", "“\(path)” cannot be written: \(String(cString: strerror(code)))",
+        "fileUnwritable", "“\(path)” cannot be written: \(String(cString: strerror(errno)))",
         hint: "check the space on the disk, and that the directory may be written")
     }
+    close(descriptor)
+    descriptor = -1
   }
 
   deinit {
     guard descriptor >= 0 else { return }
     close(descriptor)
-    unlink(partialPath)
+    if let partialPath { unlink(partialPath) }
+  }
+
+  /// What a path leads to, through links; itself if nothing is there.
+  private static func resolved(_ path: String) -> String {
+    guard let found = realpath(path, nil) else { return path }
+    defer { free(found) }
+    return String(cString: found)
+  }
+
+  /// Whether nothing is at the path, or a regular file.
+  private static func isReplaceable(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG
   }
 }

@@ -12,11 +12,14 @@ final class Progress: Sendable {
 
   init(_ console: Console) { self.console = console }
 
+  /// Whether the user asked for an end.
+  var isInterrupted: Bool { console.isInterrupted() }
+
   /// Says how far the work is.
   ///
   /// - Throws: ``Interrupted`` after the user asked for an end.
   func update(_ what: String, done: UInt64, total: UInt64? = nil) throws {
-    if console.isInterrupted() { throw Interrupted() }
+    if isInterrupted { throw Interrupted() }
     guard console.errors.isTerminal else { return }
     let now = console.wallMilliseconds()
     let isDue = lastDraw.withLock { last in

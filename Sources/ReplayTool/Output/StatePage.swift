@@ -6,16 +6,20 @@ struct StatePage {
   private let printsJSON: Bool
   /// Whether values show in full.
   private let isWhole: Bool
+  /// The position whose state it is, nil for the present.
+  private let position: UInt64?
   private let isInterrupted: () -> Bool
   private var left: Int
   private var isFirst = true
 
   init(
-    output: Output, printsJSON: Bool, isWhole: Bool, limit: Int, isInterrupted: @escaping () -> Bool
+    output: Output, printsJSON: Bool, isWhole: Bool, at position: UInt64?, limit: Int,
+    isInterrupted: @escaping () -> Bool
   ) {
     self.output = output
     self.printsJSON = printsJSON
     self.isWhole = isWhole
+    self.position = position
     self.isInterrupted = isInterrupted
     left = limit
   }
@@ -28,7 +32,9 @@ struct StatePage {
     let existence = try transaction.existence(of: id)
     guard !existence.isEmpty else {
       throw ToolError(
-        "recordUnknown", "there is no record \(Display.record(id)), and never was",
+        "recordUnknown",
+        "there \(position == nil ? "is" : "was") no record \(Display.record(id))"
+          + (position.map { " up to position \($0)" } ?? ", and never was"),
         hint: "list the zone with `replay state STORE \(Display.zone(id.zone))`")
     }
     guard showsHidden else {

@@ -53,6 +53,8 @@ extension TemporaryDirectory {
   ) throws -> LocalStore {
     var configuration = StoreConfiguration()
     configuration.isUnsynced = true
+    // Hundreds of stores are open at once while tests run: a process has 128 TiB of address space.
+    configuration.mapBytes = 1 << 33
     configure(&configuration)
     return try LocalStore(directory: path + "/" + name, durability: .consistent, configuration: configuration)
   }

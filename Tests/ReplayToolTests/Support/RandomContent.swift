@@ -25,7 +25,8 @@ struct RandomContent {
 
   mutating func text(max: Int = 12) -> String {
     let scalars: [Unicode.Scalar] = [
-      "a", "b", " ", "é", "e", "\u{301}", "\0", "\n", "\"", "\\", "/", ":", "%", "\u{7f}", "\u{9b}", "\u{2028}", "😀",
+      "a", "b", " ", "é", "e", "\u{301}", "\0", "\n", "\"", "\\", "/", ":", "%", "\u{7f}", "\u{9b}",
+      "\u{2028}", "😀",
       "\u{10ffff}", "\u{d7ff}", "\u{e000}", "{", "}",
     ]
     var text = String.UnicodeScalarView()
@@ -57,7 +58,8 @@ struct RandomContent {
     case 11:
       let zone = Bool.random(using: &generator) ? ZoneID(owner: name(1), name: name(2)) : nil
       return .reference(
-        Reference(zone: zone, record: name(3), rule: ReferenceRule.allCases.randomElement(using: &generator)!))
+        Reference(zone: zone, record: name(3), rule: ReferenceRule.allCases.randomElement(using: &generator)!)
+      )
     case 12: return .array((0..<below(4)).map { _ in value(depth: depth - 1) })
     default:
       var entries: [Name: Value] = [:]
@@ -93,8 +95,10 @@ struct RandomContent {
     func maybe<T>(_ value: T) -> T? { Bool.random(using: &generator) ? value : nil }
     return LogTransaction(
       replica: replica, epoch: UInt32(truncatingIfNeeded: sequence >> 32), sequence: sequence, zone: zone,
-      timestamp: Timestamp(milliseconds: 1_769_850_000_000 + generator.next() % 100_000, counter: UInt16(below(3))),
-      writeID: maybe(.max - 3), author: maybe(text()), label: maybe(text(max: 60)), schemaVersion: maybe(.max),
+      timestamp: Timestamp(
+        milliseconds: 1_769_850_000_000 + generator.next() % 100_000, counter: UInt16(below(3))),
+      writeID: maybe(.max - 3), author: maybe(text()), label: maybe(text(max: 60)),
+      schemaVersion: maybe(.max),
       operations: operations, names: names)
   }
 }

@@ -4,9 +4,10 @@ import StoreTesting
 
 /// A small store with a history of three replicas that had not always seen each other.
 ///
-/// ann's is the store's own. What she wrote first lies at offset 1 of the remote log. Then bob, at offset 2, and ann,
-/// who has not shipped it, both change the title of the milk and one of them deletes the bread. carol, at offset 3,
-/// whose clock is in the year 2099, changes the amount of milk, which bob had changed too.
+/// ann's is the store's own. What she wrote first lies at offset 1 of the remote log. Then bob, at offset 2,
+/// and ann, who has not shipped it, both change the title of the milk and one of them deletes the bread.
+/// carol, at offset 3, whose clock is in the year 2099, changes the amount of milk, which bob had changed
+/// too.
 struct ShoppingStore {
   /// 2026-01-31T09:00:00.000Z.
   static let start: Int64 = 1_769_850_000_000
@@ -46,7 +47,8 @@ struct ShoppingStore {
     clock.milliseconds = Self.start + 120_000
     _ = try await store.fold([
       Self.segment(
-        2, Self.transaction(
+        2,
+        Self.transaction(
           Self.bob, at: Self.start + 60_000, author: "bob", base: 1,
           [
             .set(record: "milk", type: "item", field: "title", value: "Oat milk"),
@@ -54,7 +56,8 @@ struct ShoppingStore {
             .set(record: "bread", type: "item", field: "title", value: "Rye bread"),
           ])),
       Self.segment(
-        3, Self.transaction(
+        3,
+        Self.transaction(
           Self.carol, at: 4_070_908_800_000, author: nil, base: 1,
           [.set(record: "milk", type: "item", field: "amount", value: 3)])),
     ])
@@ -73,7 +76,8 @@ struct ShoppingStore {
   ) -> LogTransaction {
     LogTransaction(
       replica: replica, epoch: 0, sequence: 1, zone: zone, base: Base(incarnation: incarnation, offset: base),
-      timestamp: Timestamp(milliseconds: UInt64(milliseconds), counter: 0), author: author, operations: operations)
+      timestamp: Timestamp(milliseconds: UInt64(milliseconds), counter: 0), author: author,
+      operations: operations)
   }
 
   private static func segment(_ offset: UInt64, _ transaction: LogTransaction) throws -> RemoteSegment {
