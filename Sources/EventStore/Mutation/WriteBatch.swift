@@ -33,7 +33,7 @@ package final class WriteBatch {
   private var drafts: [Draft] = []
   private var draftCount = 0
   private var timestamp = Timestamp(rawValue: 0)
-  private(set) var kept: [Kept] = []
+  var kept: [Kept] = []
   /// The zones that the write at hand has made.
   private(set) var madeZones: [ZoneID] = []
   /// Bytes of transactions appended since `resetKept`.
@@ -286,28 +286,6 @@ package final class WriteBatch {
     let isNew = try guarding { try storage.makeZone(zone).isNew }
     if isNew { madeZones.append(zone) }
     return isNew
-  }
-
-  /// Appends and folds once more what a local write made, after its commit was undone.
-  ///
-  /// Another process may have written meanwhile: the transactions come after its own.
-  func appendAgain(_ transactions: [Kept], zones: [ZoneID]) throws {
-    for zone in zones { _ = try makeZone(zone) }
-    for transaction in transactions {
-      var again = transaction
-      let zone = try storage.makeZone(again.header.zone).number
-      let replica = try storage.interned.replicas.makeNumber(
-        for: again.header.replica, in: storage.tables.replicas, storage.transaction)
-      again.header.sequence = try storage.lastSequence(of: replica, again.header.epoch, in: zone) + 1
-      if again.header.sequence > 1 { again.header.parent = nil }
-      let body = again.body.span.bytes
-      clock.last = max(clock.last, try timestamp(ofBody: body))
-      try append(
-        try number(again.header, replica, zone, arrivalDelay: again.arrivalDelay), body: body,
-        receivedMilliseconds: nil)
-      kept.append(again)
-    }
-    try fold.flush()
   }
 
   /// Appends a transaction to the log and folds it: one of another replica, or a kept one once more.

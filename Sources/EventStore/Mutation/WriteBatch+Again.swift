@@ -1,0 +1,25 @@
+import OperationFormat
+
+extension WriteBatch {
+  /// Appends and folds once more what a local write made, after its commit was undone.
+  ///
+  /// Another process may have written meanwhile: the transactions come after its own.
+  func appendAgain(_ transactions: [Kept], zones: [ZoneID]) throws {
+    for zone in zones { _ = try makeZone(zone) }
+    for transaction in transactions {
+      var again = transaction
+      let zone = try storage.makeZone(again.header.zone).number
+      let replica = try storage.interned.replicas.makeNumber(
+        for: again.header.replica, in: storage.tables.replicas, storage.transaction)
+      again.header.sequence = try storage.lastSequence(of: replica, again.header.epoch, in: zone) + 1
+      if again.header.sequence > 1 { again.header.parent = nil }
+      let body = again.body.span.bytes
+      clock.last = max(clock.last, try timestamp(ofBody: body))
+      try append(
+        try number(again.header, replica, zone, arrivalDelay: again.arrivalDelay), body: body,
+        receivedMilliseconds: nil)
+      kept.append(again)
+    }
+    try fold.flush()
+  }
+}
