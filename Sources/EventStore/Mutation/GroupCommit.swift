@@ -200,12 +200,27 @@ final class GroupCommit {
     }
   }
 
+  /// Grows the map before it is full. Where a reader stands in the way, or no more address space is to be had, the
+  /// writes go on with what is left.
   private func ensureHeadroom() throws {
     let information = try environment.information
     let used = (information.lastPage + 1) * information.pageBytes
     guard wasFull || information.mapBytes - used < Self.headroomBytesMin, information.mapBytes < 1 << 40
     else { return }
-    wasFull = false
-    try environment.growMap(to: max(information.mapBytes * 2, used + 2 * Self.headroomBytesMin))
+    let bytes = max(information.mapBytes * 2, used + 2 * Self.headroomBytesMin)
+    if try grow(to: bytes) { wasFull = false }
+  }
+
+  /// Grows the map.
+  ///
+  /// - Returns: false if that has to wait.
+  private func grow(to bytes: Int) throws(LMDBError) -> Bool {
+    do throws(LMDBError) {
+      try environment.growMap(to: bytes, waitingSeconds: wasFull ? 10 : 0)
+      return true
+    } catch {
+      if error.code == .busy || error.code == .outOfMemory { return false }
+      throw error
+    }
   }
 }
