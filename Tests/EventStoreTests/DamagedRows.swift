@@ -1,0 +1,87 @@
+import EventStore
+import Testing
+
+/// Rows that were cut short or changed give values or typed errors, never a trap: LMDB has no checksums.
+@Suite("Rows that are damaged")
+struct DamagedRows {
+  /// A record with two conflicting values, one of them apart.
+  static func makeRow() throws -> (row: [UInt8], element: [UInt8]) {
+    let replicas = [ReplicaID(rawValue: 1), ReplicaID(rawValue: 2)]
+    let storage = MemoryFoldStorage(replicas: replicas) { _, _, _, _, _ in nil }
+    var fold = Fold(storage: storage)
+    let state = StateNumber(rawValue: 1)
+    let name: [UInt8] = [0x72]
+    for (number, value) in [(UInt32(1), Value.string("hi")), (2, .bytes([UInt8](repeating: 7, count: 1100)))]
+    {
+      fold.viewpoint = Viewpoint(
+        zone: ZoneNumber(rawValue: 1), replica: ReplicaNumber(rawValue: number), epoch: 0, sequence: 1,
+        base: nil)
+      fold.timestamp = Timestamp(milliseconds: 1000, counter: UInt16(number))
+      let encoded = try value.encoded()
+      try fold.set(
+        NameNumber(rawValue: 2), of: name.span.bytes, in: state, type: NameNumber(rawValue: 1),
+        value: encoded.span.bytes, index: 0)
+    }
+    try fold.flush()
+    let row = try #require(storage.records[state]?[name])
+    let prefix = ElementKey(
+      state: state, record: 1, cell: CellNumber(register: NameNumber(rawValue: 2)))
+    let element = try #require(storage.elements(under: prefix).first?.row)
+    return (row, element)
+  }
+
+  /// Reads all of a record's row: how many heads it has, or the error's code.
+  static func read(_ row: [UInt8]) -> Result<Int, FormatError> {
+    do throws(FormatError) {
+      _ = try RecordLayout.recordNumber(of: row.span.bytes)
+      var heads = 0
+      for cell in try RecordLayout.cells(of: row.span.bytes) {
+        let place = try RecordLayout.place(of: cell, in: row.span.bytes)
+        heads += try RecordLayout.heads(of: place.body, in: row.span.bytes).count
+      }
+      return .success(heads)
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  @Test("a record's row, cut at each byte and with each bit flipped")
+  func recordRow() throws {
+    let row = try Self.makeRow().row
+    let heads = try Self.read(row).get()
+    #expect(heads == 4)
+    var whole = 0
+    for count in 0..<row.count {
+      // Cut between two cells it is a row with fewer of them.
+      if case .success(let found) = Self.read(Array(row.prefix(count))) {
+        #expect(found < heads)
+        whole += 1
+      }
+    }
+    #expect(whole == 2)
+    var refused = 0
+    for bit in 0..<row.count * 8 {
+      var flipped = row
+      flipped[bit / 8] ^= 1 << UInt8(bit % 8)
+      if case .failure = Self.read(flipped) { refused += 1 }
+    }
+    #expect(refused > row.count)
+  }
+
+  @Test("a head kept apart, cut at each byte and with each bit flipped")
+  func element() throws {
+    let element = try Self.makeRow().element
+    let owned = try OwnedHead(apart: element.span.bytes)
+    #expect(owned.payload.count == 1103)
+    for count in 0..<element.count {
+      let cut = Array(element.prefix(count))
+      #expect(throws: FormatError.self) { try OwnedHead(apart: cut.span.bytes) }
+    }
+    for bit in 0..<element.count * 8 {
+      var flipped = element
+      flipped[bit / 8] ^= 1 << UInt8(bit % 8)
+      let found = Result { try OwnedHead(apart: flipped.span.bytes) }
+      if case .success(let found) = found { #expect(found != owned) }
+    }
+  }
+}
