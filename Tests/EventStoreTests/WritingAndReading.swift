@@ -49,6 +49,41 @@ struct WritingAndReading {
     #expect(entries[0].transaction.operations.count == 3)
   }
 
+  @Test("records are found by zone and by type, from any name on, until the reader has enough")
+  func enumerates() async throws {
+    let store = try open()
+    let other = ZoneID(name: "other")
+    try await store.write { tx in
+      try tx.createZone(zone)
+      try tx.createZone(other)
+      for name in ["b", "a", "c"] as [Name] {
+        try tx.create(RecordID(zone: zone, name: name), type: name == "c" ? "task" : "note")
+        try tx.create(RecordID(zone: other, name: name), type: "note")
+      }
+      try tx.delete(RecordID(zone: other, name: "b"))
+    }
+    func names(_ read: (borrowing ReadTransaction, (Record) -> Bool) throws -> Void) throws -> [String] {
+      var found: [String] = []
+      try store.read { tx in
+        try read(tx) { record in
+          found.append("\(record.id)")
+          return found.count < 3
+        }
+      }
+      return found
+    }
+    let all = try names { try $0.forEachRecord(in: zone, $1) }
+    #expect(all == ["notes:a", "notes:b", "notes:c"])
+    let tasks = try names { try $0.forEachRecord(in: zone, type: "task", $1) }
+    #expect(tasks == ["notes:c"])
+    let rest = try names { try $0.forEachRecord(in: zone, after: "a", $1) }
+    #expect(rest == ["notes:b", "notes:c"])
+    let notes = try names { try $0.forEachRecord(ofType: "note", $1) }
+    #expect(notes == ["notes:a", "notes:b", "other:a"])
+    let none = try names { try $0.forEachRecord(ofType: "unknown", $1) }
+    #expect(none == [])
+  }
+
   @Test("a write that throws leaves nothing")
   func throwingWriteLeavesNothing() async throws {
     struct Stop: Error {}

@@ -73,6 +73,21 @@ public struct ReadTransaction: ~Copyable {
     return records
   }
 
+  /// Calls a closure with the records of a type in all zones, in the order of zones and names, until it returns
+  /// false.
+  ///
+  /// - Throws: ``StoreError`` `damaged`; what the closure throws.
+  /// - Complexity: linear in all records of the store.
+  public func forEachRecord(ofType type: Name, _ body: (Record) throws -> Bool) throws {
+    var goesOn = true
+    for zone in try zones() where goesOn {
+      try forEachRecord(in: zone, type: type) { record in
+        goesOn = try body(record)
+        return goesOn
+      }
+    }
+  }
+
   // MARK: Conflicts
 
   /// The cells of a record that have losers, by field name, existence first.
