@@ -22,6 +22,13 @@ package typealias ZoneNumber = Number<ZoneID>
 /// and then lets the zone point to it.
 package typealias StateNumber = Number<StateRow>
 
+/// One replica's transactions of one epoch in one zone.
+struct Lane: Hashable {
+  var zone: ZoneNumber
+  var replica: ReplicaNumber
+  var epoch: UInt32
+}
+
 /// Names a cell of a record: which field, and which kind of cell. 0 is the record's existence.
 ///
 /// The low 4 bits are the kind, the others the number of the field's name.

@@ -58,8 +58,8 @@ extension WriteBatch {
     }
     var capped: [Known] = []
     for sequence in sequences {
-      let known = try known(
-        replica, identity.epoch, sequence, zone, receivedMilliseconds: acknowledgement.receivedMilliseconds)
+      guard let entry = try entry(replica, identity.epoch, sequence, zone) else { continue }
+      let known = try known(entry, receivedMilliseconds: acknowledgement.receivedMilliseconds)
       if let known { capped.append(known) }
     }
     try place(
@@ -121,10 +121,10 @@ extension WriteBatch {
   ) throws -> Known? {
     let last = try storage.lastSequence(of: replica, header.epoch, in: zone)
     guard header.sequence > last else {
-      try compare(header, body, replica, zone)
       report.known += 1
-      return try known(
-        replica, header.epoch, header.sequence, zone, receivedMilliseconds: segment.receivedMilliseconds)
+      guard let entry = try entry(replica, header.epoch, header.sequence, zone) else { return nil }
+      try compare(header, body, with: entry)
+      return try known(entry, receivedMilliseconds: segment.receivedMilliseconds)
     }
     guard header.sequence == last + 1 else {
       throw StoreError(
@@ -136,7 +136,7 @@ extension WriteBatch {
     let wall = wallMilliseconds()
     let numbered = try number(
       header, replica, zone, arrivalDelay: wall &- Int64(timestamp.milliseconds))
-    try append(numbered, body: body, receivedMilliseconds: segment.receivedMilliseconds)
+    try appendParsed(numbered, body: body, receivedMilliseconds: segment.receivedMilliseconds)
     clock.observe(timestamp, wallMilliseconds: wall)
     report.folded += 1
     return nil
@@ -166,19 +166,12 @@ extension WriteBatch {
 
   /// Throws `fork` unless the store has the same bytes for a transaction.
   private func compare(
-    _ header: TransactionHeader, _ body: RawSpan, _ replica: ReplicaNumber, _ zone: ZoneNumber
+    _ header: TransactionHeader, _ body: RawSpan, with entry: (header: LogEntryHeader, body: [UInt8])
   ) throws {
-    let tables = storage.tables
-    let reader = LogReader(tables, storage.interned)
-    // A position may have been retired from the log; what was retired was acknowledged, and compared then.
+    let reader = LogReader(storage.tables, storage.interned)
     guard
-      let position = try tables.position(
-        of: replica, header.epoch, header.sequence, in: zone, storage.transaction)
-    else { return }
-    let isSame = try reader.withEntry(at: position, storage.transaction) { found, known in
-      try reader.header(found, storage.transaction) == header && known.bytes == body.bytes
-    }
-    guard isSame else {
+      try reader.header(entry.header, storage.transaction) == header, entry.body == body.bytes
+    else {
       let id = TransactionID(replica: header.replica, epoch: header.epoch, sequence: header.sequence)
       throw StoreError(
         .fork, "the remote has other bytes for transaction \(id) than this store",
@@ -194,19 +187,27 @@ extension WriteBatch {
     var effective: Timestamp
   }
 
-  /// A transaction that the store has, as it counts so far; nil if neither the receive times known so far nor the
-  /// new one cap its timestamp.
-  private func known(
-    _ replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, _ zone: ZoneNumber,
-    receivedMilliseconds: UInt64?
-  ) throws -> Known? {
+  /// The log's entry of a transaction. A position may have been retired from the log; what was retired was
+  /// acknowledged, and compared then.
+  private func entry(
+    _ replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, _ zone: ZoneNumber
+  ) throws -> (header: LogEntryHeader, body: [UInt8])? {
     let tables = storage.tables
     guard let position = try tables.position(of: replica, epoch, sequence, in: zone, storage.transaction)
     else { return nil }
     let reader = LogReader(tables, storage.interned)
-    let (header, body) = try reader.withEntry(at: position, storage.transaction) { ($0, $1.bytes) }
+    return try reader.withEntry(at: position, storage.transaction) { ($0, $1.bytes) }
+  }
+
+  /// A transaction that the store has, as it counts so far; nil if neither the receive times known so far nor the
+  /// new one cap its timestamp.
+  private func known(
+    _ entry: (header: LogEntryHeader, body: [UInt8]), receivedMilliseconds: UInt64?
+  ) throws -> Known? {
+    let (header, body) = entry
     let timestamp = try timestamp(ofBody: body.span.bytes)
-    let received = try tables.leastReceived(of: replica, epoch, sequence, in: zone, storage.transaction)
+    let received = try storage.tables.leastReceived(
+      of: header.replica, header.epoch, header.sequence, in: header.zone, storage.transaction)
     let effective = Self.effective(timestamp, received)
     guard effective < timestamp || Self.effective(timestamp, receivedMilliseconds) < timestamp else {
       return nil

@@ -15,7 +15,7 @@ extension WriteBatch {
       if again.header.sequence > 1 { again.header.parent = nil }
       let body = again.body.span.bytes
       clock.last = max(clock.last, try timestamp(ofBody: body))
-      try append(
+      try appendParsed(
         try number(again.header, replica, zone, arrivalDelay: again.arrivalDelay), body: body,
         receivedMilliseconds: nil)
       kept.append(again)

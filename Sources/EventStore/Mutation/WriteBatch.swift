@@ -166,10 +166,7 @@ package final class WriteBatch {
       let number = try storage.interned.zones.number(of: zone, in: storage.tables.zones, storage.transaction)
     else { throw StoreError.unknown(zone) }
     for index in 0..<draftCount where drafts[index].zone == number { return index }
-    guard try storage.tables.zoneRow(number, storage.transaction) != nil else {
-      throw StoreError.unknown(zone)
-    }
-    let row = try storage.zoneRow(number)
+    guard let row = try storage.zoneRowIfThere(number) else { throw StoreError.unknown(zone) }
     let replica = try storage.interned.replicas.makeNumber(
       for: identity.replica, in: storage.tables.replicas, storage.transaction)
     let sequence = try storage.lastSequence(of: replica, identity.epoch, in: number) + 1
@@ -232,8 +229,6 @@ package final class WriteBatch {
     return try fold.visibleType(try storage.policies())
   }
 
-  func state(ofDraft index: Int) -> StateNumber { drafts[index].state }
-
   /// Folds an operation of the write. What fails half-way must not be committed, even if the app's closure goes
   /// on after the error.
   private func folding(_ body: () throws -> Void) throws {
@@ -290,13 +285,19 @@ package final class WriteBatch {
 
   /// Appends a transaction to the log and folds it: one of another replica, or a kept one once more.
   package func append(_ header: LogEntryHeader, body: RawSpan, receivedMilliseconds: UInt64?) throws {
+    try layout.parse(body)
+    try appendParsed(header, body: body, receivedMilliseconds: receivedMilliseconds)
+  }
+
+  /// As ``append(_:body:receivedMilliseconds:)``, where the body was the last one parsed.
+  func appendParsed(_ header: LogEntryHeader, body: RawSpan, receivedMilliseconds: UInt64?) throws {
     if let parent = header.parent {
       try storage.setParent(parent, of: header.replica, header.epoch, in: header.zone)
     }
     _ = try storage.append(header, body: body)
     appendedBytes += body.byteCount
     let state = try storage.zoneRow(header.zone).state
-    try fold(header, body: body, into: state, receivedMilliseconds: receivedMilliseconds)
+    try foldParsed(header, body: body, into: state, receivedMilliseconds: receivedMilliseconds)
   }
 
   /// Folds an entry of the log into a state of its zone.
@@ -304,19 +305,16 @@ package final class WriteBatch {
     _ header: LogEntryHeader, body: RawSpan, into state: StateNumber, receivedMilliseconds: UInt64?
   ) throws {
     try layout.parse(body)
-    let effective = HybridClock.effective(
-      layout.timestamp, receivedMilliseconds: receivedMilliseconds.map(Int64.init(clamping:)))
-    try refold(header, body: body, effective: effective, into: state)
+    try foldParsed(header, body: body, into: state, receivedMilliseconds: receivedMilliseconds)
   }
 
   /// The parsed layout's operations, folded.
-  private func refold(
-    _ header: LogEntryHeader, body: RawSpan, effective: Timestamp, into state: StateNumber
+  private func foldParsed(
+    _ header: LogEntryHeader, body: RawSpan, into state: StateNumber, receivedMilliseconds: UInt64?
   ) throws {
     fold.viewpoint = try viewpoint(of: header)
-    fold.timestamp = effective
-    numbers.removeAll(keepingCapacity: true)
-    for _ in layout.names { numbers.append(.none) }
+    fold.timestamp = Self.effective(layout.timestamp, receivedMilliseconds)
+    forgetNumbers()
     for (index, operation) in layout.operations.enumerated() {
       let index = UInt32(index)
       guard operation.record >= 0 else { continue }  // of an unknown kind: kept, not folded
@@ -346,8 +344,7 @@ package final class WriteBatch {
     try layout.parse(body)
     let transaction = try viewpoint(of: header)
     var hasChanged = false
-    numbers.removeAll(keepingCapacity: true)
-    for _ in layout.names { numbers.append(.none) }
+    forgetNumbers()
     for operation in layout.operations where operation.record >= 0 {
       let record = body.extracting(layout.names[operation.record])
       var cells = [CellNumber.existence]
@@ -364,6 +361,12 @@ package final class WriteBatch {
   func timestamp(ofBody body: RawSpan) throws -> Timestamp {
     try layout.parse(body)
     return layout.timestamp
+  }
+
+  /// Makes room for the numbers of the parsed layout's names.
+  private func forgetNumbers() {
+    numbers.removeAll(keepingCapacity: true)
+    for _ in layout.names { numbers.append(.none) }
   }
 
   /// The number of a name of the parsed layout.

@@ -53,7 +53,7 @@ extension WriteBatch {
   func startRebuild() throws -> RebuildReport {
     var report = RebuildReport()
     for (zone, _) in try storage.tables.zones(storage.transaction) {
-      guard try storage.tables.zoneRow(zone, storage.transaction) != nil else { continue }
+      guard try storage.zoneRowIfThere(zone) != nil else { continue }
       report.zones += 1
     }
     if try storage.rebuiltThrough() != nil {
@@ -61,8 +61,7 @@ extension WriteBatch {
       return report
     }
     for (zone, _) in try storage.tables.zones(storage.transaction) {
-      guard try storage.tables.zoneRow(zone, storage.transaction) != nil else { continue }
-      var row = try storage.zoneRow(zone)
+      guard var row = try storage.zoneRowIfThere(zone) else { continue }
       row.building = try storage.makeState(for: zone, .building)
       storage.setZoneRow(row, zone)
     }
@@ -109,8 +108,7 @@ extension WriteBatch {
   private func swapStates() throws {
     fold.reset()
     for (zone, _) in try storage.tables.zones(storage.transaction) {
-      guard try storage.tables.zoneRow(zone, storage.transaction) != nil else { continue }
-      var row = try storage.zoneRow(zone)
+      guard var row = try storage.zoneRowIfThere(zone) else { continue }
       guard row.building != .none else { continue }
       for (state, status) in [(row.state, StateRow.Status.discarded), (row.building, .live)] {
         var stateRow = try storage.stateRow(state)

@@ -62,13 +62,6 @@ extension LocalStore {
 struct Verification {
   var report: VerificationReport
 
-  /// One replica's transactions of one epoch in one zone.
-  private struct Lane: Hashable {
-    var zone: ZoneNumber
-    var replica: ReplicaNumber
-    var epoch: UInt32
-  }
-
   /// Every position is there, every entry can be read, and every sequence follows the one before and is named.
   mutating func checkLog(
     _ source: borrowing ReadTransaction, _ progress: (VerificationProgress) throws -> Void

@@ -17,7 +17,7 @@ extension TableStorage {
   /// The number of a zone; a new zone with an empty state if there is none yet.
   package func makeZone(_ zone: ZoneID) throws -> (number: ZoneNumber, isNew: Bool) {
     let number = try interned.zones.makeNumber(for: zone, in: tables.zones, transaction)
-    if try tables.zoneRow(number, transaction) != nil { return (number, false) }
+    if try zoneRowIfThere(number) != nil { return (number, false) }
     setZoneRow(ZoneRow(state: try makeState(for: number, .live)), number)
     try flush()
     return (number, true)

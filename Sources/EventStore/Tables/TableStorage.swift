@@ -24,13 +24,6 @@ package final class TableStorage: FoldStorage {
   private var lastPlacement: Placement?
   private var writer = ByteWriter()
 
-  /// One replica's transactions of one epoch in one zone.
-  private struct Lane: Hashable {
-    var zone: ZoneNumber
-    var replica: ReplicaNumber
-    var epoch: UInt32
-  }
-
   private struct Placement {
     var lane: Lane
     var incarnation: IncarnationNumber
@@ -242,11 +235,15 @@ package final class TableStorage: FoldStorage {
   // MARK: Sync state
 
   package func zoneRow(_ zone: ZoneNumber) throws -> ZoneRow {
+    if let row = try zoneRowIfThere(zone) { return row }
+    throw StoreError(
+      .damaged, "zone number \(zone.rawValue) has no row", hint: "run a verification of the store")
+  }
+
+  /// A zone's row, nil if it has none.
+  package func zoneRowIfThere(_ zone: ZoneNumber) throws -> ZoneRow? {
     if let row = zoneRows[zone] { return row }
-    guard let row = try tables.zoneRow(zone, transaction) else {
-      throw StoreError(
-        .damaged, "zone number \(zone.rawValue) has no row", hint: "run a verification of the store")
-    }
+    guard let row = try tables.zoneRow(zone, transaction) else { return nil }
     zoneRows[zone] = row
     return row
   }
