@@ -17,7 +17,7 @@ DEMO := .build/demo
 help: ## Shows this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-setup: ## Installs what is missing to build: liblmdb, pkg-config; checks Swift.
+setup: ## Installs what is missing to build: liblmdb, libzstd, pkg-config; checks Swift.
 	@Scripts/setup
 
 build: setup ## Builds the release products.

@@ -20,16 +20,21 @@ let package = Package(
     .executable(name: "replay", targets: ["ReplayTool"]),
     .library(name: "StoreTesting", targets: ["StoreTesting"]),
     .library(name: "EventStore", targets: ["EventStore", "OperationFormat"]),
+    .library(name: "Replicator", targets: ["Replicator", "EventStore", "OperationFormat"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+    .package(url: "https://github.com/jpsim/Yams", from: "6.0.0"),
     .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
   ],
   targets: [
     .systemLibrary(
       name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+    .systemLibrary(
+      name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
     .target(name: "LMDB", dependencies: ["CLMDB"], swiftSettings: settings),
     .target(
       name: "OperationFormat", dependencies: [.product(name: "Crypto", package: "swift-crypto")],
@@ -41,11 +46,21 @@ let package = Package(
       ],
       swiftSettings: settings),
     .target(
-      name: "StoreTesting", dependencies: ["EventStore", "OperationFormat"], swiftSettings: settings),
+      name: "Replicator",
+      dependencies: [
+        "EventStore", "OperationFormat", "CZstd", .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: settings),
+    .target(
+      name: "StoreTesting",
+      dependencies: [
+        "Replicator", "EventStore", "OperationFormat", .product(name: "Yams", package: "Yams"),
+      ],
+      swiftSettings: settings),
     .executableTarget(
       name: "ReplayTool",
       dependencies: [
-        "EventStore", "OperationFormat", "StoreTesting",
+        "Replicator", "EventStore", "OperationFormat", "StoreTesting",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
@@ -61,6 +76,14 @@ let package = Package(
       name: "EventStoreTests",
       dependencies: ["EventStore", "LMDB", "OperationFormat", "StoreTesting", "CrashWriter"],
       swiftSettings: settings),
+    .testTarget(
+      name: "ReplicatorTests",
+      dependencies: ["Replicator", "EventStore", "OperationFormat", "StoreTesting", "RemoteWriter"],
+      swiftSettings: settings),
+    // What the replicator's tests start in processes of its own: many at one remote, some of them killed.
+    .executableTarget(
+      name: "RemoteWriter", dependencies: ["Replicator", "EventStore", "OperationFormat"],
+      path: "Tests/RemoteWriter", swiftSettings: settings),
     .testTarget(
       name: "StoreTestingTests", dependencies: ["StoreTesting", "EventStore", "OperationFormat"],
       swiftSettings: settings),

@@ -27,3 +27,13 @@ public enum Limits {
   /// the decimals of SQL databases.
   public static let decimalExponents = -38...38
 }
+
+/// The limits of segments.
+extension Limits {
+  /// The most operations in one segment.
+  public static let segmentOperationsMax = transactionOperationsMax
+  /// The largest body of a segment as it is packed (8 MiB, and what one largest transaction is framed with).
+  public static let segmentPackedBytesMax = transactionBytesMax + 16
+  /// The largest body of a segment as it is unpacked (64 MiB). It holds against what unpacking really gives.
+  public static let segmentUnpackedBytesMax = 64 << 20
+}

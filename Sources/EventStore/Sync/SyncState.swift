@@ -1,0 +1,61 @@
+package import OperationFormat
+
+/// How far a store is in step with its remote, zone by zone: what a round of replication begins from.
+package struct StoreSyncState: Hashable, Sendable {
+  package var identity: StoreIdentity
+  /// Up to where the remote's list of zones was read; nil for a store that was never synced.
+  package var databaseToken: DatabaseToken?
+  /// In the order of their identities.
+  package var zones: [ZoneSyncState]
+
+  package init(identity: StoreIdentity, databaseToken: DatabaseToken?, zones: [ZoneSyncState]) {
+    self.identity = identity
+    self.databaseToken = databaseToken
+    self.zones = zones
+  }
+}
+
+/// One zone's part in it.
+package struct ZoneSyncState: Hashable, Sendable {
+  package var zone: ZoneID
+  package var attachment: ZoneAttachment
+  /// Up to where the zone's remote log was folded; nil before the remote has it, as far as the store knows.
+  package var token: ChangeToken?
+  /// Own transactions that no remote has acknowledged.
+  package var pending: UInt64
+
+  package init(zone: ZoneID, attachment: ZoneAttachment, token: ChangeToken?, pending: UInt64) {
+    self.zone = zone
+    self.attachment = attachment
+    self.token = token
+    self.pending = pending
+  }
+}
+
+/// Whether a zone is synced.
+public enum ZoneAttachment: UInt8, Hashable, Sendable {
+  /// It is only here, and nothing of it is shipped.
+  case local = 0
+  /// It is synced.
+  case attached = 1
+  /// The remote has it, and this store was told to leave it there. It shows in no query.
+  case offered = 2
+  /// The app has deleted it and the remote is still to be told. It shows in no query.
+  case deleting = 3
+}
+
+/// The next segment to ship of a zone: which transactions, and its header.
+package struct SegmentCut: Hashable, Sendable {
+  /// Before it is stored: unpacked, without a codec.
+  package var header: SegmentHeader
+  /// Whether the header was stored by an earlier try, which may have reached the remote.
+  package var isStored: Bool
+  /// The canonical bytes of its transactions.
+  package var transactions: [[UInt8]]
+
+  package init(header: SegmentHeader, isStored: Bool, transactions: [[UInt8]]) {
+    self.header = header
+    self.isStored = isStored
+    self.transactions = transactions
+  }
+}

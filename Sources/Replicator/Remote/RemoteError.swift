@@ -1,0 +1,62 @@
+/// What went wrong at a remote: what, where, and what to do.
+public struct RemoteError: Error, Sendable, CustomStringConvertible {
+  /// What kind of error it is. More may come; treat one you do not know as a failure that may pass.
+  public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+    public var description: String { rawValue }
+
+    /// No answer: not mounted, no network, timed out.
+    public static let unreachable = Code(rawValue: "unreachable")
+    /// The remote asks to come back later.
+    public static let later = Code(rawValue: "later")
+    /// The remote has no room for more. Reading still works.
+    public static let overQuota = Code(rawValue: "overQuota")
+    /// The user may not do that there.
+    public static let denied = Code(rawValue: "denied")
+    /// There is no remote at that place: it is empty, or holds something else.
+    public static let notARemote = Code(rawValue: "notARemote")
+    /// It is another remote than the store was synced with.
+    public static let identityMismatch = Code(rawValue: "identityMismatch")
+    /// The remote is of a newer format.
+    public static let newerFormat = Code(rawValue: "newerFormat")
+    /// The remote itself is damaged: its marker, or its list of zones.
+    public static let damaged = Code(rawValue: "damaged")
+    /// One segment is damaged, or not whole yet.
+    public static let damagedSegment = Code(rawValue: "damagedSegment")
+    /// What was there before is gone or is something else: the remote was restored from an old copy, or tampered
+    /// with.
+    public static let wentBack = Code(rawValue: "wentBack")
+    /// The remote has no such zone.
+    public static let zoneUnknown = Code(rawValue: "zoneUnknown")
+    /// A segment is not what it was given for: another zone, incarnation or replica.
+    public static let mismatch = Code(rawValue: "mismatch")
+    /// The text names no kind of remote that is known.
+    public static let schemeUnknown = Code(rawValue: "schemeUnknown")
+    /// The operating system failed.
+    public static let system = Code(rawValue: "system")
+  }
+
+  public let code: Code
+  /// What happened, with the offending value.
+  public let message: String
+  /// What to do.
+  public let hint: String
+  /// How long to wait before the next try, where the remote said so.
+  public let retryAfterMilliseconds: Int64?
+  /// What it came from, if it came from below.
+  public let underlying: (any Error)?
+
+  public init(
+    _ code: Code, _ message: String, hint: String, retryAfterMilliseconds: Int64? = nil,
+    underlying: (any Error)? = nil
+  ) {
+    self.code = code
+    self.message = message
+    self.hint = hint
+    self.retryAfterMilliseconds = retryAfterMilliseconds
+    self.underlying = underlying
+  }
+
+  public var description: String { "\(message) (\(code)). \(hint)" }
+}

@@ -1,0 +1,143 @@
+public import EventStore
+
+/// A shared log, at a remote that its user owns: for each zone a totally ordered sequence of segments, and a list of
+/// the zones.
+///
+/// It is the one seam between a store and a remote. Every implementation must pass `RemoteLogConformance` of
+/// `StoreTesting`. An implementation may be called from many tasks at once; several processes and machines may
+/// use one remote at the same time.
+///
+/// **What must hold.** Offsets of a zone's incarnation are dense from 1. A segment that was appended is at its offset
+/// for ever, whole, and seen by every later call. An error says nothing about whether the call had an effect: the
+/// caller repeats it, and the answer of the repetition is the truth.
+public protocol RemoteLog: Sendable {
+  /// What it is, for messages, such as `folder:/mnt/team`.
+  var name: String { get }
+
+  /// Reads the list of zones after a token.
+  ///
+  /// - Parameter token: where an earlier page ended; nil to begin at the start, whatever remote it is.
+  /// - Throws: ``RemoteError`` `identityMismatch` if the token is of another remote, `wentBack` if the list does not
+  ///   have the token's event any more, `notARemote`, `newerFormat`, `damaged`, `unreachable`, `later`, `denied`.
+  func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage
+
+  /// Makes a zone unless it is there.
+  ///
+  /// - Parameter proposed: the incarnation that a new zone gets: random bits that were never used before.
+  /// - Returns: the incarnation of the zone as it is there now: the proposed one, or that of whoever was first.
+  /// - Throws: ``RemoteError``, as ``zoneEvents(after:)``, and `overQuota`.
+  func createZone(_ zone: ZoneID, proposing proposed: IncarnationID) async throws(RemoteError)
+    -> IncarnationID
+
+  /// Deletes a zone: closes its log, so that nothing is appended after, and adds an event to the list of zones.
+  /// Deleting what is deleted already is a success.
+  ///
+  /// - Throws: ``RemoteError``, as ``zoneEvents(after:)``; `zoneUnknown` if the remote never had it.
+  func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError)
+
+  /// Appends a segment to its zone's log, if it is not there yet.
+  ///
+  /// - Parameters:
+  ///   - segment: a whole segment. Its header says for which zone and incarnation.
+  ///   - offset: up to where the caller knows the log: no segment at or before it is this one.
+  /// - Returns: what became of it; ``AppendOutcome``.
+  /// - Throws: ``RemoteError``, as ``zoneEvents(after:)``; `zoneUnknown`; `wentBack` if the log has a hole.
+  func append(_ segment: PackedSegment, after offset: UInt64) async throws(RemoteError) -> AppendOutcome
+
+  /// Reads segments of a zone's log after a token, in their order.
+  ///
+  /// - Parameters:
+  ///   - token: where to go on; `offset` 0 for the start.
+  ///   - bytesMax: the page ends before the segment that would exceed it, but has at least one if there is one.
+  /// - Throws: ``RemoteError``, as ``zoneEvents(after:)``; `zoneUnknown`; `wentBack` if the token's segment is not
+  ///   there or has another hash; `damagedSegment` if the first one after the token cannot be read. A page ends
+  ///   before a damaged segment.
+  func segments(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome
+
+  /// Yields whenever something may have changed, coalesced. A remote without push ends the sequence at once; callers
+  /// poll besides.
+  func changes() -> AsyncStream<Void>
+}
+
+/// A part of a remote's list of zones.
+public struct ZoneEventPage: Hashable, Sendable {
+  public var events: [ZoneEvent]
+  /// Where the page ended.
+  public var token: DatabaseToken
+  /// Whether there is more after it.
+  public var hasMore: Bool
+
+  public init(events: [ZoneEvent], token: DatabaseToken, hasMore: Bool) {
+    self.events = events
+    self.token = token
+    self.hasMore = hasMore
+  }
+}
+
+/// A segment as it travels: its header, and all its bytes.
+public struct PackedSegment: Hashable, Sendable {
+  public var header: SegmentHeader
+  /// Header, packed body and hash: what ``header`` says once more.
+  public var bytes: [UInt8]
+
+  public init(header: SegmentHeader, bytes: [UInt8]) {
+    self.header = header
+    self.bytes = bytes
+  }
+}
+
+/// A segment as it lies in a remote log.
+public struct StoredSegment: Hashable, Sendable {
+  public var offset: UInt64
+  /// When the remote first received it, in milliseconds since 1970, by the remote's own clock; nil where it has none.
+  public var receivedMilliseconds: UInt64?
+  public var bytes: [UInt8]
+
+  public init(offset: UInt64, receivedMilliseconds: UInt64?, bytes: [UInt8]) {
+    self.offset = offset
+    self.receivedMilliseconds = receivedMilliseconds
+    self.bytes = bytes
+  }
+}
+
+/// What a zone's log had after a token.
+public enum FetchOutcome: Hashable, Sendable {
+  /// Segments of consecutive offsets, the first right after the token; none if there is nothing new.
+  case segments([StoredSegment], hasMore: Bool)
+  /// The zone's log is closed, and everything before its end was read.
+  case gone(ZoneFate)
+}
+
+/// What became of an append.
+public enum AppendOutcome: Hashable, Sendable {
+  /// It lies there now.
+  case appended(SegmentPlace)
+  /// It lay there already: same replica, epoch, sequences and content hash.
+  case alreadyThere(SegmentPlace)
+  /// Other content lies there under the same replica, epoch and sequences.
+  case fork(SegmentPlace)
+  /// The zone's log is closed; nothing was appended.
+  case gone(ZoneFate)
+}
+
+/// Where a segment lies in its zone's log.
+public struct SegmentPlace: Hashable, Sendable {
+  public var offset: UInt64
+  /// When the remote first received it, in milliseconds since 1970; nil where it keeps no such times.
+  public var receivedMilliseconds: UInt64?
+
+  public init(offset: UInt64, receivedMilliseconds: UInt64? = nil) {
+    self.offset = offset
+    self.receivedMilliseconds = receivedMilliseconds
+  }
+}
+
+/// Why a zone's log takes and gives no more.
+public enum ZoneFate: Hashable, Sendable {
+  /// A user deleted the zone.
+  case deleted
+  /// The remote threw it away.
+  case purged
+  /// It goes on under another incarnation.
+  case reset(IncarnationID)
+}
