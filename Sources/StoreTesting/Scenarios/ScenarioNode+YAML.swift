@@ -35,9 +35,9 @@ extension ScenarioNode {
     self.line = line
     switch node {
     case .scalar(let scalar):
-      guard node.tag.name == .str else {
+      guard node.tag == Tag(.str) else {
         throw ScenarioError.invalid(
-          line, "a value has the tag \(node.tag.name.rawValue)", hint: "write values without tags")
+          line, "a value has the tag \(node.tag)", hint: "write values without tags")
       }
       content = .scalar(scalar.string, isPlain: scalar.style == .plain)
     case .sequence(let sequence):
