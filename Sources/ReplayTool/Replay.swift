@@ -26,7 +26,8 @@ struct Replay: AsyncParsableCommand {
       CommandGroup(name: "Understand", subcommands: [ExplainCommand.self, ConflictsCommand.self]),
       CommandGroup(name: "Check and repair", subcommands: [VerifyCommand.self, RebuildCommand.self]),
       CommandGroup(name: "Move", subcommands: [ExportCommand.self, ImportCommand.self]),
-      CommandGroup(name: "Test the fold", subcommands: [FoldCheckCommand.self]),
+      CommandGroup(
+        name: "Test", subcommands: [ScenarioCommand.self, HistoryCommand.self, FoldCheckCommand.self]),
     ])
 
   static func main() async {

@@ -1,5 +1,10 @@
-import Foundation
-public import Replicator
+import Replicator
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// Which remote the devices of a runner share.
 public enum RunnerRemote: Sendable, Hashable {
@@ -43,7 +48,8 @@ public enum RunnerRemote: Sendable, Hashable {
   /// A name that is safe in every file system: letters, digits, `.`, `_` and `-`, not hidden, not too long.
   private static func fileName(_ text: String) -> String {
     let safe = text.unicodeScalars.prefix(100).map { scalar in
-      let isSafe = scalar.isASCII && (scalar.properties.isAlphabetic || "0123456789._-".unicodeScalars.contains(scalar))
+      let isSafe =
+        scalar.isASCII && (scalar.properties.isAlphabetic || "0123456789._-".unicodeScalars.contains(scalar))
       return isSafe ? Character(scalar) : "_"
     }
     return safe.first == "." ? "_" + String(safe) : String(safe)

@@ -12,7 +12,9 @@ struct HoldingRemote: RemoteLog {
     try await remote.zoneEvents(after: token)
   }
 
-  func createZone(_ zone: ZoneID, proposing proposed: IncarnationID) async throws(RemoteError) -> IncarnationID {
+  func createZone(_ zone: ZoneID, proposing proposed: IncarnationID) async throws(RemoteError)
+    -> IncarnationID
+  {
     try await remote.createZone(zone, proposing: proposed)
   }
 

@@ -1,6 +1,11 @@
 import EventStore
-import Foundation
 import Replicator
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// A device of a scenario: a store of its own, a wall clock, and the way to the remote.
 final class ScenarioDevice {
@@ -36,7 +41,9 @@ final class ScenarioDevice {
     store = try Self.open("\(directory)-0", clock, self.random)
   }
 
-  private static func open(_ directory: String, _ clock: DeviceClock, _ random: DeviceRandom) throws -> LocalStore {
+  private static func open(_ directory: String, _ clock: DeviceClock, _ random: DeviceRandom) throws
+    -> LocalStore
+  {
     var configuration = StoreConfiguration()
     configuration.mapBytes = mapBytes
     configuration.wallMilliseconds = { clock.milliseconds }

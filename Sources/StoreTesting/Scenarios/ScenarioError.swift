@@ -34,7 +34,9 @@ public struct ScenarioError: Error, Sendable, CustomStringConvertible {
     line > 0 ? "line \(line): \(message) (\(code)). \(hint)" : "\(message) (\(code)). \(hint)"
   }
 
-  static func invalid(_ line: Int, _ message: String, hint: String = "see the format of scenarios") -> ScenarioError {
+  static func invalid(_ line: Int, _ message: String, hint: String = "see the format of scenarios")
+    -> ScenarioError
+  {
     ScenarioError(.scenarioInvalid, line: line, message, hint: hint)
   }
 }

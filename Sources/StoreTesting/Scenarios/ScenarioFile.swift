@@ -14,6 +14,8 @@
 public struct ScenarioFile: Sendable {
   /// What the first key of a file says.
   public static let format = "scenarios/1"
+  /// Larger than any file that a person reads.
+  public static let bytesMax = 4 << 20
 
   /// In the order of the file.
   public var scenarios: [Scenario]
@@ -34,7 +36,8 @@ public struct ScenarioFile: Sendable {
     for node in try members.nodes("scenarios") {
       let scenario = try parse(node, &stepsLeft)
       guard ids.insert(scenario.id).inserted else {
-        throw ScenarioError.invalid(node.line, "the id “\(scenario.id)” stands twice", hint: "name each scenario once")
+        throw ScenarioError.invalid(
+          node.line, "the id “\(scenario.id)” stands twice", hint: "name each scenario once")
       }
       scenarios.append(scenario)
     }
@@ -46,10 +49,13 @@ public struct ScenarioFile: Sendable {
     var members = try ScenarioMembers(node, "a scenario")
     let id = try members.text("id")
     guard !id.isEmpty, id.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
-      throw ScenarioError.invalid(node.line, "the id is empty, or has control characters", hint: "use letters and digits")
+      throw ScenarioError.invalid(
+        node.line, "the id is empty, or has control characters", hint: "use letters and digits")
     }
     let devices = try members.texts("devices")
-    guard 1...Scenario.devicesMax ~= devices.count, Set(devices).count == devices.count, !devices.contains("*") else {
+    guard 1...Scenario.devicesMax ~= devices.count, Set(devices).count == devices.count,
+      !devices.contains("*")
+    else {
       throw ScenarioError.invalid(
         node.line, "the devices of \(id) are none, more than \(Scenario.devicesMax), or two of one name",
         hint: "give each device a name of its own; “*” means all")

@@ -30,13 +30,17 @@ struct ScenarioMembers {
 
   mutating func text(_ key: String) throws -> String { try Self.text(try require(key), key) }
 
-  mutating func textIfPresent(_ key: String) throws -> String? { try take(key).map { try Self.text($0, key) } }
+  mutating func textIfPresent(_ key: String) throws -> String? {
+    try take(key).map { try Self.text($0, key) }
+  }
 
   mutating func name(_ key: String) throws -> Name { Name(try text(key)) }
 
   mutating func nameIfPresent(_ key: String) throws -> Name? { try textIfPresent(key).map { Name($0) } }
 
-  mutating func count(_ key: String, max: Int) throws -> Int { try Self.count(try require(key), key, max: max) }
+  mutating func count(_ key: String, max: Int) throws -> Int {
+    try Self.count(try require(key), key, max: max)
+  }
 
   /// Texts of a list; one text alone is a list of one.
   mutating func texts(_ key: String) throws -> [String] {

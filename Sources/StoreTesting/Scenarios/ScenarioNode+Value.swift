@@ -32,15 +32,19 @@ extension ScenarioNode {
     let isDigits = digits.allSatisfy { zero...UInt8(ascii: "9") ~= $0 }
     if isDigits {
       guard let number = Int64(text) else {
-        throw ScenarioError.invalid(line, "the number \(text) has more than 64 bits", hint: "quote it, or use a smaller one")
+        throw ScenarioError.invalid(
+          line, "the number \(text) has more than 64 bits", hint: "quote it, or use a smaller one")
       }
       return .int(number)
     }
     // Words such as `infinity`, and hexadecimal numbers, are texts.
     let isNumeric = digits.allSatisfy {
-      zero...UInt8(ascii: "9") ~= $0 || [UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E"), UInt8(ascii: "-"), UInt8(ascii: "+")].contains($0)
+      zero...UInt8(ascii: "9") ~= $0
+        || [UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E"), UInt8(ascii: "-"), UInt8(ascii: "+")]
+          .contains($0)
     }
-    guard isNumeric, zero...UInt8(ascii: "9") ~= first || first == UInt8(ascii: "."), let number = Double(text)
+    guard isNumeric, zero...UInt8(ascii: "9") ~= first || first == UInt8(ascii: "."),
+      let number = Double(text)
     else { return .string(text) }
     return .double(number)
   }

@@ -1,8 +1,6 @@
 import Yams
 
 extension ScenarioNode {
-  /// Larger than any scenario that a person reads.
-  static let fileBytesMax = 4 << 20
   /// Steps hold steps and values hold values: this is deep enough for the deepest value in the deepest step.
   static let depthMax = 64
 
@@ -10,10 +8,10 @@ extension ScenarioNode {
   ///
   /// - Throws: ``ScenarioError`` `notYAML`, `scenarioInvalid`, `tooLarge`.
   init(yaml: String) throws {
-    guard yaml.utf8.count <= Self.fileBytesMax else {
+    guard yaml.utf8.count <= ScenarioFile.bytesMax else {
       throw ScenarioError(
         .tooLarge, line: 0, "the file has \(yaml.utf8.count) bytes",
-        hint: "write at most \(Self.fileBytesMax) bytes a file; bulk_create and repeat make many of one")
+        hint: "write at most \(ScenarioFile.bytesMax) bytes a file; bulk_create and repeat make many of one")
     }
     try Self.refuseAliases(in: yaml)
     let root: Node?
@@ -104,6 +102,7 @@ extension ScenarioNode {
       default: (0, "it cannot be read")
       }
     return ScenarioError(
-      .notYAML, line: line, "the file is no YAML: \(problem)", hint: "mend the line, or quote the text at fault")
+      .notYAML, line: line, "the file is no YAML: \(problem)",
+      hint: "mend the line, or quote the text at fault")
   }
 }

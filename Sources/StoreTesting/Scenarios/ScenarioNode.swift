@@ -42,11 +42,14 @@ extension ScenarioNode {
   }
 
   private static func numbered(_ text: String, _ number: Int) -> String {
-    text.contains("#i") ? text.split(separator: "#i", omittingEmptySubsequences: false).joined(separator: "\(number)") : text
+    text.contains("#i")
+      ? text.split(separator: "#i", omittingEmptySubsequences: false).joined(separator: "\(number)") : text
   }
 
   private static func keyThatNumbersItself(_ members: [(key: String, value: ScenarioNode)]) -> String? {
-    guard case .scalar(let name, _)? = members.first(where: { $0.key == "op" })?.value.content else { return nil }
+    guard case .scalar(let name, _)? = members.first(where: { $0.key == "op" })?.value.content else {
+      return nil
+    }
     return ["repeat": "step", "bulk_create": "fields"][name]
   }
 }

@@ -11,8 +11,10 @@ struct ScenarioStepParser {
   /// Operations on what no runner can do yet, and the capability that they take.
   private static let capabilities = [
     "set_parent": "parent-references", "move_zone": "move-zone", "clone_store": "clone-store",
-    "compact": "compact", "server_reset_zone": "server-reset", "server_erase": "server-reset", "incr": "counter",
-    "counter_set": "counter", "set_add": "set", "set_remove": "set", "set_clear": "set", "list_insert": "list",
+    "compact": "compact", "server_reset_zone": "server-reset", "server_erase": "server-reset",
+    "incr": "counter",
+    "counter_set": "counter", "set_add": "set", "set_remove": "set", "set_clear": "set",
+    "list_insert": "list",
     "list_delete": "list", "list_set": "list", "list_move": "list-move", "text_insert": "text",
     "text_delete": "text", "share": "sharing", "accept_share": "sharing", "unshare": "sharing",
     "leave_share": "sharing", "topology": "topology", "parent": "parent-references",
@@ -31,7 +33,9 @@ struct ScenarioStepParser {
   /// Reads an assertion.
   mutating func assertion(_ node: ScenarioNode) throws -> ScenarioStep {
     let members = try ScenarioMembers(node, "an assertion")
-    guard members.has("assert") else { throw ScenarioError.invalid(node.line, "an assertion has no “assert”") }
+    guard members.has("assert") else {
+      throw ScenarioError.invalid(node.line, "an assertion has no “assert”")
+    }
     return try step(node)
   }
 
@@ -70,7 +74,8 @@ struct ScenarioStepParser {
     guard !names.isEmpty else { throw ScenarioError.invalid(members.line, "“dev” names no device") }
     for name in names where !devices.contains(name) {
       throw ScenarioError.invalid(
-        members.line, "there is no device “\(name.prefix(60))”", hint: "the devices are \(devices.joined(separator: ", "))")
+        members.line, "there is no device “\(name.prefix(60))”",
+        hint: "the devices are \(devices.joined(separator: ", "))")
     }
     return names
   }
@@ -126,7 +131,8 @@ struct ScenarioStepParser {
       default: nil
       }
     guard let seconds, 0...Self.secondsMax ~= seconds else {
-      throw ScenarioError.invalid(node.line, "“t” is \(node.text), not a number of seconds from 0 to a billion")
+      throw ScenarioError.invalid(
+        node.line, "“t” is \(node.text), not a number of seconds from 0 to a billion")
     }
     return Int64((seconds * 1000).rounded())
   }
@@ -154,7 +160,9 @@ struct ScenarioStepParser {
       })
   }
 
-  private mutating func repetition(_ members: inout ScenarioMembers, _ device: [String]?) throws -> ScenarioAction {
+  private mutating func repetition(_ members: inout ScenarioMembers, _ device: [String]?) throws
+    -> ScenarioAction
+  {
     let count = try members.count("count", max: Self.stepsMax)
     let node = try members.require("step")
     guard count <= stepsLeft else { throw tooMany(members.line) }
@@ -176,7 +184,8 @@ struct ScenarioStepParser {
       case .create, .save, .delete, .steps, .unsupported: steps.append(step)
       default:
         throw ScenarioError.invalid(
-          node.line, "“\(step.name)” stands in a transaction", hint: "a transaction holds create, save and delete")
+          node.line, "“\(step.name)” stands in a transaction",
+          hint: "a transaction holds create, save and delete")
       }
     }
     return .transaction(steps)

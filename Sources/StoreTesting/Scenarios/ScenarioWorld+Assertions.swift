@@ -35,14 +35,18 @@ extension ScenarioWorld {
         counts.contains(found), "\(least)\(counts.lowerBound) pending on \(device.name)", "\(found)")
     case .lastPushCount(let count):
       try expect(
-        device.lastPush == count, "\(count) transactions in the last push of \(device.name)", "\(device.lastPush)")
+        device.lastPush == count, "\(count) transactions in the last push of \(device.name)",
+        "\(device.lastPush)")
     case .lastPullCount(let count):
       try expect(
-        device.lastPull == count, "\(count) transactions in the last pull of \(device.name)", "\(device.lastPull)")
+        device.lastPull == count, "\(count) transactions in the last pull of \(device.name)",
+        "\(device.lastPull)")
     }
   }
 
-  private func expect(_ holds: Bool, _ expected: @autoclosure () -> String, _ found: @autoclosure () -> String) throws {
+  private func expect(
+    _ holds: Bool, _ expected: @autoclosure () -> String, _ found: @autoclosure () -> String
+  ) throws {
     guard !holds else { return }
     throw ScenarioMismatch(expected: expected(), found: found())
   }

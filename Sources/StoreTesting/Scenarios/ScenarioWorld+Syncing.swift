@@ -67,7 +67,8 @@ extension ScenarioWorld {
       }
     }
     guard try DeviceState(device.store) == before else {
-      throw ScenarioMismatch(expected: "\(device.name) as it was before the redelivery", found: "another state")
+      throw ScenarioMismatch(
+        expected: "\(device.name) as it was before the redelivery", found: "another state")
     }
   }
 
@@ -76,7 +77,8 @@ extension ScenarioWorld {
     var token = ChangeToken.start(of: end.zone, end.incarnation)
     var found: [RemoteSegment] = []
     while token.offset < end.offset {
-      guard case .segments(let page, _) = try await remote.segments(after: token, bytesMax: Self.pageBytesMax),
+      guard
+        case .segments(let page, _) = try await remote.segments(after: token, bytesMax: Self.pageBytesMax),
         !page.isEmpty
       else { break }
       for stored in page where stored.offset <= end.offset {
@@ -84,7 +86,8 @@ extension ScenarioWorld {
         let header = unpacked.header
         found.append(
           RemoteSegment(
-            zone: header.zone, incarnation: header.incarnation, offset: stored.offset, hash: header.contentHash,
+            zone: header.zone, incarnation: header.incarnation, offset: stored.offset,
+            hash: header.contentHash,
             receivedMilliseconds: stored.receivedMilliseconds, transactions: unpacked.transactions,
             base: header.base, baseHash: header.baseHash, previousHash: header.previousHash))
         token.hash = header.contentHash

@@ -41,7 +41,9 @@ extension ScenarioWorld {
       // A field that is created as null has no value; it is not cleared.
       try tx.create(record, type: type, fields: fields.filter { $0.value != .null })
     case .save(_, let fields):
-      for (field, value) in fields.sorted(by: { $0.key < $1.key }) { try tx.set(field, of: record, to: value) }
+      for (field, value) in fields.sorted(by: { $0.key < $1.key }) {
+        try tx.set(field, of: record, to: value)
+      }
     case .delete: try tx.delete(record)
     default: preconditionFailure("only writes stand in a transaction: the parser has checked it")
     }
