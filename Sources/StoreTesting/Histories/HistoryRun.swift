@@ -19,14 +19,14 @@ final class HistoryRun {
   private let dealing: SeededRandom
   private var chances: SeededRandom
 
-  init(_ options: HistoryOptions, survey: HistorySurvey, directory: String) throws {
+  init(_ options: HistoryOptions, survey: HistorySurvey, directory: String) async throws {
     self.options = options
     let random = SeededRandom(seed: options.seed)
     let count = options.devices ?? min(max(survey.authors, 1), HistoryOptions.devicesMax)
     isDealt = survey.authors < count
     dealing = random.stream(3)
     chances = random.stream(4)
-    let open = try options.remote.make(random: random.stream(5))
+    let open = try await options.remote.make(random: random.stream(5))
     var devices: [HistoryDevice] = []
     do {
       for index in 0..<count {
@@ -35,7 +35,7 @@ final class HistoryRun {
         devices.append(
           try HistoryDevice(
             name: name, directory: "\(directory)/\(name)", isKept: options.keepDirectory != nil,
-            remote: CountingRemote(try open(), counter), random: random.stream(UInt64(index) + 16)))
+            remote: CountingRemote(try await open(), counter), random: random.stream(UInt64(index) + 16)))
       }
     } catch {
       for device in devices { device.store.close() }

@@ -34,7 +34,7 @@ public struct HistoryRunner {
     let survey = try source.survey()
     let scratch = options.keepDirectory == nil ? TemporaryDirectory() : nil
     let directory = try Self.prepare(options.keepDirectory ?? scratch!.path)
-    let run = try HistoryRun(options, survey: survey, directory: directory)
+    let run = try await HistoryRun(options, survey: survey, directory: directory)
     defer { run.close() }
     var reader = try source.makeReader()
     while let commit = try reader.next() {

@@ -26,9 +26,18 @@ public enum RunnerRemote: Sendable, Hashable {
 
   /// Makes the remote.
   ///
-  /// - Returns: a closure that opens it for one device.
-  func make(random: SeededRandom) throws -> @Sendable () throws -> any RemoteLog {
-    fatalError("\(random)")
+  /// - Returns: a closure that opens it for one device, as it is seen from a process of its own.
+  func make(random: SeededRandom) async throws -> @Sendable () async throws -> any RemoteLog {
+    let random = DeviceRandom(random)
+    switch self {
+    case .memory:
+      let identity = RemoteID(rawValue: UInt128(random.next()) << 64 | UInt128(random.next()))
+      let remote = MemoryRemote(identity: identity)
+      return { remote.reopened() }
+    case .folder(let directory):
+      _ = try await FolderRemote.create(directory: directory, makeRandom: { random.next() })
+      return { try await FolderRemote(directory: directory) }
+    }
   }
 
   /// A remote of its own for one of many runs: in a folder that was not there before.

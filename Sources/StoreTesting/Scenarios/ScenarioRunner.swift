@@ -29,7 +29,7 @@ public struct ScenarioRunner: Sendable {
     }
     let world: ScenarioWorld
     do {
-      world = try ScenarioWorld(scenario, remote: try remote.fresh(for: scenario.id), seed: seed)
+      world = try await ScenarioWorld(scenario, remote: try remote.fresh(for: scenario.id), seed: seed)
     } catch {
       let failure = ScenarioFailure(place: "the start", expected: "stores and a remote", found: "\(error)")
       return ScenarioResult(id: scenario.id, outcome: .failed(failure), devices: [])

@@ -13,19 +13,19 @@ final class ScenarioWorld {
   var random: SeededRandom
   private let directory = TemporaryDirectory()
 
-  init(_ scenario: Scenario, remote: RunnerRemote, seed: UInt64) throws {
+  init(_ scenario: Scenario, remote: RunnerRemote, seed: UInt64) async throws {
     self.scenario = scenario
     let random = SeededRandom(seed: seed)
-    let open = try remote.make(random: random.stream(1))
+    let open = try await remote.make(random: random.stream(1))
     var devices: [ScenarioDevice] = []
     for (index, name) in scenario.devices.enumerated() {
       devices.append(
         try ScenarioDevice(
-          name: name, directory: "\(directory.path)/\(index)", remote: try open(),
+          name: name, directory: "\(directory.path)/\(index)", remote: try await open(),
           random: random.stream(UInt64(index) + 16)))
     }
     self.devices = devices
-    self.remote = try open()
+    self.remote = try await open()
     self.random = random.stream(2)
   }
 
