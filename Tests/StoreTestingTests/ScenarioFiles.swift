@@ -1,3 +1,4 @@
+import OperationFormat
 import Testing
 
 @testable import StoreTesting
@@ -35,10 +36,12 @@ struct ScenarioFiles {
     #expect(record == ScenarioRecord(name: "r", zone: "z"))
     #expect(
       fields == [
-        "i": 1, "d": 1.5, "s": "1", "t": "yes", "n": .null, "b": false, "l": ["a", 2], "m": .map(["k": .null]),
+        "i": 1, "d": 1.5, "s": "1", "t": "yes", "n": .null, "b": false, "l": ["a", 2],
+        "m": .map(["k": .null]),
       ])
     #expect(scenario.steps[1].devices == ["a", "b"])
-    guard case .clock(1500) = scenario.steps[1].action, case .redeliver(segments: 3, .shuffled) = scenario.steps[2].action
+    guard case .clock(1500) = scenario.steps[1].action,
+      case .redeliver(segments: 3, .shuffled) = scenario.steps[2].action
     else {
       Issue.record("\(scenario.steps)")
       return
@@ -89,7 +92,10 @@ struct ScenarioFiles {
       ("  - {op: transaction, dev: a, steps: [{op: delete, dev: b, rec: r}]}", 6, "names another device"),
       ("  - {op: repeat, count: 2, step: {op: push}}", 6, "has no “dev”"),
       ("  - {op: push, dev: a, expect_error: 1}", 6, "neither true nor false"),
-      ("  - {op: create, dev: a, rec: r, fields: &f {}}\n  - {op: save, dev: a, rec: r, fields: *f}", 7, "alias"),
+      (
+        "  - {op: create, dev: a, rec: r, fields: &f {}}\n  - {op: save, dev: a, rec: r, fields: *f}", 7,
+        "alias"
+      ),
       ("  - [op]", 6, "a step is a list of 1, not a mapping"),
       ("  - {op: push, dev: a", 9, "no YAML"),
     ])
@@ -104,11 +110,15 @@ struct ScenarioFiles {
     #expect(error("")?.message == "the file is empty")
     #expect(error("format: scenarios/2\nscenarios: []")?.message == "the format is “scenarios/2”")
     #expect(error("- a")?.message == "the file is a list of 1, not a mapping")
-    let twice = "format: scenarios/1\nscenarios:\n" + String(repeating: "- {id: x, devices: [a], steps: []}\n", count: 2)
+    let twice =
+      "format: scenarios/1\nscenarios:\n"
+      + String(repeating: "- {id: x, devices: [a], steps: []}\n", count: 2)
     #expect(error(twice)?.line == 4)
     #expect(error(file("  - {op: push, dev: a}", devices: "[a, a]"))?.code == .scenarioInvalid)
     #expect(error(file("  - {op: push, dev: a}", devices: "[]"))?.code == .scenarioInvalid)
-    #expect(error(file("  - {op: push, dev: a}", expect: "[{op: push, dev: a}]"))?.message == "an assertion has no “assert”")
+    #expect(
+      error(file("  - {op: push, dev: a}", expect: "[{op: push, dev: a}]"))?.message
+        == "an assertion has no “assert”")
   }
 
   @Test("nesting, repetition and aliases without a bound are refused before they take memory")
@@ -117,7 +127,8 @@ struct ScenarioFiles {
       let deep = error("format: " + String(repeating: "[", count: count))
       #expect(deep != nil)
       let closed = error(
-        "format: scenarios/1\nscenarios: " + String(repeating: "[", count: count) + String(repeating: "]", count: count))
+        "format: scenarios/1\nscenarios: " + String(repeating: "[", count: count)
+          + String(repeating: "]", count: count))
       #expect(closed != nil)
       let keys = error(String(repeating: "? ", count: count))
       #expect(keys != nil)
@@ -125,7 +136,9 @@ struct ScenarioFiles {
       #expect(dashes != nil)
     }
     #expect(error(file("  - {op: bulk_create, dev: a, count: 200000, prefix: r}"))?.code == .tooLarge)
-    #expect(error(file("  - {op: bulk_create, dev: a, count: 9223372036854775807, prefix: r}"))?.code == .scenarioInvalid)
+    #expect(
+      error(file("  - {op: bulk_create, dev: a, count: 9223372036854775807, prefix: r}"))?.code
+        == .scenarioInvalid)
     var step = "{op: push, dev: a}"
     for _ in 0..<9 { step = "{op: repeat, count: 1000, step: \(step)}" }
     #expect(error(file("  - \(step)"))?.code == .tooLarge)
@@ -140,7 +153,9 @@ struct ScenarioFiles {
     let seed: UInt64 = 5
     var random = SeededRandom(seed: seed)
     let good = Array(
-      file("  - {op: repeat, dev: a, count: 3, step: {op: create, rec: 'r#i', fields: {n: [1, {a: b}]}}}").utf8)
+      file("  - {op: repeat, dev: a, count: 3, step: {op: create, rec: 'r#i', fields: {n: [1, {a: b}]}}}")
+        .utf8)
+    let marks = Array("[]{}:,-?&*!|>'\"%@`#\n ".utf8)
     for number in 0..<3000 {
       var bytes = good
       for _ in 0...random.next(below: 6) {
@@ -148,7 +163,7 @@ struct ScenarioFiles {
         switch random.next(below: 3) {
         case 0: bytes[place] = UInt8(truncatingIfNeeded: random.next())
         case 1: bytes.remove(at: place)
-        default: bytes.insert(Array("[]{}:,-?&*!|>'\"%@`#\n ".utf8)[random.next(below: 22)], at: place)
+        default: bytes.insert(marks[random.next(below: marks.count)], at: place)
         }
       }
       do {
@@ -164,7 +179,8 @@ struct ScenarioFiles {
   func namesCapabilities() throws {
     let cases = [
       ("{op: incr, dev: a, rec: r, field: n, by: 1}", "counter"), ("{op: fly, dev: a}", "fly"),
-      ("{op: create, dev: a, rec: r, parent: q}", "parent-references"), ("{op: push, dev: a, only: [r]}", "partial-push"),
+      ("{op: create, dev: a, rec: r, parent: q}", "parent-references"),
+      ("{op: push, dev: a, only: [r]}", "partial-push"),
       ("{assert: list, dev: a, rec: r, field: l, eq: []}", "list"), ("{assert: mood, dev: a}", "mood"),
       ("{op: transaction, dev: a, steps: [{op: set_add, rec: r}]}", "set"),
     ]

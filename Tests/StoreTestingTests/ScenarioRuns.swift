@@ -15,7 +15,9 @@ struct ScenarioRuns {
     return names.sorted().filter { $0.hasSuffix(".yaml") }.map { "\(directory)/\($0)" }
   }()
 
-  private func run(_ steps: String, expect: String = "[]", remote: RunnerRemote = .memory) async throws -> ScenarioResult {
+  private func run(_ steps: String, expect: String = "[]", remote: RunnerRemote = .memory) async throws
+    -> ScenarioResult
+  {
     let yaml = """
       format: scenarios/1
       scenarios:
@@ -57,7 +59,10 @@ struct ScenarioRuns {
       ("{assert: exists, dev: '*', rec: q}", "expected q to be on a, found no such record"),
       ("{assert: absent, dev: b, rec: r}", "expected no r on b, found a record"),
       ("{assert: field, dev: b, rec: r, field: n, eq: 2}", "expected 2 in r.n on b, found 1"),
-      ("{assert: field, dev: a, rec: r, field: n, one_of: ['1', 2]}", "expected \"1\" or 2 in r.n on a, found 1"),
+      (
+        "{assert: field, dev: a, rec: r, field: n, one_of: ['1', 2]}",
+        "expected \"1\" or 2 in r.n on a, found 1"
+      ),
       ("{assert: field, dev: a, rec: r, field: x, eq: ''}", "expected \"\" in r.x on a, found null"),
       ("{assert: count, dev: b, eq: 2}", "expected 2 records in main on b, found 1"),
       ("{assert: count, dev: b, eq: 1, zone: z}", "expected 1 records in z on b, found 0"),
@@ -84,7 +89,9 @@ struct ScenarioRuns {
   func noticesDivergence() async throws {
     let result = try await run(
       "{op: create, dev: a, rec: r, fields: {n: 1}}", expect: "[{assert: converged, dev: '*'}]")
-    #expect(result.line.hasPrefix("failed s: expectation 1 (assert converged, line 7), expected zone main of b as on a"))
+    #expect(
+      result.line.hasPrefix(
+        "failed s: expectation 1 (assert converged, line 7), expected zone main of b as on a"))
     #expect(result.devices.map(\.name) == ["a", "b"])
     #expect(result.devices[0].digests.count == 1)
     #expect(result.devices[1].digests.isEmpty)
