@@ -85,7 +85,12 @@ extension WriteBatch {
     while step.position < step.last, byteCount < LogReplay.stepBytesMax {
       let position = step.position.next
       // The entry is copied: the fold writes while it reads.
-      let (header, body) = try reader.withEntry(at: position, storage.transaction) { ($0, $1.bytes) }
+      let entry = try reader.withEntryUnlessRemoved(at: position, storage.transaction) { ($0, $1.bytes) }
+      guard let (header, body) = entry else {
+        let run = try storage.tables.removedRun(at: position, storage.transaction)
+        step.position = run?.upperBound ?? position
+        continue
+      }
       let zone = try storage.zoneRow(header.zone)
       let building = zone.building
       if !zone.status.isGone { try storage.nameSequence(header, position) }

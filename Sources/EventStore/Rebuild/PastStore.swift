@@ -104,7 +104,7 @@ public final class PastStore: Sendable {
           isThere = false
           break
         }
-        try reader.withEntry(at: at, source.transaction) { header, body in
+        _ = try reader.withEntryUnlessRemoved(at: at, source.transaction) { header, body in
           let state = try batch.storage.zoneRow(header.zone).state
           // Of a zone that is gone nothing is left to be seen.
           if state != .none { try replay.fold(header, body: body, into: state) }

@@ -115,22 +115,28 @@ extension Verification {
   /// segment that holds it.
   mutating func checkPlacements(_ source: borrowing ReadTransaction) throws {
     let last = try Interner<ZoneID>.lastNumber(in: source.tables.zones, source.transaction)
+    var gone: Set<UInt32> = []
     for raw in 1...max(1, last) {
       let number = ZoneNumber(rawValue: raw)
       let id = try source.tables.zoneID(number, source.transaction).map { "\($0)" } ?? "\(raw)"
       do {
         guard let row = try source.tables.zoneRow(number, source.transaction) else { continue }
+        if row.status.isGone { gone.insert(raw) }
         try checkZone(number, row, id, source)
       } catch {
         report.add(.placement, id, "\(StoreError.translate(error))")
       }
     }
-    try checkSegments(source)
+    try checkSegments(source, except: gone)
     var before: [UInt8] = []
     var cursor = try source.transaction.openCursor(source.tables.placements)
     var isThere = try cursor.first()
     while isThere {
       let (key, row) = cursor.withEntry { ($0.bytes, $1.bytes) }
+      guard try !gone.contains(key.span.bytes.bigEndian32(at: 0)) else {
+        isThere = try cursor.next()
+        continue
+      }
       let lane = Array(key.prefix(16))
       let previous = before.starts(with: lane) ? try before.span.bytes.bigEndian64(at: 16) : 0
       do {
@@ -182,13 +188,19 @@ extension Verification {
     }
   }
 
-  private mutating func checkSegments(_ source: borrowing ReadTransaction) throws {
+  private mutating func checkSegments(
+    _ source: borrowing ReadTransaction, except gone: Set<UInt32>
+  ) throws {
     let tables = source.tables
     var cursor = try source.transaction.openCursor(tables.segments)
     var isThere = try cursor.first()
     while isThere {
       let (key, bytes) = cursor.withEntry { ($0.bytes, $1.bytes) }
       let zone = ZoneNumber(rawValue: try key.span.bytes.bigEndian32(at: 0))
+      guard !gone.contains(zone.rawValue) else {
+        isThere = try cursor.next()
+        continue
+      }
       let incarnation = IncarnationNumber(rawValue: try key.span.bytes.bigEndian32(at: 4))
       do {
         let row = try SegmentRow(bytes.span.bytes)

@@ -58,7 +58,7 @@ package struct ZoneRow: Hashable, Sendable {
   // | bytes | what |
   // |---|---|
   // | 1 | version, 1 |
-  // | 1 | status: 0 local, 1 attached, 2 offered, 3 deleting, 4 removed |
+  // | 1 | status: 0 local, 1 attached, 2 offered, 3 deleting, 4 removed; the top bit makes the set bits even |
   // | varint | state number, 0 for a zone that is gone |
   // | varint | state number of an unfinished rebuild, 0 where there is none |
   // | varint | token's incarnation number, 0 where there is no token |
@@ -68,7 +68,7 @@ package struct ZoneRow: Hashable, Sendable {
 
   package func append(to writer: inout ByteWriter) {
     writer.append(1)
-    writer.append(status.rawValue)
+    writer.append(status.rawValue | Self.parity(status.rawValue))
     writer.append(varint: UInt64(state.rawValue))
     writer.append(varint: UInt64(building.rawValue))
     writer.append(varint: UInt64(token?.incarnation.rawValue ?? 0))
@@ -80,12 +80,16 @@ package struct ZoneRow: Hashable, Sendable {
     if base != nil { writer.append(varint: baseOffset) }
   }
 
+  /// A flipped bit must not make a zone another's.
+  private static func parity(_ status: UInt8) -> UInt8 { status.nonzeroBitCount % 2 == 0 ? 0 : 0x80 }
+
   package init(_ row: RawSpan) throws(FormatError) {
     var reader = ByteReader(row)
     try reader.expectVersion("zone row")
     let byte = try reader.readUInt8("zone.status")
-    guard let status = Status(rawValue: byte) else {
-      throw FormatError(.unknownTag, at: 1, in: "zone.status", expected: "0 to 4", found: "\(byte)")
+    guard byte.nonzeroBitCount % 2 == 0, let status = Status(rawValue: byte & 0x7f) else {
+      throw FormatError(
+        .unknownTag, at: 1, in: "zone.status", expected: "0 to 4 with its parity", found: "\(byte)")
     }
     self.status = status
     state = StateNumber(rawValue: try reader.readUInt32Varint("zone.state"))

@@ -75,7 +75,7 @@ private struct InfoPage {
     try row("transactions", Display.count(zone.transactions))
     try row("pending", Display.count(zone.pending), zone.pending > 0 ? .warning : .plain)
     try row("conflicts", Display.count(zone.conflicts), zone.conflicts > 0 ? .warning : .plain)
-    try row("synced", zone.attachment == .attached ? "yes" : "no, it is local")
+    try row("attachment", "\(zone.attachment)")
     try row(
       "token",
       zone.changeToken.map { "offset \($0.offset) of incarnation \($0.incarnation)" } ?? "never synced")
