@@ -1,14 +1,20 @@
 internal import OperationFormat
 
-/// What lies at an offset of a zone's log.
-enum LogEntry {
-  /// A segment of which the beginning was read.
-  case segment(SegmentHeader, receivedMilliseconds: UInt64?)
-  /// A segment that was read whole.
-  case whole(StoredSegment)
-  /// The end of the log.
+/// What lies at an offset of a zone's log: a segment, as far as it was read, or the end.
+enum LogEntry<Segment: Sendable>: Sendable {
+  case segment(Segment)
+  /// Nothing comes after.
   case seal(ZoneFate)
+}
 
+/// What is known of a segment by the beginning of its object.
+struct SegmentHead: Sendable {
+  var header: SegmentHeader
+  var receivedMilliseconds: UInt64?
+}
+
+/// Understands the objects of zones' logs.
+enum LogObject {
   /// Bytes that have all that is said before a segment's body.
   static let prefixBytes = SegmentEnvelope.headerBytesMax + SegmentHeader.headerBytesMax
   /// The most bytes of an object of a log.
@@ -19,15 +25,15 @@ enum LogEntry {
   /// - Throws: ``RemoteError`` `damagedSegment` if it is not what must lie at that offset of that log, `newerFormat`.
   static func look(
     at bytes: [UInt8], _ name: ObjectName, _ zone: ZoneID, _ incarnation: IncarnationID, _ offset: UInt64
-  ) throws(RemoteError) -> LogEntry {
+  ) throws(RemoteError) -> LogEntry<SegmentHead> {
     let span = bytes.span.bytes
     do throws(FormatError) {
-      if LogSeal.isSeal(span) { return .seal(try readSeal(span, offset)) }
+      if isSeal(bytes) { return .seal(try readSeal(span, offset)) }
       let envelope = try SegmentEnvelope.readHeader(span)
-      try checkIsSame(offset, envelope.offset, "envelope.offset")
+      try checkIsSame(envelope.offset, offset, at: 0, "envelope.offset")
       let header = try SegmentFrame.readHeader(span.extracting(envelope.segment.lowerBound...))
       try check(header, zone, incarnation)
-      return .segment(header, receivedMilliseconds: envelope.receivedMilliseconds)
+      return .segment(SegmentHead(header: header, receivedMilliseconds: envelope.receivedMilliseconds))
     } catch {
       throw .damaged(.damagedSegment, name, error)
     }
@@ -38,20 +44,48 @@ enum LogEntry {
   /// - Throws: ``RemoteError``, as ``look(at:_:_:_:_:)``.
   static func read(
     _ bytes: [UInt8], _ name: ObjectName, _ zone: ZoneID, _ incarnation: IncarnationID, _ offset: UInt64
-  ) throws(RemoteError) -> LogEntry {
+  ) throws(RemoteError) -> LogEntry<StoredSegment> {
     let span = bytes.span.bytes
     do throws(FormatError) {
-      if LogSeal.isSeal(span) { return .seal(try readSeal(span, offset)) }
+      if isSeal(bytes) { return .seal(try readSeal(span, offset)) }
       let envelope = try SegmentEnvelope.read(span)
-      try checkIsSame(offset, envelope.offset, "envelope.offset")
+      try checkIsSame(envelope.offset, offset, at: 0, "envelope.offset")
       let header = try SegmentFrame.readHeader(span.extracting(envelope.segment))
       try check(header, zone, incarnation)
-      return .whole(
+      return .segment(
         StoredSegment(
           offset: offset, receivedMilliseconds: envelope.receivedMilliseconds,
           bytes: Array(bytes[envelope.segment])))
     } catch {
       throw .damaged(.damagedSegment, name, error)
     }
+  }
+}
+
+/// Seals and checks.
+extension LogObject {
+  /// The bytes of a seal.
+  static func seal(_ kind: LogSeal.Kind, _ offset: UInt64) -> [UInt8] {
+    LogSeal(offset: offset, kind: kind).encode()
+  }
+
+  /// Whether bytes begin as a seal does.
+  private static func isSeal(_ bytes: [UInt8]) -> Bool { bytes.starts(with: "TRSE".utf8) }
+
+  private static func readSeal(_ bytes: RawSpan, _ offset: UInt64) throws(FormatError) -> ZoneFate {
+    let seal = try LogSeal.read(bytes)
+    try checkIsSame(seal.offset, offset, at: 0, "seal.offset")
+    switch seal.kind {
+    case .deleted: return .deleted
+    case .purged: return .purged
+    case .reset(let incarnation): return .reset(incarnation)
+    }
+  }
+
+  private static func check(
+    _ header: SegmentHeader, _ zone: ZoneID, _ incarnation: IncarnationID
+  ) throws(FormatError) {
+    try zone.checkIsSame(header.zone, at: 0, "segment.zone")
+    try checkIsSame(header.incarnation, incarnation, at: 0, "segment.incarnation")
   }
 }

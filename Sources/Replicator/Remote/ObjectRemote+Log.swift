@@ -11,10 +11,10 @@ extension ObjectRemote {
     var next = offset + 1
     while true {
       switch try await look(header.incarnation, header.zone, next) {
-      case .segment(let found, let received)?:
-        if found.isOfSameTransactions(as: header) {
-          let place = SegmentPlace(offset: next, receivedMilliseconds: received)
-          guard found.contentHash == header.contentHash else { return .fork(place) }
+      case .segment(let found)?:
+        if found.header.isOfSameTransactions(as: header) {
+          let place = SegmentPlace(offset: next, receivedMilliseconds: found.receivedMilliseconds)
+          guard found.header.contentHash == header.contentHash else { return .fork(place) }
           // Whoever put it may not have lived to make it last.
           _ = try await put(segment, next)
           return .alreadyThere(place)
@@ -44,7 +44,7 @@ extension ObjectRemote {
     var bytes = 0
     while true {
       let offset = token.offset + UInt64(page.count) + 1
-      let entry: LogEntry?
+      let entry: LogEntry<StoredSegment>?
       do throws(RemoteError) {
         entry = try await read(token.incarnation, token.zone, offset)
       } catch {
@@ -53,14 +53,14 @@ extension ObjectRemote {
         return .segments(page, hasMore: true)
       }
       switch entry {
-      case .whole(let segment)?:
+      case .segment(let segment)?:
         if !page.isEmpty && bytes + segment.bytes.count > bytesMax { return .segments(page, hasMore: true) }
         bytes += segment.bytes.count
         page.append(segment)
       case .seal(let fate)?:
         if !page.isEmpty { return .segments(page, hasMore: true) }
         return .gone(try await finish(fate, log, token.incarnation))
-      case .segment?, nil:
+      case nil:
         guard let fate = log.fate else { return .segments(page, hasMore: false) }
         return page.isEmpty ? .gone(fate) : .segments(page, hasMore: true)
       }
@@ -72,11 +72,11 @@ extension ObjectRemote {
   /// Reads the beginning of what lies at an offset.
   private func look(
     _ incarnation: IncarnationID, _ zone: ZoneID, _ offset: UInt64
-  ) async throws(RemoteError) -> LogEntry? {
+  ) async throws(RemoteError) -> LogEntry<SegmentHead>? {
     let name = ObjectName.entry(of: incarnation, offset)
     do throws(RemoteError) {
-      guard let bytes = try await objects.getPrefix(name, LogEntry.prefixBytes) else { return nil }
-      return try LogEntry.look(at: bytes, name, zone, incarnation, offset)
+      guard let bytes = try await objects.getPrefix(name, LogObject.prefixBytes) else { return nil }
+      return try LogObject.look(at: bytes, name, zone, incarnation, offset)
     } catch {
       throw error.ofSegment
     }
@@ -85,11 +85,11 @@ extension ObjectRemote {
   /// Reads what lies at an offset, whole.
   private func read(
     _ incarnation: IncarnationID, _ zone: ZoneID, _ offset: UInt64
-  ) async throws(RemoteError) -> LogEntry? {
+  ) async throws(RemoteError) -> LogEntry<StoredSegment>? {
     let name = ObjectName.entry(of: incarnation, offset)
     do throws(RemoteError) {
-      guard let bytes = try await objects.get(name, bytesMax: LogEntry.bytesMax) else { return nil }
-      return try LogEntry.read(bytes, name, zone, incarnation, offset)
+      guard let bytes = try await objects.get(name, bytesMax: LogObject.bytesMax) else { return nil }
+      return try LogObject.read(bytes, name, zone, incarnation, offset)
     } catch {
       throw error.ofSegment
     }
@@ -106,8 +106,8 @@ extension ObjectRemote {
   /// Throws unless a token's segment is where it was.
   private func check(_ token: ChangeToken) async throws(RemoteError) {
     if token.offset == 0 { return }
-    if case .segment(let header, _)? = try await look(token.incarnation, token.zone, token.offset),
-      header.contentHash == token.hash
+    if case .segment(let found)? = try await look(token.incarnation, token.zone, token.offset),
+      found.header.contentHash == token.hash
     {
       return
     }
@@ -145,24 +145,24 @@ extension ObjectRemote {
   ///
   /// - Returns: why it is closed now.
   func seal(_ incarnation: IncarnationID, _ zone: ZoneID) async throws(RemoteError) -> ZoneFate {
-    var offset = try await firstFreeOffset(in: incarnation)
+    var offset = try await lastOffset(in: incarnation)
     while true {
       switch try await look(incarnation, zone, offset) {
       case .seal(let fate)?: return fate
       case nil:
         try await checkIsEnd(offset, of: incarnation, after: 0)
         let name = ObjectName.entry(of: incarnation, offset)
-        if try await objects.putIfAbsent(name, LogEntry.seal(.deleted, offset)) { return .deleted }
+        if try await objects.putIfAbsent(name, LogObject.seal(.deleted, offset)) { return .deleted }
         guard try await exists(incarnation, offset) else { throw .unreadable(name) }
       default: offset += 1
       }
     }
   }
 
-  /// An offset where nothing lay, right after one where something did: a log has no holes, so halving finds it.
+  /// The last offset where something lies, or 1: a log has no holes, so halving finds it.
   ///
   /// - Complexity: O(log n) calls
-  private func firstFreeOffset(in incarnation: IncarnationID) async throws(RemoteError) -> UInt64 {
+  private func lastOffset(in incarnation: IncarnationID) async throws(RemoteError) -> UInt64 {
     var (taken, step) = (UInt64(0), UInt64(1))
     while try await exists(incarnation, taken + step) { (taken, step) = (taken + step, step * 2) }
     var free = taken + step
@@ -170,7 +170,6 @@ extension ObjectRemote {
       let middle = taken + (free - taken) / 2
       if try await exists(incarnation, middle) { taken = middle } else { free = middle }
     }
-    // The seal that closed it, if it is closed, lies there.
     return max(taken, 1)
   }
 

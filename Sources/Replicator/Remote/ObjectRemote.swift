@@ -68,7 +68,7 @@ package final class ObjectRemote: RemoteLog {
   /// The log's segments stay where they are: whoever reads behind reads them to the end.
   package func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
     let list = try await readZones()
-    guard let log = list.logs[incarnation], log.zone == zone else { throw zoneUnknown(zone, incarnation) }
+    guard let log = list.logs[incarnation], log.zone == zone else { throw zoneUnknown(incarnation) }
     if log.fate != nil { return }
     guard try await seal(incarnation, zone) == .deleted else { return }
     try await record(.deleted, zone, incarnation)
@@ -115,8 +115,8 @@ package final class ObjectRemote: RemoteLog {
       guard let bytes = try await objects.get(name, bytesMax: Self.eventBytesMax) else { return }
       do throws(FormatError) {
         let read = try ZoneEvent.read(bytes.span.bytes)
-        try checkIsSame(list.offset + 1, read.offset, "event.offset")
-        try checkIsSame(list.hash, read.previous, "event.previous")
+        try checkIsSame(read.offset, list.offset + 1, at: 0, "event.offset")
+        try checkIsSame(read.previous, list.hash, at: 0, "event.previous")
         list.add(read.event, hash: read.hash)
       } catch {
         throw .damaged(.damaged, name, error)
@@ -155,7 +155,7 @@ package final class ObjectRemote: RemoteLog {
   func log(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) -> ZoneList.Log {
     var list = try await knownZones()
     if list.logs[incarnation] == nil { list = try await readZones() }
-    guard let log = list.logs[incarnation], log.zone == zone else { throw zoneUnknown(zone, incarnation) }
+    guard let log = list.logs[incarnation], log.zone == zone else { throw zoneUnknown(incarnation) }
     return log
   }
 
@@ -174,9 +174,9 @@ package final class ObjectRemote: RemoteLog {
       hint: "it was restored from an old copy, or tampered with: put the newest copy in its place")
   }
 
-  private func zoneUnknown(_ zone: ZoneID, _ incarnation: IncarnationID) -> RemoteError {
+  private func zoneUnknown(_ incarnation: IncarnationID) -> RemoteError {
     RemoteError(
-      .zoneUnknown, "\(name) has no zone \(zone) of the incarnation \(incarnation)",
+      .zoneUnknown, "\(name) has no log of the zone of the incarnation \(incarnation)",
       hint: "read the list of zones; make the zone if it is not there")
   }
 }

@@ -9,6 +9,20 @@ extension RemoteError {
       hint: "check the address and whether the disk or share is mounted; create a remote if there was none")
   }
 
+  /// Something is at a place, and it cannot be seen what.
+  static func unreadable(_ name: ObjectName) -> RemoteError {
+    RemoteError(
+      .damaged, "something lies at \(name), and yet nothing can be read there",
+      hint: "it is not ours: move it away, or restore the right object from a backup")
+  }
+
+  /// Another remote than before.
+  static func identityMismatch(_ name: String, _ expected: RemoteID, _ found: RemoteID) -> RemoteError {
+    RemoteError(
+      .identityMismatch, "\(name) is the remote \(found), not \(expected) as before",
+      hint: "mount the right disk or share there, or attach the store to this remote anew")
+  }
+
   /// An object of more bytes than it can have.
   static func tooLarge(_ name: ObjectName, _ bytes: UInt64, _ bytesMax: Int) -> RemoteError {
     RemoteError(

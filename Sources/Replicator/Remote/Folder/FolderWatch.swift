@@ -1,5 +1,5 @@
 #if canImport(Glibc)
-  internal import Dispatch
+  @preconcurrency internal import Dispatch
   internal import Glibc
 #endif
 
