@@ -31,14 +31,13 @@ enum Framing {
   /// checksum.
   @_lifetime(copy bytes)
   static func open(
-    _ bytes: RawSpan, magic: StaticString, version: UInt8, _ subject: StaticString
+    _ bytes: RawSpan, _ kind: FrameKind, version: UInt8, _ subject: StaticString
   ) throws(FormatError) -> ByteReader {
     var prefix = ByteReader(bytes)
-    try prefix.readMagic(magic, subject)
-    let content = try checkedContent(of: bytes, subject)
-    // Four bytes are not magic and checksum at once.
-    var reader = ByteReader(content)
-    try reader.readMagic(magic, subject)
+    try prefix.readMagic(kind, subject)
+    // Version, flags and checksum: four bytes are not magic and checksum at once.
+    _ = try prefix.readBytes(2 + checksumBytes, subject)
+    var reader = ByteReader(try checkedContent(of: bytes, subject), at: magicBytes)
     _ = try reader.readVersionAndFlags(subject, version: version, flagsMask: 0)
     return reader
   }
@@ -46,13 +45,21 @@ enum Framing {
 
 extension ByteReader {
   /// Reads the four bytes that tell one kind of frame from another.
-  mutating func readMagic(_ magic: StaticString, _ subject: StaticString) throws(FormatError) {
+  mutating func readMagic(_ kind: FrameKind, _ subject: StaticString) throws(FormatError) {
     let range = try readBytes(Framing.magicBytes, subject)
-    let isSame = magic.withUTF8Buffer { equalBytes($0.span.bytes, bytes(in: range)) }
+    let isSame = kind.magic.withUTF8Buffer { equalBytes($0.span.bytes, bytes(in: range)) }
     guard isSame else {
       throw fail(
-        .invalid, at: range.lowerBound, subject, expected: "the magic bytes \(magic)", found: "others")
+        .invalid, at: range.lowerBound, subject, expected: "the bytes \(kind.magic)", found: "others")
     }
+  }
+
+  /// Reads a place in a log: 8 bytes, from 1.
+  mutating func readOffset(_ subject: StaticString) throws(FormatError) -> UInt64 {
+    let start = position
+    let offset = try readLittleEndian(subject, as: UInt64.self)
+    guard offset > 0 else { throw fail(.invalid, at: start, subject, expected: "1 or more", found: "0") }
+    return offset
   }
 }
 

@@ -27,7 +27,7 @@ extension SegmentHeader {
   /// The byte count that a header says it has, which no version may make too great to be read.
   private static func readByteCount(_ reader: ByteReader) throws(FormatError) -> Int {
     var ahead = reader
-    try ahead.readMagic(magic, "segment")
+    try ahead.readMagic(.segment, "segment")
     _ = try ahead.readBytes(2, "segment")
     let start = ahead.position
     let byteCount = Int(try ahead.readLittleEndian("segment.headerBytes", as: UInt16.self))

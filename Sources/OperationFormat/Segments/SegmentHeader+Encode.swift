@@ -33,7 +33,6 @@ extension SegmentHeader {
   /// The most bytes of a header, rounded up: so many from the start of a segment hold it.
   package static let headerBytesMax = 512
 
-  static let magic: StaticString = "TRSG"
   static let version: UInt8 = 1
   /// Magic, version, flags and byte count.
   static let fixedBytes = 8
@@ -48,7 +47,7 @@ extension SegmentHeader {
     let byteCount = Self.fixedBytes + body.count + Framing.checksumBytes
     precondition(byteCount <= Self.headerBytesMax, "a header of \(byteCount) bytes")
     let start = writer.count
-    writer.append(magic: Self.magic)
+    writer.append(magic: FrameKind.segment.magic)
     writer.append(Self.version)
     writer.append(0)
     writer.append(littleEndian: UInt16(byteCount))
