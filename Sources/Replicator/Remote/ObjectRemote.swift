@@ -12,8 +12,6 @@ internal import Synchronization
 package final class ObjectRemote: RemoteLog {
   /// The most events of the list of zones in one page.
   private static let pageEventsMax = 4096
-  /// The most bytes of an event of the list.
-  private static let eventBytesMax = 1 << 10
 
   let objects: any ObjectStore
   /// The remote's own clock, where it has one.
@@ -96,7 +94,7 @@ package final class ObjectRemote: RemoteLog {
   func readZones() async throws(RemoteError) -> ZoneList {
     var list = try await knownZones()
     if list.offset > 0 {
-      let bytes = try await objects.get(.zoneEvent(list.offset), bytesMax: Self.eventBytesMax)
+      let bytes = try await objects.get(.zoneEvent(list.offset), bytesMax: ZoneEvent.bytesMax)
       guard let bytes, ContentHash(of: bytes.span.bytes) == list.hash else {
         // The next call sees the list as it is now, and its caller's token tells what that means.
         zones.withLock { $0 = nil }
@@ -109,18 +107,11 @@ package final class ObjectRemote: RemoteLog {
 
   /// Reads what the list has after its known part. What was read stays known if an error ends it.
   private func readOn(_ list: inout ZoneList) async throws(RemoteError) {
-    defer { keep(list) }
     while true {
       let name = ObjectName.zoneEvent(list.offset + 1)
-      guard let bytes = try await objects.get(name, bytesMax: Self.eventBytesMax) else { return }
-      do throws(FormatError) {
-        let read = try ZoneEvent.read(bytes.span.bytes)
-        try checkIsSame(read.offset, list.offset + 1, at: 0, "event.offset")
-        try checkIsSame(read.previous, list.hash, at: 0, "event.previous")
-        list.add(read.event, hash: read.hash)
-      } catch {
-        throw .damaged(.damaged, name, error)
-      }
+      guard let bytes = try await objects.get(name, bytesMax: ZoneEvent.bytesMax) else { return }
+      try list.add(bytes, name)
+      keep(list)
     }
   }
 
@@ -133,9 +124,9 @@ package final class ObjectRemote: RemoteLog {
     {
       throw listWentBack(offset)
     }
-    let bytes = event.encode(at: offset, after: list.hash)
+    let bytes = try list.encodeNext(event)
     if try await objects.putIfAbsent(name, bytes) {
-      list.add(event, hash: ContentHash(of: bytes.span.bytes))
+      try list.add(bytes, name)
       keep(list)
     } else {
       try await readOn(&list)

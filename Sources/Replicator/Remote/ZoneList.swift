@@ -42,10 +42,36 @@ struct ZoneList: Sendable {
     token.offset <= offset && self.token(at: token.offset) == token
   }
 
+  /// Encodes an event for the place after the last.
+  ///
+  /// - Throws: ``RemoteError`` `mismatch` if the zone's name is empty or too long.
+  func encodeNext(_ event: ZoneEvent) throws(RemoteError) -> [UInt8] {
+    do throws(FormatError) {
+      return try event.encode(at: offset + 1, after: hash)
+    } catch {
+      throw RemoteError(.mismatch, "the zone cannot be made: \(error)", hint: error.hint, underlying: error)
+    }
+  }
+
+  /// Reads the next event and adds it.
+  ///
+  /// - Parameter name: where it lies, for errors.
+  /// - Throws: ``RemoteError`` `damaged` if it is none, or not the one that comes after the last; `newerFormat`.
+  mutating func add(_ bytes: [UInt8], _ name: ObjectName) throws(RemoteError) {
+    do throws(FormatError) {
+      let read = try ZoneEvent.read(bytes.span.bytes)
+      try checkIsSame(read.offset, offset + 1, at: 0, "zoneEvent.offset")
+      try checkIsSame(read.previous, hash, at: 0, "zoneEvent.previous")
+      add(read.event, hash: read.hash)
+    } catch {
+      throw .damaged(.damaged, name, error)
+    }
+  }
+
   /// Adds the next event.
   ///
   /// What cannot be, such as a second life beside the first, changes nothing: the first stays.
-  mutating func add(_ event: ZoneEvent, hash: ContentHash) {
+  private mutating func add(_ event: ZoneEvent, hash: ContentHash) {
     entries.append(Entry(event: event, hash: hash))
     switch event.kind {
     case .created:

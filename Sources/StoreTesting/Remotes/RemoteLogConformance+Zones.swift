@@ -106,11 +106,9 @@ extension RemoteLogConformance {
   static func inParallel<Result: Sendable>(
     _ count: Int, _ body: @escaping @Sendable (_ index: Int) async throws -> Result
   ) async throws -> [Result] {
-    try await withThrowingTaskGroup(of: (Int, Result).self) { group in
-      for index in 0..<count { group.addTask { (index, try await body(index)) } }
-      var results: [Int: Result] = [:]
-      for try await (index, result) in group { results[index] = result }
-      return (0..<count).map { results[$0]! }
-    }
+    let tasks = (0..<count).map { index in Task { try await body(index) } }
+    var results: [Result] = []
+    for task in tasks { results.append(try await task.value) }
+    return results
   }
 }
