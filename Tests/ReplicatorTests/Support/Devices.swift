@@ -106,7 +106,7 @@ func expectAgreement(
     let found = try device.digests()
     #expect(found == digests, sourceLocation: sourceLocation)
     #expect(try device.pending() == 0, sourceLocation: sourceLocation)
-    let report = try await device.store.verify()
+    let report = try device.store.verify()
     #expect(report.isSound, "\(report)", sourceLocation: sourceLocation)
   }
   for zone in try devices[0].store.syncState().zones {
