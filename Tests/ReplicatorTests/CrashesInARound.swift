@@ -44,7 +44,7 @@ struct CrashesInARound {
     var round = SyncRound(steps: .all, selection: .all, zonesAtOnceMax: 1)
     let runner = EffectRunner(
       store: device.store, remote: remote, selection: .all, pageBytesMax: 1 << 20,
-      makeRandom: seededBits(device.seed &+ 77))
+      makeRandom: device.makeRandom)
     var effects = round.start()
     var count = 0
     while !effects.isEmpty {
