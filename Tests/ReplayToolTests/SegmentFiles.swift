@@ -126,6 +126,7 @@ struct SegmentFiles {
       #expect(result.output.contains("\nreplica  ") == (index >= 34 + 136), "byte \(index)")
       let cut = await tool.run("segment", "-", input: Array(bytes.prefix(index)))
       #expect(cut.exit == 1 && cut.output.contains("damaged, at byte "), "cut to \(index)")
+      #expect(cut.output.contains("\nsegment") == (index >= 34), "cut to \(index)")
     }
     let longer = await tool.run("segment", "-", input: bytes + [0])
     #expect(longer.exit == 1 && longer.output.contains("damaged, at byte \(bytes.count) of the file"))
