@@ -75,3 +75,22 @@ extension ZoneID {
     }
   }
 }
+
+extension SegmentHeader {
+  /// Throws `.invalid` unless the transactions that were summed up are those that the header speaks of.
+  package func check(_ summary: SegmentSummary) throws(FormatError) {
+    guard let first = summary.first, let found = summary.timestamps else {
+      preconditionFailure("a summary without transactions")
+    }
+    try zone.checkIsSame(first.zone, at: 0, "segment.zone")
+    try checkIsSame(summary.incarnation, incarnation, at: 0, "segment.incarnation")
+    try checkIsSame(first.replica, replica, at: 0, "segment.replica")
+    try checkIsSame(first.epoch, epoch, at: 0, "segment.epoch")
+    try checkIsSame(first.sequence, sequences.lowerBound, at: 0, "segment.firstSequence")
+    try checkIsSame(summary.lastSequence, sequences.upperBound, at: 0, "segment.lastSequence")
+    try checkIsSame(summary.base, base, at: 0, "segment.base")
+    try checkIsSame(summary.operationCount, operationCount, at: 0, "segment.operationCount")
+    try checkIsSame(found.lowerBound, timestamps.lowerBound, at: 0, "segment.leastTimestamp")
+    try checkIsSame(found.upperBound, timestamps.upperBound, at: 0, "segment.greatestTimestamp")
+  }
+}

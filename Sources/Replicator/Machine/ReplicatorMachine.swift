@@ -1,0 +1,133 @@
+/// What happens to a replicator.
+package enum ReplicatorEvent: Sendable {
+  /// It is to sync from now on.
+  case started
+  /// The app asks for a round.
+  case syncRequested(SyncSteps)
+  /// Something was committed here.
+  case localCommit
+  /// The remote says that something may have changed.
+  case remoteChanged
+  case timerFired(ReplicatorTimer)
+  /// An effect of the round is done.
+  case completed(RoundResult)
+}
+
+/// What is to be done.
+package enum ReplicatorEffect: Sendable {
+  case round(RoundEffect)
+  /// Let a timer fire after a time in the range, in milliseconds. One of the same kind that runs is replaced.
+  case setTimer(ReplicatorTimer, ClosedRange<Int64>)
+  /// A round is over.
+  case report(SyncReport)
+}
+
+package enum ReplicatorTimer: Hashable, Sendable {
+  /// Local commits have waited long enough for others.
+  case commit
+  /// The remote's words have.
+  case push
+  /// Time to look again, or to try again.
+  case next
+}
+
+/// The replicator's decisions: when a round is made, and what is done in it.
+///
+/// It is pure: no clock, no randomness, no I/O. Whoever drives it performs the effects and gives it their results; the
+/// order among those that are outstanding at one time does not matter. Nothing breaks if an effect is done twice, or is
+/// done and its result never comes: then a new machine begins with a new round.
+package struct ReplicatorMachine: Sendable {
+  private let policy: SyncPolicy
+  private let selection: ZoneSelection
+  /// Whether it goes on by itself after a round.
+  private var isRunning = false
+  private var round: SyncRound?
+  /// What the next round is to do, where it was called for while one was on.
+  private var wanted: SyncSteps = []
+  /// Rounds in a row that failed, or in which a zone did.
+  private var failures = 0
+  /// Whether the last round could not be made at all: then only time brings the next one.
+  private var isWaiting = false
+
+  package init(policy: SyncPolicy, selection: ZoneSelection) {
+    self.policy = policy
+    self.selection = selection
+  }
+
+  package mutating func step(_ event: ReplicatorEvent) -> [ReplicatorEffect] {
+    switch event {
+    case .started:
+      isRunning = true
+      return begin(.all)
+    case .syncRequested(let steps): return begin(steps)
+    case .localCommit: return call(.commit, policy.commitDelayMilliseconds)
+    case .remoteChanged: return call(.push, policy.pushDelayMilliseconds)
+    case .timerFired(.next):
+      isWaiting = false
+      return begin(.all)
+    case .timerFired: return isWaiting ? [] : begin(.all)
+    case .completed(let result): return advance(result)
+    }
+  }
+
+  /// Lets a round come soon.
+  private mutating func call(_ timer: ReplicatorTimer, _ delay: Int64) -> [ReplicatorEffect] {
+    guard isRunning, !isWaiting else { return [] }
+    guard round == nil else {
+      wanted = .all
+      return []
+    }
+    return [.setTimer(timer, delay...delay)]
+  }
+
+  private mutating func begin(_ steps: SyncSteps) -> [ReplicatorEffect] {
+    guard round == nil else {
+      wanted.formUnion(steps)
+      return []
+    }
+    wanted = []
+    var new = SyncRound(steps: steps, selection: selection, zonesAtOnceMax: policy.zonesAtOnceMax)
+    let effects = new.start()
+    round = new
+    return effects.map { .round($0) }
+  }
+
+  private mutating func advance(_ result: RoundResult) -> [ReplicatorEffect] {
+    guard let effects = round?.step(result) else { return [] }
+    guard let over = round, over.isOver else { return effects.map { .round($0) } }
+    round = nil
+    return [.report(over.report)] + goOn(after: over.report)
+  }
+
+  /// Says when the next round comes.
+  private mutating func goOn(after report: SyncReport) -> [ReplicatorEffect] {
+    let failed = report.zones.compactMap { zone in
+      switch zone.status {
+      case .failed(let failure), .parked(_, let failure): failure
+      default: nil as SyncFailure?
+      }
+    }
+    let failure = report.failure ?? failed.first
+    failures = failure == nil ? 0 : failures + 1
+    isWaiting = report.failure != nil
+    guard isRunning else { return wanted.isEmpty ? [] : begin(wanted) }
+    if let failure {
+      let delay = policy.delay(
+        afterFailures: failures, retryAfterMilliseconds: failure.retryAfterMilliseconds)
+      let poll = policy.pollMilliseconds
+      // One bad zone does not make the others wait longer than they would.
+      let range = report.failure == nil ? min(delay.lowerBound, poll)...min(delay.upperBound, poll) : delay
+      return [.setTimer(.next, range)] + callAgain()
+    }
+    if report.zones.contains(where: { $0.status == .unfinished }) { wanted = .all }
+    return [.setTimer(.next, policy.pollMilliseconds...policy.pollMilliseconds)] + callAgain()
+  }
+
+  /// What was called for during the round comes after a short delay, which batches; not before its time after a
+  /// failure.
+  private mutating func callAgain() -> [ReplicatorEffect] {
+    guard !wanted.isEmpty else { return [] }
+    wanted = []
+    return call(.push, policy.pushDelayMilliseconds)
+  }
+}

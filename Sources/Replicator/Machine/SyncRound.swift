@@ -1,0 +1,136 @@
+package import EventStore
+
+/// What a round is to do next.
+package enum RoundEffect: Hashable, Sendable {
+  /// Read how far the store is.
+  case readState
+  /// Read the remote's list of zones.
+  case fetchZoneEvents(after: DatabaseToken?)
+  /// Do in the store what the list says.
+  case applyZoneEvents(ZoneEventPage)
+  case zone(ZoneID, ZoneEffect)
+  /// Take away what removed zones have left.
+  case reclaim
+}
+
+/// What came of it.
+package enum RoundResult: Sendable {
+  case state(StoreSyncState)
+  case zoneEvents(ZoneEventPage)
+  case appliedZoneEvents(ZoneListReport)
+  case zone(ZoneID, ZoneResult)
+  case reclaimed
+  case failed(SyncFailure)
+}
+
+/// One round: the list of zones first, then the zones, a few at once.
+///
+/// It is pure. Every result gives the effects that may be done now, in any order; the round is over once there are
+/// none and none is outstanding.
+package struct SyncRound: Sendable {
+  package private(set) var report = SyncReport()
+  private let steps: SyncSteps
+  private let selection: ZoneSelection
+  private let zonesAtOnceMax: Int
+  /// Zones that have not begun, the last one first.
+  private var waiting: [ZoneRound] = []
+  private var active: [ZoneID: ZoneRound] = [:]
+  private var databaseToken: DatabaseToken?
+  private var hasReadZones = false
+  /// Effects whose results have not come.
+  private var outstanding = 0
+
+  package init(steps: SyncSteps, selection: ZoneSelection, zonesAtOnceMax: Int) {
+    precondition(zonesAtOnceMax > 0, "a round takes at least one zone at once")
+    self.steps = steps
+    self.selection = selection
+    self.zonesAtOnceMax = zonesAtOnceMax
+  }
+
+  package var isOver: Bool { outstanding == 0 }
+
+  package mutating func start() -> [RoundEffect] { begin([.readState]) }
+
+  package mutating func step(_ result: RoundResult) -> [RoundEffect] {
+    outstanding -= 1
+    return begin(next(after: result))
+  }
+
+  private mutating func begin(_ effects: [RoundEffect]) -> [RoundEffect] {
+    outstanding += effects.count
+    return effects
+  }
+
+  private mutating func next(after result: RoundResult) -> [RoundEffect] {
+    switch result {
+    case .state(let state) where hasReadZones: return beginZones(state)
+    case .state(let state):
+      databaseToken = state.databaseToken
+      return [.fetchZoneEvents(after: databaseToken)]
+    case .zoneEvents(let page):
+      hasReadZones = !page.hasMore
+      let isKnown = page.token == databaseToken
+      databaseToken = page.token
+      return [isKnown ? .readState : .applyZoneEvents(page)]
+    case .appliedZoneEvents(let applied):
+      report.createdZones += applied.created
+      for zone in applied.removed { end(ZoneReport(zone), as: .removed) }
+      return [hasReadZones ? .readState : .fetchZoneEvents(after: databaseToken)]
+    case .zone(let zone, let result): return advance(zone, result)
+    case .reclaimed: return []
+    case .failed(let failure):
+      fail(failure)
+      return []
+    }
+  }
+
+  private mutating func beginZones(_ state: StoreSyncState) -> [RoundEffect] {
+    waiting = state.zones.filter { selection.contains($0.zone) }
+      .map { ZoneRound($0, steps: steps) }.reversed()
+    return fillUp()
+  }
+
+  private mutating func advance(_ zone: ZoneID, _ result: ZoneResult) -> [RoundEffect] {
+    guard var round = active[zone] else { return [] }
+    if case .failed(let failure) = result, failure.scope == .round { fail(failure) }
+    let effect = round.step(result)
+    if let effect, report.failure == nil {
+      active[zone] = round
+      return [.zone(zone, effect)]
+    }
+    active[zone] = nil
+    end(round.report, as: effect == nil ? round.report.status : .unfinished)
+    return fillUp()
+  }
+
+  /// Begins zones that wait, as many as may be active at once.
+  private mutating func fillUp() -> [RoundEffect] {
+    var effects: [RoundEffect] = []
+    while active.count < zonesAtOnceMax, report.failure == nil, var round = waiting.popLast() {
+      if let effect = round.start() {
+        active[round.report.zone] = round
+        effects.append(.zone(round.report.zone, effect))
+      } else {
+        end(round.report, as: round.report.status)
+      }
+    }
+    guard effects.isEmpty, active.isEmpty, report.zones.contains(where: { $0.status == .removed }) else {
+      return effects
+    }
+    return [.reclaim]
+  }
+
+  /// Keeps what a zone's part came to, in the order of the zones.
+  private mutating func end(_ zone: ZoneReport, as status: ZoneStatus) {
+    var zone = zone
+    zone.status = status
+    let index = report.zones.firstIndex { zone.zone < $0.zone } ?? report.zones.endIndex
+    report.zones.insert(zone, at: index)
+  }
+
+  private mutating func fail(_ failure: SyncFailure) {
+    report.failure = report.failure ?? failure
+    for round in waiting.reversed() { end(round.report, as: .unfinished) }
+    waiting = []
+  }
+}

@@ -1,0 +1,163 @@
+package import EventStore
+
+/// One zone's part of a round: fetch and fold to the end, ship what is pending, and again until neither moves.
+///
+/// It is pure: each result gives the next effect, at most one at a time; nil ends it.
+package struct ZoneRound: Sendable {
+  /// A zone whose remote log grows as fast as it is folded must not hold up a round for ever.
+  static let passesMax = 16
+  /// So many segments are shipped before others' are looked at again.
+  static let segmentsInPassMax = 64
+
+  package private(set) var report: ZoneReport
+  private let attachment: ZoneAttachment
+  private let steps: SyncSteps
+  private var token: ChangeToken?
+  /// Up to where no segment that is still to be shipped can lie.
+  private var shippedThrough: UInt64 = 0
+  private var passesLeft = Self.passesMax
+  private var segmentsLeft = Self.segmentsInPassMax
+  private var hasMore = false
+  private var isParked = false
+  private var segment: PackedSegment?
+
+  package init(_ state: ZoneSyncState, steps: SyncSteps) {
+    report = ZoneReport(state.zone)
+    attachment = state.attachment
+    token = state.token
+    self.steps = steps
+  }
+
+  // MARK: Its steps
+
+  package mutating func start() -> ZoneEffect? {
+    switch (attachment, token) {
+    case (.local, _):
+      report.status = .local
+      return nil
+    case (.deleting, let token?): return .deleteAtRemote(token.incarnation)
+    case (.deleting, nil): return nil
+    case (.offered, let token?): return .adopt(token.incarnation)
+    case (_, nil): return .create
+    case (.attached, _): return beginPass()
+    }
+  }
+
+  package mutating func step(_ result: ZoneResult) -> ZoneEffect? {
+    switch result {
+    case .created(let incarnation):
+      token = .start(of: report.zone, incarnation)
+      return .adopt(incarnation)
+    case .adopted: return beginPass()
+    case .fetched(let outcome): return didFetch(outcome)
+    case .folded(let outcome): return didFold(outcome)
+    case .prepared(nil): return endPass()
+    case .prepared(let packed?):
+      segment = packed
+      return .append(packed, after: shippedThrough)
+    case .appended(let outcome): return didAppend(outcome)
+    case .acknowledged(let folded): return didAcknowledge(folded)
+    case .withdrawn(let isRemoved):
+      report.status = isRemoved ? .removed : .paused(.deleted)
+      return nil
+    case .deletedAtRemote: return token.map { .finishDeletion($0.incarnation) }
+    case .finishedDeletion:
+      report.status = .removed
+      return nil
+    case .failed(let failure): return didFail(failure)
+    }
+  }
+
+  private mutating func beginPass() -> ZoneEffect? {
+    guard passesLeft > 0 else {
+      report.status = .unfinished
+      return nil
+    }
+    passesLeft -= 1
+    segmentsLeft = Self.segmentsInPassMax
+    shippedThrough = max(shippedThrough, token?.offset ?? 0)
+    guard steps.contains(.fetch), !isParked, let token else { return ship() }
+    return .fetch(after: token)
+  }
+
+  private mutating func didFetch(_ outcome: FetchOutcome) -> ZoneEffect? {
+    switch outcome {
+    case .gone(let fate): return end(fate)
+    case .segments(let segments, let hasMore):
+      self.hasMore = hasMore
+      guard !segments.isEmpty, let token else { return ship() }
+      return .fold(segments, after: token)
+    }
+  }
+
+  private mutating func didFold(_ outcome: FoldOutcome) -> ZoneEffect? {
+    token = outcome.token
+    shippedThrough = max(shippedThrough, outcome.token.offset)
+    report.received += outcome.report.folded
+    report.receivedSegments += outcome.segments
+    report.bytesReceived += outcome.bytes
+    report.conflicts += outcome.report.conflicts
+    if let problem = outcome.problem { return didFail(problem) }
+    return hasMore ? .fetch(after: outcome.token) : ship()
+  }
+
+  private mutating func ship() -> ZoneEffect? { steps.contains(.ship) ? .prepare : nil }
+
+  private mutating func didAppend(_ outcome: AppendOutcome) -> ZoneEffect? {
+    guard let segment else { return nil }
+    switch outcome {
+    case .appended(let place), .alreadyThere(let place):
+      shippedThrough = max(shippedThrough, place.offset)
+      return .acknowledge(segment.header, place)
+    case .fork(let place):
+      report.status = .forked(offset: place.offset)
+      return nil
+    case .gone(let fate): return end(fate)
+    }
+  }
+
+  private mutating func didAcknowledge(_ folded: FoldReport) -> ZoneEffect? {
+    if let moved = folded.token { token = moved }
+    if let segment {
+      report.sent += Int(segment.header.transactionCount)
+      report.sentSegments += 1
+      report.bytesSent += segment.bytes.count
+    }
+    segment = nil
+    segmentsLeft -= 1
+    return segmentsLeft > 0 ? .prepare : beginPass()
+  }
+
+  /// Nothing is pending any more. What was shipped may have come after what others shipped meanwhile.
+  private mutating func endPass() -> ZoneEffect? {
+    let hasShipped = segmentsLeft < Self.segmentsInPassMax
+    return hasShipped && steps.contains(.fetch) && !isParked ? beginPass() : nil
+  }
+
+  // MARK: What ends it
+
+  private mutating func end(_ fate: ZoneFate) -> ZoneEffect? {
+    report.status = .paused(fate)
+    guard fate == .deleted, let token else { return nil }
+    return .withdraw(token.incarnation)
+  }
+
+  private mutating func didFail(_ failure: SyncFailure) -> ZoneEffect? {
+    let isAboutOneSegment = segment == nil && !Self.stoppingCodes.contains(failure.code)
+    guard failure.scope == .zone, isAboutOneSegment, !isParked, let token else {
+      // What was parked says more than what failed after it.
+      if !isParked || failure.scope == .round { report.status = .failed(failure) }
+      return nil
+    }
+    // The segments behind it wait, since their order demands it. What is pending does not depend on them.
+    isParked = true
+    report.status = .parked(offset: token.offset + 1, failure)
+    return ship()
+  }
+
+  /// After these nothing may be appended: the log is not the one that was folded, or the zone is not here.
+  private static let stoppingCodes: Set<String> = [
+    RemoteError.Code.wentBack.rawValue, RemoteError.Code.zoneUnknown.rawValue,
+    StoreError.Code.incarnationChanged.rawValue,
+  ]
+}

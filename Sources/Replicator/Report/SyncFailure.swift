@@ -1,0 +1,65 @@
+import EventStore
+
+/// What kept a round, or one zone of it, from going on: a remote's or the store's error as a value.
+public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
+  /// How far it reaches.
+  public enum Scope: Hashable, Sendable {
+    /// One zone; the others go on.
+    case zone
+    /// The whole remote, or the whole store: the round ends.
+    case round
+  }
+
+  /// The code of a ``RemoteError``, a `StoreError` or a `FormatError`.
+  public let code: String
+  /// What happened, with the offending value.
+  public let message: String
+  /// What to do.
+  public let hint: String
+  public let scope: Scope
+  /// How long to wait before the next try, where the remote said so.
+  public let retryAfterMilliseconds: Int64?
+
+  public init(
+    code: String, message: String, hint: String, scope: Scope, retryAfterMilliseconds: Int64? = nil
+  ) {
+    self.code = code
+    self.message = message
+    self.hint = hint
+    self.scope = scope
+    self.retryAfterMilliseconds = retryAfterMilliseconds
+  }
+
+  /// Takes an error of any layer for what it means to a round.
+  package init(_ error: any Error) {
+    switch error {
+    case let error as SyncFailure: self = error
+    case let error as RemoteError:
+      self.init(
+        code: error.code.rawValue, message: error.message, hint: error.hint,
+        scope: Self.zoneCodes.contains(error.code) ? .zone : .round,
+        retryAfterMilliseconds: error.retryAfterMilliseconds)
+    case let error as StoreError:
+      self.init(
+        code: error.code.rawValue, message: error.message, hint: error.hint,
+        scope: Self.storeZoneCodes.contains(error.code) ? .zone : .round)
+    case let error as FormatError:
+      self.init(code: error.code.rawValue, message: error.description, hint: error.hint, scope: .zone)
+    default:
+      self.init(
+        code: "failed", message: "\(error)", hint: "try again; if it stays, report it", scope: .round)
+    }
+  }
+
+  /// Errors of a remote that concern one zone. All others, those of later versions too, end the round.
+  private static let zoneCodes: [RemoteError.Code] = [
+    .overQuota, .denied, .damagedSegment, .wentBack, .zoneUnknown, .mismatch,
+  ]
+
+  /// Errors of the store that concern one zone.
+  private static let storeZoneCodes: [StoreError.Code] = [
+    .zoneUnknown, .incarnationChanged, .outOfOrder, .fork, .mismatch, .damaged, .newerFormat,
+  ]
+
+  public var description: String { "\(message) (\(code)). \(hint)" }
+}

@@ -1,0 +1,74 @@
+public import OperationFormat
+
+/// What a round did.
+public struct SyncReport: Hashable, Sendable {
+  /// Each zone that took part, in the order of their identities.
+  public package(set) var zones: [ZoneReport] = []
+  /// Zones that appeared here, since the remote has them.
+  public package(set) var createdZones: [ZoneID] = []
+  /// What ended the round before its end; nil if nothing did.
+  public package(set) var failure: SyncFailure?
+
+  package init() {}
+
+  /// Transactions that the remote has from now on.
+  public var sent: Int { zones.reduce(0) { $0 + $1.sent } }
+  public var sentSegments: Int { zones.reduce(0) { $0 + $1.sentSegments } }
+  /// Bytes of the segments that were sent.
+  public var bytesSent: Int { zones.reduce(0) { $0 + $1.bytesSent } }
+  /// Transactions that were new here.
+  public var received: Int { zones.reduce(0) { $0 + $1.received } }
+  public var receivedSegments: Int { zones.reduce(0) { $0 + $1.receivedSegments } }
+  /// Bytes of the segments that were received.
+  public var bytesReceived: Int { zones.reduce(0) { $0 + $1.bytesReceived } }
+  /// Cells that got losers by what was received.
+  public var conflicts: Int { zones.reduce(0) { $0 + $1.conflicts } }
+  /// Whether every zone that is synced is in step with the remote, as far as the round saw it.
+  public var isInSync: Bool {
+    failure == nil && zones.allSatisfy { [.inSync, .local, .removed].contains($0.status) }
+  }
+  /// Whether anything moved, in either direction.
+  public var hasMoved: Bool {
+    !createdZones.isEmpty
+      || zones.contains { $0.sentSegments + $0.receivedSegments > 0 || $0.status == .removed }
+  }
+}
+
+/// What a round did in one zone.
+public struct ZoneReport: Hashable, Sendable {
+  public let zone: ZoneID
+  public package(set) var status = ZoneStatus.inSync
+  /// Transactions that the remote has from now on.
+  public package(set) var sent = 0
+  public package(set) var sentSegments = 0
+  public package(set) var bytesSent = 0
+  /// Transactions that were new here.
+  public package(set) var received = 0
+  public package(set) var receivedSegments = 0
+  public package(set) var bytesReceived = 0
+  /// Cells that got losers by what was received.
+  public package(set) var conflicts = 0
+
+  package init(_ zone: ZoneID) { self.zone = zone }
+}
+
+/// How a zone stands after a round.
+public enum ZoneStatus: Hashable, Sendable {
+  /// It has what the remote has, and the remote what it has.
+  case inSync
+  /// It is only here: nothing of it is shipped until it is attached.
+  case local
+  /// There was more than one round should do; the next goes on.
+  case unfinished
+  /// Fetching waits at an offset, whose segment cannot be folded. Shipping goes on. Each round tries again.
+  case parked(offset: UInt64, SyncFailure)
+  /// Nothing moves until the app decides, and everything here is kept: the remote's log of the zone is closed.
+  case paused(ZoneFate)
+  /// The remote has other content under sequences of this store: another store has its identity. Everything here is
+  /// kept, nothing is shipped.
+  case forked(offset: UInt64)
+  /// It was deleted at the remote, and so here.
+  case removed
+  /// It failed. Each round tries again.
+  case failed(SyncFailure)
+}

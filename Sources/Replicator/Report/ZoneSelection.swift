@@ -1,0 +1,24 @@
+public import OperationFormat
+
+/// Which zones a replicator syncs.
+public enum ZoneSelection: Hashable, Sendable {
+  /// All that are attached here, and all that the remote has.
+  case all
+  /// These alone. The others stay as they are; the remote's others do not appear here.
+  case only(Set<ZoneID>)
+
+  func contains(_ zone: ZoneID) -> Bool {
+    switch self {
+    case .all: true
+    case .only(let zones): zones.contains(zone)
+    }
+  }
+
+  /// As the store takes it: nil for all.
+  var chosen: Set<ZoneID>? {
+    switch self {
+    case .all: nil
+    case .only(let zones): zones
+    }
+  }
+}

@@ -1,0 +1,192 @@
+import EventStore
+
+/// Performs the effects of a round on a store and a remote. An error becomes a result.
+package struct EffectRunner: Sendable {
+  /// Segments are folded in one commit until they have so many bytes unpacked: memory stays bounded.
+  static let foldBytesMax = 8 << 20
+  /// Another process that ships the same zone may take the cut away so often before it counts as a failure.
+  static let cutsMax = 16
+
+  let store: LocalStore
+  let remote: any RemoteLog
+  let selection: ZoneSelection
+  let pageBytesMax: Int
+  let makeRandom: @Sendable () -> UInt64
+
+  package init(
+    store: LocalStore, remote: any RemoteLog, selection: ZoneSelection, pageBytesMax: Int,
+    makeRandom: @escaping @Sendable () -> UInt64
+  ) {
+    self.store = store
+    self.remote = remote
+    self.selection = selection
+    self.pageBytesMax = pageBytesMax
+    self.makeRandom = makeRandom
+  }
+
+  package func perform(_ effect: RoundEffect) async -> RoundResult {
+    do {
+      switch effect {
+      case .readState: return .state(try store.syncState())
+      case .fetchZoneEvents(let token): return .zoneEvents(try await remote.zoneEvents(after: token))
+      case .applyZoneEvents(let page):
+        return .appliedZoneEvents(
+          try await store.applyZoneEvents(page.events, token: page.token, chosen: selection.chosen))
+      case .reclaim:
+        _ = try await store.reclaim()
+        return .reclaimed
+      case .zone(let zone, let effect): return .zone(zone, await perform(effect, in: zone))
+      }
+    } catch {
+      return .failed(SyncFailure(error))
+    }
+  }
+
+  private func perform(_ effect: ZoneEffect, in zone: ZoneID) async -> ZoneResult {
+    do {
+      switch effect {
+      case .create:
+        let proposed = IncarnationID(rawValue: UInt128(makeRandom()) << 64 | UInt128(makeRandom()))
+        return .created(try await remote.createZone(zone, proposing: proposed))
+      case .adopt(let incarnation):
+        try await store.adopt(zone, incarnation)
+        return .adopted
+      case .fetch(let token):
+        return .fetched(try await remote.segments(after: token, bytesMax: pageBytesMax))
+      case .fold(let segments, let token): return .folded(try await fold(segments, after: token))
+      case .prepare: return .prepared(try await prepare(zone))
+      case .append(let segment, let offset):
+        return .appended(try await remote.append(segment, after: offset))
+      case .acknowledge(let header, let place): return .acknowledged(try await acknowledge(header, place))
+      case .withdraw(let incarnation): return .withdrawn(try await store.withdraw(zone, incarnation))
+      case .deleteAtRemote(let incarnation):
+        try await remote.deleteZone(zone, incarnation)
+        return .deletedAtRemote
+      case .finishDeletion(let incarnation):
+        try await store.finishDeletion(of: zone, incarnation)
+        return .finishedDeletion
+      }
+    } catch {
+      return .failed(SyncFailure(error))
+    }
+  }
+
+  // MARK: Shipping
+
+  /// The next segment to ship, its cut stored; nil if nothing is pending.
+  private func prepare(_ zone: ZoneID) async throws -> PackedSegment? {
+    for _ in 0..<Self.cutsMax {
+      guard let cut = try store.nextCut(of: zone) else { return nil }
+      let packed = try SegmentPacker.pack(cut)
+      if cut.isStored, packed.header == cut.header { return packed }
+      do {
+        if try await store.storeCut(packed.header) == packed.header { return packed }
+      } catch let error as StoreError where error.code == .outOfOrder {
+        continue
+      }
+    }
+    throw StoreError(
+      .outOfOrder, "others ship zone “\(zone)” of this store all the time",
+      hint: "let one process sync a store; the others' rounds go on where it ends")
+  }
+
+  private func acknowledge(_ header: SegmentHeader, _ place: SegmentPlace) async throws -> FoldReport {
+    try await store.acknowledge(
+      Acknowledgement(
+        zone: header.zone, incarnation: header.incarnation, offset: place.offset, hash: header.contentHash,
+        receivedMilliseconds: place.receivedMilliseconds, sequences: header.sequences))
+  }
+
+  // MARK: Folding
+
+  /// Folds segments until one cannot be.
+  private func fold(_ segments: [StoredSegment], after token: ChangeToken) async throws -> FoldOutcome {
+    var outcome = FoldOutcome(token: token)
+    var batch = FoldBatch()
+    for stored in segments {
+      do {
+        try batch.append(stored, after: outcome.token)
+      } catch {
+        outcome.problem = SyncFailure(error)
+        break
+      }
+      if batch.unpackedBytes >= Self.foldBytesMax { try await commit(&batch, &outcome) }
+      if outcome.problem != nil { return outcome }
+    }
+    let problem = outcome.problem
+    outcome.problem = nil
+    try await commit(&batch, &outcome)
+    // What is wrong with an earlier segment is what the zone waits for.
+    outcome.problem = outcome.problem ?? problem
+    return outcome
+  }
+
+  /// Folds a batch in one commit. If one of its segments cannot be folded, those before it are.
+  private func commit(_ batch: inout FoldBatch, _ outcome: inout FoldOutcome) async throws {
+    guard !batch.segments.isEmpty else { return }
+    defer { batch = FoldBatch() }
+    do {
+      let report = try await store.fold(batch.segments)
+      outcome.add(report, segments: batch.segments.count, bytes: batch.bytes.reduce(0, +))
+      return
+    } catch {
+      let failure = SyncFailure(error)
+      guard failure.scope == .zone else { throw error }
+      guard batch.segments.count > 1 else {
+        outcome.problem = failure
+        return
+      }
+    }
+    for (segment, bytes) in zip(batch.segments, batch.bytes) {
+      do {
+        outcome.add(try await store.fold([segment]), segments: 1, bytes: bytes)
+      } catch {
+        let failure = SyncFailure(error)
+        guard failure.scope == .zone else { throw error }
+        outcome.problem = failure
+        return
+      }
+    }
+  }
+}
+
+extension FoldOutcome {
+  fileprivate mutating func add(_ more: FoldReport, segments count: Int, bytes byteCount: Int) {
+    report.folded += more.folded
+    report.known += more.known
+    report.retimed += more.retimed
+    report.conflicts += more.conflicts
+    if let moved = more.token { token = moved }
+    segments += count
+    bytes += byteCount
+  }
+}
+
+/// Segments that are folded in one commit.
+private struct FoldBatch {
+  var segments: [RemoteSegment] = []
+  /// Bytes of each as it travelled.
+  var bytes: [Int] = []
+  var unpackedBytes = 0
+
+  /// Unpacks a segment, checked against what it was asked for.
+  mutating func append(_ stored: StoredSegment, after token: ChangeToken) throws {
+    let expected = (segments.last?.offset ?? token.offset) + 1
+    let unpacked = try SegmentPacker.unpack(stored.bytes)
+    let header = unpacked.header
+    guard stored.offset == expected, header.zone == token.zone, header.incarnation == token.incarnation else {
+      throw RemoteError(
+        .mismatch,
+        "the segment at offset \(stored.offset) is of zone “\(header.zone)”, incarnation \(header.incarnation); asked "
+          + "for was offset \(expected) of zone “\(token.zone)”, incarnation \(token.incarnation)",
+        hint: "the remote mixes up its segments: check it with `replay remote`")
+    }
+    segments.append(
+      RemoteSegment(
+        zone: header.zone, incarnation: header.incarnation, offset: stored.offset, hash: header.contentHash,
+        receivedMilliseconds: stored.receivedMilliseconds, transactions: unpacked.transactions,
+        base: header.base, baseHash: header.baseHash, previousHash: header.previousHash))
+    bytes.append(stored.bytes.count)
+    unpackedBytes += Int(header.unpackedBytes)
+  }
+}

@@ -1,0 +1,167 @@
+public import EventStore
+import Logging
+import Synchronization
+
+/// Syncs a store with a remote: ships what was written here, and folds in what others shipped.
+///
+/// ```swift
+/// let replicator = LogReplicator(store: store, remote: try FolderRemote(directory: "/mnt/team/notes"))
+/// let report = try await replicator.syncOnce()
+/// ```
+///
+/// A round can be cut short anywhere, by cancellation or a crash: what it folded is there with its token, what it
+/// shipped is recognised, and the next one goes on. Several replicators may work at one store at the same time, in one
+/// process or in many.
+public final class LogReplicator: Sendable {
+  public let store: LocalStore
+  public let remote: any RemoteLog
+  public let zones: ZoneSelection
+  let configuration: ReplicatorConfiguration
+
+  public init(
+    store: LocalStore, remote: any RemoteLog, zones: ZoneSelection = .all,
+    configuration: ReplicatorConfiguration = ReplicatorConfiguration()
+  ) {
+    self.store = store
+    self.remote = remote
+    self.zones = zones
+    self.configuration = configuration
+  }
+
+  /// Makes one round: fetches and ships until neither moves.
+  ///
+  /// - Parameter steps: which halves of it.
+  /// - Returns: what it did in each zone. A zone that could not be synced says why in its status; the others went on.
+  /// - Throws: ``SyncFailure`` if the remote or the store as a whole failed; `CancellationError`. What was done before
+  ///   is kept, and the next round goes on.
+  public func syncOnce(_ steps: SyncSteps = .all) async throws -> SyncReport {
+    let last = Latest()
+    await drive(.syncRequested(steps), isRunning: false) { last.report = $0 }
+    try Task.checkCancellation()
+    guard let report = last.report else { throw CancellationError() }
+    if let failure = report.failure { throw failure }
+    return report
+  }
+
+  /// Syncs until the task is cancelled: at once, whenever something was committed here or the remote says so, and now
+  /// and then besides. It goes on for ever if the remote fails: later and later up to a bound, then at that pace.
+  ///
+  /// - Parameter didSync: called after each round, also one that failed: see ``SyncReport/failure``.
+  public func run(_ didSync: @escaping @Sendable (SyncReport) -> Void = { _ in }) async {
+    await drive(.started, isRunning: true, didSync)
+  }
+
+  /// Drives a machine: performs its effects, and gives it what comes of them.
+  private func drive(
+    _ first: ReplicatorEvent, isRunning: Bool, _ didSync: @escaping @Sendable (SyncReport) -> Void
+  ) async {
+    var machine = ReplicatorMachine(policy: configuration.policy, selection: zones)
+    let runner = EffectRunner(
+      store: store, remote: remote, selection: zones, pageBytesMax: configuration.pageBytesMax,
+      makeRandom: configuration.makeRandom)
+    let (events, feed) = AsyncStream.makeStream(of: ReplicatorEvent.self)
+    feed.yield(first)
+    await withTaskGroup(of: Void.self) { group in
+      if isRunning {
+        group.addTask { await self.watchCommits(feed) }
+        group.addTask { for await _ in self.remote.changes() { feed.yield(.remoteChanged) } }
+      }
+      var timers: [ReplicatorTimer: Task<Void, Never>] = [:]
+      for await event in events {
+        for effect in machine.step(event) {
+          switch effect {
+          case .round(let effect):
+            group.addTask { feed.yield(.completed(await runner.perform(effect))) }
+          case .setTimer(let timer, let range):
+            timers[timer]?.cancel()
+            timers[timer] = startTimer(timer, range, feed)
+          case .report(let report):
+            tell(report)
+            // What was cut short by cancellation says nothing about the remote or the store.
+            if !Task.isCancelled { didSync(report) }
+            if !isRunning { feed.finish() }
+          }
+        }
+      }
+      for timer in timers.values { timer.cancel() }
+      group.cancelAll()
+    }
+  }
+
+  private func startTimer(
+    _ timer: ReplicatorTimer, _ range: ClosedRange<Int64>,
+    _ feed: AsyncStream<ReplicatorEvent>.Continuation
+  ) -> Task<Void, Never> {
+    let spread = UInt64(range.upperBound - range.lowerBound) + 1
+    let milliseconds = range.lowerBound + Int64(configuration.makeRandom() % spread)
+    let sleep = configuration.sleep
+    return Task {
+      // A timer that is cancelled has nothing to tell.
+      guard (try? await sleep(milliseconds)) != nil else { return }
+      feed.yield(.timerFired(timer))
+    }
+  }
+
+  /// Tells of commits after which there is something to ship: this process's as they come, others' by looking.
+  private func watchCommits(_ feed: AsyncStream<ReplicatorEvent>.Continuation) async {
+    let (commits, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let observation = store.onCommit { wake.yield() }
+    defer { observation.cancel() }
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask {
+        var last = try? self.store.lastCommitID
+        while (try? await self.configuration.sleep(self.configuration.commitPollMilliseconds)) != nil {
+          // A store that was closed has no commits: the rounds say so.
+          let found = try? self.store.lastCommitID
+          if found != last { wake.yield() }
+          last = found
+        }
+        wake.finish()
+      }
+      for await _ in commits {
+        if let state = try? self.store.syncState(), state.hasSomethingToShip(in: self.zones) {
+          feed.yield(.localCommit)
+        }
+      }
+    }
+  }
+
+  private func tell(_ report: SyncReport) {
+    guard let logger = configuration.logger else { return }
+    if let failure = report.failure {
+      logger.warning("round failed: \(failure)", metadata: ["remote": "\(remote.name)"])
+    }
+    for zone in report.zones {
+      switch zone.status {
+      case .inSync, .local, .removed, .unfinished: continue
+      default: logger.warning("zone \(zone.zone) is not in sync: \(zone.status)")
+      }
+    }
+    logger.debug(
+      "round: sent \(report.sent), received \(report.received), conflicts \(report.conflicts)",
+      metadata: ["remote": "\(remote.name)"])
+  }
+}
+
+extension StoreSyncState {
+  /// Whether a round would ship something of the zones.
+  func hasSomethingToShip(in selection: ZoneSelection) -> Bool {
+    zones.contains { zone in
+      guard selection.contains(zone.zone) else { return false }
+      switch zone.attachment {
+      case .attached: return zone.pending > 0 || zone.token == nil
+      case .deleting: return true
+      case .local, .offered: return false
+      }
+    }
+  }
+}
+
+/// Holds the last report of a driven machine.
+private final class Latest: Sendable {
+  private let mutex = Mutex<SyncReport?>(nil)
+  var report: SyncReport? {
+    get { mutex.withLock { $0 } }
+    set { mutex.withLock { $0 = newValue } }
+  }
+}
