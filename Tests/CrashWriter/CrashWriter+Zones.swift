@@ -50,7 +50,8 @@ extension CrashWriter {
   static func reclaim(in directory: String) async throws {
     let store = try open(directory, "consistent")
     while true {
-      _ = try await store.reclaim { report in say("\(report.transactions)") }
+      let report = try await store.reclaim { say("\($0.transactions)") }
+      say("\(report.zones) zones")
     }
   }
 }

@@ -27,7 +27,7 @@ struct GoldenRows {
     let run = Position(rawValue: 12)...Position(rawValue: 411)
     LogEntryCodec.appendRemoved(run, to: &removed)
     let row = removed.bytes
-    #expect(hex(row) == "029003" + "00000000")
+    #expect(hex(row) == "029003" + "6c4e8ebf")
     let runRead = try LogEntryCodec.removedRun(row.span.bytes, at: run.lowerBound)
     #expect(runRead == run)
     #expect(throws: FormatError.self) { try LogEntryCodec.removedRun(row.span.bytes, at: run.upperBound) }

@@ -35,20 +35,33 @@ extension LocalStore {
 }
 
 extension WriteBatch {
-  /// Rows that one step takes away, and bytes of log: so that a step's transaction stays small.
-  private static let reclaimedRowsMax = 10_000
-  private static let reclaimedBytesMax = 32 << 20
+  /// What one step may still take away: so that its transaction stays small.
+  private struct Budget {
+    var rows = 10_000
+    /// Of the log.
+    var bytes = LogReplay.stepBytesMax
 
-  /// Takes away some rows of a zone that was removed, the zone's own row last.
+    var isSpent: Bool { rows <= 0 || bytes <= 0 }
+  }
+
+  /// Takes away some rows of zones that were removed.
   ///
-  /// - Returns: nil if there is no such zone.
+  /// - Returns: nil if there are no such zones.
   func reclaimStep() throws -> ReclaimReport? {
-    guard let zone = try storage.removedZone() else { return nil }
     var report = ReclaimReport()
-    report.transactions = try reclaimLog(zone)
+    var budget = Budget()
+    var last = ZoneNumber.none
+    while !budget.isSpent, let zone = try storage.removedZone(after: last) {
+      try reclaim(zone, &budget, &report)
+      last = zone
+    }
+    return last == .none ? nil : report
+  }
+
+  /// Takes away some rows of one zone, its own row last.
+  private func reclaim(_ zone: ZoneNumber, _ budget: inout Budget, _ report: inout ReclaimReport) throws {
     // The sequences tell where its entries are: while there are any, nothing else goes.
-    guard report.transactions == 0 else { return report }
-    var left = Self.reclaimedRowsMax
+    report.transactions += try reclaimLog(zone, &budget)
     let tables = storage.tables
     let prefix = TableKey.state(StateNumber(rawValue: zone.rawValue))
     for (table, prefix) in [
@@ -56,34 +69,31 @@ extension WriteBatch {
     ] {
       let bytes = prefix.span.bytes
       var cursor = try storage.transaction.openCursor(table)
-      while left > 0, try cursor.seek(atOrAfter: prefix.span),
+      while !budget.isSpent, try cursor.seek(atOrAfter: prefix.span),
         cursor.withEntry({ key, _ in key.hasPrefix(bytes) })
       {
         try cursor.deleteCurrent()
-        left -= 1
+        budget.rows -= 1
       }
     }
-    guard left > 0 else { return report }
+    guard !budget.isSpent else { return }
     try storage.removeCut(of: zone)
     try storage.removeZoneRow(zone)
-    report.zones = 1
-    return report
+    budget.rows -= 1
+    report.zones += 1
   }
 
   /// Takes some of a zone's entries out of the log, and their sequences.
   ///
-  /// - Returns: how many; 0 if there are none left.
-  private func reclaimLog(_ zone: ZoneNumber) throws -> UInt64 {
+  /// - Returns: how many.
+  private func reclaimLog(_ zone: ZoneNumber, _ budget: inout Budget) throws -> UInt64 {
     let tables = storage.tables
     var positions: [Position] = []
-    var byteCount = 0
     do {
       let prefix = TableKey.state(StateNumber(rawValue: zone.rawValue))
       let bytes = prefix.span.bytes
       var cursor = try storage.transaction.openCursor(tables.sequences)
-      while positions.count < Self.reclaimedRowsMax, byteCount < Self.reclaimedBytesMax,
-        try cursor.seek(atOrAfter: prefix.span)
-      {
+      while !budget.isSpent, try cursor.seek(atOrAfter: prefix.span) {
         let position = try cursor.withEntry { key, row in
           guard key.hasPrefix(bytes) else { return Position?.none }
           var reader = ByteReader(row)
@@ -91,7 +101,8 @@ extension WriteBatch {
         }
         guard let position else { break }
         let key = TableKey.log(position)
-        byteCount += try storage.transaction.withValue(of: key.span, in: tables.log) { $0.byteCount } ?? 0
+        budget.bytes -= try storage.transaction.withValue(of: key.span, in: tables.log) { $0.byteCount } ?? 0
+        budget.rows -= 1
         positions.append(position)
         try cursor.deleteCurrent()
       }
@@ -113,11 +124,11 @@ extension WriteBatch {
 }
 
 extension TableStorage {
-  /// A zone whose rows are to be taken away, nil if there is none.
-  fileprivate func removedZone() throws -> ZoneNumber? {
+  /// The next zone whose rows are to be taken away, nil if there is none.
+  fileprivate func removedZone(after last: ZoneNumber) throws -> ZoneNumber? {
     try flush()
     var cursor = try transaction.openCursor(tables.zones)
-    var isThere = try cursor.seek(atOrAfter: TableKey.zoneRow(.none).span)
+    var isThere = try cursor.seek(atOrAfter: TableKey.zoneRow(ZoneNumber(rawValue: last.rawValue + 1)).span)
     while isThere {
       let (number, isRemoved) = try cursor.withEntry { key, row in
         guard key.hasPrefix([2]) else { return (ZoneNumber?.none, false) }
