@@ -14,7 +14,8 @@ struct Replay: AsyncParsableCommand {
 
         replay explain notes.store shopping:milk title
 
-      Exit codes: 0 fine, 1 a problem was found, 2 the input cannot be used, 3 the store cannot be opened.
+      Exit codes: 0 fine, 1 a problem was found, 2 the input cannot be used, 3 the store cannot be opened, \
+      4 the remote cannot be used.
       """,
     version: "0.1.0",
     groupedSubcommands: [
@@ -22,10 +23,12 @@ struct Replay: AsyncParsableCommand {
         name: "Look",
         subcommands: [
           InfoCommand.self, LogCommand.self, ShowCommand.self, StateCommand.self, DigestCommand.self,
+          SegmentCommand.self,
         ]),
       CommandGroup(name: "Understand", subcommands: [ExplainCommand.self, ConflictsCommand.self]),
       CommandGroup(name: "Check and repair", subcommands: [VerifyCommand.self, RebuildCommand.self]),
       CommandGroup(name: "Move", subcommands: [ExportCommand.self, ImportCommand.self]),
+      CommandGroup(name: "Sync", subcommands: [SyncCommand.self]),
       CommandGroup(
         name: "Test", subcommands: [ScenarioCommand.self, HistoryCommand.self, FoldCheckCommand.self]),
     ])

@@ -24,6 +24,10 @@ struct CrashWriter {
           count: Int(arguments[6])!)
       case "hold": try await hold(in: arguments[2])
       case "rebuild": try await rebuild(in: arguments[2])
+      case "replaceZone": try await replaceZone(in: arguments[2])
+      case "applyPage": try await applyPage(in: arguments[2])
+      case "cut": try await cut(in: arguments[2])
+      case "reclaim": try await reclaim(in: arguments[2])
       case "summary": say(try open(arguments[2], "unsynced").summary())
       case "damage":
         try damage(

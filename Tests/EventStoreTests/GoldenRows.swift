@@ -23,6 +23,21 @@ struct GoldenRows {
       base: (IncarnationNumber(rawValue: 6), 7), parent: (ReplicaNumber(rawValue: 8), 9, 10),
       arrivalDelay: -11)
     let body: [UInt8] = [0xb0, 0xd1]
+    var removed = ByteWriter()
+    let run = Position(rawValue: 12)...Position(rawValue: 411)
+    LogEntryCodec.appendRemoved(run, to: &removed)
+    let row = removed.bytes
+    #expect(hex(row) == "029003" + "6c4e8ebf")
+    let runRead = try LogEntryCodec.removedRun(row.span.bytes, at: run.lowerBound)
+    #expect(runRead == run)
+    #expect(throws: FormatError.self) { try LogEntryCodec.removedRun(row.span.bytes, at: run.upperBound) }
+    for bit in 8..<row.count * 8 {
+      var flipped = row
+      flipped[bit / 8] ^= 1 << UInt8(bit % 8)
+      #expect(throws: FormatError.self) {
+        try LogEntryCodec.removedRun(flipped.span.bytes, at: run.lowerBound)
+      }
+    }
     for (header, golden) in [
       (least, "0101020003000000" + "b0d1" + "a58c9d30"),
       (full, "01ac020204" + "80e497d012" + "0607" + "08090a" + "15" + "b0d1" + "41eb9351"),
@@ -79,6 +94,7 @@ struct GoldenRows {
     var zone = ZoneRow(state: StateNumber(rawValue: 1))
     zone.token = ZoneRow.Token(incarnation: IncarnationNumber(rawValue: 2), offset: 3, hash: Self.hash)
     zone.base = (IncarnationNumber(rawValue: 2), 4)
+    zone.status = .offered
     let segment = SegmentRow(
       replica: ReplicaNumber(rawValue: 1), epoch: 2, first: 3, last: 400, hash: Self.hash,
       receivedMilliseconds: 5)
@@ -86,8 +102,19 @@ struct GoldenRows {
     var writer = ByteWriter()
     zone.append(to: &writer)
     let hashText = "\(Self.hash)"
-    #expect(hex(writer.bytes) == "0101000203" + hashText + "0204")
+    #expect(hex(writer.bytes) == "018201000203" + hashText + "0204")
     let zoneBytes = writer.bytes
+    for status in [ZoneRow.Status.local, .attached, .offered, .deleting, .removed] {
+      var one = ByteWriter()
+      ZoneRow(state: StateNumber(rawValue: 1), status: status).append(to: &one)
+      let codes: [UInt8] = [0x00, 0x81, 0x82, 0x03, 0x84]
+      #expect(one.bytes[1] == codes[Int(status.rawValue)])
+      for bit in 0..<8 {
+        var flipped = one.bytes
+        flipped[1] ^= 1 << UInt8(bit)
+        #expect(throws: FormatError.self) { try ZoneRow(flipped.span.bytes) }
+      }
+    }
     let zoneRead = try ZoneRow(zoneBytes.span.bytes)
     #expect(zoneRead == zone)
     writer.removeAll()
@@ -102,12 +129,30 @@ struct GoldenRows {
     let stateBytes = writer.bytes
     let stateRead = try StateRow(stateBytes.span.bytes)
     #expect(stateRead == state)
-    for bytes in [zoneBytes, segmentBytes, stateBytes] {
+    let header = SegmentHeader(
+      zone: ZoneID(name: "notes"), incarnation: IncarnationID(rawValue: 1), replica: ReplicaID(rawValue: 2),
+      epoch: 3, sequences: 4...500, base: 6, baseHash: Self.hash, operationCount: 700,
+      timestamps: Timestamp(rawValue: 8)...Timestamp(rawValue: 9), codec: .zstandard, keyID: 0,
+      unpackedBytes: 1000, packedBytes: 100, contentHash: Self.hash, previousHash: .zero)
+    let cut = CutRow(header, IncarnationNumber(rawValue: 1), ReplicaNumber(rawValue: 2))
+    writer.removeAll()
+    cut.append(to: &writer)
+    #expect(
+      hex(writer.bytes)
+        == "010102030" + "4f40306" + hashText + "bc05" + "0800000000000000" + "0900000000000000" + "01" + "00"
+        + "e807" + "64" + hashText + String(repeating: "0", count: 64))
+    let cutBytes = writer.bytes
+    let cutRead = try CutRow(cutBytes.span.bytes)
+    #expect(cutRead == cut)
+    let headerRead = cutRead.header(header.zone, header.incarnation, header.replica)
+    #expect(headerRead == header)
+    for bytes in [zoneBytes, segmentBytes, stateBytes, cutBytes] {
       for count in 0..<bytes.count {
         let cut = Array(bytes.prefix(count))
         #expect(throws: FormatError.self) {
           switch bytes {
           case zoneBytes: _ = try ZoneRow(cut.span.bytes)
+          case cutBytes: _ = try CutRow(cut.span.bytes)
           case segmentBytes: _ = try SegmentRow(cut.span.bytes)
           default: _ = try StateRow(cut.span.bytes)
           }

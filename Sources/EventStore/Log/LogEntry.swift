@@ -103,19 +103,8 @@ package enum LogEntryCodec {
   package static func read(
     _ entry: RawSpan, at position: Position
   ) throws(FormatError) -> (header: LogEntryHeader, body: Range<Int>) {
-    guard entry.byteCount > checksumBytes else {
-      throw FormatError(
-        .truncated, at: entry.byteCount, in: "log entry", expected: "a checksum",
-        found: "\(entry.byteCount) bytes")
-    }
-    let end = entry.byteCount - checksumBytes
-    let stored = UInt32(littleEndian: entry.unsafeLoadUnaligned(fromByteOffset: end, as: UInt32.self))
-    let found = checksum(of: entry.extracting(..<end), at: position)
-    guard stored == found else {
-      throw FormatError(
-        .damaged, at: end, in: "log entry", expected: "CRC-32C \(stored)", found: "\(found)")
-    }
-    var reader = ByteReader(entry.extracting(..<end))
+    let checked = try checked(entry, at: position)
+    var reader = ByteReader(checked)
     let version = try reader.readUInt8("row")
     guard version == 1 else {
       throw FormatError(
@@ -135,10 +124,28 @@ package enum LogEntryCodec {
     let header = LogEntryHeader(
       zone: zone, replica: replica, epoch: epoch, sequence: sequence, base: base, parent: parent,
       arrivalDelay: arrivalDelay)
-    return (header, reader.position..<end)
+    return (header, reader.position..<checked.byteCount)
   }
 
-  private static func checksum(of bytes: RawSpan, at position: Position) -> UInt32 {
+  /// The bytes of a row before its CRC, which must be right.
+  @_lifetime(copy row)
+  static func checked(_ row: RawSpan, at position: Position) throws(FormatError) -> RawSpan {
+    guard row.byteCount > checksumBytes else {
+      throw FormatError(
+        .truncated, at: row.byteCount, in: "log entry", expected: "a checksum",
+        found: "\(row.byteCount) bytes")
+    }
+    let end = row.byteCount - checksumBytes
+    let stored = UInt32(littleEndian: row.unsafeLoadUnaligned(fromByteOffset: end, as: UInt32.self))
+    let found = checksum(of: row.extracting(..<end), at: position)
+    guard stored == found else {
+      throw FormatError(
+        .damaged, at: end, in: "log entry", expected: "CRC-32C \(stored)", found: "\(found)")
+    }
+    return row.extracting(..<end)
+  }
+
+  static func checksum(of bytes: RawSpan, at position: Position) -> UInt32 {
     let key: [1 of UInt64] = [position.rawValue.bigEndian]
     return crc32c(bytes, continuing: crc32c(key.span.bytes))
   }

@@ -92,17 +92,19 @@ extension ReadTransaction {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.
   public func pendingCount(in zone: ZoneID) throws -> Int {
-    let reader = LogReader(tables, interned)
-    return try reader.pending(in: zone, identity, transaction).count
+    let (number, row) = try tables.zone(zone, interned, transaction)
+    return Int(
+      try tables.pendingCount(
+        of: identity.replica, identity.epoch, in: number, row.token, interned, transaction))
   }
 
   /// Where a transaction lies in the zone's present remote log, nil if it is pending.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   public func placement(of id: TransactionID, in zone: ZoneID) throws -> Placement? {
-    let number = try tables.zoneNumber(of: zone, interned, transaction)
+    let (number, row) = try tables.zone(zone, interned, transaction)
     guard let replica = try interned.replicas.number(of: id.replica, in: tables.replicas, transaction),
-      let incarnation = try tables.zoneRow(number, transaction)?.token?.incarnation,
+      let incarnation = row.token?.incarnation,
       let place = try tables.placement(
         of: replica, id.epoch, id.sequence, in: number, incarnation, transaction)
     else { return nil }
@@ -156,6 +158,9 @@ struct LogReader {
   ) throws -> (header: LogEntryHeader, bytes: [UInt8]) {
     var writer = ByteWriter()
     let found = try withEntry(at: position, transaction) { header, body in
+      if try tables.zoneRow(header.zone, transaction)?.status.isGone ?? false {
+        throw StoreError.removed(position)
+      }
       try self.header(header, transaction).encode(into: &writer)
       writer.append(body)
       return header
@@ -163,15 +168,25 @@ struct LogReader {
     return (found, writer.bytes)
   }
 
-  /// Reads an entry where it lies: header and body.
+  /// Reads an entry where it lies: header and body. Its zone may be gone.
   func withEntry<R>(
     at position: Position, _ transaction: borrowing LMDBTransaction,
     _ body: (LogEntryHeader, RawSpan) throws -> R
   ) throws -> R {
-    let result = try transaction.withValue(of: TableKey.log(position).span, in: tables.log) { entry in
+    if let result = try withEntryUnlessRemoved(at: position, transaction, body) { return result }
+    throw StoreError.removed(position)
+  }
+
+  /// As ``withEntry(at:_:_:)``; nil for an entry that was taken away with its zone.
+  func withEntryUnlessRemoved<R>(
+    at position: Position, _ transaction: borrowing LMDBTransaction,
+    _ body: (LogEntryHeader, RawSpan) throws -> R
+  ) throws -> R? {
+    let result = try transaction.withValue(of: TableKey.log(position).span, in: tables.log) { entry -> R? in
       let header: LogEntryHeader
       let range: Range<Int>
       do {
+        if try LogEntryCodec.removedRun(entry, at: position) != nil { return nil }
         (header, range) = try LogEntryCodec.read(entry, at: position)
       } catch {
         throw Self.damaged(position, error)
@@ -179,6 +194,7 @@ struct LogReader {
       return try body(header, entry.extracting(range))
     }
     guard let result else {
+      if try tables.removedRun(at: position, transaction) != nil { return nil }
       throw StoreError(
         .positionUnknown, "the log has no position \(position)",
         hint: "the last is \(try tables.lastPosition(transaction))")
@@ -222,12 +238,31 @@ struct LogReader {
       return
     }
     guard position.rawValue < .max else { return }
+    var isGone: [ZoneNumber: Bool] = [:]
     var cursor = try transaction.openCursor(tables.log)
     var isThere = try cursor.seek(atOrAfter: TableKey.log(position.next).span)
     while isThere {
-      let found = try cursor.withEntry { key, _ in Position(rawValue: try key.bigEndian64(at: 0)) }
-      guard try body(found) else { return }
+      let (found, zone) = try cursor.withEntry { key, row in
+        let found = Position(rawValue: try key.bigEndian64(at: 0))
+        return (found, try shownZone(row, at: found))
+      }
       isThere = try cursor.next()
+      guard let zone else { continue }
+      if isGone[zone] == nil {
+        isGone[zone] = try tables.zoneRow(zone, transaction)?.status.isGone ?? false
+      }
+      if isGone[zone] == true { continue }
+      guard try body(found) else { return }
+    }
+  }
+
+  /// The zone of a row of the log, nil if it stands for removed entries.
+  private func shownZone(_ row: RawSpan, at position: Position) throws -> ZoneNumber? {
+    do {
+      if try LogEntryCodec.removedRun(row, at: position) != nil { return nil }
+      return try LogEntryCodec.zone(ofUnchecked: row)
+    } catch {
+      throw Self.damaged(position, error)
     }
   }
 
@@ -260,11 +295,11 @@ struct LogReader {
   func pending(
     in zone: ZoneID, _ identity: StoreIdentity, _ transaction: borrowing LMDBTransaction
   ) throws -> [Position] {
-    let number = try tables.zoneNumber(of: zone, interned, transaction)
+    let (number, row) = try tables.zone(zone, interned, transaction)
     guard let replica = try interned.replicas.number(of: identity.replica, in: tables.replicas, transaction)
     else { return [] }
     var acknowledged: UInt64 = 0
-    if let incarnation = try tables.zoneRow(number, transaction)?.token?.incarnation {
+    if let incarnation = row.token?.incarnation {
       acknowledged = try tables.lastPlaced(replica, identity.epoch, in: number, incarnation, transaction)
     }
     let last = try tables.lastSequence(of: replica, identity.epoch, in: number, transaction)
@@ -273,9 +308,7 @@ struct LogReader {
       guard
         let position = try tables.position(of: replica, identity.epoch, sequence, in: number, transaction)
       else {
-        throw StoreError(
-          .damaged, "sequence \(sequence) of zone “\(zone)” is missing from the store",
-          hint: "run a verification of the store")
+        throw StoreError.missing(sequence, zone)
       }
       return position
     }
@@ -287,5 +320,13 @@ struct LogReader {
       error.code == .newerFormat ? .newerFormat : .damaged,
       "the log entry at position \(position) cannot be read: \(error)",
       hint: "run a verification; restore the store from a copy or from its remote", underlying: error)
+  }
+}
+
+extension StoreError {
+  static func removed(_ position: Position) -> StoreError {
+    StoreError(
+      .positionUnknown, "the log's entry at position \(position) was removed with its zone",
+      hint: "go on with the positions after it")
   }
 }

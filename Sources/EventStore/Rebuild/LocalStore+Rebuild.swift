@@ -85,9 +85,15 @@ extension WriteBatch {
     while step.position < step.last, byteCount < LogReplay.stepBytesMax {
       let position = step.position.next
       // The entry is copied: the fold writes while it reads.
-      let (header, body) = try reader.withEntry(at: position, storage.transaction) { ($0, $1.bytes) }
-      try storage.nameSequence(header, position)
-      let building = try storage.zoneRow(header.zone).building
+      let entry = try reader.withEntryUnlessRemoved(at: position, storage.transaction) { ($0, $1.bytes) }
+      guard let (header, body) = entry else {
+        let run = try storage.tables.removedRun(at: position, storage.transaction)
+        step.position = run?.upperBound ?? position
+        continue
+      }
+      let zone = try storage.zoneRow(header.zone)
+      let building = zone.building
+      if !zone.status.isGone { try storage.nameSequence(header, position) }
       // A zone made since the rebuild began has nothing to rebuild.
       if building != .none { try replay.fold(header, body: body.span.bytes, into: building) }
       byteCount += body.count

@@ -67,7 +67,8 @@ struct Verification {
     _ source: borrowing ReadTransaction, _ progress: (VerificationProgress) throws -> Void
   ) throws {
     let reader = LogReader(source.tables, source.interned)
-    let last = try source.lastPosition()
+    let last = try Self.lastKey(source)
+    var knownZones: Set<ZoneNumber> = []
     var lastSequences: [Lane: UInt64] = [:]
     var layout = BodyLayout()
     var expected: Position?
@@ -87,8 +88,21 @@ struct Verification {
       }
       expected = position.next
       do {
+        let run = try cursor.withEntry { try LogEntryCodec.removedRun($1, at: position) }
+        if let run {
+          expected = run.upperBound.next
+          isThere = try cursor.next()
+          continue
+        }
         try reader.withEntry(at: position, source.transaction) { header, body in
           try layout.parse(body)
+          if !knownZones.contains(header.zone) {
+            knownZones.insert(header.zone)
+            let key = TableKey.zoneRow(header.zone)
+            if try !source.transaction.contains(key.span, in: source.tables.zones) {
+              report.add(.log, "\(position)", "its zone, number \(header.zone.rawValue), has no row")
+            }
+          }
           _ = try reader.header(header, source.transaction)
           let lane = Lane(zone: header.zone, replica: header.replica, epoch: header.epoch)
           if let before = lastSequences[lane], header.sequence != before + 1 {
@@ -117,6 +131,16 @@ struct Verification {
       report.add(.sequence, "count", "\(named) sequences name \(report.transactions) transactions")
     }
     try progress(VerificationProgress(step: .log, done: report.transactions, total: last.rawValue))
+  }
+
+  /// The greatest position that a row of the log has.
+  private static func lastKey(_ source: borrowing ReadTransaction) throws -> Position {
+    var cursor = try source.transaction.openCursor(source.tables.log)
+    guard try cursor.last() else { return .start }
+    return cursor.withEntry { key, _ in
+      key.byteCount == 8
+        ? Position(rawValue: UInt64(bigEndian: key.unsafeLoadUnaligned(as: UInt64.self))) : .start
+    }
   }
 
   /// Records and elements are what a fresh fold makes, byte for byte.

@@ -104,8 +104,10 @@ public final class PastStore: Sendable {
           isThere = false
           break
         }
-        try reader.withEntry(at: at, source.transaction) { header, body in
-          try replay.fold(header, body: body, into: try batch.storage.zoneRow(header.zone).state)
+        _ = try reader.withEntryUnlessRemoved(at: at, source.transaction) { header, body in
+          let state = try batch.storage.zoneRow(header.zone).state
+          // Of a zone that is gone nothing is left to be seen.
+          if state != .none { try replay.fold(header, body: body, into: state) }
           byteCount += body.byteCount
         }
         done += 1

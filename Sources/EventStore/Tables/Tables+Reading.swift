@@ -11,7 +11,10 @@ extension Tables {
   package func lastPosition(_ transaction: borrowing Transaction) throws -> Position {
     var cursor = try transaction.openCursor(log)
     guard try cursor.last() else { return .start }
-    return try cursor.withEntry { key, _ in Position(rawValue: try key.bigEndian64(at: 0)) }
+    return try cursor.withEntry { key, row in
+      let position = Position(rawValue: try key.bigEndian64(at: 0))
+      return try LogEntryCodec.removedRun(row, at: position)?.upperBound ?? position
+    }
   }
 
   package func position(

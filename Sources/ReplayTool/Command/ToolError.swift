@@ -1,4 +1,4 @@
-import EventStore
+import Replicator
 
 /// What a command could not do: what, and what the user can do about it.
 struct ToolError: Error {
@@ -10,6 +10,8 @@ struct ToolError: Error {
     case input = 2
     /// The store cannot be opened.
     case store = 3
+    /// The remote cannot be reached or used.
+    case remote = 4
     /// The user interrupted it: 128 and the signal's number, as shells have it.
     case interrupted = 130
   }
@@ -35,6 +37,10 @@ struct ToolError: Error {
       self.init(error.code.rawValue, error.message, hint: error.hint, exit: .problem)
     case let error as FormatError:
       self.init(error.code.rawValue, error.description, hint: error.hint, exit: .problem)
+    case let error as RemoteError:
+      self.init(error.code.rawValue, error.message, hint: error.hint, exit: .remote)
+    case let error as SyncFailure:
+      self.init(error.code, error.message, hint: error.hint, exit: .remote)
     case is Interrupted:
       self.init(
         "interrupted", "interrupted", hint: "what was written before is kept; run it again",

@@ -88,8 +88,8 @@ extension ScenarioWorld {
           RemoteSegment(
             zone: header.zone, incarnation: header.incarnation, offset: stored.offset,
             hash: header.contentHash,
-            receivedMilliseconds: stored.receivedMilliseconds, transactions: unpacked.transactions,
-            base: header.base, baseHash: header.baseHash, previousHash: header.previousHash))
+            receivedMilliseconds: stored.receivedMilliseconds, base: header.base, baseHash: header.baseHash,
+            previousHash: header.previousHash, transactions: unpacked.transactions))
         token.hash = header.contentHash
         token.offset = stored.offset
       }

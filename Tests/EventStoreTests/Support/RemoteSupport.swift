@@ -41,6 +41,22 @@ struct TestRemote {
       receivedMilliseconds: receivedMilliseconds, sequences: first.sequence...last.sequence)
   }
 
+  /// Ships the next cut of a store, as a replicator does; gives the acknowledgement, nil if nothing is pending.
+  mutating func shipCut(
+    _ store: LocalStore, receivedMilliseconds: UInt64? = nil
+  ) async throws -> Acknowledgement? {
+    guard let cut = try store.nextCut(of: zone) else { return nil }
+    let header = try await store.storeCut(cut.header)
+    segments.append(
+      RemoteSegment(
+        zone: zone, incarnation: incarnation, offset: last + 1, hash: header.contentHash,
+        receivedMilliseconds: receivedMilliseconds, base: header.base, baseHash: header.baseHash,
+        previousHash: header.previousHash, transactions: cut.transactions))
+    return Acknowledgement(
+      zone: zone, incarnation: incarnation, offset: last, hash: header.contentHash,
+      receivedMilliseconds: receivedMilliseconds, sequences: header.sequences)
+  }
+
   /// What a store has not folded yet, at most so many segments.
   func news(for store: LocalStore, limit: Int = .max) throws -> [RemoteSegment] {
     let zone = zone
@@ -74,6 +90,20 @@ extension LocalStore {
         return value
       }
     }
+  }
+
+  /// Makes a zone that is synced with the incarnation that the tests use.
+  func makeAttachedZone(_ zone: ZoneID = noteZone, _ incarnation: IncarnationID = testIncarnation) async throws {
+    try await write { tx in
+      try tx.createZone(zone)
+      try tx.attachZone(zone)
+    }
+    try await adopt(zone, incarnation)
+  }
+
+  /// What the store knows of a zone's sync; nil if it has no such zone.
+  func sync(_ zone: ZoneID = noteZone) throws -> ZoneSyncState? {
+    try syncState().zones.first { $0.zone == zone }
   }
 
   func makeZone(_ zone: ZoneID = noteZone) async throws {

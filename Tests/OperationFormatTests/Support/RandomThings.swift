@@ -96,3 +96,27 @@ extension SeededGenerator {
     return transaction
   }
 }
+
+/// Random headers of segments, each allowed.
+extension SeededGenerator {
+  mutating func incarnation() -> IncarnationID { IncarnationID(rawValue: replica().rawValue) }
+
+  mutating func segmentHeader() -> SegmentHeader {
+    let operations = 1 + below(below(2) == 0 ? 5 : Limits.segmentOperationsMax)
+    let transactions = UInt64(1 + below(operations))
+    let first = min(max(1, number()), UInt64.max - transactions + 1)
+    let base = below(3) == 0 ? 0 : max(1, number())
+    let least = next() >> UInt64(below(64))
+    let unpacked = UInt64(2 * operations + below(1 << 20))
+    let packed = max(unpacked >> 15, 1) + UInt64(below(Int(unpacked) / 2))
+    let codec = packed < unpacked && below(2) == 0 ? SegmentHeader.Codec.zstandard : .none
+    return SegmentHeader(
+      zone: zone(), incarnation: incarnation(), replica: replica(),
+      epoch: UInt32(truncatingIfNeeded: number()), sequences: first...(first + transactions - 1),
+      base: base, baseHash: base == 0 ? .zero : hash(), operationCount: UInt64(operations),
+      timestamps: Timestamp(
+        rawValue: least)...Timestamp(rawValue: max(least, next() >> UInt64(below(64)))),
+      codec: codec, unpackedBytes: unpacked, packedBytes: codec == .none ? unpacked : packed,
+      contentHash: hash(), previousHash: below(2) == 0 ? .zero : hash())
+  }
+}

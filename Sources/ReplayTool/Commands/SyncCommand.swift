@@ -1,0 +1,115 @@
+import ArgumentParser
+import Replicator
+import Synchronization
+
+/// `replay sync`: syncs a store with a remote.
+struct SyncCommand: ReplayCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "sync", abstract: "Syncs a store with a remote: once, or on and on.",
+    discussion: """
+      It changes the store and the remote. Zones that are attached are shipped, and those of the remote appear here; \
+      a local zone is shipped once it is attached, with all its history. Whatever cuts it short, the next run goes on.
+
+      Examples:
+        replay sync notes.store --remote folder:/mnt/team/notes
+        replay sync notes.store --remote folder:/mnt/team/notes --create-remote --attach shopping
+        replay sync copy.store --remote folder:/mnt/team/notes --create-store
+      """)
+
+  @OptionGroup var store: StoreOptions
+
+  @Option(help: ArgumentHelp("The remote: folder:DIR.", valueName: "remote"))
+  var remote: String
+
+  @Option(name: .long, help: ArgumentHelp("Only this zone; may be given more than once.", valueName: "zone"))
+  var zone: [String] = []
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp("Sync this local zone from now on; may be given more than once.", valueName: "zone"))
+  var attach: [String] = []
+
+  @Flag(help: "Go on until interrupted: sync whenever something changes here or there.")
+  var watch = false
+
+  @Flag(help: "Make the remote if there is none.")
+  var createRemote = false
+
+  @Flag(help: "Make the store if there is none.")
+  var createStore = false
+
+  var printsJSON: Bool { store.json }
+
+  func run(_ console: Console) async throws -> ToolError.Exit? {
+    let chosen = try zone.map(Inputs.zone)
+    let attached = try attach.map(Inputs.zone)
+    let opened = try store.openForWriting(console, creates: createStore)
+    defer { opened.close() }
+    // The remote is opened before anything changes here.
+    let log = try await RemoteAddress(remote).open(creates: createRemote, console)
+    if !attached.isEmpty {
+      try await opened.write { tx in for zone in attached { try tx.attachZone(zone) } }
+    }
+    var configuration = ReplicatorConfiguration()
+    configuration.makeRandom = console.makeRandom
+    let replicator = LogReplicator(
+      store: opened, remote: log, zones: chosen.isEmpty ? .all : .only(Set(chosen)),
+      configuration: configuration)
+    let page = SyncPage(output: console.output, printsJSON: store.json)
+    if watch { return try await keepSyncing(replicator, page, console) }
+    return try await syncOnce(replicator, page, console)
+  }
+
+  private func syncOnce(
+    _ replicator: LogReplicator, _ page: SyncPage, _ console: Console
+  ) async throws -> ToolError.Exit? {
+    let round = Task { try await replicator.syncOnce() }
+    let watching = Task {
+      try await Self.wait(while: { !console.isInterrupted() })
+      round.cancel()
+    }
+    defer { watching.cancel() }
+    do {
+      let report = try await round.value
+      try page.print(report)
+      return report.isInSync ? nil : .problem
+    } catch is CancellationError {
+      throw Interrupted()
+    }
+  }
+
+  private func keepSyncing(
+    _ replicator: LogReplicator, _ page: SyncPage, _ console: Console
+  ) async throws -> ToolError.Exit? {
+    let failure = FirstError()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask {
+        await replicator.run { report in
+          do {
+            guard try page.printNews(report) else { return }
+            try console.output.flush()
+          } catch {
+            failure.note(error)
+          }
+        }
+      }
+      try await Self.wait(while: { !console.isInterrupted() && failure.error == nil })
+      group.cancelAll()
+    }
+    if let error = failure.error { throw error }
+    return nil
+  }
+
+  private static func wait(while condition: () -> Bool) async throws {
+    while condition() { try await SystemTimer.sleep(milliseconds: 100) }
+  }
+}
+
+/// Holds what printing came to while rounds go on.
+private final class FirstError: Sendable {
+  private let first = Mutex<(any Error)?>(nil)
+
+  var error: (any Error)? { first.withLock { $0 } }
+
+  func note(_ error: any Error) { first.withLock { $0 = $0 ?? error } }
+}

@@ -1,0 +1,14 @@
+internal import OperationFormat
+
+/// What lies at an offset of a zone's log: a segment, as far as it was read, or the end.
+enum LogEntry<Segment: Sendable>: Sendable {
+  case segment(Segment)
+  /// Nothing comes after.
+  case seal(ZoneFate)
+}
+
+/// What is known of a segment by the beginning of its object.
+struct SegmentHead: Sendable {
+  var header: SegmentHeader
+  var receivedMilliseconds: UInt64?
+}

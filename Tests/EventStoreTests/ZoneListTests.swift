@@ -1,0 +1,254 @@
+import OperationFormat
+import StoreTesting
+import Testing
+
+@testable import EventStore
+
+@Suite("The remote's list of zones is taken over")
+struct ZoneListTests {
+  let directory = TemporaryDirectory()
+  private let remote = RemoteID(rawValue: 5)
+  private let x = IncarnationID(rawValue: 1)
+  private let y = IncarnationID(rawValue: 2)
+
+  private func token(_ offset: UInt64, _ remote: RemoteID? = nil) -> DatabaseToken {
+    DatabaseToken(
+      remote: remote ?? self.remote, offset: offset, hash: ContentHash(of: [UInt8(offset)].span.bytes))
+  }
+
+  private func event(_ kind: ZoneEvent.Kind, _ zone: ZoneID, _ incarnation: IncarnationID) -> ZoneEvent {
+    ZoneEvent(kind: kind, zone: zone, incarnation: incarnation)
+  }
+
+  @Test("a zone that is new is attached if it is chosen, and offered if not; the token is there with it")
+  func created() async throws {
+    let store = try directory.store()
+    let empty = try store.syncState()
+    #expect(empty == StoreSyncState(identity: store.identity, databaseToken: nil, zones: []))
+    let other = ZoneID(owner: "someone", name: "other")
+    let report = try await store.applyZoneEvents(
+      [event(.created, noteZone, x), event(.created, other, y)], token: token(2), chosen: [noteZone])
+    #expect(report.created == [noteZone, other])
+    let state = try store.syncState()
+    #expect(
+      state.zones == [
+        ZoneSyncState(zone: noteZone, attachment: .attached, token: .start(of: noteZone, x), pending: 0),
+        ZoneSyncState(zone: other, attachment: .offered, token: .start(of: other, y), pending: 0),
+      ])
+    #expect(state.databaseToken == token(2))
+    let shown = try store.read { try $0.zones() }
+    #expect(shown == [noteZone])
+    let attachment = try store.read { try $0.attachment(of: noteZone) }
+    #expect(attachment == .attached)
+    // What is offered is in no query, and nothing is written into it.
+    let record = RecordID(zone: other, name: "r")
+    let codes = [
+      code { _ = try store.read { try $0.records(in: other) } },
+      code { _ = try store.read { try $0.attachment(of: other) } },
+      code { _ = try store.read { try $0.digest(of: other) } },
+      code { _ = try store.nextCut(of: other) },
+      await awaitedCode { try await store.write { try $0.create(record, type: "t") } },
+      await awaitedCode { try await store.write { try $0.attachZone(other) } },
+      await awaitedCode { try await store.write { try $0.deleteZone(other) } },
+    ]
+    #expect(codes == Array(repeating: .zoneUnknown, count: codes.count))
+    // It becomes the app's, with its number and token, and is the app's to attach.
+    let rows = try store.rows(\.zones).count
+    let isNew = try await store.write { tx in
+      let isNew = try tx.createZone(other)
+      try tx.create(record, type: "t")
+      return isNew
+    }
+    #expect(isNew)
+    let after = try store.sync(other)
+    #expect(
+      after == ZoneSyncState(zone: other, attachment: .local, token: .start(of: other, y), pending: 1))
+    let rowsAfter = try store.rows(\.zones).count
+    #expect(rowsAfter == rows)
+    store.close()
+    let opened = try directory.store()
+    let reopened = try opened.syncState()
+    #expect(reopened.databaseToken == token(2))
+    try await checkSound(opened)
+  }
+
+  @Test("what was read before changes nothing, and another remote's list is refused")
+  func known() async throws {
+    let store = try directory.store()
+    let events = [event(.created, noteZone, x), event(.deleted, noteZone, x)]
+    let first = try await store.applyZoneEvents([events[0]], token: token(1), chosen: nil)
+    #expect(first.created == [noteZone])
+    let state = try store.syncState()
+    for offset in [0, 1] as [UInt64] {
+      let report = try await store.applyZoneEvents([events[1]], token: token(offset), chosen: nil)
+      #expect(report == ZoneListReport())
+    }
+    let foreign = token(9, RemoteID(rawValue: 6))
+    let refused = await awaitedCode {
+      _ = try await store.applyZoneEvents([events[1]], token: foreign, chosen: nil)
+    }
+    #expect(refused == .remoteChanged)
+    let same = try store.syncState()
+    #expect(same == state)
+    let long = ZoneID(name: Name(String(repeating: "n", count: 129)))
+    let invalid = await awaitedCode {
+      _ = try await store.applyZoneEvents(
+        [events[1], event(.created, long, y)], token: token(3), chosen: nil)
+    }
+    #expect(invalid == .nameInvalid)
+    let still = try store.syncState()
+    #expect(still == state)
+    let kinds = [ZoneEvent.Kind.purged, .reset, ZoneEvent.Kind(rawValue: 77)]
+    let passed = try await store.applyZoneEvents(
+      kinds.map { event($0, noteZone, x) }, token: token(4), chosen: nil)
+    #expect(passed == ZoneListReport())
+    let zone = try store.sync()
+    #expect(zone == state.zones[0])
+    let last = try store.syncState().databaseToken
+    #expect(last == token(4))
+  }
+
+  @Test("a zone that is here already is tied to the incarnation, unless something lies in another")
+  func tying() async throws {
+    let store = try directory.store()
+    try await store.write { tx in
+      try tx.createZone(noteZone)
+      try tx.create(note("r"), type: "note")
+    }
+    _ = try await store.applyZoneEvents([event(.created, noteZone, x)], token: token(1), chosen: [])
+    var found = try store.sync()
+    #expect(
+      found == ZoneSyncState(zone: noteZone, attachment: .local, token: .start(of: noteZone, x), pending: 1))
+    _ = try await store.applyZoneEvents([event(.created, noteZone, y)], token: token(2), chosen: nil)
+    found = try store.sync()
+    #expect(found?.token == .start(of: noteZone, y) && found?.attachment == .local)
+    try await store.write { try $0.attachZone(noteZone) }
+    var shared = TestRemote(incarnation: y)
+    let acknowledgement = try #require(try await shared.shipCut(store))
+    _ = try await store.acknowledge(acknowledgement)
+    // Now it is of y, also once its token goes back to the start.
+    try await store.forgetTokens()
+    let report = try await store.applyZoneEvents(
+      [event(.created, noteZone, x), event(.created, noteZone, y)], token: token(4), chosen: nil)
+    #expect(report == ZoneListReport())
+    found = try store.sync()
+    #expect(
+      found == ZoneSyncState(zone: noteZone, attachment: .attached, token: .start(of: noteZone, y), pending: 0))
+    try await checkSound(store)
+  }
+
+  @Test("a zone that is deleted goes, unless it is the app's alone, or has what was never shipped")
+  func deleted() async throws {
+    let store = try directory.store()
+    let zones = ["offered", "attached", "pending", "local", "foreign"].map { ZoneID(name: Name($0)) }
+    try await store.makeZone(zones[3])
+    _ = try await store.applyZoneEvents(
+      zones.map { event(.created, $0, x) }, token: token(1), chosen: [zones[1], zones[2], zones[4]])
+    try await store.write { try $0.create(RecordID(zone: zones[2], name: "r"), type: "t") }
+    let state = try store.syncState()
+    let others = try await store.applyZoneEvents(
+      zones.map { event(.deleted, $0, y) }, token: token(2), chosen: nil)
+    #expect(others == ZoneListReport())
+    let same = try store.syncState().zones
+    #expect(same == state.zones)
+    let report = try await store.applyZoneEvents(
+      zones.dropLast().map { event(.deleted, $0, x) }, token: token(3), chosen: nil)
+    #expect(report.removed == [zones[0], zones[1]])
+    #expect(report.kept == [zones[2]])
+    let left = try store.syncState().zones
+    #expect(
+      left == [
+        ZoneSyncState(zone: zones[4], attachment: .attached, token: .start(of: zones[4], x), pending: 0),
+        ZoneSyncState(zone: zones[3], attachment: .local, token: nil, pending: 0),
+        ZoneSyncState(zone: zones[2], attachment: .attached, token: .start(of: zones[2], x), pending: 1),
+      ])
+    try await checkSound(store)
+    _ = try await store.reclaim()
+    try await checkSound(store)
+    // A round of replication may meet it first.
+    let withdrawn = [
+      try await store.withdraw(zones[4], y), try await store.withdraw(zones[4], x),
+      try await store.withdraw(zones[4], x), try await store.withdraw(zones[2], x),
+      try await store.withdraw(zones[3], x),
+    ]
+    #expect(withdrawn == [false, true, false, false, false])
+    let shown = try store.read { try $0.zones() }
+    #expect(shown == [zones[3], zones[2]])
+  }
+
+  @Test("the events of a zone that was made and deleted here bring nothing back")
+  func lateEvents() async throws {
+    let store = try directory.store()
+    try await store.makeAttachedZone(noteZone, x)
+    try await store.write { try $0.deleteZone(noteZone) }
+    let report = try await store.applyZoneEvents(
+      [event(.created, noteZone, x)], token: token(1), chosen: nil)
+    #expect(report == ZoneListReport())
+    let found = try store.syncState().zones
+    #expect(found.map(\.attachment) == [.deleting])
+    try await store.finishDeletion(of: noteZone, x)
+    let again = try await store.applyZoneEvents(
+      [event(.created, noteZone, x), event(.deleted, noteZone, x), event(.created, noteZone, y)],
+      token: token(4), chosen: nil)
+    #expect(again.created == [noteZone] && again.removed == [])
+    let zone = try store.sync()
+    #expect(zone?.token == .start(of: noteZone, y))
+    try await checkSound(store)
+  }
+
+  @Test("adopting ties a synced or offered zone, and no other")
+  func adopting() async throws {
+    let store = try directory.store()
+    let offered = ZoneID(name: "offered")
+    _ = try await store.applyZoneEvents([event(.created, offered, x)], token: token(1), chosen: [])
+    try await store.adopt(offered, y)
+    let taken = try store.sync(offered)
+    #expect(
+      taken == ZoneSyncState(zone: offered, attachment: .attached, token: .start(of: offered, y), pending: 0))
+    try await store.makeZone()
+    let local = await awaitedCode { try await store.adopt(noteZone, x) }
+    #expect(local == .zoneUnknown)
+    let absent = await awaitedCode { try await store.adopt(ZoneID(name: "absent"), x) }
+    #expect(absent == .zoneUnknown)
+    try await store.write { tx in
+      try tx.attachZone(noteZone)
+      try tx.attachZone(noteZone)
+      try tx.create(note("r"), type: "note")
+    }
+    let untied = try store.sync()
+    #expect(untied == ZoneSyncState(zone: noteZone, attachment: .attached, token: nil, pending: 1))
+    let nothing = try store.nextCut(of: noteZone)
+    #expect(nothing == nil)
+    try await store.adopt(noteZone, x)
+    try await store.adopt(noteZone, y)
+    try await store.adopt(noteZone, y)
+    var remote = TestRemote(incarnation: y)
+    let acknowledgement = try #require(try await remote.shipCut(store))
+    _ = try await store.acknowledge(acknowledgement)
+    let changed = await awaitedCode { try await store.adopt(noteZone, x) }
+    #expect(changed == .incarnationChanged)
+    try await store.adopt(noteZone, y)
+    let zone = try store.sync()
+    #expect(zone?.token?.offset == 1 && zone?.pending == 0)
+  }
+
+  @Test("two processes that read one page at once change as much as one", .timeLimit(.minutes(1)))
+  func twoProcesses() async throws {
+    let store = try directory.store()
+    let path = directory.path + "/store"
+    let children = (0..<3).map { _ in ChildProcess("applyPage", path) }
+    var created = 0
+    for child in children {
+      let lines = child.lines()
+      let end = child.wait()
+      #expect(end == .exit(0), "\(lines)")
+      if lines == ["50 created"] { created += 1 } else { #expect(lines == ["0 created"]) }
+    }
+    #expect(created == 1)
+    let zones = try store.syncState().zones
+    #expect(zones.count == 40)
+    let token = try store.syncState().databaseToken
+    #expect(token?.offset == 60)
+    try await checkSound(store)
+  }
+}

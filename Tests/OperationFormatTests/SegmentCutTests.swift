@@ -1,0 +1,124 @@
+import Testing
+
+@testable import OperationFormat
+
+@Suite("Transactions that become a segment")
+struct SegmentCutTests {
+  struct NoHash: Error {}
+
+  static func describe(_ transactions: [LogTransaction], base: UInt64? = nil) throws -> SegmentHeader {
+    let bytes = try transactions.map { transaction in try transaction.encoded() }
+    return try SegmentHeader.describing(
+      bytes, incarnation: FrameExamples.incarnation,
+      baseHash: { offset in
+        guard offset == base else { throw NoHash() }
+        return ContentHash(ofText: "base")
+      }, previousHash: ContentHash(ofText: "previous"))
+  }
+
+  static func error(_ change: (inout [LogTransaction]) -> Void) -> FormatError? {
+    var transactions = FrameExamples.packedTransactions
+    change(&transactions)
+    do {
+      _ = try describe(transactions, base: 5)
+      return nil
+    } catch {
+      return error as? FormatError
+    }
+  }
+
+  @Test("A cut is described: sequences, greatest base, timestamps in their order, size and hash")
+  func described() throws {
+    let header = try Self.describe(FrameExamples.packedTransactions, base: 5)
+    var expected = FrameExamples.packedHeader
+    expected.codec = .none
+    expected.packedBytes = expected.unpackedBytes
+    #expect(header == expected)
+  }
+
+  @Test("Bases in another incarnation do not count, and no hash is asked for without a base")
+  func bases() throws {
+    var transactions = FrameExamples.packedTransactions
+    transactions[1].base = Base(incarnation: IncarnationID(rawValue: 9), offset: 100)
+    let fromOne = try Self.describe(transactions, base: 4)
+    #expect(fromOne.base == 4 && fromOne.baseHash == ContentHash(ofText: "base"))
+    transactions[0].base = nil
+    let fromNone = try Self.describe(transactions)
+    #expect(fromNone.base == 0 && fromNone.baseHash == .zero)
+    transactions[0].base = Base(incarnation: FrameExamples.incarnation, offset: 7)
+    #expect(throws: NoHash.self) { try Self.describe(transactions, base: 4) }
+    // The greatest one counts, wherever it is.
+    transactions[1].base = Base(incarnation: FrameExamples.incarnation, offset: 6)
+    let greatest = try Self.describe(transactions, base: 7)
+    #expect(greatest.base == 7)
+  }
+
+  @Test("Transactions of another zone, replica or epoch, and gaps, are refused")
+  func others() {
+    #expect(Self.error { _ in } == nil)
+    #expect(Self.error { $0[1].zone = ZoneID(name: "notes") }?.subject == "transaction.zone")
+    #expect(Self.error { $0[1].replica = ReplicaID(rawValue: 1) }?.subject == "transaction.replica")
+    #expect(Self.error { $0[1].epoch = 301 }?.subject == "transaction.epoch")
+    for sequence in [1, 6, 7, 9, .max] as [UInt64] {
+      #expect(Self.error { $0[1].sequence = sequence }?.subject == "transaction.sequence")
+    }
+    #expect(Self.error { $0.swapAt(0, 1) }?.subject == "transaction.sequence")
+    #expect(
+      Self.error {
+        $0[0].sequence = .max - 1
+        $0[1].sequence = .max
+      } == nil)
+    #expect(
+      Self.error {
+        $0[0].sequence = .max
+        $0[1].sequence = 1
+      }?.subject == "transaction.sequence")
+    let error = Self.error { $0[1].epoch = 301 }
+    #expect(error?.offset == 77 && error?.code == .invalid)
+  }
+
+  @Test("As many operations as a segment may have, and one more")
+  func operations() {
+    func error(_ count: Int) -> FormatError? {
+      Self.error {
+        $0[0].operations = [LogOperation](repeating: .delete(record: "note-1"), count: count - 2)
+      }
+    }
+    #expect(error(Limits.segmentOperationsMax) == nil)
+    #expect(error(Limits.segmentOperationsMax + 1)?.code == .limitExceeded)
+  }
+
+  @Test("Bytes that are no transaction are refused with their place")
+  func noTransactions() throws {
+    let first = try FrameExamples.packedTransactions[0].encoded()
+    let second = try FrameExamples.packedTransactions[1].encoded()
+    for bytes in [[], [9], Array(second.dropLast()), second + [0]] {
+      let error = #expect(throws: FormatError.self) {
+        try SegmentHeader.describing(
+          [first, bytes], incarnation: FrameExamples.incarnation, baseHash: { _ in .zero },
+          previousHash: .zero)
+      }
+      #expect((error?.offset ?? 0) >= first.count)
+    }
+  }
+
+  @Test("A body is taken apart where it was put together, and nowhere else")
+  func bodies() throws {
+    var random = SeededGenerator(97)
+    for _ in 0..<500 {
+      let parts = (0..<(1 + random.below(5))).map { _ in random.bytes(1 + random.below(200)) }
+      var writer = ByteWriter()
+      for part in parts { SegmentBody.append(part.span.bytes, to: &writer) }
+      let body = writer.bytes
+      #expect(body.count == parts.map { SegmentBody.byteCount(ofTransactionOf: $0.count) }.reduce(0, +))
+      let ranges = try SegmentBody.transactions(in: body.span.bytes, count: parts.count)
+      #expect(ranges.map { Array(body[$0]) } == parts, "seed \(random.seed)")
+      #expect(throws: FormatError.self) {
+        try SegmentBody.transactions(in: body.span.bytes, count: parts.count + 1)
+      }
+      #expect(throws: FormatError.self) {
+        try SegmentBody.transactions(in: body.span.bytes, count: parts.count - 1)
+      }
+    }
+  }
+}

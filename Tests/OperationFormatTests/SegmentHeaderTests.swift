@@ -1,0 +1,153 @@
+import Testing
+
+@testable import OperationFormat
+
+@Suite("What a segment's header may say")
+struct SegmentHeaderTests {
+  /// Breaks one rule of a header and returns the error; checksum and byte count fit again.
+  static func error(
+    _ header: SegmentHeader = FrameExamples.packedHeader, _ change: (inout NaiveSegmentHeader) -> Void
+  ) -> FormatError? {
+    var naive = NaiveSegmentHeader(header)
+    change(&naive)
+    return Codec.segmentHeader.error(naive.bytes)
+  }
+
+  static func varint(_ number: UInt64) -> [UInt8] { NaiveTransaction.varint(number) }
+
+  @Test("Versions, flags, codecs and keys of the future, and of no time")
+  func future() {
+    #expect(Self.error { _ in } == nil)
+    #expect(Self.error { $0.version = 2 }?.code == .newerFormat)
+    #expect(Self.error { $0.version = 255 }?.code == .newerFormat)
+    #expect(Self.error { $0.version = 0 }?.code == .invalid)
+    for bit in 0..<8 as Range<UInt8> { #expect(Self.error { $0.flags = 1 << bit }?.code == .newerFormat) }
+    #expect(Self.error { $0.codec = 2 }?.code == .newerFormat)
+    #expect(Self.error { $0.codec = 255 }?.code == .newerFormat)
+    let encrypted = Self.error { $0.keyID = Self.varint(.max) }
+    #expect(encrypted?.code == .newerFormat && encrypted?.subject == "segment.keyID")
+    #expect(encrypted?.expected.contains("encrypted") == true)
+    // A later version may have other fields: nothing of them is looked at.
+    #expect(
+      Self.error {
+        $0.version = 2
+        $0.zone = [255, 255]
+        $0.more = [1, 2, 3]
+      }?.code == .newerFormat)
+  }
+
+  @Test("Names, numbers and what follows")
+  func fields() {
+    #expect(Self.error { $0.magic = Array("TRSH".utf8) }?.code == .invalid)
+    #expect(Self.error { $0.zone = [0] }?.code == .invalid)
+    #expect(Self.error { $0.zone = [1, 255] }?.code == .invalidUTF8)
+    #expect(Self.error { $0.owner = Self.varint(129) }?.code == .limitExceeded)
+    #expect(Self.error { $0.epoch = Self.varint(1 << 32) }?.code == .invalid)
+    #expect(Self.error { $0.epoch = [0x80, 0] }?.code == .nonCanonical)
+    #expect(Self.error { $0.first = [0] }?.code == .invalid)
+    #expect(Self.error { $0.last = [6] }?.code == .invalid)
+    #expect(Self.error { $0.previousHash.removeLast() }?.code == .truncated)
+    #expect(Self.error { $0.more = [0] }?.code == .trailingBytes)
+    #expect(Self.error { $0.more = [UInt8](repeating: 0, count: 400) }?.code == .damaged)
+    let error = Self.error { $0.last = [6] }
+    #expect(error?.subject == "segment.lastSequence")
+    #expect(error?.offset == 8 + 4 + 6 + 16 + 16 + 2 + 1)
+  }
+
+  @Test("A base has a hash, and what is not there has none")
+  func base() {
+    #expect(Self.error { $0.baseHash = [UInt8](repeating: 0, count: 32) }?.subject == "segment.baseHash")
+    var header = FrameExamples.packedHeader
+    header.base = 0
+    #expect(Codec.segmentHeader.code(encoding: header) == .invalid)
+    header.baseHash = .zero
+    #expect(Codec.segmentHeader.code(encoding: header) == nil)
+    header.base = 1
+    #expect(Codec.segmentHeader.code(encoding: header) == .invalid)
+  }
+
+  @Test("Timestamps in their order")
+  func timestamps() {
+    #expect(Self.error { $0.least = $0.greatest }?.code == nil)
+    #expect(Self.error { $0.least = $0.greatest + 1 }?.subject == "segment.greatestTimestamp")
+  }
+
+  @Test("Counts of operations and transactions")
+  func counts() {
+    #expect(Self.error { $0.operationCount = [0] }?.code == .invalid)
+    #expect(Self.error { $0.operationCount = [1] }?.subject == "segment.sequences")
+    #expect(Self.error { $0.operationCount = [2] }?.code == nil)
+    #expect(Self.error { $0.operationCount = Self.varint(65_536) }?.code == nil)
+    #expect(Self.error { $0.operationCount = Self.varint(65_537) }?.code == .limitExceeded)
+    #expect(Self.error { $0.operationCount = Self.varint(.max) }?.code == .limitExceeded)
+    // All the sequences there are: their count does not fit into 64 bits, were there a sequence 0.
+    #expect(
+      Self.error {
+        $0.first = [1]
+        $0.last = Self.varint(.max)
+      }?.subject == "segment.sequences")
+    // More transactions than the bytes have room for.
+    #expect(
+      Self.error {
+        $0.operationCount = Self.varint(65_536)
+        $0.last = Self.varint(7 + 369 / 2)
+      }?.subject == "segment.unpackedBytes")
+  }
+
+  @Test("Sizes, packed and unpacked")
+  func sizes() {
+    func code(_ unpacked: UInt64, _ packed: UInt64, _ codec: UInt8) -> FormatError.Code? {
+      Self.error {
+        $0.unpackedBytes = Self.varint(unpacked)
+        $0.packedBytes = Self.varint(packed)
+        $0.codec = codec
+      }?.code
+    }
+    let unpackedMax = UInt64(Limits.segmentUnpackedBytesMax)
+    let packedMax = UInt64(Limits.segmentPackedBytesMax)
+    #expect(code(100, 100, 0) == nil)
+    #expect(code(100, 99, 0) == .invalid)
+    #expect(code(100, 101, 0) == .invalid)
+    #expect(code(packedMax, packedMax, 0) == nil)
+    #expect(code(packedMax + 1, packedMax + 1, 0) == .limitExceeded)
+    #expect(code(100, 99, 1) == nil)
+    #expect(code(100, 100, 1) == .invalid)
+    #expect(code(100, 101, 1) == .invalid)
+    #expect(code(unpackedMax, packedMax, 1) == nil)
+    #expect(code(unpackedMax + 1, packedMax, 1) == .limitExceeded)
+    #expect(code(unpackedMax, packedMax + 1, 1) == .limitExceeded)
+    #expect(code(.max, 100, 1) == .limitExceeded)
+    #expect(code(100, .max, 1) == .limitExceeded)
+    // No frame of 100 bytes gives 64 MiB.
+    #expect(code(unpackedMax, 100, 1) == .invalid)
+    #expect(code(unpackedMax, unpackedMax >> 15, 1) == nil)
+  }
+
+  @Test("Mutations with the checksum made to fit: an error, or a header with these bytes")
+  func mutations() {
+    var random = SeededGenerator(93)
+    var faults: [String] = []
+    var accepted = 0
+    for round in 0..<40_000 {
+      let header = round % 2 == 0 ? FrameExamples.packedHeader : random.segmentHeader()
+      let naive = NaiveSegmentHeader(header)
+      let start = naive.magic + [naive.version, naive.flags]
+      let bytes = NaiveSegmentHeader.bytes(start, mutated(naive.fields, using: &random))
+      if let fault = Codec.segmentHeader.fault(bytes) { faults.append(fault) }
+      if Codec.segmentHeader.code(bytes) == nil { accepted += 1 }
+    }
+    #expect(faults.isEmpty, "seed \(random.seed)")
+    #expect(accepted > 1000 && accepted < 39_000, "\(accepted) of 40,000")
+  }
+
+  @Test("Random bytes give an error")
+  func fuzz() {
+    var random = SeededGenerator(94)
+    for round in 0..<50_000 {
+      var bytes = random.bytes(random.below(200))
+      if round % 2 == 0 { bytes = Array("TRSG".utf8) + [1, 0, UInt8(random.below(200)), 0] + bytes }
+      #expect(Codec.segmentHeader.code(bytes) != nil, "seed \(random.seed)")
+      #expect(Codec.segment.code(bytes) != nil, "seed \(random.seed)")
+    }
+  }
+}

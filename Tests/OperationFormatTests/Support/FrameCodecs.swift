@@ -1,0 +1,159 @@
+@testable import OperationFormat
+
+/// An event and what binds it to its place.
+struct PlacedEvent: Equatable {
+  var event: ZoneEvent
+  var offset: UInt64
+  var previous: ContentHash
+}
+
+/// An envelope and the bytes in it.
+struct EnvelopedBytes: Equatable {
+  var offset: UInt64
+  var receivedMilliseconds: UInt64?
+  var segment: [UInt8]
+}
+
+/// A header and the packed body after it.
+struct FramedBody: Equatable {
+  var header: SegmentHeader
+  var body: [UInt8]
+}
+
+extension Codec where Thing == SegmentHeader {
+  static var segmentHeader: Codec<SegmentHeader> {
+    Codec(
+      decode: { (bytes) throws(FormatError) in
+        var reader = ByteReader(bytes.span.bytes)
+        let header = try SegmentHeader.read(from: &reader)
+        try reader.finish("header")
+        return header
+      },
+      encode: { (header) throws(FormatError) in
+        var writer = ByteWriter()
+        try header.encode(into: &writer)
+        return writer.bytes
+      })
+  }
+}
+
+extension Codec where Thing == FramedBody {
+  static var segment: Codec<FramedBody> {
+    Codec(
+      decode: { (bytes) throws(FormatError) in
+        let (header, body) = try SegmentFrame.read(bytes.span.bytes)
+        return FramedBody(header: header, body: Array(bytes[body]))
+      },
+      encode: { (framed) throws(FormatError) in
+        try SegmentFrame.encode(framed.header, packedBody: framed.body.span.bytes)
+      })
+  }
+}
+
+extension Codec where Thing == ChangeToken {
+  static var changeToken: Codec<ChangeToken> {
+    Codec(
+      decode: { (bytes) throws(FormatError) in try ChangeToken(decoding: bytes.span.bytes) },
+      encode: { (token) throws(FormatError) in try token.encoded() })
+  }
+}
+
+extension Codec where Thing == DatabaseToken {
+  static var databaseToken: Codec<DatabaseToken> {
+    Codec(
+      decode: { (bytes) throws(FormatError) in try DatabaseToken(decoding: bytes.span.bytes) },
+      encode: { (token) throws(FormatError) in try token.encoded() })
+  }
+}
+
+extension Codec where Thing == PlacedEvent {
+  static var zoneEvent: Codec<PlacedEvent> {
+    Codec(
+      decode: { (bytes) throws(FormatError) in
+        let read = try ZoneEvent.read(bytes.span.bytes)
+        return PlacedEvent(event: read.event, offset: read.offset, previous: read.previous)
+      },
+      encode: { (placed) throws(FormatError) in
+        try placed.event.encode(at: placed.offset, after: placed.previous)
+      })
+  }
+}
+
+extension Codec where Thing == EnvelopedBytes {
+  static var envelope: Codec<EnvelopedBytes> {
+    Codec(
+      decode: { (bytes) throws(FormatError) in
+        let read = try SegmentEnvelope.read(bytes.span.bytes)
+        return EnvelopedBytes(
+          offset: read.offset, receivedMilliseconds: read.receivedMilliseconds,
+          segment: Array(bytes[read.segment]))
+      },
+      encode: { (enveloped) throws(FormatError) in
+        SegmentEnvelope.encode(
+          offset: enveloped.offset, receivedMilliseconds: enveloped.receivedMilliseconds,
+          segment: enveloped.segment.span.bytes)
+      })
+  }
+}
+
+extension Codec where Thing == LogSeal {
+  static var seal: Codec<LogSeal> {
+    Codec(
+      decode: { (bytes) throws(FormatError) in try LogSeal.read(bytes.span.bytes) },
+      encode: { (seal) throws(FormatError) in seal.encode() })
+  }
+}
+
+extension Codec {
+  /// The faults of a thing with a checksum over the first `checked` bytes of it, all of them if nil: its round
+  /// trip, and its bytes when they are cut, have a byte more, or have any bit flipped, which must all be errors, and
+  /// none that calls a newer version or a writer to account where the bytes were damaged.
+  func checkedFaults(of thing: Thing, checked: Int? = nil) -> [String] {
+    do throws(FormatError) {
+      let bytes = try encode(thing)
+      var faults: [String] = []
+      if try decode(bytes) != thing { faults.append("\(hex(bytes)) gives another thing") }
+      for count in 0..<bytes.count {
+        let code = code(Array(bytes.prefix(count)))
+        if code != .truncated && code != .damaged {
+          faults.append("\(hex(bytes)) cut to \(count) is \(code?.rawValue ?? "fine")")
+        }
+      }
+      let longer = code(bytes + [0])
+      if longer != .trailingBytes && longer != .damaged {
+        faults.append("\(hex(bytes)) and a byte is accepted")
+      }
+      for bit in 0..<(8 * (checked ?? bytes.count)) {
+        var flipped = bytes
+        flipped[bit / 8] ^= 1 << UInt8(bit % 8)
+        let code = code(flipped)
+        // In the magic bytes it looks like another thing; in a byte count, like a shorter or longer one.
+        if code != .damaged && code != .truncated && !(bit < 32 && code == .invalid) {
+          faults.append("bit \(bit) of \(hex(bytes)) flipped is \(code?.rawValue ?? "fine")")
+        }
+      }
+      return faults
+    } catch {
+      return ["an error in a round trip: \(error)"]
+    }
+  }
+}
+
+/// Bytes with their last four made the checksum of those before.
+func withChecksum(_ bytes: [UInt8]) -> [UInt8] {
+  let content = Array(bytes.dropLast(4))
+  var writer = ByteWriter()
+  writer.bytes = content
+  writer.append(littleEndian: crc32c(content.span.bytes))
+  return writer.bytes
+}
+
+extension ContentHash {
+  init(ofBytes bytes: [UInt8]) {
+    self.init(of: bytes.span.bytes)
+  }
+
+  init(ofText text: String) {
+    self.init(ofBytes: Array(text.utf8))
+  }
+}

@@ -1,0 +1,63 @@
+@testable import OperationFormat
+
+/// A segment header's bytes, put together field by field in the most obvious way: the oracle of the encoder, and
+/// the way to break each rule of the format on its own. Byte count and checksum always fit.
+struct NaiveSegmentHeader {
+  var magic = Array("TRSG".utf8)
+  var version: UInt8 = 1
+  var flags: UInt8 = 0
+  var owner: [UInt8]
+  var zone: [UInt8]
+  var incarnation: [UInt8]
+  var replica: [UInt8]
+  var epoch: [UInt8]
+  var first: [UInt8]
+  var last: [UInt8]
+  var base: [UInt8]
+  var baseHash: [UInt8]
+  var operationCount: [UInt8]
+  var least: UInt64
+  var greatest: UInt64
+  var codec: UInt8
+  var keyID: [UInt8]
+  var unpackedBytes: [UInt8]
+  var packedBytes: [UInt8]
+  var contentHash: [UInt8]
+  var previousHash: [UInt8]
+  var more: [UInt8] = []
+
+  init(_ header: SegmentHeader) {
+    owner = NaiveTransaction.text(header.zone.owner.rawValue)
+    zone = NaiveTransaction.text(header.zone.name.rawValue)
+    incarnation = NaiveTransaction.bigEndian(header.incarnation.rawValue)
+    replica = NaiveTransaction.bigEndian(header.replica.rawValue)
+    epoch = NaiveTransaction.varint(UInt64(header.epoch))
+    first = NaiveTransaction.varint(header.sequences.lowerBound)
+    last = NaiveTransaction.varint(header.sequences.upperBound)
+    base = NaiveTransaction.varint(header.base)
+    baseHash = header.base == 0 ? [] : header.baseHash.bytes
+    operationCount = NaiveTransaction.varint(header.operationCount)
+    least = header.timestamps.lowerBound.rawValue
+    greatest = header.timestamps.upperBound.rawValue
+    codec = header.codec.rawValue
+    keyID = NaiveTransaction.varint(header.keyID)
+    unpackedBytes = NaiveTransaction.varint(header.unpackedBytes)
+    packedBytes = NaiveTransaction.varint(header.packedBytes)
+    contentHash = header.contentHash.bytes
+    previousHash = header.previousHash.bytes
+  }
+
+  var fields: [UInt8] {
+    owner + zone + incarnation + replica + epoch + first + last + base + baseHash + operationCount
+      + NaiveTransaction.littleEndian(least) + NaiveTransaction.littleEndian(greatest) + [codec] + keyID
+      + unpackedBytes + packedBytes + contentHash + previousHash + more
+  }
+
+  var bytes: [UInt8] { Self.bytes(magic + [version, flags], fields) }
+
+  /// Puts byte count and checksum around fields.
+  static func bytes(_ start: [UInt8], _ fields: [UInt8]) -> [UInt8] {
+    let count = start.count + 2 + fields.count + 4
+    return withChecksum(start + [UInt8(count & 255), UInt8(count >> 8)] + fields + [0, 0, 0, 0])
+  }
+}

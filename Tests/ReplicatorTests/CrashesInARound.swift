@@ -1,0 +1,109 @@
+import StoreTesting
+import Testing
+
+@testable import Replicator
+
+@Suite("A round that is cut short between any two effects")
+struct CrashesInARound {
+  /// What happens at the effect at which a round is cut short.
+  enum Cut: CaseIterable {
+    /// It is never done: the process is gone.
+    case before
+    /// It is done, and nobody learns of it.
+    case after
+    /// It fails, and the round goes on as it can.
+    case failing
+    /// It is done, and its answer is lost on the way: the round takes it for a failure.
+    case answerLost
+  }
+
+  let zones = [zone, ZoneID(name: "lists"), ZoneID(name: "gone")]
+
+  /// Two devices that have synced, and have both written since: one has deleted a zone, and made another.
+  func world(_ parent: String, _ remote: any RemoteLog) async throws -> [Device] {
+    let devices = try (1...2).map { try Device(in: parent, "d\($0)", seed: UInt64($0)) }
+    for zone in zones { try await devices[0].set("title", of: "first", to: "made", in: zone) }
+    try await settle(devices, remote)
+    for (index, device) in devices.enumerated() {
+      for zone in zones[..<2] {
+        try await device.set("title", of: "first", to: .string("by \(index)"), in: zone)
+        try await device.set("title", of: Name("own \(index)"), to: 1, in: zone)
+      }
+    }
+    try await devices[1].sync(remote)
+    let gone = zones[2]
+    try await devices[0].store.write { try $0.deleteZone(gone) }
+    try await devices[0].set("title", of: "new", to: 1, in: ZoneID(name: "new"))
+    return devices
+  }
+
+  /// Makes a round of a device, cut short at an effect.
+  ///
+  /// - Returns: how many effects it had.
+  func round(_ device: Device, _ remote: any RemoteLog, cutAt: Int, _ cut: Cut) async -> Int {
+    var round = SyncRound(steps: .all, selection: .all, zonesAtOnceMax: 1)
+    let runner = EffectRunner(
+      store: device.store, remote: remote, selection: .all, pageBytesMax: 1 << 20,
+      makeRandom: device.makeRandom)
+    var effects = round.start()
+    var count = 0
+    while !effects.isEmpty {
+      let effect = effects.removeFirst()
+      guard count == cutAt else {
+        effects += round.step(await runner.perform(effect))
+        count += 1
+        continue
+      }
+      count += 1
+      if cut == .before { return count }
+      if cut != .failing { _ = await runner.perform(effect) }
+      if cut == .after { return count }
+      var result = RoundResult.failed(failure(.unreachable))
+      if case .zone(let zone, _) = effect { result = .zone(zone, .failed(failure(.unreachable))) }
+      effects += round.step(result)
+    }
+    return count
+  }
+
+  @Test("Nothing is lost and nothing comes twice", arguments: Cut.allCases)
+  func cut(_ cut: Cut) async throws {
+    var effect = 0
+    while true {
+      let scratch = TemporaryDirectory()
+      let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
+      let devices = try await world(scratch.path, remote)
+      let before = try devices[0].store.syncState()
+      let count = await round(devices[0], remote, cutAt: effect, cut)
+      guard effect < count else { break }
+      // Whatever was acknowledged is in its own log still.
+      let now = try devices[0].store.syncState()
+      #expect(now.zones.count >= before.zones.count - 1)
+      try devices[0].reopen()
+      try await settle(devices, remote)
+      try await expectAgreement(devices, remote)
+      #expect(try devices[0].digests().keys.sorted() == ["lists", "new", "notes"])
+      for device in devices { device.store.close() }
+      effect += 1
+    }
+    // The world's round has effects of every kind.
+    #expect(effect > 20)
+  }
+
+  @Test("A round cut short twice, at any two effects", arguments: 0..<40 as Range<UInt64>)
+  func twice(seed: UInt64) async throws {
+    var random = SeededRandom(seed: seed)
+    let scratch = TemporaryDirectory()
+    let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
+    let devices = try await world(scratch.path, remote)
+    for _ in 0..<4 {
+      let device = devices[random.next(below: 2)]
+      let cut = Cut.allCases[random.next(below: 4)]
+      _ = await round(device, remote, cutAt: random.next(below: 25), cut)
+      try device.reopen()
+      try await device.set("title", of: "first", to: .int(Int64(random.next(below: 100))))
+    }
+    try await settle(devices, remote)
+    try await expectAgreement(devices, remote)
+    for device in devices { device.store.close() }
+  }
+}

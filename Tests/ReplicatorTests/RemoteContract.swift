@@ -1,0 +1,91 @@
+import EventStore
+import Replicator
+import StoreTesting
+import Synchronization
+import Testing
+
+/// The remotes that keep the contract, each made anew for a check.
+enum RemoteKind: String, CaseIterable {
+  case memory, folder
+
+  /// Opens a new remote through so many doors.
+  func make(_ doors: Int) async throws -> [any RemoteLog] {
+    switch self {
+    case .memory:
+      let clock = Atomic<UInt64>(1_700_000_000_000)
+      let remote = MemoryRemote(identity: RemoteID(rawValue: 1)) {
+        clock.add(1, ordering: .relaxed).newValue
+      }
+      return (0..<doors).map { _ in remote.reopened() }
+    case .folder:
+      let directory = TemporaryDirectory()
+      _ = try await FolderRemote.create(directory: directory.path + "/remote")
+      var opened: [any RemoteLog] = []
+      for _ in 0..<doors {
+        opened.append(KeptFolder(try await FolderRemote(directory: directory.path + "/remote"), directory))
+      }
+      return opened
+    }
+  }
+}
+
+/// A folder remote whose folder stays as long as it does.
+struct KeptFolder: RemoteLog {
+  let remote: FolderRemote
+  private let directory: TemporaryDirectory
+
+  init(_ remote: FolderRemote, _ directory: TemporaryDirectory) {
+    self.remote = remote
+    self.directory = directory
+  }
+
+  var name: String { remote.name }
+
+  func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
+    try await remote.zoneEvents(after: token)
+  }
+
+  func createZone(
+    _ zone: ZoneID, proposing proposed: IncarnationID
+  ) async throws(RemoteError) -> IncarnationID { try await remote.createZone(zone, proposing: proposed) }
+
+  func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    try await remote.deleteZone(zone, incarnation)
+  }
+
+  func append(_ segment: PackedSegment, after offset: UInt64) async throws(RemoteError) -> AppendOutcome {
+    try await remote.append(segment, after: offset)
+  }
+
+  func segments(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome {
+    try await remote.segments(after: token, bytesMax: bytesMax)
+  }
+
+  func changes() -> AsyncStream<Void> { remote.changes() }
+}
+
+@Suite("The contract of remotes")
+struct RemoteContract {
+  @Test("is kept", arguments: RemoteKind.allCases, RemoteLogConformance.checks.indices)
+  func isKept(_ kind: RemoteKind, _ index: Int) async throws {
+    try await RemoteLogConformance { try await kind.make($0) }.run(RemoteLogConformance.checks[index])
+  }
+
+  @Test("is kept on a bad network", arguments: RemoteKind.allCases, 1...5 as ClosedRange<UInt64>)
+  func isKeptOnABadNetwork(_ kind: RemoteKind, _ seed: UInt64) async throws {
+    let faults = Mutex<[FaultyRemote]>([])
+    for check in RemoteLogConformance.checks {
+      try await RemoteLogConformance(seed: seed, triesMax: 200) { doors in
+        let random = SeededRandom(seed: seed)
+        return try await kind.make(doors).enumerated().map { number, door in
+          var stream = random.stream(UInt64(number))
+          let faulty = FaultyRemote(door, seed: stream.next())
+          faults.withLock { $0.append(faulty) }
+          return faulty
+        }
+      }.run(check)
+    }
+    let count = faults.withLock { $0.reduce(0) { $0 + $1.faults } }
+    #expect(count > 100, "so few faults test nothing")
+  }
+}

@@ -1,0 +1,139 @@
+import EventStore
+import OperationFormat
+import Replicator
+import StoreTesting
+import Testing
+
+@Suite("Segments, packed and unpacked")
+struct SegmentsPackedAndUnpacked {
+  @Test("What was packed comes out, whatever the count", arguments: [1, 2, 3, 7, 100, 2000])
+  func roundTrip(count: Int) throws {
+    let cut = try SegmentExamples.cut(SegmentExamples.transactions(count, from: 5))
+    let packed = try SegmentPacker.pack(cut)
+    let unpacked = try SegmentPacker.unpack(packed.bytes)
+    #expect(unpacked.transactions == cut.transactions)
+    #expect(unpacked.header == packed.header)
+    #expect(packed.header.codec == .zstandard || count < 3)
+    // Only the packing may differ from the cut's header.
+    var header = packed.header
+    header.codec = .none
+    header.packedBytes = header.unpackedBytes
+    #expect(header == cut.header)
+    let start = Array(packed.bytes.prefix(SegmentHeader.headerBytesMax))
+    let readAgain = try SegmentFrame.readHeader(start.span.bytes)
+    #expect(readAgain == packed.header)
+    // Packing has one result.
+    let again = try SegmentPacker.pack(cut)
+    #expect(again == packed)
+  }
+
+  @Test("What would not become smaller is left as it is")
+  func incompressible() throws {
+    var random = SeededRandom(seed: 11)
+    let noise = (0..<5000).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+    let transaction = try SegmentExamples.transaction(
+      1, operations: [.set(record: "r", type: "T", field: "f", value: .bytes(noise))])
+    let cut = try SegmentExamples.cut([transaction])
+    let packed = try SegmentPacker.pack(cut)
+    #expect(packed.header == cut.header && packed.header.codec == .none)
+    let unpacked = try SegmentPacker.unpack(packed.bytes)
+    #expect(unpacked.transactions == [transaction])
+  }
+
+  @Test("A cut that was stored keeps its codec and its name; its sizes are those of now")
+  func storedCuts() throws {
+    let fresh = try SegmentExamples.cut(SegmentExamples.transactions(50))
+    let packed = try SegmentPacker.pack(fresh)
+    #expect(packed.header.codec == .zstandard)
+    // As it was.
+    var stored = SegmentCut(header: packed.header, isStored: true, transactions: fresh.transactions)
+    let again = try SegmentPacker.pack(stored)
+    #expect(again == packed)
+    // Another library had packed it to another size.
+    stored.header.packedBytes += 17
+    let resized = try SegmentPacker.pack(stored)
+    #expect(resized == packed)
+    // It was sent as it is: it is again, though it would be smaller packed.
+    stored.header = fresh.header
+    let plain = try SegmentPacker.pack(stored)
+    #expect(plain.header == fresh.header)
+    let unpacked = try SegmentPacker.unpack(plain.bytes)
+    #expect(unpacked.transactions == fresh.transactions)
+  }
+
+  @Test("The largest transaction there can be fits into a segment, and one byte more does not")
+  func largest() throws {
+    // Values of 1 MiB that cannot be packed, up to the greatest transaction.
+    var random = SeededRandom(seed: 12)
+    func noise(_ count: Int) -> [UInt8] {
+      var bytes: [UInt8] = []
+      bytes.reserveCapacity(count)
+      while bytes.count < count { withUnsafeBytes(of: random.next()) { bytes += $0 } }
+      return Array(bytes.prefix(count))
+    }
+    let block = noise(1_048_000)
+    func largest(_ rest: Int) throws -> [UInt8] {
+      let operations = (0...8).map { index in
+        LogOperation.set(
+          record: "r", type: "T", field: Name("f\(index)"), value: .bytes(index < 8 ? block : noise(rest)))
+      }
+      return try SegmentExamples.transaction(1, operations: operations)
+    }
+    let rest = try 4000 + Limits.transactionBytesMax - largest(4000).count
+    let transaction = try largest(rest)
+    #expect(throws: FormatError.self) { try largest(rest + 1) }
+    #expect(transaction.count == Limits.transactionBytesMax)
+    let cut = try SegmentExamples.cut([transaction])
+    let stored = SegmentCut(header: cut.header, isStored: true, transactions: cut.transactions)
+    let packed = try SegmentPacker.pack(stored)
+    #expect(packed.bytes.count <= SegmentFrame.bytesMax)
+    let unpacked = try SegmentPacker.unpack(packed.bytes)
+    #expect(unpacked.transactions == [transaction])
+    // Two such do not fit, unless they can be packed.
+    let second = try SegmentExamples.transaction(2)
+    let two = try SegmentExamples.cut([transaction, second])
+    let tooLarge = SegmentCut(header: two.header, isStored: true, transactions: two.transactions)
+    let error = #expect(throws: FormatError.self) { try SegmentPacker.pack(tooLarge) }
+    #expect(error?.code == .limitExceeded && error?.subject == "segment.packedBytes")
+  }
+
+  @Test("Segments from earlier versions open")
+  func golden() throws {
+    let plain = try SegmentPacker.unpack(try SegmentExamples.golden("segment-plain"))
+    #expect(plain.header.codec == .none && plain.transactions.count == 1)
+    let packed = try SegmentPacker.unpack(try SegmentExamples.golden("segment-packed"))
+    #expect(packed.header.codec == .zstandard && packed.header.sequences == 7...8)
+    let bytes = packed.transactions[1]
+    let second = try LogTransaction(decoding: bytes.span.bytes)
+    #expect(
+      second.operations.first
+        == .set(
+          record: "note-1", type: "Note", field: "title", value: .string(String(repeating: "a", count: 200))))
+  }
+
+  @Test("Random transactions come out as they went in")
+  func random() throws {
+    let seed: UInt64 = 13
+    var random = SeededRandom(seed: seed)
+    for _ in 0..<300 {
+      var transactions: [[UInt8]] = []
+      let first = random.next() >> 8 | 1
+      for index in 0..<UInt64(1 + random.next(below: 20)) {
+        let names = (0..<3).map { Name("name \(random.next(below: 50)) \($0)") }
+        let operations = (0..<(1 + random.next(below: 5))).map { _ in
+          LogOperation.set(
+            record: names[0], type: names[1], field: names[2],
+            value: .int(Int64(truncatingIfNeeded: random.next())))
+        }
+        transactions.append(
+          try SegmentExamples.transaction(
+            first + index, base: UInt64(random.next(below: 4)), timestamp: random.next(),
+            operations: operations))
+      }
+      let cut = try SegmentExamples.cut(transactions)
+      let packed = try SegmentPacker.pack(cut)
+      let unpacked = try SegmentPacker.unpack(packed.bytes)
+      #expect(unpacked.transactions == transactions, "seed \(seed)")
+    }
+  }
+}

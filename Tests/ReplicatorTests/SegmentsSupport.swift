@@ -1,0 +1,111 @@
+import EventStore
+import OperationFormat
+import Replicator
+import StoreTesting
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Cuts and segments that the suites about segments use.
+enum SegmentExamples {
+  static let incarnation = IncarnationID(rawValue: 0xa11)
+  static let replica = ReplicaID(rawValue: 0xb0b)
+  static let zone = ZoneID(name: "notes")
+
+  /// The hash that the segment at an offset has in these tests.
+  static func hash(at offset: UInt64) -> ContentHash {
+    let text = "segment \(offset)".utf8Span.span
+    return ContentHash(of: text.bytes)
+  }
+
+  static func transaction(
+    _ sequence: UInt64, zone: ZoneID = zone, replica: ReplicaID = replica, epoch: UInt32 = 1,
+    base: UInt64 = 0, incarnation: IncarnationID = incarnation, timestamp: UInt64? = nil,
+    operations: [LogOperation]? = nil
+  ) throws(FormatError) -> [UInt8] {
+    try LogTransaction(
+      replica: replica, epoch: epoch, sequence: sequence, zone: zone,
+      base: base == 0 ? nil : Base(incarnation: incarnation, offset: base),
+      timestamp: Timestamp(rawValue: timestamp ?? 1000 + sequence),
+      operations: operations
+        ?? [
+          .create(record: "note-1", type: "Note"),
+          .set(record: "note-1", type: "Note", field: "title", value: .string("Milk and \(sequence) more")),
+        ]
+    ).encoded()
+  }
+
+  /// Transactions of consecutive sequences, each with a base no lower than the one before.
+  static func transactions(_ count: Int, from first: UInt64 = 1) throws -> [[UInt8]] {
+    try (0..<UInt64(count)).map { try transaction(first + $0, base: $0 / 2) }
+  }
+
+  static func cut(_ transactions: [[UInt8]], isStored: Bool = false) throws -> SegmentCut {
+    let header = try SegmentHeader.describing(
+      transactions, incarnation: incarnation, baseHash: { hash(at: $0) }, previousHash: .zero)
+    return SegmentCut(header: header, isStored: isStored, transactions: transactions)
+  }
+
+  /// A segment with a header of one's own: sizes and hashes are made to fit these transactions, nothing else is.
+  ///
+  /// The content hash fits too, unless the header's was changed to the base's.
+  static func segment(_ header: SegmentHeader, _ transactions: [[UInt8]]) throws -> [UInt8] {
+    var body = ByteWriter()
+    for transaction in transactions { SegmentBody.append(transaction.span.bytes, to: &body) }
+    return try segment(header, body: body.bytes)
+  }
+
+  /// As above, with any bytes for a body.
+  static func segment(_ header: SegmentHeader, body: [UInt8]) throws -> [UInt8] {
+    var header = header
+    header.unpackedBytes = UInt64(body.count)
+    header.packedBytes = header.unpackedBytes
+    if header.contentHash != header.baseHash { header.contentHash = ContentHash(ofBytes: body) }
+    return try SegmentFrame.encode(header, packedBody: body.span.bytes)
+  }
+
+  /// A segment with a packed body of one's own: its size and the hash of the whole are made to fit, whatever else
+  /// the header says.
+  static func segment(_ header: SegmentHeader, packedBody: [UInt8]) throws -> [UInt8] {
+    var naive = header
+    naive.packedBytes = UInt64(packedBody.count)
+    return try SegmentFrame.encode(naive, packedBody: packedBody.span.bytes)
+  }
+
+  struct NoFile: Error { let name: String }
+
+  /// The bytes of a golden file of the formats' tests.
+  static func golden(_ name: String, besides source: String = #filePath) throws -> [UInt8] {
+    let tests = source.split(separator: "/").dropLast(2).joined(separator: "/")
+    guard let file = fopen("/\(tests)/OperationFormatTests/Golden/\(name).hex", "r") else {
+      throw NoFile(name: name)
+    }
+    defer { fclose(file) }
+    var text = [UInt8](repeating: 0, count: 1 << 16)
+    let count = fread(&text, 1, text.count, file)
+    let lines = String(decoding: text[..<count], as: UTF8.self).split(separator: "\n")
+    return lines.flatMap { line in
+      line.prefix { $0 != "#" }.split(separator: " ").map { UInt8($0, radix: 16)! }
+    }
+  }
+}
+
+extension ContentHash {
+  init(ofBytes bytes: [UInt8]) {
+    let span = bytes.span
+    self.init(of: span.bytes)
+  }
+}
+
+/// The error that a segment's bytes give; nil for none.
+func unpackingError(_ bytes: [UInt8]) -> FormatError? {
+  do throws(FormatError) {
+    _ = try SegmentPacker.unpack(bytes)
+    return nil
+  } catch {
+    return error
+  }
+}

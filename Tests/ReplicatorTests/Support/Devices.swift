@@ -1,0 +1,145 @@
+import StoreTesting
+import Synchronization
+import Testing
+
+@testable import Replicator
+
+/// A store of its own directory, with what its user does.
+final class Device: Sendable {
+  let directory: String
+  private let opened: Mutex<LocalStore>
+  private let clock: @Sendable () -> Int64
+  let seed: UInt64
+  /// What its replicators make incarnations from: never the same twice.
+  let makeRandom: @Sendable () -> UInt64
+
+  init(
+    in parent: String, _ name: String, seed: UInt64, clock: @escaping @Sendable () -> Int64 = { 1_000_000 }
+  ) throws {
+    directory = "\(parent)/\(name).store"
+    self.seed = seed
+    makeRandom = seededBits(seed &+ 77)
+    self.clock = clock
+    opened = Mutex(try Self.open(directory, seed, clock))
+  }
+
+  private static func open(
+    _ directory: String, _ seed: UInt64, _ clock: @escaping @Sendable () -> Int64
+  ) throws -> LocalStore {
+    var configuration = StoreConfiguration()
+    configuration.isUnsynced = true
+    configuration.mapBytes = 64 << 20
+    configuration.wallMilliseconds = clock
+    configuration.makeRandom = seededBits(seed)
+    return try LocalStore(directory: directory, durability: .consistent, configuration: configuration)
+  }
+
+  var store: LocalStore { opened.withLock { $0 } }
+
+  /// Closes the store and opens it again, as after a crash.
+  func reopen() throws {
+    store.close()
+    let again = try Self.open(directory, seed, clock)
+    opened.withLock { $0 = again }
+  }
+
+  func set(_ field: Name, of name: Name, to value: Value, in zone: ZoneID = zone) async throws {
+    try await store.write { tx in
+      try tx.createZone(zone)
+      try tx.attachZone(zone)
+      let record = RecordID(zone: zone, name: name)
+      if try !tx.contains(record) { try tx.create(record, type: "note") }
+      try tx.set(field, of: record, to: value)
+    }
+  }
+
+  func replicator(_ remote: any RemoteLog) -> LogReplicator {
+    var configuration = ReplicatorConfiguration()
+    configuration.makeRandom = makeRandom
+    return LogReplicator(store: store, remote: remote, configuration: configuration)
+  }
+
+  @discardableResult
+  func sync(_ remote: any RemoteLog, _ steps: SyncSteps = .all) async throws -> SyncReport {
+    try await replicator(remote).syncOnce(steps)
+  }
+
+  /// The digest of each zone, by its name.
+  func digests() throws -> [String: ContentHash] {
+    try store.read { tx in
+      var digests: [String: ContentHash] = [:]
+      for zone in try tx.zones() { digests["\(zone)"] = try tx.digest(of: zone) }
+      return digests
+    }
+  }
+
+  func pending() throws -> UInt64 { try store.syncState().zones.reduce(0) { $0 + $1.pending } }
+}
+
+/// Random bits that a seed determines.
+func seededBits(_ seed: UInt64) -> @Sendable () -> UInt64 {
+  let random = Shared(SeededRandom(seed: seed))
+  return { random.next() }
+}
+
+private final class Shared: Sendable {
+  private let random: Mutex<SeededRandom>
+  init(_ random: SeededRandom) { self.random = Mutex(random) }
+  func next() -> UInt64 { random.withLock { $0.next() } }
+}
+
+/// Syncs devices in turn until nothing moves.
+func settle(_ devices: [Device], _ remote: any RemoteLog, sourceLocation: SourceLocation = #_sourceLocation)
+  async throws
+{
+  for _ in 0..<20 {
+    var hasMoved = false
+    for device in devices {
+      let report = try await device.sync(remote)
+      if report.hasMoved { hasMoved = true }
+      // What is left to do must show.
+      if !report.hasMoved { #expect(report.isInSync, "\(report)", sourceLocation: sourceLocation) }
+    }
+    if !hasMoved { return }
+  }
+  Issue.record("no rest after 20 rounds", sourceLocation: sourceLocation)
+}
+
+/// Checks that the devices agree, that nothing is pending, and that the remote has every transaction once.
+func expectAgreement(
+  _ devices: [Device], _ remote: any RemoteLog, sourceLocation: SourceLocation = #_sourceLocation
+) async throws {
+  let digests = try devices[0].digests()
+  for device in devices {
+    let found = try device.digests()
+    #expect(found == digests, sourceLocation: sourceLocation)
+    #expect(try device.pending() == 0, sourceLocation: sourceLocation)
+    let report = try device.store.verify()
+    #expect(report.isSound, "\(report)", sourceLocation: sourceLocation)
+  }
+  for zone in try devices[0].store.syncState().zones {
+    guard let token = zone.token else { continue }
+    try await expectEachOnce(.start(of: zone.zone, token.incarnation), remote, sourceLocation)
+  }
+}
+
+/// Checks that a zone's remote log has each sequence of each writer once, in order.
+private func expectEachOnce(
+  _ start: ChangeToken, _ remote: any RemoteLog, _ sourceLocation: SourceLocation
+) async throws {
+  var token = start
+  var last: [ReplicaID: UInt64] = [:]
+  while case .segments(let segments, _) = try await remote.segments(after: token, bytesMax: 1 << 20),
+    !segments.isEmpty
+  {
+    for stored in segments {
+      let header = try SegmentPacker.unpack(stored.bytes).header
+      #expect(stored.offset == token.offset + 1, sourceLocation: sourceLocation)
+      #expect(
+        header.sequences.lowerBound == last[header.replica, default: 0] + 1, sourceLocation: sourceLocation)
+      last[header.replica] = header.sequences.upperBound
+      token.offset = stored.offset
+      token.hash = header.contentHash
+    }
+  }
+}

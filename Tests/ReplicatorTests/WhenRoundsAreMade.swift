@@ -1,0 +1,148 @@
+import EventStore
+import StoreTesting
+import Testing
+
+@testable import Replicator
+
+@Suite("When a replicator goes to work")
+struct WhenRoundsAreMade {
+  /// A machine whose rounds end as they are told, and the timers that it sets.
+  struct World {
+    var machine: ReplicatorMachine
+    var timers: [ReplicatorTimer: ClosedRange<Int64>] = [:]
+    var rounds = 0
+    var isInRound = false
+
+    init(_ policy: SyncPolicy = SyncPolicy()) {
+      machine = ReplicatorMachine(policy: policy, selection: .all)
+    }
+
+    mutating func send(_ event: ReplicatorEvent) {
+      if case .timerFired(let timer) = event { timers[timer] = nil }
+      for effect in machine.step(event) {
+        switch effect {
+        case .round(.readState) where !isInRound:
+          isInRound = true
+          rounds += 1
+        case .round: break
+        case .setTimer(let timer, let range): timers[timer] = range
+        case .report: isInRound = false
+        }
+      }
+    }
+
+    /// Ends the round that is on.
+    mutating func end(_ failure: SyncFailure? = nil) {
+      #expect(isInRound)
+      if let failure { return send(.completed(.failed(failure))) }
+      let state = StoreSyncState(
+        identity: StoreIdentity(replica: ReplicaID(rawValue: 1), epoch: 0), databaseToken: page(at: 1).token,
+        zones: [])
+      send(.completed(.state(state)))
+      send(.completed(.zoneEvents(page(at: 1))))
+      send(.completed(.state(state)))
+    }
+  }
+
+  @Test("One round at the start, then when something was committed, was pushed, or time is up")
+  func reasons() {
+    var world = World()
+    world.send(.started)
+    world.end()
+    #expect(world.rounds == 1 && world.timers == [.next: 15_000...15_000])
+    world.send(.localCommit)
+    #expect(world.rounds == 1 && world.timers[.commit] == 250...250)
+    world.send(.timerFired(.commit))
+    world.end()
+    world.send(.remoteChanged)
+    #expect(world.timers[.push] == 50...50)
+    world.send(.timerFired(.push))
+    world.end()
+    world.send(.timerFired(.next))
+    world.end()
+    #expect(world.rounds == 4)
+  }
+
+  @Test("What happens during a round brings another, one alone, after a delay")
+  func during() {
+    var world = World()
+    world.send(.started)
+    for _ in 0..<5 {
+      world.send(.localCommit)
+      world.send(.remoteChanged)
+      world.send(.timerFired(.next))
+    }
+    world.end()
+    #expect(world.rounds == 1 && world.timers[.push] == 50...50)
+    world.send(.timerFired(.push))
+    world.end()
+    #expect(world.rounds == 2 && world.timers[.push] == nil)
+  }
+
+  @Test("A round that an app asks for is made once, and no timer is set")
+  func once() {
+    var world = World()
+    world.send(.syncRequested(.ship))
+    world.send(.localCommit)
+    world.send(.remoteChanged)
+    world.end()
+    #expect(world.rounds == 1 && world.timers.isEmpty)
+  }
+
+  @Test("A thousand failures in a row: it still tries, later and later up to the bound, never in a hot loop")
+  func backoff() {
+    var world = World()
+    world.send(.started)
+    var least: [Int64] = []
+    for attempt in 1...1000 {
+      world.end(failure(.unreachable))
+      let range = world.timers[.next]!
+      #expect(range.upperBound <= 300_000 && range.lowerBound >= 500)
+      #expect(range.lowerBound == range.upperBound / 2)
+      least.append(range.lowerBound)
+      // Neither commits nor the remote's words bring a round before its time.
+      world.send(.localCommit)
+      world.send(.remoteChanged)
+      world.send(.timerFired(.commit))
+      world.send(.timerFired(.push))
+      #expect(world.rounds == attempt && !world.isInRound)
+      world.send(.timerFired(.next))
+    }
+    #expect(least.prefix(4) == [500, 1000, 2000, 4000] && least.last == 150_000)
+    #expect(least == least.sorted())
+    world.end()
+    #expect(world.timers[.next] == 15_000...15_000)
+    world.send(.timerFired(.next))
+    world.end(failure(.unreachable))
+    #expect(world.timers[.next] == 500...1000)
+  }
+
+  @Test("A remote that names a time is not asked before it")
+  func retryAfter() {
+    var world = World()
+    world.send(.started)
+    world.end(failure(.later, retryAfterMilliseconds: 600_000))
+    #expect(world.timers[.next] == 600_000...660_000)
+    world.send(.timerFired(.next))
+    world.end(failure(.later, retryAfterMilliseconds: .max))
+    #expect(world.timers[.next]!.lowerBound == 86_400_000)
+    world.send(.timerFired(.next))
+    world.end(failure(.later, retryAfterMilliseconds: -5))
+    #expect(world.timers[.next]!.lowerBound == 2_000)
+  }
+
+  @Test("Delays at the edges of what a policy can say do not trap")
+  func edges() {
+    var policy = SyncPolicy()
+    for base in [0, 1, .max / 2, .max] as [Int64] {
+      for most in [0, 1, .max / 2, .max] as [Int64] {
+        policy.retryMilliseconds = base
+        policy.retryMillisecondsMax = most
+        for count in [0, 1, 2, 33, 64, 1000, .max] {
+          let range = policy.delay(afterFailures: count, retryAfterMilliseconds: .max)
+          #expect(range.lowerBound >= 0)
+        }
+      }
+    }
+  }
+}

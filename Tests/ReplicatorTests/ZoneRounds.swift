@@ -1,0 +1,246 @@
+import EventStore
+import StoreTesting
+import Testing
+
+@testable import Replicator
+
+@Suite("What a zone's part of a round does, step by step")
+struct ZoneRounds {
+  /// Plays results against the effects that a round must ask for, and gives its report.
+  func play(
+    _ state: ZoneSyncState, _ steps: SyncSteps = .all, _ script: [(expected: ZoneEffect, result: ZoneResult)],
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) -> ZoneReport {
+    var round = ZoneRound(state, steps: steps)
+    var effect = round.start()
+    for (expected, result) in script {
+      #expect(effect == expected, sourceLocation: sourceLocation)
+      effect = round.step(result)
+    }
+    #expect(effect == nil, sourceLocation: sourceLocation)
+    return round.report
+  }
+
+  let nothing = ZoneResult.fetched(.segments([], hasMore: false))
+
+  @Test("Nothing to do costs one call of the remote")
+  func idle() {
+    let report = play(
+      zoneState(at: 7), .all, [(.fetch(after: token(7)), nothing), (.prepare, .prepared(nil))])
+    #expect(report.status == .inSync && report.sent == 0 && report.received == 0)
+  }
+
+  @Test("A local zone is left alone")
+  func local() {
+    #expect(play(zoneState(.local, pending: 3), .all, []).status == .local)
+    #expect(play(zoneState(.local, at: nil), .all, []).status == .local)
+  }
+
+  @Test("A zone that the remote lacks is made there, then shipped")
+  func new() {
+    let segment = packed(1...2)
+    let report = play(
+      zoneState(at: nil, pending: 2), .all,
+      [
+        (.create, .created(incarnation)), (.adopt(incarnation), .adopted),
+        (.fetch(after: token(0)), nothing), (.prepare, .prepared(segment)),
+        (.append(segment, after: 0), .appended(.appended(SegmentPlace(offset: 1)))),
+        (.acknowledge(segment.header, SegmentPlace(offset: 1)), acknowledged(to: 1)),
+        (.prepare, .prepared(nil)), (.fetch(after: token(1)), nothing), (.prepare, .prepared(nil)),
+      ])
+    #expect(report.sent == 2 && report.sentSegments == 1 && report.bytesSent == 100)
+    #expect(report.status == .inSync)
+  }
+
+  @Test("Pages are fetched to the end, and what others shipped between is fetched after shipping")
+  func both() {
+    let segment = packed(5...5)
+    let report = play(
+      zoneState(at: 1, pending: 1), .all,
+      [
+        (.fetch(after: token(1)), .fetched(.segments([stored(2)], hasMore: true))),
+        (.fold([stored(2)], after: token(1)), folded(to: 2, 3)),
+        (.fetch(after: token(2)), .fetched(.segments([stored(3)], hasMore: false))),
+        (.fold([stored(3)], after: token(2)), folded(to: 3)),
+        (.prepare, .prepared(segment)),
+        // Another's segment lies at offset 4.
+        (.append(segment, after: 3), .appended(.appended(SegmentPlace(offset: 5)))),
+        (.acknowledge(segment.header, SegmentPlace(offset: 5)), acknowledged(to: 3)),
+        (.prepare, .prepared(nil)),
+        (.fetch(after: token(3)), .fetched(.segments([stored(4), stored(5)], hasMore: false))),
+        (.fold([stored(4), stored(5)], after: token(3)), folded(to: 5)),
+        (.prepare, .prepared(nil)),
+      ])
+    #expect(report.received == 5 && report.receivedSegments == 3 && report.sent == 1)
+  }
+
+  @Test("A segment that is there already is acknowledged as well")
+  func alreadyThere() {
+    let segment = packed(1...1)
+    let report = play(
+      zoneState(at: 0, pending: 1), .ship,
+      [
+        (.prepare, .prepared(segment)),
+        (.append(segment, after: 0), .appended(.alreadyThere(SegmentPlace(offset: 2)))),
+        (.acknowledge(segment.header, SegmentPlace(offset: 2)), acknowledged(to: 0)),
+        (.prepare, .prepared(nil)),
+      ])
+    #expect(report.status == .inSync)
+  }
+
+  @Test("The next segment is looked for after the one that was shipped before it")
+  func shippedThrough() {
+    let (first, second) = (packed(1...1), packed(2...2))
+    _ = play(
+      zoneState(at: 0, pending: 2), .ship,
+      [
+        (.prepare, .prepared(first)),
+        (.append(first, after: 0), .appended(.appended(SegmentPlace(offset: 9)))),
+        (.acknowledge(first.header, SegmentPlace(offset: 9)), acknowledged(to: 0)),
+        (.prepare, .prepared(second)),
+        (.append(second, after: 9), .appended(.appended(SegmentPlace(offset: 10)))),
+        (.acknowledge(second.header, SegmentPlace(offset: 10)), acknowledged(to: 0)),
+        (.prepare, .prepared(nil)),
+      ])
+  }
+
+  @Test("A segment that cannot be folded parks those behind it; shipping goes on")
+  func parked() {
+    let problem = failure(.damagedSegment)
+    let segment = packed(1...1)
+    let shipping: [(expected: ZoneEffect, result: ZoneResult)] = [
+      (.prepare, .prepared(segment)),
+      (.append(segment, after: 2), .appended(.appended(SegmentPlace(offset: 5)))),
+      (.acknowledge(segment.header, SegmentPlace(offset: 5)), acknowledged(to: 2)),
+      (.prepare, .prepared(nil)),
+    ]
+    let folding = play(
+      zoneState(at: 1, pending: 1), .all,
+      [
+        (.fetch(after: token(1)), .fetched(.segments([stored(2), stored(3)], hasMore: true))),
+        (.fold([stored(2), stored(3)], after: token(1)), folded(to: 2, problem: problem)),
+      ] + shipping)
+    #expect(folding.status == .parked(offset: 3, problem) && folding.received == 1 && folding.sent == 1)
+    let fetching = play(
+      zoneState(at: 2, pending: 1), .all, [(.fetch(after: token(2)), .failed(problem))] + shipping)
+    #expect(fetching.status == .parked(offset: 3, problem) && fetching.sent == 1)
+  }
+
+  @Test(
+    "Nothing is appended to a log that went back, or is not known",
+    arguments: [
+      RemoteError.Code.wentBack, .zoneUnknown,
+    ])
+  func wentBack(code: RemoteError.Code) {
+    let report = play(
+      zoneState(at: 4, pending: 1), .all, [(.fetch(after: token(4)), .failed(failure(code)))])
+    #expect(report.status == .failed(failure(code)))
+  }
+
+  @Test("No room at the remote: what was fetched is kept, what is pending stays so")
+  func overQuota() {
+    let segment = packed(1...1)
+    let report = play(
+      zoneState(at: 0, pending: 1), .all,
+      [
+        (.fetch(after: token(0)), nothing), (.prepare, .prepared(segment)),
+        (.append(segment, after: 0), .failed(failure(.overQuota))),
+      ])
+    #expect(report.status == .failed(failure(.overQuota)) && report.sent == 0)
+  }
+
+  @Test("A fork stops shipping")
+  func fork() {
+    let segment = packed(1...1)
+    let report = play(
+      zoneState(at: 0, pending: 1), .ship,
+      [
+        (.prepare, .prepared(segment)),
+        (.append(segment, after: 0), .appended(.fork(SegmentPlace(offset: 3)))),
+      ])
+    #expect(report.status == .forked(offset: 3))
+  }
+
+  @Test(
+    "A zone that was deleted goes here too, unless something in it was never shipped",
+    arguments: [true, false])
+  func deleted(isRemoved: Bool) {
+    let report = play(
+      zoneState(at: 2), .all,
+      [(.fetch(after: token(2)), .fetched(.gone(.deleted))), (.withdraw(incarnation), .withdrawn(isRemoved))])
+    #expect(report.status == (isRemoved ? .removed : .paused(.deleted)))
+  }
+
+  @Test(
+    "A zone that is gone otherwise stays here and says so",
+    arguments: [
+      ZoneFate.purged, .reset(IncarnationID(rawValue: 9)),
+    ])
+  func gone(fate: ZoneFate) {
+    let segment = packed(1...1)
+    #expect(
+      play(zoneState(at: 2), .all, [(.fetch(after: token(2)), .fetched(.gone(fate)))]).status == .paused(fate)
+    )
+    let appending = play(
+      zoneState(at: 0, pending: 1), .ship,
+      [(.prepare, .prepared(segment)), (.append(segment, after: 0), .appended(.gone(fate)))])
+    #expect(appending.status == .paused(fate))
+  }
+
+  @Test("A deletion is told to the remote first")
+  func deleting() {
+    let report = play(
+      zoneState(.deleting, at: 2), .all,
+      [(.deleteAtRemote(incarnation), .deletedAtRemote), (.finishDeletion(incarnation), .finishedDeletion)])
+    #expect(report.status == .removed)
+  }
+
+  @Test("A log that grows as fast as it is folded ends the round some time")
+  func endless() {
+    var round = ZoneRound(zoneState(at: 0, pending: 1), steps: .all)
+    var effect = round.start()
+    var count = 0
+    var offset: UInt64 = 0
+    while let next = effect, count < 100_000 {
+      count += 1
+      switch next {
+      case .fetch: effect = round.step(nothing)
+      case .prepare: effect = round.step(.prepared(packed(offset + 1...offset + 1)))
+      case .append:
+        offset += 1
+        effect = round.step(.appended(.appended(SegmentPlace(offset: offset))))
+      case .acknowledge: effect = round.step(acknowledged(to: offset))
+      default: Issue.record("unexpected \(next)")
+      }
+    }
+    #expect(count < 100_000 && round.report.status == .unfinished)
+    #expect(round.report.sentSegments == ZoneRound.passesMax * ZoneRound.segmentsInPassMax)
+  }
+
+  @Test(
+    "Any result after any other ends in a bounded number of steps, without a trap",
+    arguments: 0..<200 as Range<UInt64>)
+  func anything(seed: UInt64) {
+    var random = SeededRandom(seed: seed)
+    let attachments: [ZoneAttachment] = [.local, .attached, .offered, .deleting]
+    let state = zoneState(attachments[random.next(below: 4)], at: random.chance(50) ? nil : 3, pending: 2)
+    var round = ZoneRound(state, steps: [.all, .fetch, .ship][random.next(below: 3)])
+    var effect = round.start()
+    var count = 0
+    while effect != nil, count < 10_000 {
+      count += 1
+      let place = SegmentPlace(offset: UInt64(random.next(below: 9) + 1))
+      let results: [ZoneResult] = [
+        .created(incarnation), .adopted, nothing,
+        .fetched(.segments([stored(1)], hasMore: random.chance(50))),
+        .fetched(.gone(.deleted)), folded(to: place.offset), folded(to: 1, problem: failure(.mismatch)),
+        .prepared(nil), .prepared(packed(1...2)), .appended(.appended(place)),
+        .appended(.alreadyThere(place)),
+        .appended(.fork(place)), acknowledged(to: place.offset), .withdrawn(true), .deletedAtRemote,
+        .failed(failure(.damagedSegment)), .failed(failure(.unreachable)),
+      ]
+      effect = round.step(results[random.next(below: results.count)])
+    }
+    #expect(count < 10_000)
+  }
+}
