@@ -31,6 +31,8 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
     public static let zoneUnknown = Code(rawValue: "zoneUnknown")
     /// A segment is not what it was given for: another zone, incarnation or replica.
     public static let mismatch = Code(rawValue: "mismatch")
+    /// The medium cannot do what a remote must: put a file so that exactly one of many writers succeeds.
+    public static let unsuitable = Code(rawValue: "unsuitable")
     /// The text names no kind of remote that is known.
     public static let schemeUnknown = Code(rawValue: "schemeUnknown")
     /// The operating system failed.

@@ -1,0 +1,81 @@
+/// The end of a zone's log: it lies where the next segment would, so that nothing can be appended after.
+///
+/// | bytes | field |
+/// |---|---|
+/// | 4 | magic: `TRSE` |
+/// | 1 | version: 1 |
+/// | 1 | flags: 0 |
+/// | 8 | offset in the zone's log, from 1, little-endian |
+/// | 1 | kind: 1 deleted, 2 purged, 3 reset |
+/// | 16 | with the kind 3, the new incarnation, big-endian |
+/// | 4 | CRC-32C of the bytes before, little-endian |
+package struct LogSeal: Hashable, Sendable {
+  /// The most bytes of a seal.
+  package static let bytesMax = 4 + 2 + 8 + 1 + 16 + 4
+
+  /// Why a log ends.
+  package enum Kind: Hashable, Sendable {
+    /// A user deleted the zone.
+    case deleted
+    /// The remote threw it away.
+    case purged
+    /// It goes on under another incarnation.
+    case reset(IncarnationID)
+  }
+
+  /// Its place in the zone's log, from 1: the one after the last segment's.
+  package var offset: UInt64
+  /// Why the log ends.
+  package var kind: Kind
+
+  package init(offset: UInt64, kind: Kind) {
+    self.offset = offset
+    self.kind = kind
+  }
+
+  /// Returns the seal's bytes.
+  package func encode() -> [UInt8] {
+    precondition(offset > 0, "offsets count from 1")
+    var writer = ByteWriter()
+    writer.append(magic: FrameKind.seal.magic)
+    writer.append(Self.version)
+    writer.append(0)
+    writer.append(littleEndian: offset)
+    switch kind {
+    case .deleted: writer.append(1)
+    case .purged: writer.append(2)
+    case .reset(let incarnation):
+      writer.append(3)
+      writer.append(bigEndian: incarnation.rawValue)
+    }
+    writer.appendChecksum()
+    return writer.bytes
+  }
+
+  /// Reads a seal that takes all of `bytes`.
+  ///
+  /// - Throws: ``FormatError`` with `damaged` if the checksum does not fit, `newerFormat` for a later version or a
+  ///   kind that this one does not know.
+  package static func read(_ bytes: RawSpan) throws(FormatError) -> LogSeal {
+    var reader = try Framing.open(bytes, .seal, version: version, "seal")
+    let offset = try reader.readOffset("seal.offset")
+    let kind = try readKind(from: &reader)
+    try reader.finish("seal")
+    return LogSeal(offset: offset, kind: kind)
+  }
+
+  private static func readKind(from reader: inout ByteReader) throws(FormatError) -> Kind {
+    let start = reader.position
+    let kind = try reader.readUInt8("seal.kind")
+    switch kind {
+    case 1: return .deleted
+    case 2: return .purged
+    case 3: return .reset(try IncarnationID.read(from: &reader, "seal.incarnation"))
+    default:
+      throw reader.fail(
+        kind == 0 ? .invalid : .newerFormat, at: start, "seal.kind", expected: "1 to 3", found: "\(kind)")
+    }
+  }
+
+  private static let version: UInt8 = 1
+}

@@ -1,0 +1,45 @@
+extension SegmentHeader {
+  /// Describes a cut: the header of the segment that has these transactions, before its body is packed.
+  ///
+  /// Zone, replica and epoch are those of the first transaction, which must be there.
+  ///
+  /// - Parameters:
+  ///   - transactions: the canonical bytes of consecutive transactions of one replica in one zone.
+  ///   - incarnation: the incarnation of the remote log that it is cut for. Bases in others do not count.
+  ///   - baseHash: gives the content hash of the segment at an offset of `incarnation`. It is asked once at most,
+  ///     for the greatest base.
+  ///   - previousHash: the content hash of the replica's segment before it in `incarnation`.
+  /// - Throws: ``FormatError`` for what is not such a run of transactions; `limitExceeded` if they are too many for
+  ///   a segment; and what `baseHash` throws.
+  /// - Complexity: O(n) in the size
+  package static func describing(
+    _ transactions: [[UInt8]], incarnation: IncarnationID, baseHash: (UInt64) throws -> ContentHash,
+    previousHash: ContentHash
+  ) throws -> SegmentHeader {
+    var summary = SegmentSummary(incarnation: incarnation)
+    var hasher = ContentHasher()
+    var prefix = ByteWriter()
+    var unpackedBytes = 0
+    for transaction in transactions {
+      let span = transaction.span
+      try summary.add(span.bytes, origin: unpackedBytes)
+      prefix.removeAll()
+      prefix.append(count: transaction.count)
+      let prefixSpan = prefix.bytes.span
+      hasher.update(prefixSpan.bytes)
+      hasher.update(span.bytes)
+      unpackedBytes += prefix.count + transaction.count
+    }
+    guard let first = summary.first, let timestamps = summary.timestamps else {
+      preconditionFailure("a cut without transactions")
+    }
+    let header = SegmentHeader(
+      zone: first.zone, incarnation: incarnation, replica: first.replica, epoch: first.epoch,
+      sequences: first.sequence...summary.lastSequence, base: summary.base,
+      baseHash: summary.base == 0 ? .zero : try baseHash(summary.base),
+      operationCount: summary.operationCount, timestamps: timestamps, unpackedBytes: UInt64(unpackedBytes),
+      packedBytes: UInt64(unpackedBytes), contentHash: hasher.finish(), previousHash: previousHash)
+    try header.validate(packedBytesMax: Limits.segmentUnpackedBytesMax)
+    return header
+  }
+}

@@ -1,0 +1,96 @@
+/// What a run of transactions comes to: all that a segment's header says of them.
+///
+/// A cut is described by it, and what comes out of a segment is compared with its header by it. Add the
+/// transactions in their order.
+package struct SegmentSummary: Sendable {
+  /// The incarnation whose offsets count as a base.
+  package let incarnation: IncarnationID
+  /// The header of the first transaction; nil before it.
+  package private(set) var first: TransactionHeader?
+  /// The sequence of the last transaction; 0 before the first.
+  package private(set) var lastSequence: UInt64 = 0
+  /// The greatest offset of ``incarnation`` that any of them had seen; 0 if none had seen any.
+  package private(set) var base: UInt64 = 0
+  package private(set) var operationCount: UInt64 = 0
+  /// The least and the greatest timestamp; nil before the first transaction.
+  package private(set) var timestamps: ClosedRange<Timestamp>?
+
+  private var layout = BodyLayout()
+
+  package init(incarnation: IncarnationID) {
+    self.incarnation = incarnation
+  }
+
+  /// Adds the next transaction, in its canonical bytes.
+  ///
+  /// - Parameter origin: the offset of `transaction` in the decoded thing; it is added to the offsets of errors.
+  /// - Throws: ``FormatError`` for what is not a transaction, or not the next one of the same replica, epoch and
+  ///   zone; `limitExceeded` if it has more operations than a segment may still take.
+  /// - Complexity: O(n) in the size
+  package mutating func add(_ transaction: RawSpan, origin: Int = 0) throws(FormatError) {
+    var reader = ByteReader(transaction, origin: origin)
+    let header = try TransactionHeader.read(from: &reader)
+    try layout.parse(reader.bytes(in: reader.position..<reader.end), origin: origin + reader.position)
+    if let first {
+      try first.zone.checkIsSame(header.zone, at: origin, "transaction.zone")
+      try checkIsSame(header.replica, first.replica, at: origin, "transaction.replica")
+      try checkIsSame(header.epoch, first.epoch, at: origin, "transaction.epoch")
+      guard header.sequence - 1 == lastSequence else {
+        throw FormatError(
+          .invalid, at: origin, in: "transaction.sequence", expected: "the one after \(lastSequence)",
+          found: "\(header.sequence)")
+      }
+    } else {
+      first = header
+    }
+    lastSequence = header.sequence
+    if let seen = header.base, seen.incarnation == incarnation { base = max(base, seen.offset) }
+    operationCount += UInt64(layout.operations.count)
+    guard operationCount <= UInt64(Limits.segmentOperationsMax) else {
+      throw FormatError(
+        .limitExceeded, at: origin, in: "segment.operationCount",
+        expected: "at most \(Limits.segmentOperationsMax)", found: "\(operationCount)")
+    }
+    let least = min(timestamps?.lowerBound ?? layout.timestamp, layout.timestamp)
+    let greatest = max(timestamps?.upperBound ?? layout.timestamp, layout.timestamp)
+    timestamps = least...greatest
+  }
+}
+
+/// Throws `.invalid` unless a number or an identity is what it must be.
+package func checkIsSame<T: Equatable>(
+  _ found: T, _ expected: T, at offset: Int, _ subject: StaticString
+) throws(FormatError) {
+  guard found == expected else {
+    throw FormatError(.invalid, at: offset, in: "\(subject)", expected: "\(expected)", found: "\(found)")
+  }
+}
+
+extension ZoneID {
+  /// Throws `.invalid` unless `found` is this zone. The error names no zone: their names are the user's.
+  package func checkIsSame(_ found: ZoneID, at offset: Int, _ subject: StaticString) throws(FormatError) {
+    guard found == self else {
+      throw FormatError(
+        .invalid, at: offset, in: "\(subject)", expected: "the zone it was given for", found: "another zone")
+    }
+  }
+}
+
+extension SegmentHeader {
+  /// Throws `.invalid` unless the transactions that were summed up are those that the header speaks of.
+  package func check(_ summary: SegmentSummary) throws(FormatError) {
+    guard let first = summary.first, let found = summary.timestamps else {
+      preconditionFailure("a summary without transactions")
+    }
+    try zone.checkIsSame(first.zone, at: 0, "segment.zone")
+    try checkIsSame(summary.incarnation, incarnation, at: 0, "segment.incarnation")
+    try checkIsSame(first.replica, replica, at: 0, "segment.replica")
+    try checkIsSame(first.epoch, epoch, at: 0, "segment.epoch")
+    try checkIsSame(first.sequence, sequences.lowerBound, at: 0, "segment.firstSequence")
+    try checkIsSame(summary.lastSequence, sequences.upperBound, at: 0, "segment.lastSequence")
+    try checkIsSame(summary.base, base, at: 0, "segment.base")
+    try checkIsSame(summary.operationCount, operationCount, at: 0, "segment.operationCount")
+    try checkIsSame(found.lowerBound, timestamps.lowerBound, at: 0, "segment.leastTimestamp")
+    try checkIsSame(found.upperBound, timestamps.upperBound, at: 0, "segment.greatestTimestamp")
+  }
+}

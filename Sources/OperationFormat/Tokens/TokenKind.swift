@@ -1,0 +1,71 @@
+/// What the tokens have in common in bytes: version, a kind that tells one from another, and a checksum.
+///
+/// | bytes | field |
+/// |---|---|
+/// | 1 | version: 1 |
+/// | 1 | kind: 1 change token, 2 database token |
+/// | | fields |
+/// | 4 | CRC-32C of the bytes before, little-endian |
+enum TokenKind: UInt8 {
+  case change = 1
+  case database = 2
+
+  static let version: UInt8 = 1
+
+  /// Returns a writer of a token of this kind, up to its fields.
+  func begin() -> ByteWriter {
+    var writer = ByteWriter()
+    writer.append(Self.version)
+    writer.append(rawValue)
+    return writer
+  }
+
+  /// Returns a reader of the fields of a token of this kind that takes all of `bytes`.
+  @_lifetime(copy bytes)
+  func open(_ bytes: RawSpan) throws(FormatError) -> ByteReader {
+    var whole = ByteReader(bytes)
+    _ = try whole.readBytes(2 + Framing.checksumBytes, "token")
+    var reader = ByteReader(try Framing.checkedContent(of: bytes, "token"))
+    let version = try reader.readUInt8("token.version")
+    guard version == Self.version else {
+      throw reader.fail(
+        version > Self.version ? .newerFormat : .invalid, at: 0, "token.version",
+        expected: "version \(Self.version)", found: "\(version)")
+    }
+    let kind = try reader.readUInt8("token.kind")
+    guard kind == rawValue else {
+      throw reader.fail(
+        Self(rawValue: kind) == nil ? .newerFormat : .invalid, at: 1, "token.kind",
+        expected: "\(rawValue), a \(self) token", found: "\(kind)")
+    }
+    return reader
+  }
+
+  /// Reads offset and hash, which say the same about whether there is anything at all.
+  static func readPlace(
+    from reader: inout ByteReader
+  ) throws(FormatError) -> (offset: UInt64, hash: ContentHash) {
+    let offset = try reader.readVarint("token.offset")
+    let start = reader.position
+    let hash = try ContentHash.read(from: &reader, "token.hash")
+    guard (offset == 0) == (hash == .zero) else {
+      throw reader.fail(
+        .invalid, at: start, "token.hash", expected: offset == 0 ? "none" : "a hash",
+        found: offset == 0 ? "a hash" : "none")
+    }
+    return (offset, hash)
+  }
+
+  /// Appends what ``readPlace(from:)`` reads.
+  static func append(
+    offset: UInt64, hash: ContentHash, to writer: inout ByteWriter
+  ) throws(FormatError) {
+    guard (offset == 0) == (hash == .zero) else {
+      throw FormatError(
+        .invalid, at: 0, in: "token.hash", expected: offset == 0 ? "none" : "a hash",
+        found: offset == 0 ? "a hash" : "none")
+    }
+    writer.append(varint: offset)
+    hash.write(to: &writer)
+  }
+}

@@ -1,0 +1,40 @@
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// A call of the operating system that failed.
+struct FileError: Error {
+  /// `errno`.
+  var number: Int32
+  /// The C name of the call.
+  var call: StaticString
+  /// What it was about.
+  var path: String
+
+  /// What it means for whoever uses the remote.
+  var remoteError: RemoteError {
+    let message = "\(call) of \(path) failed: \(String(cString: strerror(number)))"
+    switch number {
+    case ENOSPC, EDQUOT, EFBIG:
+      return RemoteError(
+        .overQuota, message, hint: "free space in the folder; what is there stays readable")
+    case EACCES, EPERM, EROFS:
+      return RemoteError(
+        .denied, message, hint: "give this user the right to read and write the folder's files")
+    case EIO, ESTALE, ETIMEDOUT, ENOTCONN, EHOSTDOWN, EHOSTUNREACH, ENETDOWN, ENETUNREACH, ECONNRESET, ENODEV,
+      ENXIO, ESHUTDOWN:
+      return RemoteError(
+        .unreachable, message, hint: "check the disk or the network that the folder is on, and mount it again")
+    case ENOTDIR, ELOOP, EISDIR:
+      return RemoteError(
+        .damaged, "\(path) is not what a remote keeps there: \(String(cString: strerror(number)))",
+        hint: "it is not ours: move it away, or restore the folder from a backup")
+    case EMFILE, ENFILE, ENOMEM, EAGAIN, EBUSY, ENOLCK:
+      return RemoteError(.later, message, hint: "the machine is short of something for now; try again")
+    default:
+      return RemoteError(.system, message, hint: "check the folder and its file system")
+    }
+  }
+}

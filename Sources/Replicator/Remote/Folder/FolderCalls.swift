@@ -1,0 +1,243 @@
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// Makes the operating system's calls of a folder remote; no other file of it does, but the watch.
+///
+/// Everything below the folder is opened by one component at a time and through no symbolic link.
+struct FolderCalls: Sendable {
+  /// How a call fails, for tests.
+  enum Fault: Sendable {
+    /// It does nothing.
+    case before(Int32)
+    /// It does its work and says that it failed, as a network file system may whose answer was lost.
+    case after(Int32)
+  }
+
+  /// Asked before each call, by its C name; nil lets it run. In debug builds alone.
+  var fault: (@Sendable (StaticString) -> Fault?)?
+
+  init(fault: (@Sendable (StaticString) -> Fault?)? = nil) { self.fault = fault }
+
+  /// What is known of a file.
+  struct Status {
+    var device: UInt64
+    var inode: UInt64
+    var links: Int
+    var bytes: UInt64
+    var isRegular: Bool
+    var isDirectory: Bool
+
+    fileprivate init(_ raw: stat) {
+      device = UInt64(truncatingIfNeeded: raw.st_dev)
+      inode = UInt64(raw.st_ino)
+      links = Int(raw.st_nlink)
+      bytes = UInt64(clamping: raw.st_size)
+      isRegular = raw.st_mode & S_IFMT == S_IFREG
+      isDirectory = raw.st_mode & S_IFMT == S_IFDIR
+    }
+  }
+
+  // MARK: Directories
+
+  /// Opens a directory by its path (open).
+  func openDirectory(_ path: String) throws(FileError) -> Descriptor {
+    Descriptor(try call("open", path) { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
+  }
+
+  /// Opens a directory in another (openat).
+  func openDirectory(
+    _ name: String, in directory: borrowing Descriptor, _ path: String
+  ) throws(FileError) -> Descriptor {
+    let parent = directory.rawValue
+    return Descriptor(
+      try call("openat", path) { openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) })
+  }
+
+  /// Makes a directory by its path (mkdir).
+  func makeDirectory(_ path: String) throws(FileError) {
+    _ = try call("mkdir", path) { mkdir(path, 0o777) }
+  }
+
+  /// Makes a directory in another (mkdirat).
+  func makeDirectory(
+    _ name: String, in directory: borrowing Descriptor, _ path: String
+  ) throws(FileError) {
+    let parent = directory.rawValue
+    _ = try call("mkdirat", path) { mkdirat(parent, name, 0o777) }
+  }
+
+  /// The names in a directory, in the order of their bytes (readdir).
+  ///
+  /// Names that are not UTF-8 come with the replacement character: they are foreign, and told, not opened.
+  func names(in directory: borrowing Descriptor, _ path: String) throws(FileError) -> [String] {
+    // A descriptor of its own, because the stream takes it and its place in the directory.
+    let parent = directory.rawValue
+    let copy = try call("openat", path) { openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    guard let stream = fdopendir(copy) else {
+      let number = errno
+      _ = close(copy)
+      throw FileError(number: number, call: "fdopendir", path: path)
+    }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while true {
+      errno = 0
+      guard let entry = readdir(stream) else {
+        if errno != 0 { throw FileError(number: errno, call: "readdir", path: path) }
+        break
+      }
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name != "." && name != ".." { names.append(name) }
+    }
+    return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+  }
+
+  // MARK: Files
+
+  /// Opens a file for reading; one that is a pipe or a device does not hold us up (openat).
+  func openFile(
+    _ name: String, in directory: borrowing Descriptor, _ path: String
+  ) throws(FileError) -> Descriptor {
+    let parent = directory.rawValue
+    return Descriptor(
+      try call("openat", path) { openat(parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) })
+  }
+
+  /// Makes a file for writing (openat).
+  func createFile(
+    _ name: String, in directory: borrowing Descriptor, _ path: String
+  ) throws(FileError) -> Descriptor {
+    let parent = directory.rawValue
+    let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+    return Descriptor(try call("openat", path) { openat(parent, name, flags, 0o666) })
+  }
+
+  /// What an open file is (fstat).
+  func status(of file: borrowing Descriptor, _ path: String) throws(FileError) -> Status {
+    let descriptor = file.rawValue
+    var raw = stat()
+    _ = try call("fstat", path) { fstat(descriptor, &raw) }
+    return Status(raw)
+  }
+
+  /// What lies under a name, links not followed (fstatat).
+  func status(
+    of name: String, in directory: borrowing Descriptor, _ path: String
+  ) throws(FileError) -> Status {
+    let parent = directory.rawValue
+    var raw = stat()
+    _ = try call("fstatat", path) { fstatat(parent, name, &raw, AT_SYMLINK_NOFOLLOW) }
+    return Status(raw)
+  }
+
+  /// Reads a file's first bytes: fewer than asked for only at its end (pread).
+  func read(_ file: borrowing Descriptor, _ count: Int, _ path: String) throws(FileError) -> [UInt8] {
+    let descriptor = file.rawValue
+    var bytes = [UInt8](repeating: 0, count: count)
+    var done = 0
+    while done < count {
+      let start = done
+      let got = try call("pread", path) {
+        bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress! + start, count - start, off_t(start)) }
+      }
+      if got == 0 { break }
+      done += got
+    }
+    bytes.removeLast(count - done)
+    return bytes
+  }
+
+  /// Writes all bytes to a new file (write).
+  func write(_ file: borrowing Descriptor, _ bytes: [UInt8], _ path: String) throws(FileError) {
+    let descriptor = file.rawValue
+    var done = 0
+    while done < bytes.count {
+      let start = done
+      done += try call("write", path) {
+        bytes.withUnsafeBytes { buffer in
+          #if canImport(Darwin)
+            Darwin.write(descriptor, buffer.baseAddress! + start, buffer.count - start)
+          #else
+            Glibc.write(descriptor, buffer.baseAddress! + start, buffer.count - start)
+          #endif
+        }
+      }
+    }
+  }
+
+  /// Waits until a file or directory lasts (fsync).
+  func sync(_ file: borrowing Descriptor, _ path: String) throws(FileError) {
+    let descriptor = file.rawValue
+    _ = try call("fsync", path) { fsync(descriptor) }
+  }
+
+  // MARK: Names
+
+  /// Gives a file a second name, unless there is something of that name (linkat).
+  func link(
+    _ name: String, in directory: borrowing Descriptor, to newName: String,
+    in newDirectory: borrowing Descriptor, _ path: String
+  ) throws(FileError) {
+    let (parent, newParent) = (directory.rawValue, newDirectory.rawValue)
+    _ = try call("linkat", path) { linkat(parent, name, newParent, newName, 0) }
+  }
+
+  /// Gives a file another name, unless there is something of that name (renameat2, renameatx_np).
+  func renameExclusively(
+    _ name: String, in directory: borrowing Descriptor, to newName: String,
+    in newDirectory: borrowing Descriptor, _ path: String
+  ) throws(FileError) {
+    let (parent, newParent) = (directory.rawValue, newDirectory.rawValue)
+    _ = try call("renameat2", path) {
+      #if canImport(Darwin)
+        renameatx_np(parent, name, newParent, newName, UInt32(RENAME_EXCL))
+      #else
+        exclusiveRename(parent, name, newParent, newName)
+      #endif
+    }
+  }
+
+  /// Takes a file's name away (unlinkat).
+  func unlink(_ name: String, in directory: borrowing Descriptor, _ path: String) throws(FileError) {
+    let parent = directory.rawValue
+    _ = try call("unlinkat", path) { unlinkat(parent, name, 0) }
+  }
+
+  /// Makes a call, again if a signal interrupted it.
+  private func call<Result: FixedWidthInteger>(
+    _ name: StaticString, _ path: String, _ body: () -> Result
+  ) throws(FileError) -> Result {
+    while true {
+      #if DEBUG
+        let planned = fault?(name)
+        if case .before(let number)? = planned { throw FileError(number: number, call: name, path: path) }
+      #endif
+      let result = body()
+      #if DEBUG
+        if case .after(let number)? = planned { throw FileError(number: number, call: name, path: path) }
+      #endif
+      if result >= 0 { return result }
+      if errno != EINTR { throw FileError(number: errno, call: name, path: path) }
+    }
+  }
+}
+
+#if canImport(Glibc)
+  /// `renameat2` with `RENAME_NOREPLACE`; Swift's Glibc module leaves it out, and older systems have none.
+  private func exclusiveRename(
+    _ directory: Int32, _ name: String, _ newDirectory: Int32, _ newName: String
+  ) -> Int32 {
+    typealias Rename =
+      @convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32) -> Int32
+    guard let symbol = dlsym(nil, "renameat2") else {
+      errno = ENOSYS
+      return -1
+    }
+    return unsafeBitCast(symbol, to: Rename.self)(directory, name, newDirectory, newName, 1)
+  }
+#endif

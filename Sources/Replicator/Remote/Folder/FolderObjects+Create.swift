@@ -1,0 +1,60 @@
+internal import OperationFormat
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+extension FolderObjects {
+  /// Makes a remote of a folder, which is made too if it is not there. A success if it is a remote already: it stays
+  /// as it is. Of several that do so at once, all end with the same remote.
+  ///
+  /// The marker comes last, so a folder that was left half made is none yet, and can be made again.
+  @concurrent func create(_ proposed: RemoteID) async throws(RemoteError) {
+    do throws(FileError) {
+      try calls.makeDirectory(directory)
+    } catch {
+      if error.number != EEXIST { throw error.remoteError }
+    }
+    if try await get(.marker, bytesMax: RemoteMarker.byteCount) != nil { return }
+    if let foreign = try foreignName() {
+      // Another process may have made it meanwhile, and put things there.
+      if try await get(.marker, bytesMax: RemoteMarker.byteCount) != nil { return }
+      throw RemoteError(
+        .notARemote, "\(directory) holds other things, such as `\(foreign)`",
+        hint: "make the remote in an empty folder")
+    }
+    let root = try openRoot()
+    do throws(FileError) {
+      for folder in Self.topFolders {
+        do throws(FileError) {
+          try calls.makeDirectory(folder, in: root, "\(directory)/\(folder)")
+        } catch {
+          if error.number != EEXIST { throw error }
+        }
+      }
+      try calls.sync(root, directory)
+    } catch {
+      throw error.remoteError
+    }
+    _ = try await putIfAbsent(.marker, RemoteMarker(remote: proposed).bytes)
+  }
+
+  /// Something in the folder that a remote does not begin with. What file systems and desktops put into every folder
+  /// is passed over.
+  private func foreignName() throws(RemoteError) -> String? {
+    let root = try openRoot()
+    do throws(FileError) {
+      for name in try calls.names(in: root, directory) where !name.hasPrefix(".") && name != "lost+found" {
+        guard Self.topFolders.contains(name) else { return name }
+        if name == Self.temporary { continue }
+        let folder = try calls.openDirectory(name, in: root, "\(directory)/\(name)")
+        if let inner = try calls.names(in: folder, "\(directory)/\(name)").first { return "\(name)/\(inner)" }
+      }
+    } catch {
+      throw error.remoteError
+    }
+    return nil
+  }
+}

@@ -1,0 +1,87 @@
+public import EventStore
+
+/// A remote in a folder: of a disk, a network share, or anything else that is mounted.
+///
+/// ```swift
+/// try await FolderRemote.create(directory: "/mnt/team/lists")
+/// let remote = try await FolderRemote(directory: "/mnt/team/lists")
+/// ```
+///
+/// What it expects of the file system is said in <doc:FolderRemote>.
+public struct FolderRemote: RemoteLog {
+  /// The algorithm, over the folder's files.
+  package let log: ObjectRemote
+  package let objects: FolderObjects
+
+  /// Opens a remote that is there.
+  ///
+  /// - Parameters:
+  ///   - directory: the folder's path. It is opened anew at each call, so a mount may go away and come back.
+  ///   - isReadOnly: whether nothing is written there, not even to finish what another left half done.
+  ///   - counter: counts the calls.
+  /// - Throws: ``RemoteError`` `notARemote`, `unreachable`, `newerFormat`, `damaged`, `denied`.
+  public init(
+    directory: String, isReadOnly: Bool = false, counter: RemoteCallCounter? = nil
+  ) async throws(RemoteError) {
+    self.init(
+      FolderObjects(directory: directory, makeRandom: SystemEnvironment.makeRandom), isReadOnly: isReadOnly,
+      counter: counter)
+    _ = try await log.knownZones()
+  }
+
+  /// A remote whose system calls and randomness are the caller's, for tests. It is not opened.
+  package init(_ objects: FolderObjects, isReadOnly: Bool = false, counter: RemoteCallCounter? = nil) {
+    self.objects = objects
+    log = ObjectRemote(objects, counter: counter, isReadOnly: isReadOnly)
+  }
+
+  /// Makes a remote in a folder that is empty or not there, and opens it. If it is a remote already, it is opened as
+  /// it is; of several that make one at once, all get the same.
+  ///
+  /// - Throws: ``RemoteError`` as ``init(directory:isReadOnly:counter:)``; `notARemote` if the folder holds other
+  ///   things; `unsuitable` if its file system cannot put files as a remote needs it; `overQuota`.
+  public static func create(
+    directory: String, makeRandom: @escaping @Sendable () -> UInt64 = SystemEnvironment.makeRandom
+  ) async throws(RemoteError) -> FolderRemote {
+    let remote = FolderRemote(FolderObjects(directory: directory, makeRandom: makeRandom))
+    try await remote.objects.create(RemoteID(rawValue: UInt128(makeRandom()) << 64 | UInt128(makeRandom())))
+    _ = try await remote.log.knownZones()
+    return remote
+  }
+
+  public var name: String { log.name }
+
+  /// Which remote it is.
+  ///
+  /// - Throws: ``RemoteError``, as ``init(directory:isReadOnly:counter:)``.
+  public func identity() async throws(RemoteError) -> RemoteID { try await log.readIdentity() }
+
+  public func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
+    try await log.zoneEvents(after: token)
+  }
+
+  public func createZone(
+    _ zone: ZoneID, proposing proposed: IncarnationID
+  ) async throws(RemoteError) -> IncarnationID {
+    try await log.createZone(zone, proposing: proposed)
+  }
+
+  public func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    try await log.deleteZone(zone, incarnation)
+  }
+
+  public func append(
+    _ segment: PackedSegment, after offset: UInt64
+  ) async throws(RemoteError) -> AppendOutcome {
+    try await log.append(segment, after: offset)
+  }
+
+  public func segments(
+    after token: ChangeToken, bytesMax: Int
+  ) async throws(RemoteError) -> FetchOutcome {
+    try await log.segments(after: token, bytesMax: bytesMax)
+  }
+
+  /// Yields when a process of this machine has put something; ends at once where the system does not tell.
+  public func changes() -> AsyncStream<Void> { log.changes() }
+}

@@ -1,0 +1,59 @@
+#if canImport(Glibc)
+  @preconcurrency internal import Dispatch
+  internal import Glibc
+#endif
+
+/// Tells when a folder remote may have changed on this machine.
+///
+/// Each put takes its temporary file's name away in the end: one watch of that folder sees the appends of all zones.
+/// A network file system does not tell what other machines do: poll besides.
+enum FolderWatch {
+  #if canImport(Glibc)
+    /// Watches the folder of temporary files (inotify).
+    static func changes(of path: String) -> AsyncStream<Void> {
+      AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+        let descriptor = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
+        guard descriptor >= 0 else { return continuation.finish() }
+        let mask = UInt32(IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
+        guard inotify_add_watch(descriptor, path, mask) >= 0 else {
+          close(descriptor)
+          return continuation.finish()
+        }
+        let queue = DispatchQueue(label: "tributary.folder-watch")
+        let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+        source.setEventHandler {
+          if drain(descriptor) { continuation.yield() } else { continuation.finish() }
+        }
+        // The descriptor is closed when no handler can run any more.
+        source.setCancelHandler { close(descriptor) }
+        continuation.onTermination = { _ in source.cancel() }
+        source.activate()
+      }
+    }
+
+    /// Takes the events that wait.
+    ///
+    /// - Returns: whether the folder is still there.
+    private static func drain(_ descriptor: Int32) -> Bool {
+      var isThere = true
+      withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 8) { buffer in
+        while true {
+          let count = read(descriptor, buffer.baseAddress!, buffer.count)
+          if count < 0 && errno == EINTR { continue }
+          guard count > 0 else { return }
+          var offset = 0
+          while offset + MemoryLayout<inotify_event>.size <= count {
+            let event = buffer.loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
+            let gone = UInt32(IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED | IN_UNMOUNT)
+            if event.mask & gone != 0 { isThere = false }
+            offset += MemoryLayout<inotify_event>.size + Int(event.len)
+          }
+        }
+      }
+      return isThere
+    }
+  #else
+    /// Nothing tells here: callers poll.
+    static func changes(of path: String) -> AsyncStream<Void> { AsyncStream { $0.finish() } }
+  #endif
+}

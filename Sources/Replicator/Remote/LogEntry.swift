@@ -1,0 +1,91 @@
+internal import OperationFormat
+
+/// What lies at an offset of a zone's log: a segment, as far as it was read, or the end.
+enum LogEntry<Segment: Sendable>: Sendable {
+  case segment(Segment)
+  /// Nothing comes after.
+  case seal(ZoneFate)
+}
+
+/// What is known of a segment by the beginning of its object.
+struct SegmentHead: Sendable {
+  var header: SegmentHeader
+  var receivedMilliseconds: UInt64?
+}
+
+/// Understands the objects of zones' logs.
+enum LogObject {
+  /// Bytes that have all that is said before a segment's body.
+  static let prefixBytes = SegmentEnvelope.headerBytesMax + SegmentHeader.headerBytesMax
+  /// The most bytes of an object of a log.
+  static let bytesMax = prefixBytes + Limits.segmentPackedBytesMax + ContentHash.byteCount
+
+  /// Understands an object by its first ``prefixBytes``.
+  ///
+  /// - Throws: ``RemoteError`` `damagedSegment` if it is not what must lie at that offset of that log, `newerFormat`.
+  static func look(
+    at bytes: [UInt8], _ name: ObjectName, _ zone: ZoneID, _ incarnation: IncarnationID, _ offset: UInt64
+  ) throws(RemoteError) -> LogEntry<SegmentHead> {
+    let span = bytes.span.bytes
+    do throws(FormatError) {
+      if isSeal(bytes) { return .seal(try readSeal(span, offset)) }
+      let envelope = try SegmentEnvelope.readHeader(span)
+      try checkIsSame(envelope.offset, offset, at: 0, "envelope.offset")
+      let header = try SegmentFrame.readHeader(span.extracting(envelope.segment.lowerBound...))
+      try check(header, zone, incarnation)
+      return .segment(SegmentHead(header: header, receivedMilliseconds: envelope.receivedMilliseconds))
+    } catch {
+      throw .damaged(.damagedSegment, name, error)
+    }
+  }
+
+  /// Understands a whole object.
+  ///
+  /// - Throws: ``RemoteError``, as ``look(at:_:_:_:_:)``.
+  static func read(
+    _ bytes: [UInt8], _ name: ObjectName, _ zone: ZoneID, _ incarnation: IncarnationID, _ offset: UInt64
+  ) throws(RemoteError) -> LogEntry<StoredSegment> {
+    let span = bytes.span.bytes
+    do throws(FormatError) {
+      if isSeal(bytes) { return .seal(try readSeal(span, offset)) }
+      let envelope = try SegmentEnvelope.read(span)
+      try checkIsSame(envelope.offset, offset, at: 0, "envelope.offset")
+      let header = try SegmentFrame.readHeader(span.extracting(envelope.segment))
+      try check(header, zone, incarnation)
+      return .segment(
+        StoredSegment(
+          offset: offset, receivedMilliseconds: envelope.receivedMilliseconds,
+          bytes: Array(bytes[envelope.segment])))
+    } catch {
+      throw .damaged(.damagedSegment, name, error)
+    }
+  }
+}
+
+/// Seals and checks.
+extension LogObject {
+  /// The bytes of a seal.
+  static func seal(_ kind: LogSeal.Kind, _ offset: UInt64) -> [UInt8] {
+    LogSeal(offset: offset, kind: kind).encode()
+  }
+
+  /// Whether bytes begin as a seal does.
+  private static func isSeal(_ bytes: [UInt8]) -> Bool { bytes.starts(with: "TRSE".utf8) }
+
+  private static func readSeal(_ bytes: RawSpan, _ offset: UInt64) throws(FormatError) -> ZoneFate {
+    let seal = try LogSeal.read(bytes)
+    try checkIsSame(seal.offset, offset, at: 0, "seal.offset")
+    switch seal.kind {
+    case .deleted: return .deleted
+    case .purged: return .purged
+    case .reset(let incarnation): return .reset(incarnation)
+    }
+  }
+
+  private static func check(
+    _ header: SegmentHeader, _ zone: ZoneID, _ incarnation: IncarnationID
+  ) throws(FormatError) {
+    try zone.checkIsSame(header.zone, at: 0, "segment.zone")
+    try checkIsSame(header.incarnation, incarnation, at: 0, "segment.incarnation")
+  }
+}

@@ -1,0 +1,71 @@
+internal import Synchronization
+
+/// Objects in memory: many replicators of one process may share them.
+package final class MemoryObjects: ObjectStore {
+  private struct State {
+    var objects: [ObjectName: [UInt8]] = [:]
+    var watchers: [UInt64: AsyncStream<Void>.Continuation] = [:]
+    var nextWatcher: UInt64 = 0
+  }
+
+  package let name: String
+  private let state = Mutex(State())
+
+  package init(name: String = "memory") { self.name = name }
+
+  package func get(_ name: ObjectName, bytesMax: Int) async throws(RemoteError) -> [UInt8]? {
+    guard let bytes = object(name) else { return nil }
+    guard bytes.count <= bytesMax else { throw .tooLarge(name, UInt64(bytes.count), bytesMax) }
+    return bytes
+  }
+
+  package func getPrefix(_ name: ObjectName, _ count: Int) async throws(RemoteError) -> [UInt8]? {
+    object(name).map { Array($0.prefix(count)) }
+  }
+
+  package func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool {
+    state.withLock { state in
+      guard state.objects[name] == nil else { return false }
+      state.objects[name] = bytes
+      for watcher in state.watchers.values { watcher.yield() }
+      return true
+    }
+  }
+
+  package func list() async throws(RemoteError) -> [ObjectEntry] {
+    let sizes = state.withLock { $0.objects.mapValues(\.count) }
+    return sizes.map { ObjectEntry(path: $0.key.description, bytes: UInt64($0.value)) }
+      .sorted { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }
+  }
+
+  package func delete(_ name: ObjectName) async throws(RemoteError) {
+    state.withLock { $0.objects[name] = nil }
+  }
+
+  package func changes() -> AsyncStream<Void> {
+    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+      let number = state.withLock { state in
+        state.nextWatcher += 1
+        state.watchers[state.nextWatcher] = continuation
+        return state.nextWatcher
+      }
+      continuation.onTermination = { [weak self] _ in
+        // The last reference goes outside the lock.
+        _ = self?.state.withLock { $0.watchers.removeValue(forKey: number) }
+      }
+    }
+  }
+
+  /// Puts other bytes in an object's place, or takes it away: damage, for tests.
+  package func replace(_ name: ObjectName, with bytes: [UInt8]?) {
+    state.withLock { $0.objects[name] = bytes }
+  }
+
+  /// All objects as they are: to go back to, for tests.
+  package var contents: [ObjectName: [UInt8]] {
+    get { state.withLock { $0.objects } }
+    set { state.withLock { $0.objects = newValue } }
+  }
+
+  private func object(_ name: ObjectName) -> [UInt8]? { state.withLock { $0.objects[name] } }
+}

@@ -1,0 +1,63 @@
+public import EventStore
+
+/// A remote in memory, for tests and previews: as many replicators of the process as you like share it.
+///
+/// It is no mock: its log is kept by the same algorithm as a folder's.
+public struct MemoryRemote: RemoteLog {
+  package let log: ObjectRemote
+  package let objects: MemoryObjects
+
+  /// Makes an empty remote.
+  ///
+  /// - Parameters:
+  ///   - identity: which remote it is.
+  ///   - name: what it is called in messages.
+  ///   - counter: counts the calls.
+  ///   - receivedMilliseconds: the remote's clock, in milliseconds since 1970; without one it keeps no receive times.
+  public init(
+    identity: RemoteID, name: String = "memory", counter: RemoteCallCounter? = nil,
+    receivedMilliseconds: (@Sendable () -> UInt64)? = nil
+  ) {
+    objects = MemoryObjects(name: name)
+    objects.replace(.marker, with: RemoteMarker(remote: identity).bytes)
+    log = ObjectRemote(objects, counter: counter, receivedMilliseconds: receivedMilliseconds)
+  }
+
+  /// The same remote as another process would see it: without what this one remembers of its list of zones.
+  public func reopened() -> MemoryRemote { MemoryRemote(self) }
+
+  private init(_ other: MemoryRemote) {
+    objects = other.objects
+    log = ObjectRemote(objects, receivedMilliseconds: other.log.receivedMilliseconds)
+  }
+
+  public var name: String { log.name }
+
+  public func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
+    try await log.zoneEvents(after: token)
+  }
+
+  public func createZone(
+    _ zone: ZoneID, proposing proposed: IncarnationID
+  ) async throws(RemoteError) -> IncarnationID {
+    try await log.createZone(zone, proposing: proposed)
+  }
+
+  public func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    try await log.deleteZone(zone, incarnation)
+  }
+
+  public func append(
+    _ segment: PackedSegment, after offset: UInt64
+  ) async throws(RemoteError) -> AppendOutcome {
+    try await log.append(segment, after: offset)
+  }
+
+  public func segments(
+    after token: ChangeToken, bytesMax: Int
+  ) async throws(RemoteError) -> FetchOutcome {
+    try await log.segments(after: token, bytesMax: bytesMax)
+  }
+
+  public func changes() -> AsyncStream<Void> { log.changes() }
+}

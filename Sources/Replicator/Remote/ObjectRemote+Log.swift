@@ -1,0 +1,218 @@
+internal import OperationFormat
+
+extension ObjectRemote {
+  package func append(
+    _ segment: PackedSegment, after offset: UInt64
+  ) async throws(RemoteError) -> AppendOutcome {
+    try check(segment)
+    let header = segment.header
+    let log = try await log(header.zone, header.incarnation)
+    if log.fate == .purged { return .gone(.purged) }
+    var next = offset + 1
+    while true {
+      switch try await look(header.incarnation, header.zone, next) {
+      case .segment(let found)?:
+        if found.header.isOfSameTransactions(as: header) {
+          let place = SegmentPlace(offset: next, receivedMilliseconds: found.receivedMilliseconds)
+          guard found.header.contentHash == header.contentHash else { return .fork(place) }
+          // Whoever put it may not have lived to make it last.
+          _ = try await put(segment, next)
+          return .alreadyThere(place)
+        }
+        next += 1
+      case .seal(let fate)?:
+        return .gone(try await finish(fate, log, header.incarnation))
+      case nil:
+        if let fate = log.fate { return .gone(fate) }
+        try await checkIsEnd(next, of: header.incarnation, after: offset)
+        let put = try await put(segment, next)
+        if put.isPut { return .appended(put.place) }
+        guard try await exists(header.incarnation, next) else {
+          throw .unreadable(.entry(of: header.incarnation, next))
+        }
+      }
+    }
+  }
+
+  package func segments(
+    after token: ChangeToken, bytesMax: Int
+  ) async throws(RemoteError) -> FetchOutcome {
+    let log = try await log(token.zone, token.incarnation)
+    if log.fate == .purged { return .gone(.purged) }
+    try await check(token)
+    var page: [StoredSegment] = []
+    var bytes = 0
+    while true {
+      let offset = token.offset + UInt64(page.count) + 1
+      let entry: LogEntry<StoredSegment>?
+      do throws(RemoteError) {
+        entry = try await read(token.incarnation, token.zone, offset)
+      } catch {
+        // What comes before is told first, and this one at the next call.
+        if page.isEmpty { throw error }
+        return .segments(page, hasMore: true)
+      }
+      switch entry {
+      case .segment(let segment)?:
+        if !page.isEmpty && bytes + segment.bytes.count > bytesMax { return .segments(page, hasMore: true) }
+        bytes += segment.bytes.count
+        page.append(segment)
+      case .seal(let fate)?:
+        if !page.isEmpty { return .segments(page, hasMore: true) }
+        return .gone(try await finish(fate, log, token.incarnation))
+      case nil:
+        guard let fate = log.fate else { return .segments(page, hasMore: false) }
+        return page.isEmpty ? .gone(fate) : .segments(page, hasMore: true)
+      }
+    }
+  }
+
+  // MARK: Looking
+
+  /// Reads the beginning of what lies at an offset.
+  private func look(
+    _ incarnation: IncarnationID, _ zone: ZoneID, _ offset: UInt64
+  ) async throws(RemoteError) -> LogEntry<SegmentHead>? {
+    let name = ObjectName.entry(of: incarnation, offset)
+    do throws(RemoteError) {
+      guard let bytes = try await objects.getPrefix(name, LogObject.prefixBytes) else { return nil }
+      return try LogObject.look(at: bytes, name, zone, incarnation, offset)
+    } catch {
+      throw error.ofSegment
+    }
+  }
+
+  /// Reads what lies at an offset, whole.
+  private func read(
+    _ incarnation: IncarnationID, _ zone: ZoneID, _ offset: UInt64
+  ) async throws(RemoteError) -> LogEntry<StoredSegment>? {
+    let name = ObjectName.entry(of: incarnation, offset)
+    do throws(RemoteError) {
+      guard let bytes = try await objects.get(name, bytesMax: LogObject.bytesMax) else { return nil }
+      return try LogObject.read(bytes, name, zone, incarnation, offset)
+    } catch {
+      throw error.ofSegment
+    }
+  }
+
+  private func exists(_ incarnation: IncarnationID, _ offset: UInt64) async throws(RemoteError) -> Bool {
+    do throws(RemoteError) {
+      return try await objects.getPrefix(.entry(of: incarnation, offset), 1) != nil
+    } catch {
+      throw error.ofSegment
+    }
+  }
+
+  /// Throws unless a token's segment is where it was.
+  private func check(_ token: ChangeToken) async throws(RemoteError) {
+    if token.offset == 0 { return }
+    if case .segment(let found)? = try await look(token.incarnation, token.zone, token.offset),
+      found.header.contentHash == token.hash
+    {
+      return
+    }
+    throw logWentBack(token.incarnation, token.offset)
+  }
+
+  /// Throws unless an offset where nothing lies is the end of the log: something before it, nothing after.
+  ///
+  /// - Parameter known: the offset where the caller began to look.
+  private func checkIsEnd(
+    _ offset: UInt64, of incarnation: IncarnationID, after known: UInt64
+  ) async throws(RemoteError) {
+    if offset == known + 1, known > 0, try await !exists(incarnation, known) {
+      throw logWentBack(incarnation, known)
+    }
+    // Two may have been put since we looked.
+    guard try await exists(incarnation, offset + 1) else { return }
+    guard try await exists(incarnation, offset) else { throw logWentBack(incarnation, offset) }
+  }
+
+  // MARK: Putting
+
+  /// Puts a segment at an offset, unless something lies there.
+  private func put(
+    _ segment: PackedSegment, _ offset: UInt64
+  ) async throws(RemoteError) -> (isPut: Bool, place: SegmentPlace) {
+    let received = receivedMilliseconds?()
+    let bytes = SegmentEnvelope.encode(
+      offset: offset, receivedMilliseconds: received, segment: segment.bytes.span.bytes)
+    let isPut = try await objects.putIfAbsent(.entry(of: segment.header.incarnation, offset), bytes)
+    return (isPut, SegmentPlace(offset: offset, receivedMilliseconds: received))
+  }
+
+  /// Closes a log for deletion.
+  ///
+  /// - Returns: why it is closed now.
+  func seal(_ incarnation: IncarnationID, _ zone: ZoneID) async throws(RemoteError) -> ZoneFate {
+    var offset = try await lastOffset(in: incarnation)
+    while true {
+      switch try await look(incarnation, zone, offset) {
+      case .seal(let fate)?: return fate
+      case nil:
+        try await checkIsEnd(offset, of: incarnation, after: 0)
+        let name = ObjectName.entry(of: incarnation, offset)
+        if try await objects.putIfAbsent(name, LogObject.seal(.deleted, offset)) { return .deleted }
+        guard try await exists(incarnation, offset) else { throw .unreadable(name) }
+      default: offset += 1
+      }
+    }
+  }
+
+  /// The last offset where something lies, or 1: a log has no holes, so halving finds it.
+  ///
+  /// - Complexity: O(log n) calls
+  private func lastOffset(in incarnation: IncarnationID) async throws(RemoteError) -> UInt64 {
+    var (taken, step) = (UInt64(0), UInt64(1))
+    while try await exists(incarnation, taken + step) { (taken, step) = (taken + step, step * 2) }
+    var free = taken + step
+    while free - taken > 1 {
+      let middle = taken + (free - taken) / 2
+      if try await exists(incarnation, middle) { taken = middle } else { free = middle }
+    }
+    return max(taken, 1)
+  }
+
+  /// What a seal means: one for deletion whose maker did not live to tell the list of zones is told there now.
+  private func finish(
+    _ fate: ZoneFate, _ log: ZoneList.Log, _ incarnation: IncarnationID
+  ) async throws(RemoteError) -> ZoneFate {
+    guard fate == .deleted, log.fate == nil, !isReadOnly else { return fate }
+    do throws(RemoteError) {
+      try await record(.deleted, log.zone, incarnation)
+    } catch {
+      // Who may not write there is told all the same; somebody who may comes by.
+      if error.code != .denied && error.code != .overQuota { throw error }
+    }
+    return fate
+  }
+
+  // MARK: Checks
+
+  /// Throws unless a segment's bytes are what its header says: nothing else is ever published.
+  private func check(_ segment: PackedSegment) throws(RemoteError) {
+    do throws(FormatError) {
+      let read = try SegmentFrame.read(segment.bytes.span.bytes)
+      if read.header == segment.header { return }
+    } catch {
+      throw RemoteError(
+        .mismatch, "the segment to append is no whole segment: \(error)", hint: error.hint, underlying: error)
+    }
+    throw RemoteError(
+      .mismatch, "the segment to append has other bytes than its header says", hint: "pack the segment again")
+  }
+
+  private func logWentBack(_ incarnation: IncarnationID, _ offset: UInt64) -> RemoteError {
+    RemoteError(
+      .wentBack,
+      "\(ObjectName.entry(of: incarnation, offset)) of \(name) is not there any more, or is another segment",
+      hint: "the remote was restored from an old copy, or tampered with: put the newest copy in its place")
+  }
+}
+
+extension SegmentHeader {
+  /// Whether two segments have the same name: replica, epoch and sequences.
+  fileprivate func isOfSameTransactions(as other: SegmentHeader) -> Bool {
+    replica == other.replica && epoch == other.epoch && sequences == other.sequences
+  }
+}

@@ -1,0 +1,182 @@
+internal import OperationFormat
+internal import Synchronization
+
+/// A remote log over objects that are put once: the one algorithm of the folder, the memory and later the S3 remote.
+///
+/// What lies where is said at ``ObjectName``. A log's next offset is found by asking for names, one after the other,
+/// never by listing: a list may be late, and a name that is there is there. Each call first reads the marker, so that
+/// nothing is read from, or put into, a place that is no longer the remote it was.
+///
+/// The list of zones is kept in memory as far as it was read. Each call that relies on its end reads on, after it has
+/// checked that the last event known is there still.
+package final class ObjectRemote: RemoteLog {
+  /// The most events of the list of zones in one page.
+  private static let pageEventsMax = 4096
+  /// The most bytes of an event of the list.
+  private static let eventBytesMax = 1 << 10
+
+  let objects: any ObjectStore
+  /// The remote's own clock, where it has one.
+  let receivedMilliseconds: (@Sendable () -> UInt64)?
+  /// Whether it must not even finish what another left half done.
+  let isReadOnly: Bool
+  private let zones = Mutex<ZoneList?>(nil)
+
+  package init(
+    _ objects: any ObjectStore, counter: RemoteCallCounter? = nil, isReadOnly: Bool = false,
+    receivedMilliseconds: (@Sendable () -> UInt64)? = nil
+  ) {
+    self.objects = counter.map { CountingObjects(objects: objects, counter: $0) } ?? objects
+    self.isReadOnly = isReadOnly
+    self.receivedMilliseconds = receivedMilliseconds
+  }
+
+  package var name: String { objects.name }
+
+  package func changes() -> AsyncStream<Void> { objects.changes() }
+
+  package func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
+    let list = try await readZones()
+    if let token {
+      guard token.remote == list.remote else { throw .identityMismatch(name, token.remote, list.remote) }
+      guard list.contains(token) else { throw listWentBack(token.offset) }
+    }
+    let first = Int(token?.offset ?? 0)
+    let last = min(list.entries.count, first + Self.pageEventsMax)
+    return ZoneEventPage(
+      events: list.entries[first..<last].map(\.event), token: list.token(at: UInt64(last)),
+      hasMore: last < list.entries.count)
+  }
+
+  package func createZone(
+    _ zone: ZoneID, proposing proposed: IncarnationID
+  ) async throws(RemoteError) -> IncarnationID {
+    var list = try await readZones()
+    while true {
+      if let live = list.live[zone] { return live }
+      // An earlier try made it, and it was deleted since: the answer to that try is the answer to this one.
+      if let log = list.logs[proposed], log.zone == zone { return proposed }
+      guard list.logs[proposed] == nil else {
+        throw RemoteError(
+          .mismatch, "the incarnation \(proposed) is another zone's already",
+          hint: "propose random bits that were never used")
+      }
+      try await add(ZoneEvent(kind: .created, zone: zone, incarnation: proposed), to: &list)
+    }
+  }
+
+  /// The log's segments stay where they are: whoever reads behind reads them to the end.
+  package func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    let list = try await readZones()
+    guard let log = list.logs[incarnation], log.zone == zone else { throw zoneUnknown(incarnation) }
+    if log.fate != nil { return }
+    guard try await seal(incarnation, zone) == .deleted else { return }
+    try await record(.deleted, zone, incarnation)
+  }
+
+  // MARK: The list of zones
+
+  /// Reads which remote it is.
+  func readIdentity() async throws(RemoteError) -> RemoteID {
+    guard let bytes = try await objects.getPrefix(.marker, RemoteMarker.byteCount + 1) else {
+      throw .notARemote(name)
+    }
+    return try RemoteMarker.read(bytes, of: name).remote
+  }
+
+  /// What is known of the list of zones, after a check that the remote is the one that it was.
+  func knownZones() async throws(RemoteError) -> ZoneList {
+    let remote = try await readIdentity()
+    guard let known = zones.withLock({ $0 }) else { return ZoneList(of: remote) }
+    guard known.remote == remote else { throw .identityMismatch(name, known.remote, remote) }
+    return known
+  }
+
+  /// Reads the list of zones to its end.
+  func readZones() async throws(RemoteError) -> ZoneList {
+    var list = try await knownZones()
+    if list.offset > 0 {
+      let bytes = try await objects.get(.zoneEvent(list.offset), bytesMax: Self.eventBytesMax)
+      guard let bytes, ContentHash(of: bytes.span.bytes) == list.hash else {
+        // The next call sees the list as it is now, and its caller's token tells what that means.
+        zones.withLock { $0 = nil }
+        throw listWentBack(list.offset)
+      }
+    }
+    try await readOn(&list)
+    return list
+  }
+
+  /// Reads what the list has after its known part. What was read stays known if an error ends it.
+  private func readOn(_ list: inout ZoneList) async throws(RemoteError) {
+    defer { keep(list) }
+    while true {
+      let name = ObjectName.zoneEvent(list.offset + 1)
+      guard let bytes = try await objects.get(name, bytesMax: Self.eventBytesMax) else { return }
+      do throws(FormatError) {
+        let read = try ZoneEvent.read(bytes.span.bytes)
+        try checkIsSame(read.offset, list.offset + 1, at: 0, "event.offset")
+        try checkIsSame(read.previous, list.hash, at: 0, "event.previous")
+        list.add(read.event, hash: read.hash)
+      } catch {
+        throw .damaged(.damaged, name, error)
+      }
+    }
+  }
+
+  /// Puts an event at the end of the list, or reads what others have put there meanwhile.
+  private func add(_ event: ZoneEvent, to list: inout ZoneList) async throws(RemoteError) {
+    let offset = list.offset + 1
+    let name = ObjectName.zoneEvent(offset)
+    if try await objects.getPrefix(.zoneEvent(offset + 1), 1) != nil,
+      try await objects.getPrefix(name, 1) == nil
+    {
+      throw listWentBack(offset)
+    }
+    let bytes = event.encode(at: offset, after: list.hash)
+    if try await objects.putIfAbsent(name, bytes) {
+      list.add(event, hash: ContentHash(of: bytes.span.bytes))
+      keep(list)
+    } else {
+      try await readOn(&list)
+      guard list.offset >= offset else { throw .unreadable(name) }
+    }
+  }
+
+  /// Adds an event that ends a log, unless one is there.
+  func record(_ kind: ZoneEvent.Kind, _ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    var list = try await readZones()
+    while let log = list.logs[incarnation], log.fate == nil {
+      try await add(ZoneEvent(kind: kind, zone: zone, incarnation: incarnation), to: &list)
+    }
+  }
+
+  /// What the list says of a log. It is read on only if it does not know the log yet.
+  func log(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) -> ZoneList.Log {
+    var list = try await knownZones()
+    if list.logs[incarnation] == nil { list = try await readZones() }
+    guard let log = list.logs[incarnation], log.zone == zone else { throw zoneUnknown(incarnation) }
+    return log
+  }
+
+  /// Remembers a list that was read further than the known one.
+  private func keep(_ list: ZoneList) {
+    zones.withLock { known in
+      if known.map({ $0.remote == list.remote && $0.offset < list.offset }) ?? true { known = list }
+    }
+  }
+
+  // MARK: Errors
+
+  private func listWentBack(_ offset: UInt64) -> RemoteError {
+    RemoteError(
+      .wentBack, "the list of zones of \(name) does not have its event \(offset) any more, or has another",
+      hint: "it was restored from an old copy, or tampered with: put the newest copy in its place")
+  }
+
+  private func zoneUnknown(_ incarnation: IncarnationID) -> RemoteError {
+    RemoteError(
+      .zoneUnknown, "\(name) has no log of the zone of the incarnation \(incarnation)",
+      hint: "read the list of zones; make the zone if it is not there")
+  }
+}

@@ -1,0 +1,86 @@
+internal import OperationFormat
+
+/// The name of an object in a remote: components of lower-case letters, digits, dots and dashes, which this version
+/// alone makes. So a name means the same to every file system and object store, whatever it thinks of case, Unicode
+/// or paths, and nothing that was read from a remote ever becomes a part of one.
+///
+/// | name | what lies there |
+/// |---|---|
+/// | `remote` | the ``RemoteMarker`` |
+/// | `zones/<directory>/<offset>` | an event of the list of zones |
+/// | `logs/<incarnation>/<directory>/<offset>` | a segment of a zone's log, or the seal that closes it |
+///
+/// An offset is 16 hexadecimal digits; its directory is the first 13 of them, so that 4,096 are together.
+package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
+  /// The digits of an offset, and those that its directory is named by.
+  private static let (offsetDigits, directoryDigits) = (16, 13)
+
+  /// At least one, none of them empty.
+  package let components: [String]
+
+  private init(_ components: [String]) { self.components = components }
+
+  /// With slashes between the components.
+  package var description: String { components.joined(separator: "/") }
+
+  /// The last component.
+  package var last: String { components[components.count - 1] }
+
+  /// What says which remote it is.
+  package static let marker = ObjectName(["remote"])
+
+  /// Where the events of the list of zones lie.
+  package static let zones = ObjectName(["zones"])
+
+  /// Where the zones' logs lie.
+  package static let logs = ObjectName(["logs"])
+
+  /// The event of the list of zones at an offset.
+  package static func zoneEvent(_ offset: UInt64) -> ObjectName {
+    ObjectName(zones.components + place(of: offset))
+  }
+
+  /// What a zone's log has at an offset.
+  package static func entry(of incarnation: IncarnationID, _ offset: UInt64) -> ObjectName {
+    ObjectName(log(of: incarnation).components + place(of: offset))
+  }
+
+  /// Where a zone's log lies.
+  package static func log(of incarnation: IncarnationID) -> ObjectName {
+    ObjectName(logs.components + [incarnation.description])
+  }
+
+  /// Parses a path below a remote's place; nil unless it is one that the functions above give for an object.
+  package init?(path: String) {
+    let components = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+    self.init(components)
+    switch (components.first, components.count) {
+    case ("remote", 1): return
+    case ("zones", 3):
+      guard let offset, Self.zoneEvent(offset) == self else { return nil }
+    case ("logs", 4):
+      guard let incarnation, let offset, Self.entry(of: incarnation, offset) == self else { return nil }
+    default: return nil
+    }
+  }
+
+  /// The incarnation whose log it is in.
+  package var incarnation: IncarnationID? {
+    components.count > 1 && components[0] == "logs" ? IncarnationID(components[1]) : nil
+  }
+
+  /// The offset that it is named by.
+  package var offset: UInt64? {
+    guard components.count > 2, last.utf8.count == Self.offsetDigits,
+      let offset = UInt64(last, radix: 16), offset > 0, Self.place(of: offset)[1] == last
+    else { return nil }
+    return offset
+  }
+
+  private static func place(of offset: UInt64) -> [String] {
+    precondition(offset > 0, "offsets begin at 1")
+    let digits = String(offset, radix: 16)
+    let file = String(repeating: "0", count: offsetDigits - digits.utf8.count) + digits
+    return [String(file.prefix(directoryDigits)), file]
+  }
+}

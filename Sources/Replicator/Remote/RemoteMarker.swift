@@ -1,0 +1,62 @@
+internal import OperationFormat
+
+/// What says that there is a remote, and which: the first object that is put, once, and read before anything else.
+///
+/// | bytes | what |
+/// |---|---|
+/// | 4 | `TRRM` |
+/// | 1 | version, 1 |
+/// | 1 | flags, 0 |
+/// | 16 | the remote's identity, big-endian |
+/// | 4 | CRC-32C of all before, little-endian |
+struct RemoteMarker: Hashable {
+  static let byteCount = 26
+  private static let magic: [UInt8] = Array("TRRM".utf8)
+  private static let version: UInt8 = 1
+
+  var remote: RemoteID
+
+  var bytes: [UInt8] {
+    var writer = ByteWriter()
+    writer.bytes = Self.magic + [Self.version, 0]
+    writer.append(bigEndian: remote.rawValue)
+    writer.append(littleEndian: crc32c(writer.bytes.span.bytes))
+    return writer.bytes
+  }
+
+  /// Reads a marker of the remote of a name.
+  ///
+  /// - Throws: ``RemoteError`` `notARemote` for other bytes, `newerFormat`, `damaged`.
+  static func read(_ bytes: [UInt8], of name: String) throws(RemoteError) -> RemoteMarker {
+    guard bytes.starts(with: magic) else {
+      throw RemoteError(
+        .notARemote, "\(name) holds something else: its object `remote` is not ours",
+        hint: "check the address; if it is right, restore the object from a backup")
+    }
+    if bytes.count > 5, bytes[4] != version || bytes[5] != 0 {
+      throw RemoteError(
+        .newerFormat, "\(name) has the format \(bytes[4]).\(bytes[5]), and this version knows \(version).0",
+        hint: "use a newer version of the program")
+    }
+    var reader = ByteReader(bytes.span.bytes, at: magic.count)
+    do throws(FormatError) {
+      _ = try reader.readBytes(2, "remote.version")
+      let remote = RemoteID(rawValue: try reader.readBigEndian("remote.identity"))
+      let checksum: UInt32 = try reader.readLittleEndian("remote.checksum")
+      try reader.finish("remote")
+      if checksum == crc32c(bytes.span.bytes.extracting(..<(byteCount - 4))) {
+        return RemoteMarker(remote: remote)
+      }
+    } catch {
+      throw damaged(name, error)
+    }
+    throw damaged(name, nil)
+  }
+
+  private static func damaged(_ name: String, _ error: FormatError?) -> RemoteError {
+    RemoteError(
+      .damaged, "the object `remote` of \(name) is damaged\(error.map { ": \($0)" } ?? ", its checksum does not fit")",
+      hint: "restore the object from a backup: without it nobody can tell which remote this is",
+      underlying: error)
+  }
+}

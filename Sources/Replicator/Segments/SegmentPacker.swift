@@ -1,0 +1,78 @@
+package import EventStore
+package import OperationFormat
+
+/// Turns a cut into a segment that travels, and a segment that came back into transactions.
+package enum SegmentPacker {
+  /// Packs a cut.
+  ///
+  /// The codec of a header that was stored is kept as long as it makes the body smaller. Sizes and codec of the result
+  /// may differ from the cut's header, if the library packs otherwise than it did: then the caller stores the header
+  /// again. Sequences and content hash, which name the segment, never differ.
+  ///
+  /// - Parameter cut: the cut, whose header must describe its transactions.
+  /// - Throws: ``FormatError`` with `limitExceeded` if the body is too large, even packed.
+  /// - Complexity: O(n) in the size
+  package static func pack(_ cut: SegmentCut) throws(FormatError) -> PackedSegment {
+    var body = ByteWriter()
+    body.bytes.reserveCapacity(Int(cut.header.unpackedBytes))
+    for transaction in cut.transactions { SegmentBody.append(transaction.span.bytes, to: &body) }
+    precondition(
+      UInt64(body.count) == cut.header.unpackedBytes
+        && ContentHash(of: body.bytes.span.bytes) == cut.header.contentHash,
+      "the header describes other transactions")
+    var header = cut.header
+    let staysUnpacked = cut.isStored && header.codec == .none
+    if !staysUnpacked, let packed = Zstandard.pack(body.bytes.span.bytes) {
+      header.codec = .zstandard
+      header.packedBytes = UInt64(packed.count)
+      let bytes = try SegmentFrame.encode(header, packedBody: packed.span.bytes)
+      return PackedSegment(header: header, bytes: bytes)
+    }
+    header.codec = .none
+    header.packedBytes = header.unpackedBytes
+    let bytes = try SegmentFrame.encode(header, packedBody: body.bytes.span.bytes)
+    return PackedSegment(header: header, bytes: bytes)
+  }
+
+  /// Unpacks a segment and checks that all that its header says is so.
+  ///
+  /// - Parameter bytes: a whole segment, and nothing after it.
+  /// - Throws: ``FormatError`` for anything else: `damaged` where a checksum or hash does not fit, `invalid` where a
+  ///   transaction is not as the header says, `newerFormat` for what a later version may understand. In errors about
+  ///   transactions, offsets count from the start of the unpacked body.
+  /// - Complexity: O(n) in the size; no more memory than the header's sizes, which are limited
+  package static func unpack(_ bytes: [UInt8]) throws(FormatError) -> UnpackedSegment {
+    let span = bytes.span
+    let (header, packedBody) = try SegmentFrame.read(span.bytes)
+    switch header.codec {
+    case .zstandard:
+      let body = try Zstandard.unpack(
+        span.bytes.extracting(packedBody), byteCount: Int(header.unpackedBytes),
+        origin: packedBody.lowerBound)
+      return try unpack(body.span.bytes, header)
+    default:
+      return try unpack(span.bytes.extracting(packedBody), header)
+    }
+  }
+
+  private static func unpack(
+    _ body: RawSpan, _ header: SegmentHeader
+  ) throws(FormatError) -> UnpackedSegment {
+    guard ContentHash(of: body) == header.contentHash else {
+      throw FormatError(
+        .damaged, at: 0, in: "segment.contentHash", expected: "the hash of the unpacked body",
+        found: "another")
+    }
+    let ranges = try SegmentBody.transactions(in: body, count: Int(header.transactionCount))
+    var summary = SegmentSummary(incarnation: header.incarnation)
+    var transactions: [[UInt8]] = []
+    transactions.reserveCapacity(ranges.count)
+    for range in ranges {
+      let transaction = body.extracting(range)
+      try summary.add(transaction, origin: range.lowerBound)
+      transactions.append(transaction.withUnsafeBytes { Array($0) })
+    }
+    try header.check(summary)
+    return UnpackedSegment(header: header, transactions: transactions)
+  }
+}

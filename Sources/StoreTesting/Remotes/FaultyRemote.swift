@@ -1,0 +1,163 @@
+public import Replicator
+internal import Synchronization
+
+/// A remote behind a bad network: calls get lost, their answers too, some arrive twice, late or cut.
+///
+/// What goes wrong is a function of the seed and of the order of the calls.
+public final class FaultyRemote: RemoteLog {
+  /// How often something goes wrong, in calls of 100.
+  public struct Rates: Hashable, Sendable {
+    /// The call is never made, and ends with `unreachable`.
+    public var requestLost = 0
+    /// The call is made, and ends with `unreachable`.
+    public var answerLost = 0
+    /// The call is made twice, and one of the answers is given.
+    public var duplicated = 0
+    /// A page of segments ends early, or its last segment's bytes do.
+    public var cutShort = 0
+    /// Other tasks go on first.
+    public var delayed = 0
+    /// The call is not made, and ends with `later`.
+    public var later = 0
+    /// The call is not made, and ends with `overQuota` if it would write.
+    public var overQuota = 0
+
+    /// Nothing goes wrong.
+    public init() {}
+
+    /// A network on which every call may go wrong in every way that passes.
+    public static let bad: Rates = {
+      var rates = Rates()
+      (rates.requestLost, rates.answerLost, rates.duplicated) = (10, 10, 10)
+      (rates.cutShort, rates.delayed, rates.later) = (20, 30, 5)
+      return rates
+    }()
+  }
+
+  /// How long it asks to wait after `later`.
+  public static let retryAfterMilliseconds: Int64 = 1500
+
+  private struct State {
+    var rates: Rates
+    var random: SeededRandom
+    var faults = 0
+  }
+
+  private let remote: any RemoteLog
+  private let state: Mutex<State>
+
+  /// Puts a bad network in front of a remote.
+  public init(_ remote: any RemoteLog, seed: UInt64, rates: Rates = .bad) {
+    self.remote = remote
+    state = Mutex(State(rates: rates, random: SeededRandom(seed: seed)))
+  }
+
+  public var name: String { remote.name }
+
+  /// How often something goes wrong from now on.
+  public var rates: Rates {
+    get { state.withLock { $0.rates } }
+    set { state.withLock { $0.rates = newValue } }
+  }
+
+  /// How much went wrong so far, delays aside.
+  public var faults: Int { state.withLock { $0.faults } }
+
+  public func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
+    try await perform { remote throws(RemoteError) in try await remote.zoneEvents(after: token) }
+  }
+
+  public func createZone(
+    _ zone: ZoneID, proposing proposed: IncarnationID
+  ) async throws(RemoteError) -> IncarnationID {
+    try await perform(writes: true) { remote throws(RemoteError) in
+      try await remote.createZone(zone, proposing: proposed)
+    }
+  }
+
+  public func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    try await perform(writes: true) { remote throws(RemoteError) in
+      try await remote.deleteZone(zone, incarnation)
+    }
+  }
+
+  public func append(
+    _ segment: PackedSegment, after offset: UInt64
+  ) async throws(RemoteError) -> AppendOutcome {
+    try await perform(writes: true) { remote throws(RemoteError) in
+      try await remote.append(segment, after: offset)
+    }
+  }
+
+  public func segments(
+    after token: ChangeToken, bytesMax: Int
+  ) async throws(RemoteError) -> FetchOutcome {
+    let outcome = try await perform { remote throws(RemoteError) in
+      try await remote.segments(after: token, bytesMax: bytesMax)
+    }
+    guard case .segments(var page, _) = outcome, !page.isEmpty, happens(\.cutShort) else { return outcome }
+    let last = page.count - 1
+    if page.count > 1 && chance(50) {
+      page.removeLast(1 + below(last))
+      return .segments(page, hasMore: true)
+    }
+    page[last].bytes.removeLast(1 + below(page[last].bytes.count))
+    return outcome.with(page)
+  }
+
+  public func changes() -> AsyncStream<Void> { remote.changes() }
+
+  /// Makes a call, as well as the network lets it.
+  private func perform<Answer: Sendable>(
+    writes: Bool = false,
+    _ call: (any RemoteLog) async throws(RemoteError) -> Answer
+  ) async throws(RemoteError) -> Answer {
+    if happens(\.delayed, isFault: false) { await yieldAWhile() }
+    if happens(\.requestLost) { throw lost("the request") }
+    if happens(\.later) {
+      throw RemoteError(
+        .later, "\(name) has too much to do", hint: "try again later",
+        retryAfterMilliseconds: Self.retryAfterMilliseconds)
+    }
+    if writes, happens(\.overQuota) {
+      throw RemoteError(.overQuota, "\(name) is full", hint: "free space there")
+    }
+    var answer = try await call(remote)
+    if happens(\.duplicated) {
+      await yieldAWhile()
+      let second = try await call(remote)
+      if chance(50) { answer = second }
+    }
+    if happens(\.delayed, isFault: false) { await yieldAWhile() }
+    if happens(\.answerLost) { throw lost("the answer") }
+    return answer
+  }
+
+  private func lost(_ what: String) -> RemoteError {
+    RemoteError(.unreachable, "\(what) of \(name) was lost", hint: "try again")
+  }
+
+  private func yieldAWhile() async {
+    for _ in 0..<below(20) { await Task.yield() }
+  }
+
+  private func happens(_ rate: KeyPath<Rates, Int>, isFault: Bool = true) -> Bool {
+    state.withLock { state in
+      let happens = state.random.chance(state.rates[keyPath: rate])
+      if happens && isFault { state.faults += 1 }
+      return happens
+    }
+  }
+
+  private func chance(_ percent: Int) -> Bool { state.withLock { $0.random.chance(percent) } }
+
+  private func below(_ bound: Int) -> Int { state.withLock { $0.random.next(below: bound) } }
+}
+
+extension FetchOutcome {
+  /// The same with other segments.
+  fileprivate func with(_ page: [StoredSegment]) -> FetchOutcome {
+    guard case .segments(_, let hasMore) = self else { return self }
+    return .segments(page, hasMore: hasMore)
+  }
+}

@@ -1,0 +1,69 @@
+public import Replicator
+
+/// What every ``/Replicator/RemoteLog`` must do, as checks that need no test framework.
+///
+/// ```swift
+/// @Test(arguments: RemoteLogConformance.checks)
+/// func keepsTheContract(_ check: RemoteLogConformance.Check) async throws {
+///   try await RemoteLogConformance { doors in
+///     let directory = …
+///     return try await (0..<doors).map { _ in try await MyRemote(directory) }
+///   }.run(check)
+/// }
+/// ```
+public struct RemoteLogConformance: Sendable {
+  /// Opens a new and empty remote through so many doors: each is the remote as another process sees it.
+  public typealias Making = @Sendable (_ doors: Int) async throws -> [any RemoteLog]
+
+  /// One thing that must hold.
+  public struct Check: Sendable {
+    /// What must hold, a sentence.
+    public let name: String
+    let doors: Int
+    let body: @Sendable (RemoteTrial) async throws -> Void
+
+    init(_ name: String, doors: Int = 2, _ body: @escaping @Sendable (RemoteTrial) async throws -> Void) {
+      self.name = name
+      self.doors = doors
+      self.body = body
+    }
+  }
+
+  /// What did not hold.
+  public struct Failure: Error, CustomStringConvertible {
+    public let check: String
+    public let message: String
+    public let seed: UInt64
+
+    public var description: String { "\(check): \(message) (seed \(seed))" }
+  }
+
+  private let seed: UInt64
+  private let triesMax: Int
+  private let make: Making
+
+  /// Creates the suite for one kind of remote.
+  ///
+  /// - Parameters:
+  ///   - seed: decides about all that is random.
+  ///   - triesMax: how often a call is made that ends with `unreachable`, `later` or `overQuota`: 1 for a remote that
+  ///     has no excuse, more for one behind a bad network.
+  public init(seed: UInt64 = 1, triesMax: Int = 1, _ make: @escaping Making) {
+    self.seed = seed
+    self.triesMax = triesMax
+    self.make = make
+  }
+
+  /// Runs a check on a remote of its own.
+  ///
+  /// - Throws: ``Failure``, or an error of the remote that it should not have thrown.
+  public func run(_ check: Check) async throws {
+    let doors = try await make(check.doors)
+    let trial = RemoteTrial(check: check.name, doors: doors, seed: seed, triesMax: triesMax)
+    try await check.body(trial)
+  }
+
+  /// All of them.
+  public static let checks: [Check] =
+    zoneChecks + appendChecks + fetchChecks + deletionChecks
+}

@@ -1,0 +1,62 @@
+import EventStore
+import OperationFormat
+import Replicator
+import StoreTesting
+
+/// Cuts and segments that the suites about segments use.
+enum SegmentExamples {
+  static let incarnation = IncarnationID(rawValue: 0xa11)
+  static let replica = ReplicaID(rawValue: 0xb0b)
+  static let zone = ZoneID(name: "notes")
+
+  /// The hash that the segment at an offset has in these tests.
+  static func hash(at offset: UInt64) -> ContentHash {
+    let text = "segment \(offset)".utf8Span.span
+    return ContentHash(of: text.bytes)
+  }
+
+  static func transaction(
+    _ sequence: UInt64, zone: ZoneID = zone, replica: ReplicaID = replica, epoch: UInt32 = 1,
+    base: UInt64 = 0, incarnation: IncarnationID = incarnation, timestamp: UInt64? = nil,
+    operations: [LogOperation]? = nil
+  ) throws(FormatError) -> [UInt8] {
+    try LogTransaction(
+      replica: replica, epoch: epoch, sequence: sequence, zone: zone,
+      base: base == 0 ? nil : Base(incarnation: incarnation, offset: base),
+      timestamp: Timestamp(rawValue: timestamp ?? 1000 + sequence),
+      operations: operations
+        ?? [
+          .create(record: "note-1", type: "Note"),
+          .set(record: "note-1", type: "Note", field: "title", value: .string("Milk and \(sequence) more")),
+        ]
+    ).encoded()
+  }
+
+  /// Transactions of consecutive sequences, each with a base no lower than the one before.
+  static func transactions(_ count: Int, from first: UInt64 = 1) throws -> [[UInt8]] {
+    try (0..<UInt64(count)).map { try transaction(first + $0, base: $0 / 2) }
+  }
+
+  static func cut(_ transactions: [[UInt8]], isStored: Bool = false) throws -> SegmentCut {
+    let header = try SegmentHeader.describing(
+      transactions, incarnation: incarnation, baseHash: { hash(at: $0) }, previousHash: .zero)
+    return SegmentCut(header: header, isStored: isStored, transactions: transactions)
+  }
+}
+
+extension ContentHash {
+  init(ofBytes bytes: [UInt8]) {
+    let span = bytes.span
+    self.init(of: span.bytes)
+  }
+}
+
+/// The error that a segment's bytes give; nil for none.
+func unpackingError(_ bytes: [UInt8]) -> FormatError? {
+  do throws(FormatError) {
+    _ = try SegmentPacker.unpack(bytes)
+    return nil
+  } catch {
+    return error
+  }
+}
