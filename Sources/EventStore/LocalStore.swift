@@ -30,6 +30,7 @@ public final class LocalStore: Sendable {
   private let interned = Interned()
   private let writer: WriterThread?
   let configuration: StoreConfiguration
+  let observers = CommitObservers()
 
   /// The version of the format of a store that this code reads and writes.
   public static let formatVersion: UInt64 = 1
@@ -59,13 +60,18 @@ public final class LocalStore: Sendable {
       writer = nil
       return
     }
-    let (environment, tables, identity, interned) = (environment, tables, identity, interned)
+    let (environment, tables, identity, interned, observers) = (
+      environment, tables, identity, interned, observers
+    )
     writer = try WriterThread(
       makePerform: {
         let batch = WriteBatch(
           storage: TableStorage(tables: tables), identity: identity,
           wallMilliseconds: configuration.wallMilliseconds, makeRandom: configuration.makeRandom)
-        let commit = GroupCommit(environment: environment, batch: batch) { interned.caches = $0 }
+        let commit = GroupCommit(environment: environment, batch: batch) { caches in
+          interned.caches = caches
+          observers.notify()
+        }
         return commit.perform
       },
       didEnd: { environment.close() })

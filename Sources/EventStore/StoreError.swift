@@ -47,6 +47,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public static let outOfOrder = Code(rawValue: "outOfOrder")
     /// The remote log is another incarnation than the store's.
     public static let incarnationChanged = Code(rawValue: "incarnationChanged")
+    /// The remote is another one than the store was synced with.
+    public static let remoteChanged = Code(rawValue: "remoteChanged")
     /// Other bytes under a replica, epoch and sequence that the store has.
     public static let fork = Code(rawValue: "fork")
     /// A remote transaction belongs to another zone or replica than it was given for.

@@ -6,6 +6,8 @@ public struct StoreInformation: Hashable, Sendable {
   /// One zone of the store.
   public struct Zone: Hashable, Sendable {
     public let id: ZoneID
+    /// Whether it is synced: `local` or `attached`.
+    public let attachment: ZoneAttachment
     /// Transactions in the log.
     public let transactions: UInt64
     /// Own transactions that no remote has acknowledged.
@@ -18,6 +20,8 @@ public struct StoreInformation: Hashable, Sendable {
     public let conflicts: Int
     /// Up to where the remote log was folded; nil for a zone that was never synced.
     public let token: Base?
+    /// The same with its hash; also at offset 0, for a zone that the remote has and of which nothing was folded.
+    public let changeToken: ChangeToken?
     /// Who wrote in it, in the order of their identities.
     public let replicas: [Replica]
   }
@@ -103,7 +107,7 @@ extension ReadTransaction {
       conflicts += try tables.conflicts(of: id, in: row, state, interned, transaction).count
       return true
     }
-    let number = try tables.zoneNumber(of: zone, interned, transaction)
+    let (number, row) = try tables.zone(zone, interned, transaction)
     var transactions: UInt64 = 0
     var replicas: [StoreInformation.Replica] = []
     for lane in try tables.lanes(of: number, transaction) {
@@ -114,8 +118,10 @@ extension ReadTransaction {
           epoch: lane.epoch, lastSequence: lane.last))
     }
     return StoreInformation.Zone(
-      id: zone, transactions: transactions, pending: try pendingCount(in: zone), records: records,
+      id: zone, attachment: row.status == .attached ? .attached : .local, transactions: transactions,
+      pending: try pendingCount(in: zone), records: records,
       hiddenRecords: hidden, conflicts: conflicts, token: try token(of: zone),
+      changeToken: try changeToken(row.token, zone),
       replicas: replicas.sorted { ($0.replica, $0.epoch) < ($1.replica, $1.epoch) })
   }
 
@@ -123,8 +129,9 @@ extension ReadTransaction {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.
   public func token(of zone: ZoneID) throws -> Base? {
-    let number = try tables.zoneNumber(of: zone, interned, transaction)
-    guard let token = try tables.zoneRow(number, transaction)?.token, token.offset > 0 else { return nil }
+    guard let token = try tables.zone(zone, interned, transaction).row.token, token.offset > 0 else {
+      return nil
+    }
     return Base(
       incarnation: try interned.incarnations.identity(
         of: token.incarnation, in: tables.incarnations, transaction),

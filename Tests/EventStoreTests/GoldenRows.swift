@@ -79,6 +79,7 @@ struct GoldenRows {
     var zone = ZoneRow(state: StateNumber(rawValue: 1))
     zone.token = ZoneRow.Token(incarnation: IncarnationNumber(rawValue: 2), offset: 3, hash: Self.hash)
     zone.base = (IncarnationNumber(rawValue: 2), 4)
+    zone.status = .offered
     let segment = SegmentRow(
       replica: ReplicaNumber(rawValue: 1), epoch: 2, first: 3, last: 400, hash: Self.hash,
       receivedMilliseconds: 5)
@@ -86,7 +87,7 @@ struct GoldenRows {
     var writer = ByteWriter()
     zone.append(to: &writer)
     let hashText = "\(Self.hash)"
-    #expect(hex(writer.bytes) == "0101000203" + hashText + "0204")
+    #expect(hex(writer.bytes) == "010201000203" + hashText + "0204")
     let zoneBytes = writer.bytes
     let zoneRead = try ZoneRow(zoneBytes.span.bytes)
     #expect(zoneRead == zone)

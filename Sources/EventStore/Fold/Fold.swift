@@ -13,6 +13,9 @@ package struct Fold<Storage: FoldStorage> {
   /// Its effective timestamp.
   package var timestamp: Timestamp
 
+  /// How many times a cell that had at most one head got another beside it.
+  package private(set) var conflictCount = 0
+
   private var state: StateNumber = .none
   private var name: [UInt8] = []
   private var row: [UInt8] = []
@@ -186,6 +189,7 @@ package struct Fold<Storage: FoldStorage> {
     }
     edited.removeAll(keepingCapacity: true)
     let total = kept.count + (added == nil ? 0 : 1)
+    if heads.total <= 1, total > 1 { conflictCount += 1 }
     if total > 0 { edited.append(varint: UInt64(total)) }
     var pending = added
     for index in 0..<kept.count {

@@ -7,7 +7,7 @@ package enum ExportedLine: Hashable, Sendable {
   /// Which store it was.
   case header(StoreIdentity)
   case policy(type: Name, ExistencePolicy)
-  case zone(ZoneID, token: ExportedToken?, base: Base?)
+  case zone(ZoneID, ZoneAttachment, token: ExportedToken?, base: Base?)
   case segment(ExportedSegment)
   case transaction(LogEntry)
 }
@@ -62,7 +62,8 @@ extension ReadTransaction {
       let token = try row.token.map {
         ExportedToken(base: try self.base($0.incarnation, $0.offset), hash: $0.hash)
       }
-      guard try body(.zone(id, token: token, base: base)) else { return }
+      let attachment: ZoneAttachment = row.status == .attached ? .attached : .local
+      guard try body(.zone(id, attachment, token: token, base: base)) else { return }
     }
     guard try forEachSegment(zones, body) else { return }
     try history { try body(.transaction($0)) }
@@ -77,12 +78,14 @@ extension ReadTransaction {
   private func forEachSegment(
     _ zones: [(number: ZoneNumber, id: ZoneID)], _ body: (ExportedLine) throws -> Bool
   ) throws -> Bool {
+    let numbers = Set(zones.map(\.number))
     var cursor = try transaction.openCursor(tables.segments)
     var isThere = try cursor.first()
     while isThere {
       let goesOn = try cursor.withEntry { key, value in
-        let row = try SegmentRow(value)
         let zone = ZoneNumber(rawValue: try key.bigEndian32(at: 0))
+        guard numbers.contains(zone) else { return true }
+        let row = try SegmentRow(value)
         return try body(
           .segment(
             ExportedSegment(
@@ -128,10 +131,11 @@ extension WriteBatch {
     case .policy(let type, let policy):
       try WriteTransaction.check(type, "a type's name", Limits.nameBytesMax)
       try storage.setPolicy(policy, of: try internName(type))
-    case .zone(let id, let token, let base):
+    case .zone(let id, let attachment, let token, let base):
       try WriteTransaction.check(id)
       let (number, _) = try storage.makeZone(id)
       var row = try storage.zoneRow(number)
+      row.status = attachment == .attached ? .attached : .local
       row.token = try token.map {
         ZoneRow.Token(incarnation: try incarnation($0.base), offset: $0.base.offset, hash: $0.hash)
       }
@@ -206,9 +210,6 @@ extension WriteBatch {
   }
 
   private func zoneNumber(_ zone: ZoneID) throws -> ZoneNumber {
-    guard
-      let number = try storage.interned.zones.number(of: zone, in: storage.tables.zones, storage.transaction)
-    else { throw StoreError.unknown(zone) }
-    return number
+    try storage.zone(zone).number
   }
 }

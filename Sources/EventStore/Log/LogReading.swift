@@ -92,17 +92,19 @@ extension ReadTransaction {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.
   public func pendingCount(in zone: ZoneID) throws -> Int {
-    let reader = LogReader(tables, interned)
-    return try reader.pending(in: zone, identity, transaction).count
+    let (number, row) = try tables.zone(zone, interned, transaction)
+    return Int(
+      try tables.pendingCount(
+        of: identity.replica, identity.epoch, in: number, row.token, interned, transaction))
   }
 
   /// Where a transaction lies in the zone's present remote log, nil if it is pending.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   public func placement(of id: TransactionID, in zone: ZoneID) throws -> Placement? {
-    let number = try tables.zoneNumber(of: zone, interned, transaction)
+    let (number, row) = try tables.zone(zone, interned, transaction)
     guard let replica = try interned.replicas.number(of: id.replica, in: tables.replicas, transaction),
-      let incarnation = try tables.zoneRow(number, transaction)?.token?.incarnation,
+      let incarnation = row.token?.incarnation,
       let place = try tables.placement(
         of: replica, id.epoch, id.sequence, in: number, incarnation, transaction)
     else { return nil }
@@ -260,11 +262,11 @@ struct LogReader {
   func pending(
     in zone: ZoneID, _ identity: StoreIdentity, _ transaction: borrowing LMDBTransaction
   ) throws -> [Position] {
-    let number = try tables.zoneNumber(of: zone, interned, transaction)
+    let (number, row) = try tables.zone(zone, interned, transaction)
     guard let replica = try interned.replicas.number(of: identity.replica, in: tables.replicas, transaction)
     else { return [] }
     var acknowledged: UInt64 = 0
-    if let incarnation = try tables.zoneRow(number, transaction)?.token?.incarnation {
+    if let incarnation = row.token?.incarnation {
       acknowledged = try tables.lastPlaced(replica, identity.epoch, in: number, incarnation, transaction)
     }
     let last = try tables.lastSequence(of: replica, identity.epoch, in: number, transaction)
@@ -273,9 +275,7 @@ struct LogReader {
       guard
         let position = try tables.position(of: replica, identity.epoch, sequence, in: number, transaction)
       else {
-        throw StoreError(
-          .damaged, "sequence \(sequence) of zone “\(zone)” is missing from the store",
-          hint: "run a verification of the store")
+        throw StoreError.missing(sequence, zone)
       }
       return position
     }

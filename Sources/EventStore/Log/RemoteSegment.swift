@@ -9,19 +9,28 @@ package struct RemoteSegment: Sendable {
   package var hash: ContentHash
   /// When the remote first received it, in milliseconds since 1970; nil where it keeps no such times.
   package var receivedMilliseconds: UInt64?
+  /// The greatest offset that any of its transactions had seen; 0 if none had seen any, or it is not said.
+  package var base: UInt64
+  /// The hash of the segment at ``base``; nil if it is not said.
+  package var baseHash: ContentHash?
+  /// The hash of its replica's segment before it; nil if it is not said.
+  package var previousHash: ContentHash?
   /// The canonical bytes of its transactions: consecutive ones of one replica and epoch.
   package var transactions: [[UInt8]]
 
   package init(
     zone: ZoneID, incarnation: IncarnationID, offset: UInt64, hash: ContentHash,
-    receivedMilliseconds: UInt64?,
-    transactions: [[UInt8]]
+    receivedMilliseconds: UInt64?, base: UInt64 = 0, baseHash: ContentHash? = nil,
+    previousHash: ContentHash? = nil, transactions: [[UInt8]]
   ) {
     self.zone = zone
     self.incarnation = incarnation
     self.offset = offset
     self.hash = hash
     self.receivedMilliseconds = receivedMilliseconds
+    self.base = base
+    self.baseHash = baseHash
+    self.previousHash = previousHash
     self.transactions = transactions
   }
 }
@@ -58,6 +67,10 @@ package struct FoldReport: Hashable, Sendable {
   package var known = 0
   /// Transactions whose heads got an earlier effective timestamp, and changed a winner by it.
   package var retimed = 0
+  /// Cells that got a second head, which their other heads had not seen.
+  package var conflicts = 0
+  /// Up to where the zone of the last segment is folded now; nil if there was no segment.
+  package var token: ChangeToken?
 
   package init() {}
 }

@@ -12,6 +12,8 @@ extension WriteBatch {
         .outOfOrder, "offset \(segment.offset) of zone “\(segment.zone)” does not follow \(last)",
         hint: "fetch the segments in between first")
     }
+    try checkBase(of: segment, zone, incarnation)
+    let conflictsBefore = fold.conflictCount
     var sequences: ClosedRange<UInt64>?
     var capped: [Known] = []
     var lane: (replica: ReplicaID, number: ReplicaNumber, epoch: UInt32)?
@@ -31,12 +33,18 @@ extension WriteBatch {
     guard let sequences, let lane else {
       throw StoreError(.mismatch, "a segment of zone “\(segment.zone)” is empty", hint: "fetch it again")
     }
+    if let previous = segment.previousHash {
+      try check(
+        previous, before: sequences.lowerBound, of: lane.number, lane.epoch, zone, incarnation, in: segment)
+    }
     try place(
       SegmentRow(
         replica: lane.number, epoch: lane.epoch, first: sequences.lowerBound, last: sequences.upperBound,
         hash: segment.hash, receivedMilliseconds: segment.receivedMilliseconds),
       zone, incarnation, at: segment.offset)
     try retime(capped, zone, &report)
+    report.conflicts += fold.conflictCount - conflictsBefore
+    report.token = try token(of: zone, segment.zone, segment.incarnation)
   }
 
   func acknowledge(_ acknowledgement: Acknowledgement, _ report: inout FoldReport) throws {
@@ -68,28 +76,60 @@ extension WriteBatch {
         hash: acknowledgement.hash, receivedMilliseconds: acknowledgement.receivedMilliseconds),
       zone, incarnation, at: acknowledgement.offset)
     try retime(capped, zone, &report)
+    report.token = try token(of: zone, acknowledgement.zone, acknowledgement.incarnation)
+  }
+
+  /// A zone's token, which is of the incarnation that was folded.
+  private func token(
+    of number: ZoneNumber, _ zone: ZoneID, _ incarnation: IncarnationID
+  ) throws -> ChangeToken? {
+    try storage.zoneRow(number).token.map {
+      ChangeToken(zone: zone, incarnation: incarnation, offset: $0.offset, hash: $0.hash)
+    }
+  }
+
+  /// The segment that it says it has seen must be the one that was folded: otherwise the remote's past was changed.
+  private func checkBase(
+    of segment: RemoteSegment, _ zone: ZoneNumber, _ incarnation: IncarnationNumber
+  ) throws {
+    guard segment.base > 0, let expected = segment.baseHash else { return }
+    let found = try storage.tables.segment(at: segment.base, in: zone, incarnation, storage.transaction)
+    guard segment.base < segment.offset, found?.hash == expected else {
+      throw StoreError.changedPast(segment, "had seen another segment at offset \(segment.base)")
+    }
+  }
+
+  /// As ``checkBase(of:_:_:)``, for its replica's segment before it. It can be told only where that one lies alone.
+  private func check(
+    _ previous: ContentHash, before first: UInt64, of replica: ReplicaNumber, _ epoch: UInt32,
+    _ zone: ZoneNumber, _ incarnation: IncarnationNumber, in segment: RemoteSegment
+  ) throws {
+    let tables = storage.tables
+    guard first > 1,
+      let place = try tables.placement(
+        of: replica, epoch, first - 1, in: zone, incarnation, storage.transaction),
+      let row = try tables.segment(at: place.offset, in: zone, incarnation, storage.transaction),
+      row.first == place.first, row.last == place.last, place.last == first - 1
+    else { return }
+    guard row.hash == previous else {
+      throw StoreError.changedPast(segment, "follows another segment than the one at offset \(place.offset)")
+    }
   }
 
   /// The numbers of a zone and of its remote log's incarnation, which the zone takes on if it has none.
   private func target(
     _ zone: ZoneID, _ incarnation: IncarnationID
   ) throws -> (ZoneNumber, IncarnationNumber) {
-    guard
-      let number = try storage.interned.zones.number(of: zone, in: storage.tables.zones, storage.transaction)
-    else { throw StoreError.unknown(zone) }
-    var row = try storage.zoneRow(number)
+    let (number, known) = try storage.zone(zone)
+    var row = known
     let found = try storage.interned.incarnations.makeNumber(
       for: incarnation, in: storage.tables.incarnations, storage.transaction)
     if row.token == nil {
-      row.token = ZoneRow.Token(
-        incarnation: found, offset: 0,
-        hash: ContentHash(bytes: [UInt8](repeating: 0, count: ContentHash.byteCount).span.bytes)!)
+      row.token = ZoneRow.Token(incarnation: found, offset: 0, hash: .zero)
       storage.setZoneRow(row, number)
     }
     guard row.token?.incarnation == found else {
-      throw StoreError(
-        .incarnationChanged, "the remote log of zone “\(zone)” is another incarnation, \(incarnation)",
-        hint: "the remote was re-created or replaced: the zone must be offered to it again")
+      throw StoreError.incarnationChanged(zone, incarnation)
     }
     return (number, found)
   }
@@ -261,11 +301,20 @@ extension WriteBatch {
     } else {
       try storage.place(segment, in: zone, incarnation, at: offset)
     }
+    try removeShippedCut(zone, incarnation)
     var row = try storage.zoneRow(zone)
     guard offset == (row.token?.offset ?? 0) + 1 else { return }
     row.token = ZoneRow.Token(incarnation: incarnation, offset: offset, hash: segment.hash)
     if row.base?.incarnation != incarnation || row.base!.offset < offset { row.base = (incarnation, offset) }
     storage.setZoneRow(row, zone)
+  }
+}
+
+extension StoreError {
+  fileprivate static func changedPast(_ segment: RemoteSegment, _ what: String) -> StoreError {
+    StoreError(
+      .mismatch, "the writer of the segment at offset \(segment.offset) of zone “\(segment.zone)” \(what)",
+      hint: "the remote was changed behind its writers' backs: check it, or restore it")
   }
 }
 

@@ -22,7 +22,7 @@ final class GroupCommit {
   private struct Done {
     var job: WriterThread.Job
     var kept: [WriteBatch.Kept]
-    var zones: [ZoneID]
+    var zoneChanges: [ZoneChange]
   }
 
   init(environment: Environment, batch: WriteBatch, didCommit: @escaping (Interned.Caches) -> Void) {
@@ -76,7 +76,7 @@ final class GroupCommit {
         try job.run(batch)
         if isNested { try batch.commitNested() }
         byteCount += batch.appendedBytes
-        done.append(Done(job: job, kept: batch.kept, zones: batch.madeZones))
+        done.append(Done(job: job, kept: batch.kept, zoneChanges: batch.zoneChanges))
       } catch {
         if let error = error as? LMDBError, error.code == .mapFull { wasFull = true }
         if isNested {
@@ -134,7 +134,7 @@ final class GroupCommit {
         if again[index].job.isRepeatable {
           try again[index].job.run(batch)
         } else {
-          try batch.appendAgain(again[index].kept, zones: again[index].zones)
+          try batch.appendAgain(again[index].kept, again[index].zoneChanges)
         }
         again[index].kept = batch.kept
       }
@@ -183,14 +183,17 @@ final class GroupCommit {
   /// process may have written since, even under the same sequence.
   private func isCommitted(_ done: [Done], _ transactionID: UInt64) throws -> Bool {
     let transaction = try environment.beginRead()
-    guard let last = done.last(where: { !$0.kept.isEmpty })?.kept.last else {
+    // A deletion may have taken with it what the group wrote to the zone.
+    let deletes = done.contains { $0.zoneChanges.contains { $0.isDeletion } }
+    guard !deletes, let last = done.last(where: { !$0.kept.isEmpty })?.kept.last else {
       return transaction.id >= transactionID
     }
     let tables = batch.storage.tables
     let interned = Interned()
     let header = last.header
     guard
-      let zone = try interned.zones.number(of: header.zone, in: tables.zones, transaction),
+      let zone = try tables.findZone(
+        header.zone, interned, transaction, row: { try tables.zoneRow($0, transaction) })?.number,
       let replica = try interned.replicas.number(of: header.replica, in: tables.replicas, transaction),
       let position = try tables.position(of: replica, header.epoch, header.sequence, in: zone, transaction)
     else { return false }

@@ -4,11 +4,12 @@ extension WriteBatch {
   /// Appends and folds once more what a local write made, after its commit was undone.
   ///
   /// Another process may have written meanwhile: the transactions come after its own.
-  func appendAgain(_ transactions: [Kept], zones: [ZoneID]) throws {
-    for zone in zones { _ = try makeZone(zone) }
+  func appendAgain(_ transactions: [Kept], _ changes: [ZoneChange]) throws {
+    for change in changes { try doAgain(change) }
     for transaction in transactions {
       var again = transaction
-      let zone = try storage.makeZone(again.header.zone).number
+      // A zone that was deleted meanwhile takes with it what came before.
+      guard let (zone, row) = try storage.findZone(again.header.zone), row.status.isVisible else { continue }
       let replica = try storage.interned.replicas.makeNumber(
         for: again.header.replica, in: storage.tables.replicas, storage.transaction)
       again.header.sequence = try storage.lastSequence(of: replica, again.header.epoch, in: zone) + 1

@@ -34,8 +34,8 @@ package final class WriteBatch {
   private var draftCount = 0
   private var timestamp = Timestamp(rawValue: 0)
   var kept: [Kept] = []
-  /// The zones that the write at hand has made.
-  private(set) var madeZones: [ZoneID] = []
+  /// What the write at hand has done to zones, in order.
+  var zoneChanges: [ZoneChange] = []
   /// Bytes of transactions appended since `resetKept`.
   private(set) var appendedBytes = 0
   private var failure: (any Error)?
@@ -162,11 +162,8 @@ package final class WriteBatch {
   func draft(for zone: ZoneID) throws -> Int { try guarding { try makeDraft(for: zone) } }
 
   private func makeDraft(for zone: ZoneID) throws -> Int {
-    guard
-      let number = try storage.interned.zones.number(of: zone, in: storage.tables.zones, storage.transaction)
-    else { throw StoreError.unknown(zone) }
+    let (number, row) = try storage.zone(zone)
     for index in 0..<draftCount where drafts[index].zone == number { return index }
-    guard let row = try storage.zoneRowIfThere(number) else { throw StoreError.unknown(zone) }
     let replica = try storage.interned.replicas.makeNumber(
       for: identity.replica, in: storage.tables.replicas, storage.transaction)
     let sequence = try storage.lastSequence(of: replica, identity.epoch, in: number) + 1
@@ -231,7 +228,7 @@ package final class WriteBatch {
 
   /// Folds an operation of the write. What fails half-way must not be committed, even if the app's closure goes
   /// on after the error.
-  private func folding(_ body: () throws -> Void) throws {
+  func folding(_ body: () throws -> Void) throws {
     do {
       try body()
     } catch {
@@ -240,8 +237,16 @@ package final class WriteBatch {
     }
   }
 
+  /// Takes back what the write has done in a zone that it deletes.
+  func dropDraft(of zone: ZoneNumber) {
+    for index in 0..<draftCount where drafts[index].zone == zone {
+      drafts[index].builder.removeAll()
+      drafts[index].zone = .none
+    }
+  }
+
   /// Runs what may change rows before it folds. An error from below may have left half of that.
-  private func guarding<R>(_ body: () throws -> R) throws -> R {
+  func guarding<R>(_ body: () throws -> R) throws -> R {
     do {
       return try body()
     } catch {
@@ -269,18 +274,11 @@ package final class WriteBatch {
 
   // MARK: Transactions that exist already
 
-  /// Forgets which transactions the job before appended, and which zones it made.
+  /// Forgets which transactions the job before appended, and what it did to zones.
   func resetKept() {
     kept.removeAll(keepingCapacity: true)
-    madeZones.removeAll(keepingCapacity: true)
+    zoneChanges.removeAll(keepingCapacity: true)
     appendedBytes = 0
-  }
-
-  /// Makes a zone if the store does not have it yet, and gives whether it is new.
-  func makeZone(_ zone: ZoneID) throws -> Bool {
-    let isNew = try guarding { try storage.makeZone(zone).isNew }
-    if isNew { madeZones.append(zone) }
-    return isNew
   }
 
   /// Appends a transaction to the log and folds it: one of another replica, or a kept one once more.

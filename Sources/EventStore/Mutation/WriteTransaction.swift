@@ -35,6 +35,20 @@ public struct WriteTransaction: ~Copyable {
     return try batch.makeZone(zone)
   }
 
+  /// Has a zone synced from now on, with all its history. One that is synced already stays as it is.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`.
+  public mutating func attachZone(_ zone: ZoneID) throws { try batch.attachZone(zone) }
+
+  /// Deletes a zone with all its records and history, also what of it was never shipped.
+  ///
+  /// It is gone from every query at once. A zone that is synced is deleted at its remote too, and so at every other
+  /// store, once a replicator has told it. A zone that is made under the name later is another one. The space is
+  /// free after ``LocalStore/reclaim(progress:)``.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`.
+  public mutating func deleteZone(_ zone: ZoneID) throws { try batch.deleteZone(zone) }
+
   // MARK: Mutations
 
   /// Creates a record. A record that is made anew under the name of a deleted one starts without its fields.

@@ -86,8 +86,9 @@ extension WriteBatch {
       let position = step.position.next
       // The entry is copied: the fold writes while it reads.
       let (header, body) = try reader.withEntry(at: position, storage.transaction) { ($0, $1.bytes) }
-      try storage.nameSequence(header, position)
-      let building = try storage.zoneRow(header.zone).building
+      let zone = try storage.zoneRow(header.zone)
+      let building = zone.building
+      if !zone.status.isGone { try storage.nameSequence(header, position) }
       // A zone made since the rebuild began has nothing to rebuild.
       if building != .none { try replay.fold(header, body: body.span.bytes, into: building) }
       byteCount += body.count

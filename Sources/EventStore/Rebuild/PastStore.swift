@@ -105,7 +105,9 @@ public final class PastStore: Sendable {
           break
         }
         try reader.withEntry(at: at, source.transaction) { header, body in
-          try replay.fold(header, body: body, into: try batch.storage.zoneRow(header.zone).state)
+          let state = try batch.storage.zoneRow(header.zone).state
+          // Of a zone that is gone nothing is left to be seen.
+          if state != .none { try replay.fold(header, body: body, into: state) }
           byteCount += body.byteCount
         }
         done += 1

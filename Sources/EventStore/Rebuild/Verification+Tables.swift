@@ -35,7 +35,7 @@ extension Verification {
       case (1, "names"): return count <= 1 + Limits.nameBytesMax
       case (1, "zones"): return count <= 2 + 2 * Limits.nameBytesMax
       case (1, _): return count == 17
-      case (2, "zones"): return count == 5
+      case (2, "zones"), (3, "zones"): return count == 5
       case (2, "replicas"): return count == 13
       default: return false
       }
@@ -60,7 +60,12 @@ extension Verification {
           if number != last + 1 { report.add(.table, name, "number \(number) follows \(last)") }
           last = number
           let named = try Self.number(of: [1] + row, in: table, source)
-          if named != number { report.add(.table, name, "the identity of number \(number) has another") }
+          // A zone that was deleted has given up its name.
+          let isGone = try name == "zones" && Self.isGone(ZoneNumber(rawValue: number), source)
+          if (named == number) == isGone {
+            report.add(
+              .table, name, "the identity of number \(number) has \(isGone ? "it still" : "another")")
+          }
         } else if key[0] == 1 {
           let identity = Array(key.dropFirst())
           let number = try Self.number(of: key, in: table, source)
@@ -69,6 +74,15 @@ extension Verification {
         }
         isThere = try cursor.next()
       }
+    }
+  }
+
+  /// Whether a zone was deleted; its row may be gone with it.
+  private static func isGone(_ zone: ZoneNumber, _ source: borrowing ReadTransaction) throws -> Bool {
+    do {
+      return try source.tables.zoneRow(zone, source.transaction)?.status.isGone ?? true
+    } catch is FormatError {
+      return false
     }
   }
 
@@ -100,11 +114,15 @@ extension Verification {
   /// Every zone's token and base lie on segments it has, every segment has its place, and every place names a
   /// segment that holds it.
   mutating func checkPlacements(_ source: borrowing ReadTransaction) throws {
-    for (number, id) in try source.tables.zones(source.transaction) {
+    let last = try Interner<ZoneID>.lastNumber(in: source.tables.zones, source.transaction)
+    for raw in 1...max(1, last) {
+      let number = ZoneNumber(rawValue: raw)
+      let id = try source.tables.zoneID(number, source.transaction).map { "\($0)" } ?? "\(raw)"
       do {
-        try checkZone(number, id, source)
+        guard let row = try source.tables.zoneRow(number, source.transaction) else { continue }
+        try checkZone(number, row, id, source)
       } catch {
-        report.add(.placement, "\(id)", "\(StoreError.translate(error))")
+        report.add(.placement, id, "\(StoreError.translate(error))")
       }
     }
     try checkSegments(source)
@@ -129,14 +147,21 @@ extension Verification {
   }
 
   private mutating func checkZone(
-    _ number: ZoneNumber, _ id: ZoneID, _ source: borrowing ReadTransaction
+    _ number: ZoneNumber, _ row: ZoneRow, _ id: String, _ source: borrowing ReadTransaction
   ) throws {
     let tables = source.tables
-    guard let row = try tables.zoneRow(number, source.transaction) else { return }
+    if row.status.isGone {
+      // What is left of it is taken away in any order.
+      if row.state != .none || row.building != .none {
+        report.add(.table, id, "a zone that was deleted has a state")
+      }
+      return
+    }
+    _ = try tables.cut(of: number, source.transaction)
     if let base = row.base,
       try tables.segment(at: base.offset, in: number, base.incarnation, source.transaction) == nil
     {
-      report.add(.placement, "\(id)", "the base is at offset \(base.offset), where no segment is")
+      report.add(.placement, id, "the base is at offset \(base.offset), where no segment is")
     }
     for state in [row.state, row.building] where state != .none {
       let found = try source.transaction.withValue(of: TableKey.state(state).span, in: tables.states) {
@@ -144,16 +169,16 @@ extension Verification {
       }
       let isLive = state == row.state && row.building != row.state
       if found?.zone != number || found?.status != (isLive ? .live : .building) {
-        report.add(.table, "\(id)", "state \(state.rawValue) is not the zone's")
+        report.add(.table, id, "state \(state.rawValue) is not the zone's")
       }
     }
     guard let token = row.token, token.offset > 0 else { return }
     let segment = try tables.segment(at: token.offset, in: number, token.incarnation, source.transaction)
     if segment?.hash != token.hash {
-      report.add(.placement, "\(id)", "the token at offset \(token.offset) does not match its segment")
+      report.add(.placement, id, "the token at offset \(token.offset) does not match its segment")
     }
     if row.base == nil || row.base!.incarnation == token.incarnation && row.base!.offset < token.offset {
-      report.add(.placement, "\(id)", "the base is before the token")
+      report.add(.placement, id, "the base is before the token")
     }
   }
 

@@ -155,6 +155,14 @@ public struct ReadTransaction: ~Copyable {
     try tables.zones(transaction).map(\.id).sorted()
   }
 
+  /// Whether a zone is synced.
+  ///
+  /// - Returns: `local` or `attached`; zones of the other kinds show in no query.
+  /// - Throws: ``StoreError`` `zoneUnknown`.
+  public func attachment(of zone: ZoneID) throws -> ZoneAttachment {
+    try tables.zone(zone, interned, transaction).row.status == .attached ? .attached : .local
+  }
+
   /// The digest of a zone's state: equal wherever the same transactions were folded at the same places.
   ///
   /// SHA-256 over the records' canonical bytes in the order of their names, all heads included: see

@@ -1,5 +1,5 @@
 package import LMDB
-package import OperationFormat
+import OperationFormat
 
 package typealias LMDBTransaction = LMDB.Transaction
 
@@ -17,25 +17,6 @@ extension Tables {
         try body(row, state)
       } ?? nil
     }
-  }
-
-  /// The number of a zone that the store has.
-  package func zoneNumber(
-    of zone: ZoneID, _ interned: Interned, _ transaction: borrowing LMDBTransaction
-  ) throws -> ZoneNumber {
-    guard let number = try interned.zones.number(of: zone, in: zones, transaction) else {
-      throw StoreError.unknown(zone)
-    }
-    return number
-  }
-
-  /// The state that a zone's records are in.
-  package func state(
-    of zone: ZoneID, _ interned: Interned, _ transaction: borrowing LMDBTransaction
-  ) throws -> StateNumber {
-    let number = try zoneNumber(of: zone, interned, transaction)
-    guard let row = try zoneRow(number, transaction) else { throw StoreError.unknown(zone) }
-    return row.state
   }
 
   /// All heads of a cell of a row, greatest first.
@@ -272,22 +253,5 @@ extension Tables {
         Conflict(record: record, field: field, winner: heads[0], losers: Array(heads.dropFirst())))
     }
     return conflicts.sorted { ($0.field ?? "") < ($1.field ?? "") }
-  }
-
-  /// The zones of the store, by number.
-  func zones(_ transaction: borrowing LMDBTransaction) throws -> [(number: ZoneNumber, id: ZoneID)] {
-    var found: [(number: ZoneNumber, id: ZoneID)] = []
-    var cursor = try transaction.openCursor(zones)
-    var isThere = try cursor.first()
-    while isThere {
-      let goesOn = try cursor.withEntry { key, row in
-        guard key.hasPrefix([0]) else { return false }
-        found.append((ZoneNumber(rawValue: try key.bigEndian32(at: 1)), try ZoneID(interned: row)))
-        return true
-      }
-      guard goesOn else { break }
-      isThere = try cursor.next()
-    }
-    return found
   }
 }

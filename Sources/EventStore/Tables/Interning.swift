@@ -17,8 +17,8 @@ extension Internable {
 
 /// Numbers of one kind of identity, in a table: 0 and the number → the identity; 1 and the identity → the number.
 ///
-/// It caches what it has met. What was committed never changes, so the cache of a store may be shared by all its
-/// readers; the writer has one of its own, which is undone with its transactions.
+/// It caches what it has met. What was committed never changes, but for the numbers of zones, so the cache of a store
+/// may be shared by all its readers; the writer has one of its own, which is undone with its transactions.
 package final class Interner<Identity: Internable>: Sendable {
   package struct Cache: Sendable {
     fileprivate var numbers: [Identity: Number<Identity>] = [:]
@@ -39,11 +39,24 @@ package final class Interner<Identity: Internable>: Sendable {
     set { mutex.withLock { $0 = newValue } }
   }
 
-  /// The number of an identity; nil if the store has not met it.
+  /// The number of an identity; nil if the store has not met it. Not for zones: what is cached of them is a hint,
+  /// see `Tables.findZone`.
   package func number(
     of identity: Identity, in table: Table, _ transaction: borrowing Transaction
   ) throws -> Number<Identity>? {
-    if let number = mutex.withLock({ $0.numbers[identity] }) { return number }
+    if let number = cachedNumber(of: identity) { return number }
+    return try storedNumber(of: identity, in: table, transaction)
+  }
+
+  /// The number that was met last with an identity.
+  package func cachedNumber(of identity: Identity) -> Number<Identity>? {
+    mutex.withLock { $0.numbers[identity] }
+  }
+
+  /// The number of an identity, whatever is cached.
+  package func storedNumber(
+    of identity: Identity, in table: Table, _ transaction: borrowing Transaction
+  ) throws -> Number<Identity>? {
     guard identity.canBeInterned else { return nil }
     let key = Self.key(identity)
     let found = try transaction.withValue(of: key.span, in: table) { row in
@@ -59,6 +72,13 @@ package final class Interner<Identity: Internable>: Sendable {
     for identity: Identity, in table: Table, _ transaction: borrowing Transaction
   ) throws -> Number<Identity> {
     if let number = try number(of: identity, in: table, transaction) { return number }
+    return try makeNewNumber(for: identity, in: table, transaction)
+  }
+
+  /// A new number for an identity, also for one that had another.
+  package func makeNewNumber(
+    for identity: Identity, in table: Table, _ transaction: borrowing Transaction
+  ) throws -> Number<Identity> {
     precondition(identity.canBeInterned, "an identity was not checked before it came here")
     let number = Number<Identity>(rawValue: try Self.lastNumber(in: table, transaction) + 1)
     var writer = ByteWriter()
@@ -85,6 +105,15 @@ package final class Interner<Identity: Internable>: Sendable {
     }
     mutex.withLock { $0.remember(found, number) }
     return found
+  }
+
+  /// Takes an identity's number from it. The number keeps the identity, and is never given out again.
+  package func removeNumber(
+    of identity: Identity, in table: Table, _ transaction: borrowing Transaction
+  ) throws {
+    let key = Self.key(identity)
+    _ = try transaction.delete(key.span, in: table)
+    mutex.withLock { $0.numbers[identity] = nil }
   }
 
   private static func key(_ identity: Identity) -> TableKey {

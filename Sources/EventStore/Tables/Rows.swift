@@ -15,6 +15,24 @@ package struct ZoneRow: Hashable, Sendable {
     }
   }
 
+  /// What the zone is to the store. The first four are those of `ZoneAttachment`.
+  package enum Status: UInt8, Sendable {
+    case local = 0
+    case attached = 1
+    case offered = 2
+    case deleting = 3
+    /// It is gone, but its rows are still to be taken away.
+    case removed = 4
+
+    /// Whether the zone shows in queries.
+    package var isVisible: Bool { self == .local || self == .attached }
+
+    /// Whether the zone was deleted: its identity names it no more, and it has no state.
+    package var isGone: Bool { self == .deleting || self == .removed }
+  }
+
+  package var status: Status
+  /// Where its records are; none for a zone that is gone.
   package var state: StateNumber
   /// What an unfinished rebuild folds into; none where there is none.
   package var building: StateNumber
@@ -31,7 +49,8 @@ package struct ZoneRow: Hashable, Sendable {
   private var baseIncarnation = IncarnationNumber.none
   private var baseOffset: UInt64 = 0
 
-  package init(state: StateNumber) {
+  package init(state: StateNumber, status: Status = .local) {
+    self.status = status
     self.state = state
     building = .none
   }
@@ -39,7 +58,8 @@ package struct ZoneRow: Hashable, Sendable {
   // | bytes | what |
   // |---|---|
   // | 1 | version, 1 |
-  // | varint | state number |
+  // | 1 | status: 0 local, 1 attached, 2 offered, 3 deleting, 4 removed |
+  // | varint | state number, 0 for a zone that is gone |
   // | varint | state number of an unfinished rebuild, 0 where there is none |
   // | varint | token's incarnation number, 0 where there is no token |
   // | varint, 32 | token's offset and hash; absent where there is no token |
@@ -48,6 +68,7 @@ package struct ZoneRow: Hashable, Sendable {
 
   package func append(to writer: inout ByteWriter) {
     writer.append(1)
+    writer.append(status.rawValue)
     writer.append(varint: UInt64(state.rawValue))
     writer.append(varint: UInt64(building.rawValue))
     writer.append(varint: UInt64(token?.incarnation.rawValue ?? 0))
@@ -62,6 +83,11 @@ package struct ZoneRow: Hashable, Sendable {
   package init(_ row: RawSpan) throws(FormatError) {
     var reader = ByteReader(row)
     try reader.expectVersion("zone row")
+    let byte = try reader.readUInt8("zone.status")
+    guard let status = Status(rawValue: byte) else {
+      throw FormatError(.unknownTag, at: 1, in: "zone.status", expected: "0 to 4", found: "\(byte)")
+    }
+    self.status = status
     state = StateNumber(rawValue: try reader.readUInt32Varint("zone.state"))
     building = StateNumber(rawValue: try reader.readUInt32Varint("zone.building"))
     let incarnation = IncarnationNumber(rawValue: try reader.readUInt32Varint("zone.token"))

@@ -14,15 +14,6 @@ extension TableStorage {
     try put(.meta(.clock), in: tables.meta) { $0.append(littleEndian: timestamp.rawValue) }
   }
 
-  /// The number of a zone; a new zone with an empty state if there is none yet.
-  package func makeZone(_ zone: ZoneID) throws -> (number: ZoneNumber, isNew: Bool) {
-    let number = try interned.zones.makeNumber(for: zone, in: tables.zones, transaction)
-    if try zoneRowIfThere(number) != nil { return (number, false) }
-    setZoneRow(ZoneRow(state: try makeState(for: number, .live)), number)
-    try flush()
-    return (number, true)
-  }
-
   package func name(_ number: NameNumber) throws -> Name {
     try interned.names.identity(of: number, in: tables.names, transaction)
   }

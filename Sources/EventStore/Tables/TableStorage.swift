@@ -271,6 +271,14 @@ package final class TableStorage: FoldStorage {
     changedStates.insert(state)
   }
 
+  /// Writes what is cached, and forgets a zone's row, which was taken away.
+  func removeZoneRow(_ zone: ZoneNumber) throws {
+    try flush()
+    zoneRows[zone] = nil
+    let key = TableKey.zoneRow(zone)
+    _ = try transaction.delete(key.span, in: tables.zones)
+  }
+
   func removeState(_ state: StateNumber) throws {
     stateRows[state] = nil
     changedStates.remove(state)

@@ -11,12 +11,12 @@ import OperationFormat
 /// | placements | zone (4), incarnation (4), replica (4), epoch (4), last sequence (8) | first sequence, offset: varints |
 /// | records | state (4), record's name | `RecordLayout` |
 /// | elements | `ElementKey` | a head with its whole payload |
-/// | zones | 0, zone (4) · 1, owner's byte count (1), owner, name | identity · number; and `ZoneRow` under 2, zone (4) |
+/// | zones | 0, zone (4) · 1, owner's byte count (1), owner, name | identity · number; `ZoneRow` under 2, zone (4); `CutRow` under 3, zone (4) |
 /// | replicas | 0, number (4) · 1, identity (16) | identity · number; lineage under 2, zone (4), replica (4), epoch (4) |
 /// | incarnations | 0, number (4) · 1, identity (16) | identity · number |
 /// | names | 0, number (4) · 1, UTF-8 | UTF-8 · number |
 /// | states | state (4) | `StateRow` |
-/// | meta | name | format, identity, clock, policies, rebuild |
+/// | meta | name | format, identity, clock, policies, remote, rebuild |
 package struct Tables: Sendable {
   package let log: Table
   package let sequences: Table
@@ -161,6 +161,13 @@ package struct TableKey {
     return key
   }
 
+  package static func cut(_ zone: ZoneNumber) -> TableKey {
+    var key = TableKey()
+    key.append(UInt8(3))
+    key.append(zone)
+    return key
+  }
+
   package static func state(_ state: StateNumber) -> TableKey {
     var key = TableKey()
     key.append(state)
@@ -187,6 +194,8 @@ package enum MetaName: String {
   case policies
   /// Identity of the store whose log was imported.
   case imported
+  /// Up to where the remote's list of zones was read: remote (16 bytes), offset (varint), hash (32).
+  case remote
   /// Position up to which an unfinished rebuild has folded, a varint.
   case rebuild
 }

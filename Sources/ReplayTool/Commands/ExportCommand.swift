@@ -105,7 +105,7 @@ struct ExportCommand: ReplayCommand {
     guard let zone else { return true }
     return switch line {
     case .header, .policy: true
-    case .zone(let found, _, _): found == zone
+    case .zone(let found, _, _, _): found == zone
     case .segment(let segment): segment.zone == zone
     case .transaction(let entry): entry.transaction.zone == zone
     }

@@ -75,8 +75,10 @@ private struct InfoPage {
     try row("transactions", Display.count(zone.transactions))
     try row("pending", Display.count(zone.pending), zone.pending > 0 ? .warning : .plain)
     try row("conflicts", Display.count(zone.conflicts), zone.conflicts > 0 ? .warning : .plain)
+    try row("synced", zone.attachment == .attached ? "yes" : "no, it is local")
     try row(
-      "token", zone.token.map { "offset \($0.offset) of incarnation \($0.incarnation)" } ?? "never synced")
+      "token",
+      zone.changeToken.map { "offset \($0.offset) of incarnation \($0.incarnation)" } ?? "never synced")
     for (index, replica) in zone.replicas.enumerated() {
       let isOwn = replica.replica == own.replica && replica.epoch == own.epoch
       try row(
@@ -123,7 +125,8 @@ extension JSON {
     self = .members([
       "zone": .text(zone.id), "records": .number(zone.records), "hiddenRecords": .number(zone.hiddenRecords),
       "transactions": .number(zone.transactions), "pending": .number(zone.pending),
-      "conflicts": .number(zone.conflicts), "token": zone.token.map { JSON($0) },
+      "conflicts": .number(zone.conflicts), "attachment": .string("\(zone.attachment)"),
+      "token": zone.token.map { JSON($0) },
       "replicas": .array(
         zone.replicas.map {
           .object([

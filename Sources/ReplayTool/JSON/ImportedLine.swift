@@ -70,7 +70,14 @@ extension ImportedLine {
       token = ExportedToken(base: try Self.base(&found), hash: try found.parsed("hash", hash))
       try found.finish()
     }
-    return .line(.zone(zone, token: token, base: base))
+    return .line(
+      .zone(zone, try attachment(&members) ?? (token == nil ? .local : .attached), token: token, base: base))
+  }
+
+  private static func attachment(_ members: inout JSONMembers) throws(JSONError) -> ZoneAttachment? {
+    guard let text = try members.stringIfPresent("attachment") else { return nil }
+    for attachment in [ZoneAttachment.local, .attached] where "\(attachment)" == text { return attachment }
+    throw members.wrong("attachment", "local or attached")
   }
 
   private static func segment(_ members: inout JSONMembers) throws(JSONError) -> ImportedLine {

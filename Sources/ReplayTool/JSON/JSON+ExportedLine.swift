@@ -12,7 +12,7 @@ import EventStore
 // |---|---|
 // | store | the first line: "version" of this form, 1; "replica", "epoch" of the store |
 // | policy | "type", "policy": latest, deleteWins or updateWins |
-// | zone | "zone"; "base", and "token" with its "hash", if it was synced |
+// | zone | "zone", "attachment": local or attached; "base", and "token" with its "hash", if it was synced |
 // | segment | "zone", "incarnation", "offset", "replica", "epoch", "first", "last", "hash", "received" |
 // | transaction | as in JSON+Transaction.swift, with "arrived", "position", "time" and "sha256" of its bytes |
 //
@@ -33,10 +33,10 @@ extension JSON {
       ])
     case .policy(let type, let policy):
       self = .object(["policy": .object(["type": .text(type), "policy": .string("\(policy)")])])
-    case .zone(let zone, let token, let base):
+    case .zone(let zone, let attachment, let token, let base):
       self = .object([
         "zone": .members([
-          "zone": .text(zone), "base": base.map { JSON($0) },
+          "zone": .text(zone), "attachment": .string("\(attachment)"), "base": base.map { JSON($0) },
           "token": token.map {
             .object([
               "incarnation": .text($0.base.incarnation), "offset": .number($0.base.offset),

@@ -1,0 +1,64 @@
+import OperationFormat
+
+/// What a write did to a zone as a whole: enough to do it again after a commit that was undone.
+enum ZoneChange: Hashable, Sendable {
+  case make(ZoneID)
+  case attach(ZoneID)
+  case delete(ZoneID)
+
+  var isDeletion: Bool { if case .delete = self { true } else { false } }
+}
+
+/// Zones as a whole: made, attached, deleted.
+extension WriteBatch {
+  /// Makes a zone if the store does not show it yet, and gives whether it is new.
+  func makeZone(_ zone: ZoneID) throws -> Bool {
+    let isNew = try guarding { try storage.makeZone(zone).isNew }
+    if isNew { zoneChanges.append(.make(zone)) }
+    return isNew
+  }
+
+  func attachZone(_ zone: ZoneID) throws {
+    let (number, found) = try guarding { try storage.zone(zone) }
+    var row = found
+    guard row.status == .local else { return }
+    row.status = .attached
+    storage.setZoneRow(row, number)
+    try guarding { try storage.flush() }
+    zoneChanges.append(.attach(zone))
+  }
+
+  /// Deletes a zone, and what the write has done in it. Where the remote may have it too, its row stays, so that the
+  /// remote can be told.
+  func deleteZone(_ zone: ZoneID) throws {
+    let (number, row) = try guarding { try storage.zone(zone) }
+    try folding {
+      try fold.flush()
+      fold.reset()
+      dropDraft(of: number)
+      let isShared: Bool
+      if let token = row.token {
+        isShared =
+          try row.status == .attached
+          || storage.tables.hasSegments(in: number, token.incarnation, storage.transaction)
+      } else {
+        isShared = false
+      }
+      try storage.retireZone(zone, number, as: isShared ? .deleting : .removed)
+    }
+    zoneChanges.append(.delete(zone))
+  }
+
+  /// Does once more what a write did to a zone. Another process may have deleted it meanwhile.
+  func doAgain(_ change: ZoneChange) throws {
+    switch change {
+    case .make(let zone): _ = try makeZone(zone)
+    case .attach(let zone): if try isVisible(zone) { try attachZone(zone) }
+    case .delete(let zone): if try isVisible(zone) { try deleteZone(zone) }
+    }
+  }
+
+  private func isVisible(_ zone: ZoneID) throws -> Bool {
+    try storage.findZone(zone)?.row.status.isVisible ?? false
+  }
+}

@@ -1,0 +1,62 @@
+import Synchronization
+
+/// Has a closure called after each commit of this process, until it is cancelled or released.
+package final class CommitObservation: Sendable {
+  private let observers: CommitObservers
+  private let number: UInt64
+
+  fileprivate init(_ observers: CommitObservers, _ number: UInt64) {
+    self.observers = observers
+    self.number = number
+  }
+
+  deinit { cancel() }
+
+  /// Ends the observation. A call that has begun goes on to its end.
+  package func cancel() { observers.remove(number) }
+}
+
+/// The closures that wait for commits.
+final class CommitObservers: Sendable {
+  private struct State {
+    var last: UInt64 = 0
+    /// In the order in which they came.
+    var handlers: [(number: UInt64, handler: @Sendable () -> Void)] = []
+  }
+
+  private let state = Mutex(State())
+
+  func add(_ handler: @escaping @Sendable () -> Void) -> CommitObservation {
+    let number = state.withLock { state in
+      state.last += 1
+      state.handlers.append((state.last, handler))
+      return state.last
+    }
+    return CommitObservation(self, number)
+  }
+
+  fileprivate func remove(_ number: UInt64) {
+    // What a closure holds is released outside the lock: it may end other observations.
+    let removed = state.withLock { state in
+      let removed = state.handlers.filter { $0.number == number }
+      state.handlers.removeAll { $0.number == number }
+      return removed
+    }
+    _ = removed
+  }
+
+  func notify() {
+    let handlers = state.withLock { $0.handlers }
+    for (_, handler) in handlers { handler() }
+  }
+}
+
+extension LocalStore {
+  /// Calls a closure after each commit of this process, as long as what it returns is held.
+  ///
+  /// The closure runs on the writer's thread, and the next write waits for it: it must be quick, and must not write.
+  /// Commits of other processes show in ``lastCommitID`` alone.
+  package func onCommit(_ handler: @escaping @Sendable () -> Void) -> CommitObservation {
+    observers.add(handler)
+  }
+}

@@ -1,0 +1,125 @@
+import LMDB
+package import OperationFormat
+
+/// The header of the segment that a zone is shipping, in this store's numbers. It is stored before the first append,
+/// so that every retry ships the same.
+package struct CutRow: Hashable, Sendable {
+  package var incarnation: IncarnationNumber
+  package var replica: ReplicaNumber
+  package var epoch: UInt32
+  package var sequences: ClosedRange<UInt64>
+  package var base: UInt64
+  package var baseHash: ContentHash
+  package var operationCount: UInt64
+  package var timestamps: ClosedRange<Timestamp>
+  package var codec: SegmentHeader.Codec
+  package var keyID: UInt64
+  package var unpackedBytes: UInt64
+  package var packedBytes: UInt64
+  package var contentHash: ContentHash
+  package var previousHash: ContentHash
+
+  package init(_ header: SegmentHeader, _ incarnation: IncarnationNumber, _ replica: ReplicaNumber) {
+    self.incarnation = incarnation
+    self.replica = replica
+    epoch = header.epoch
+    sequences = header.sequences
+    base = header.base
+    baseHash = header.baseHash
+    operationCount = header.operationCount
+    timestamps = header.timestamps
+    codec = header.codec
+    keyID = header.keyID
+    unpackedBytes = header.unpackedBytes
+    packedBytes = header.packedBytes
+    contentHash = header.contentHash
+    previousHash = header.previousHash
+  }
+
+  /// The header, in identities.
+  package func header(
+    _ zone: ZoneID, _ incarnation: IncarnationID, _ replica: ReplicaID
+  ) -> SegmentHeader {
+    SegmentHeader(
+      zone: zone, incarnation: incarnation, replica: replica, epoch: epoch, sequences: sequences, base: base,
+      baseHash: baseHash, operationCount: operationCount, timestamps: timestamps, codec: codec, keyID: keyID,
+      unpackedBytes: unpackedBytes, packedBytes: packedBytes, contentHash: contentHash,
+      previousHash: previousHash)
+  }
+
+  // | bytes | what |
+  // |---|---|
+  // | 1 | version, 1 |
+  // | varint ×5 | incarnation's and replica's number, epoch, first and last sequence |
+  // | varint, 32 | base and the hash of the segment there |
+  // | varint | operations |
+  // | 8 ×2 | least and greatest timestamp, little-endian |
+  // | 1 | codec |
+  // | varint ×3 | key, unpacked and packed bytes |
+  // | 32 ×2 | hash of the content, and of the replica's segment before |
+
+  package func append(to writer: inout ByteWriter) {
+    writer.append(1)
+    writer.append(varint: UInt64(incarnation.rawValue))
+    writer.append(varint: UInt64(replica.rawValue))
+    writer.append(varint: UInt64(epoch))
+    writer.append(varint: sequences.lowerBound)
+    writer.append(varint: sequences.upperBound)
+    writer.append(varint: base)
+    writer.append(baseHash)
+    writer.append(varint: operationCount)
+    writer.append(littleEndian: timestamps.lowerBound.rawValue)
+    writer.append(littleEndian: timestamps.upperBound.rawValue)
+    writer.append(codec.rawValue)
+    writer.append(varint: keyID)
+    writer.append(varint: unpackedBytes)
+    writer.append(varint: packedBytes)
+    writer.append(contentHash)
+    writer.append(previousHash)
+  }
+
+  package init(_ row: RawSpan) throws(FormatError) {
+    var reader = ByteReader(row)
+    try reader.expectVersion("cut row")
+    incarnation = IncarnationNumber(rawValue: try reader.readUInt32Varint("cut.incarnation"))
+    replica = ReplicaNumber(rawValue: try reader.readUInt32Varint("cut.replica"))
+    epoch = try reader.readUInt32Varint("cut.epoch")
+    let first = try reader.readVarint("cut.first")
+    sequences = first...(try reader.readVarint("cut.last", in: first...UInt64.max))
+    base = try reader.readVarint("cut.base")
+    baseHash = try ContentHash.read(from: &reader, "cut.baseHash")
+    operationCount = try reader.readVarint("cut.operationCount")
+    let least = try reader.readLittleEndian("cut.timestamp", as: UInt64.self)
+    let greatest = try reader.readLittleEndian("cut.timestamp", as: UInt64.self)
+    guard least <= greatest else {
+      throw reader.fail(
+        .invalid, at: reader.position - 8, "cut.timestamp", expected: "\(least) or more", found: "\(greatest)"
+      )
+    }
+    timestamps = Timestamp(rawValue: least)...Timestamp(rawValue: greatest)
+    codec = SegmentHeader.Codec(rawValue: try reader.readUInt8("cut.codec"))
+    keyID = try reader.readVarint("cut.keyID")
+    unpackedBytes = try reader.readVarint("cut.unpackedBytes")
+    packedBytes = try reader.readVarint("cut.packedBytes")
+    contentHash = try ContentHash.read(from: &reader, "cut.contentHash")
+    previousHash = try ContentHash.read(from: &reader, "cut.previousHash")
+    try reader.finish("cut row")
+  }
+}
+
+extension Tables {
+  func cut(of zone: ZoneNumber, _ transaction: borrowing LMDBTransaction) throws -> CutRow? {
+    try transaction.withValue(of: TableKey.cut(zone).span, in: zones) { try CutRow($0) }
+  }
+}
+
+extension TableStorage {
+  func setCut(_ row: CutRow, of zone: ZoneNumber) throws {
+    try put(.cut(zone), in: tables.zones) { row.append(to: &$0) }
+  }
+
+  func removeCut(of zone: ZoneNumber) throws {
+    let key = TableKey.cut(zone)
+    _ = try transaction.delete(key.span, in: tables.zones)
+  }
+}

@@ -1,0 +1,189 @@
+package import OperationFormat
+
+extension LocalStore {
+  /// Takes over a part of the remote's list of zones: what its events say and the token, in one commit.
+  ///
+  /// Events up to the stored token are known: then nothing changes, since two processes may read one list.
+  ///
+  /// - Parameters:
+  ///   - events: the events after the stored token, in order.
+  ///   - token: where they end.
+  ///   - chosen: the zones to sync if they are new; nil for all. Others are remembered as offered.
+  /// - Throws: ``StoreError`` `remoteChanged`, `nameInvalid`.
+  package func applyZoneEvents(
+    _ events: [ZoneEvent], token: DatabaseToken, chosen: Set<ZoneID>?
+  ) async throws -> ZoneListReport {
+    try await perform(isRepeatable: true) { try $0.apply(events, token, chosen) }
+  }
+
+  /// Ties a zone that is synced, or offered, to an incarnation of its remote log: the remote has it under that one.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`; `incarnationChanged` if something of the zone lies in another.
+  package func adopt(_ zone: ZoneID, _ incarnation: IncarnationID) async throws {
+    try await perform(isRepeatable: true) { try $0.adopt(zone, incarnation) }
+  }
+
+  /// Does for one zone what the event of its deletion does, where a round of replication meets it first.
+  ///
+  /// - Returns: whether the zone is gone; if not, it has what was never shipped, or is not of that incarnation.
+  package func withdraw(_ zone: ZoneID, _ incarnation: IncarnationID) async throws -> Bool {
+    try await perform(isRepeatable: true) { try $0.withdraw(zone, incarnation) == .removed }
+  }
+
+  /// Ends the deletion of a zone whose remote has been told.
+  package func finishDeletion(of zone: ZoneID, _ incarnation: IncarnationID) async throws {
+    try await perform(isRepeatable: true) { try $0.finishDeletion(of: zone, incarnation) }
+  }
+
+  /// Sets every zone's token back to the start of its incarnation, so that all of it is fetched and compared again.
+  /// What was folded stays, and so do its places.
+  package func forgetTokens() async throws {
+    try await perform(isRepeatable: true) { try $0.forgetTokens() }
+  }
+}
+
+/// What became of a zone that was deleted at the remote.
+enum Withdrawal {
+  case removed
+  /// It has what was never shipped.
+  case kept
+  /// It is not of that incarnation, or was never synced.
+  case untouched
+}
+
+extension WriteBatch {
+  func apply(
+    _ events: [ZoneEvent], _ token: DatabaseToken, _ chosen: Set<ZoneID>?
+  ) throws -> ZoneListReport {
+    var report = ZoneListReport()
+    if let stored = try storage.tables.databaseToken(storage.transaction) {
+      guard stored.remote == token.remote else {
+        throw StoreError(
+          .remoteChanged, "the store was synced with remote \(stored.remote), and this is \(token.remote)",
+          hint: "connect the remote it was synced with, or begin with an empty store")
+      }
+      guard token.offset > stored.offset else { return report }
+    }
+    // Zones that were made and deleted here: the event of their beginning may come after.
+    var gone: Set<IncarnationNumber> = []
+    for (_, row) in try storage.tables.zoneRows(storage.transaction) where row.status.isGone {
+      if let token = row.token { gone.insert(token.incarnation) }
+    }
+    for event in events {
+      switch event.kind {
+      case .created: try create(event.zone, event.incarnation, chosen, gone, &report)
+      case .deleted:
+        switch try withdraw(event.zone, event.incarnation) {
+        case .removed: report.removed.append(event.zone)
+        case .kept: report.kept.append(event.zone)
+        case .untouched: break
+        }
+      default: break
+      }
+    }
+    try storage.setDatabaseToken(token)
+    return report
+  }
+
+  private func create(
+    _ zone: ZoneID, _ incarnation: IncarnationID, _ chosen: Set<ZoneID>?, _ gone: Set<IncarnationNumber>,
+    _ report: inout ZoneListReport
+  ) throws {
+    try WriteTransaction.check(zone)
+    let tables = storage.tables
+    let found = try storage.interned.incarnations.makeNumber(
+      for: incarnation, in: tables.incarnations, storage.transaction)
+    let number: ZoneNumber
+    if let (known, row) = try storage.findZone(zone) {
+      guard try isFree(row, known) else { return }
+      number = known
+    } else {
+      guard !gone.contains(found) else { return }
+      number = try storage.makeZone(zone, chosen?.contains(zone) ?? true ? .attached : .offered)
+      report.created.append(zone)
+    }
+    var row = try storage.zoneRow(number)
+    row.token = ZoneRow.Token(incarnation: found, offset: 0, hash: .zero)
+    storage.setZoneRow(row, number)
+    try storage.flush()
+  }
+
+  /// Whether a zone may be tied to any incarnation: nothing of it lies in that of its token.
+  private func isFree(_ row: ZoneRow, _ zone: ZoneNumber) throws -> Bool {
+    guard let token = row.token else { return true }
+    return try token.offset == 0
+      && !storage.tables.hasSegments(in: zone, token.incarnation, storage.transaction)
+  }
+
+  func adopt(_ zone: ZoneID, _ incarnation: IncarnationID) throws {
+    guard let (number, known) = try storage.findZone(zone), known.status != .local else {
+      throw StoreError.unknown(zone)
+    }
+    var row = known
+    let found = try storage.interned.incarnations.makeNumber(
+      for: incarnation, in: storage.tables.incarnations, storage.transaction)
+    if row.token?.incarnation != found {
+      guard try isFree(row, number) else { throw StoreError.incarnationChanged(zone, incarnation) }
+      row.token = ZoneRow.Token(incarnation: found, offset: 0, hash: .zero)
+    }
+    row.status = .attached
+    storage.setZoneRow(row, number)
+    try storage.flush()
+  }
+
+  func withdraw(_ zone: ZoneID, _ incarnation: IncarnationID) throws -> Withdrawal {
+    let tables = storage.tables
+    guard let (number, known) = try storage.findZone(zone), let token = known.token,
+      let found = try storage.interned.incarnations.number(
+        of: incarnation, in: tables.incarnations, storage.transaction), token.incarnation == found
+    else { return .untouched }
+    if known.status == .local {
+      var row = known
+      row.token = nil
+      storage.setZoneRow(row, number)
+      try storage.flush()
+      return .untouched
+    }
+    if known.status == .attached {
+      let pending = try tables.pendingCount(
+        of: identity.replica, identity.epoch, in: number, token, storage.interned, storage.transaction)
+      guard pending == 0 else { return .kept }
+    }
+    try fold.flush()
+    fold.reset()
+    try storage.retireZone(zone, number, as: .removed)
+    return .removed
+  }
+
+  func finishDeletion(of zone: ZoneID, _ incarnation: IncarnationID) throws {
+    let tables = storage.tables
+    let found = try storage.interned.incarnations.number(
+      of: incarnation, in: tables.incarnations, storage.transaction)
+    for (number, known) in try tables.zoneRows(storage.transaction)
+    where known.status == .deleting && known.token?.incarnation == found {
+      guard try tables.zoneID(number, storage.transaction) == zone else { continue }
+      var row = known
+      row.status = .removed
+      storage.setZoneRow(row, number)
+    }
+    try storage.flush()
+  }
+
+  func forgetTokens() throws {
+    for (number, known) in try storage.tables.zoneRows(storage.transaction) {
+      guard let token = known.token, token.offset > 0, !known.status.isGone else { continue }
+      var row = known
+      row.token = ZoneRow.Token(incarnation: token.incarnation, offset: 0, hash: .zero)
+      storage.setZoneRow(row, number)
+    }
+    try storage.flush()
+  }
+}
+
+extension StoreError {
+  static func incarnationChanged(_ zone: ZoneID, _ incarnation: IncarnationID) -> StoreError {
+    StoreError(
+      .incarnationChanged, "the remote log of zone “\(zone)” is another incarnation, \(incarnation)",
+      hint: "the remote was re-created or replaced: the zone must be offered to it again")
+  }
+}

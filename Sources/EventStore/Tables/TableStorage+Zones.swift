@@ -1,0 +1,56 @@
+package import OperationFormat
+
+/// Zones, as a write sees them: with what it has changed itself.
+extension TableStorage {
+  /// The number and row that a zone has now; nil if it has none, or was deleted.
+  package func findZone(_ zone: ZoneID) throws -> (number: ZoneNumber, row: ZoneRow)? {
+    try tables.findZone(zone, interned, transaction) { try zoneRowIfThere($0) }
+  }
+
+  /// A zone that shows in queries.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`.
+  package func zone(_ zone: ZoneID) throws -> (number: ZoneNumber, row: ZoneRow) {
+    guard let found = try findZone(zone), found.row.status.isVisible else { throw StoreError.unknown(zone) }
+    return found
+  }
+
+  /// The number of a zone; a new local zone with an empty state if there is none yet. One that was offered becomes
+  /// local.
+  package func makeZone(_ zone: ZoneID) throws -> (number: ZoneNumber, isNew: Bool) {
+    if let (number, found) = try findZone(zone) {
+      var row = found
+      guard row.status == .offered else { return (number, false) }
+      row.status = .local
+      setZoneRow(row, number)
+      try flush()
+      return (number, true)
+    }
+    return (try makeZone(zone, .local), true)
+  }
+
+  /// Makes a zone that is not there, with an empty state.
+  func makeZone(_ zone: ZoneID, _ status: ZoneRow.Status) throws -> ZoneNumber {
+    let number = try interned.zones.makeNewNumber(for: zone, in: tables.zones, transaction)
+    setZoneRow(ZoneRow(state: try makeState(for: number, .live), status: status), number)
+    try flush()
+    return number
+  }
+
+  /// Takes a zone out of every query: it gives up its name, and its states are to be taken away in steps.
+  func retireZone(_ zone: ZoneID, _ number: ZoneNumber, as status: ZoneRow.Status) throws {
+    var row = try zoneRow(number)
+    for state in [row.state, row.building] where state != .none {
+      var stateRow = try stateRow(state)
+      stateRow.status = .discarded
+      setStateRow(stateRow, state)
+    }
+    row.status = status
+    row.state = .none
+    row.building = .none
+    setZoneRow(row, number)
+    try interned.zones.removeNumber(of: zone, in: tables.zones, transaction)
+    try removeCut(of: number)
+    try flush()
+  }
+}

@@ -1,0 +1,109 @@
+package import LMDB
+package import OperationFormat
+
+/// Finding zones. A zone that is deleted gives up its number, and one that is made later under its name gets another:
+/// what is cached is therefore a hint, which holds if the number's row, in the snapshot at hand, is not gone.
+extension Tables {
+  /// The number and row that a zone has in a snapshot; nil if it has none, or was deleted.
+  ///
+  /// All lookups of zones come through here.
+  ///
+  /// - Parameter row: reads the row of a number: a writer has rows that it has not written yet.
+  package func findZone(
+    _ zone: ZoneID, _ interned: Interned, _ transaction: borrowing Transaction,
+    row: (ZoneNumber) throws -> ZoneRow?
+  ) throws -> (number: ZoneNumber, row: ZoneRow)? {
+    if let number = interned.zones.cachedNumber(of: zone), let found = try row(number), !found.status.isGone {
+      return (number, found)
+    }
+    guard let number = try interned.zones.storedNumber(of: zone, in: zones, transaction),
+      let found = try row(number), !found.status.isGone
+    else { return nil }
+    return (number, found)
+  }
+
+  /// A zone that shows in queries.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`.
+  package func zone(
+    _ zone: ZoneID, _ interned: Interned, _ transaction: borrowing Transaction
+  ) throws -> (number: ZoneNumber, row: ZoneRow) {
+    let found = try findZone(zone, interned, transaction) { try zoneRow($0, transaction) }
+    guard let found, found.row.status.isVisible else { throw StoreError.unknown(zone) }
+    return found
+  }
+
+  /// The number of a zone that shows in queries.
+  package func zoneNumber(
+    of zone: ZoneID, _ interned: Interned, _ transaction: borrowing Transaction
+  ) throws -> ZoneNumber {
+    try self.zone(zone, interned, transaction).number
+  }
+
+  /// The state that a zone's records are in.
+  package func state(
+    of zone: ZoneID, _ interned: Interned, _ transaction: borrowing Transaction
+  ) throws -> StateNumber {
+    try self.zone(zone, interned, transaction).row.state
+  }
+
+  /// The zones that show in queries, by number.
+  func zones(_ transaction: borrowing Transaction) throws -> [(number: ZoneNumber, id: ZoneID)] {
+    var found: [(number: ZoneNumber, id: ZoneID)] = []
+    for (number, row) in try zoneRows(transaction) where row.status.isVisible {
+      guard let id = try zoneID(number, transaction) else { continue }
+      found.append((number, id))
+    }
+    return found
+  }
+
+  /// The rows of all zones, those that are gone too, by number.
+  package func zoneRows(
+    _ transaction: borrowing Transaction
+  ) throws -> [(number: ZoneNumber, row: ZoneRow)] {
+    var found: [(number: ZoneNumber, row: ZoneRow)] = []
+    var cursor = try transaction.openCursor(zones)
+    var isThere = try cursor.seek(atOrAfter: TableKey.zoneRow(.none).span)
+    while isThere {
+      let goesOn = try cursor.withEntry { key, row in
+        guard key.hasPrefix([2]) else { return false }
+        found.append((ZoneNumber(rawValue: try key.bigEndian32(at: 1)), try ZoneRow(row)))
+        return true
+      }
+      guard goesOn else { break }
+      isThere = try cursor.next()
+    }
+    return found
+  }
+
+  /// The identity behind a zone's number, also of one that is gone.
+  func zoneID(_ number: ZoneNumber, _ transaction: borrowing Transaction) throws -> ZoneID? {
+    var key = TableKey()
+    key.append(UInt8(0))
+    key.append(number)
+    return try transaction.withValue(of: key.span, in: zones) { try ZoneID(interned: $0) }
+  }
+
+  /// Whether anything of a zone lies in an incarnation of its remote log, as far as the store knows.
+  package func hasSegments(
+    in zone: ZoneNumber, _ incarnation: IncarnationNumber, _ transaction: borrowing Transaction
+  ) throws -> Bool {
+    var cursor = try transaction.openCursor(segments)
+    guard try cursor.seek(atOrAfter: TableKey.segment(zone, incarnation, 0).span) else { return false }
+    return try cursor.withEntry { key, _ in
+      try key.bigEndian32(at: 0) == zone.rawValue && key.bigEndian32(at: 4) == incarnation.rawValue
+    }
+  }
+
+  /// How many of a replica's transactions of a zone lie in no remote log.
+  package func pendingCount(
+    of replica: ReplicaID, _ epoch: UInt32, in zone: ZoneNumber, _ token: ZoneRow.Token?,
+    _ interned: Interned, _ transaction: borrowing Transaction
+  ) throws -> UInt64 {
+    guard let replica = try interned.replicas.number(of: replica, in: replicas, transaction) else { return 0 }
+    let last = try lastSequence(of: replica, epoch, in: zone, transaction)
+    guard let token else { return last }
+    let placed = try lastPlaced(replica, epoch, in: zone, token.incarnation, transaction)
+    return last - min(placed, last)
+  }
+}
