@@ -8,7 +8,7 @@ SWIFT ?= swift
 # Sequences that `make test` lets FoldCheck run, and its seed.
 SEQUENCES ?= 1000000
 SEED ?= 1
-# Repository whose history the demo imports.
+# Repository whose history the demo runs.
 REPO ?= .
 DEMO := .build/demo
 
@@ -32,7 +32,7 @@ test-debug: setup
 foldcheck: build ## Checks the fold against a naive oracle: SEQUENCES=… SEED=…
 	$$($(SWIFT) build -c release --show-bin-path)/replay foldcheck --sequences $(SEQUENCES) --seed $(SEED)
 
-demo: build ## Imports a git history into a store, and shows and explains it: REPO=…
+demo: build ## Runs a git history on 16 devices that are mostly offline, and shows that they agree: REPO=…
 	@Scripts/demo "$$($(SWIFT) build -c release --show-bin-path)/replay" "$(REPO)" "$(DEMO)"
 
 lint: ## Checks the format of the sources.

@@ -29,7 +29,8 @@ struct Replay: AsyncParsableCommand {
       CommandGroup(name: "Check and repair", subcommands: [VerifyCommand.self, RebuildCommand.self]),
       CommandGroup(name: "Move", subcommands: [ExportCommand.self, ImportCommand.self]),
       CommandGroup(name: "Sync", subcommands: [SyncCommand.self]),
-      CommandGroup(name: "Test the fold", subcommands: [FoldCheckCommand.self]),
+      CommandGroup(
+        name: "Test", subcommands: [ScenarioCommand.self, HistoryCommand.self, FoldCheckCommand.self]),
     ])
 
   static func main() async {

@@ -6,7 +6,7 @@ struct GitImport {
   private static let bytesMax = 7 << 20
   /// What an operation of ours takes at most besides its record's name: kind, numbers, hash.
   private static let operationBytes = 100
-  private static let submoduleMode = "160000"
+  static let submoduleMode = "160000"
 
   struct Report: ImportReport {
     var zone: ZoneID
@@ -156,7 +156,7 @@ struct GitImport {
     }
   }
 
-  private static func milliseconds(_ seconds: Int64) -> Int64 {
+  static func milliseconds(_ seconds: Int64) -> Int64 {
     let (milliseconds, overflow) = seconds.multipliedReportingOverflow(by: 1000)
     return overflow || seconds < 0 ? 0 : min(milliseconds, Int64(Timestamp.millisecondsMax) - (1 << 32))
   }
@@ -180,8 +180,8 @@ struct GitImport {
       report.commits == 0
       ? "nothing was imported" : "\(Display.count(report.commits, "commit")) before it imported"
     // An interrupt from the keyboard ends git too.
-    let isInterrupt = error is GitFailure && progress.isInterrupted
-    guard let failure = error as? GitFailure, !isInterrupt else {
+    let isInterrupt = error is ProcessFailure && progress.isInterrupted
+    guard let failure = error as? ProcessFailure, !isInterrupt else {
       let error = ToolError(isInterrupt ? Interrupted() : error)
       let hint = error.exit == .interrupted ? "import into a new store, or another zone" : error.hint
       return ToolError(error.code, "\(error.message); \(kept)", hint: hint, exit: error.exit)

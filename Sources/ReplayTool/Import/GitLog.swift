@@ -14,6 +14,8 @@ struct GitCommit {
   var hash: String
   /// Seconds since 1970.
   var time: Int64
+  /// The same by the author's own clock, when the change was first made.
+  var authorTime: Int64
   var author: String
   var subject: String
   var changes: [Change] = []
@@ -24,17 +26,17 @@ struct GitCommit {
 /// Parts end in NUL: a commit's head, then for each change `:mode mode hash hash status`, the first after an
 /// end of line, and the path.
 struct GitLog {
-  static let format = "%x01%H%x02%ct%x02%an%x02%s"
+  static let format = "%x01%H%x02%ct%x02%at%x02%an%x02%s"
 
   /// Longer than any path or subject that git takes in practice.
   private static let partBytesMax = 16 << 20
 
-  private let process: GitProcess
+  private let process: ChildProcess
   private var parts: DelimitedReader
   private var nextHead: [UInt8]?
   private var isAtEnd = false
 
-  init(_ process: GitProcess) {
+  init(_ process: ChildProcess) {
     self.process = process
     parts = DelimitedReader(process.output, delimiter: 0, partBytesMax: Self.partBytesMax)
   }
@@ -56,7 +58,7 @@ struct GitLog {
         if part.isEmpty { continue }
         guard let path = try parts.next() else {
           try end()
-          throw GitFailure(message: "its output ends too early")
+          throw ProcessFailure(message: "its output ends too early")
         }
         commit.changes.append(try Self.change(part, path))
       }
@@ -64,7 +66,7 @@ struct GitLog {
       try end()
       return commit
     } catch is PartTooLong {
-      throw GitFailure(message: "a path or a subject is longer than 16 MiB")
+      throw ProcessFailure(message: "a path or a subject is longer than 16 MiB")
     }
   }
 
@@ -75,11 +77,13 @@ struct GitLog {
   }
 
   private static func commit(_ part: [UInt8]) throws -> GitCommit {
-    let fields = part.dropFirst().split(separator: 2, maxSplits: 3, omittingEmptySubsequences: false)
-    guard part.first == 1, fields.count == 4 else { throw unreadable(part) }
+    let fields = part.dropFirst().split(separator: 2, maxSplits: 4, omittingEmptySubsequences: false)
+    guard part.first == 1, fields.count == 5 else { throw unreadable(part) }
     let texts = fields.map { String(decoding: $0, as: UTF8.self) }
     // A time that is out of range is git's own: it reads as 1970.
-    return GitCommit(hash: texts[0], time: Int64(texts[1]) ?? 0, author: texts[2], subject: texts[3])
+    return GitCommit(
+      hash: texts[0], time: Int64(texts[1]) ?? 0, authorTime: Int64(texts[2]) ?? 0, author: texts[3],
+      subject: texts[4])
   }
 
   private static func change(_ part: [UInt8], _ path: [UInt8]) throws -> GitCommit.Change {
@@ -93,7 +97,7 @@ struct GitLog {
       blob: String(decoding: fields[3], as: UTF8.self), path: path)
   }
 
-  private static func unreadable(_ part: [UInt8]) -> GitFailure {
-    GitFailure(message: "its output has “\(String(decoding: part.prefix(80), as: UTF8.self))”")
+  private static func unreadable(_ part: [UInt8]) -> ProcessFailure {
+    ProcessFailure(message: "its output has “\(String(decoding: part.prefix(80), as: UTF8.self))”")
   }
 }

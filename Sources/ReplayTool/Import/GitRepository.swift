@@ -11,7 +11,7 @@ struct GitRepository {
   /// - Parameter executable: the path of git; nil looks it up in `PATH`.
   init(_ directory: String, executable: String? = nil) throws {
     self.directory = directory
-    self.executable = try executable ?? Self.lookUp()
+    self.executable = try executable ?? ChildProcess.lookUp("git")
     var isDirectory: ObjCBool = false
     guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory), isDirectory.boolValue
     else {
@@ -19,14 +19,14 @@ struct GitRepository {
         "notARepository", "there is no directory “\(directory)”",
         hint: "give the directory of a git repository")
     }
-    let bare = try GitProcess(self.executable, directory, ["rev-parse", "--is-bare-repository"])
+    let bare = try Self.run(self.executable, directory, ["rev-parse", "--is-bare-repository"])
     do {
       let isBare = try bare.text() == "true"
-      root = try GitProcess(
+      root = try Self.run(
         self.executable, directory,
         ["rev-parse", isBare ? "--absolute-git-dir" : "--show-toplevel"]
       ).text()
-    } catch let error as GitFailure {
+    } catch let error as ProcessFailure {
       throw ToolError.input(
         "notARepository", "“\(directory)” is no git repository: \(error.message)",
         hint: "give the directory of a git repository")
@@ -49,7 +49,7 @@ struct GitRepository {
   func commitCount() throws -> UInt64 {
     do {
       return UInt64(try run(["rev-list", "--count", "--first-parent", "HEAD"]).text()) ?? 0
-    } catch is GitFailure {
+    } catch is ProcessFailure {
       throw ToolError.input(
         "repositoryEmpty", "the repository “\(directory)” has no commits", hint: "choose one that has")
     }
@@ -68,22 +68,45 @@ struct GitRepository {
       ]))
   }
 
+  /// How many authors the history has.
+  func authorCount() throws -> Int {
+    let process = try run([
+      "-c", "log.showSignature=false", "log", "--first-parent", "--no-notes", "--no-color", "--no-decorate",
+      "--encoding=UTF-8", "--format=%an", "HEAD", "--",
+    ])
+    var lines = DelimitedReader(process.output, delimiter: UInt8(ascii: "\n"), partBytesMax: 1 << 20)
+    var authors: Set<String> = []
+    do {
+      while let line = try lines.next() { authors.insert(String(decoding: line, as: UTF8.self)) }
+    } catch is PartTooLong {
+      throw ProcessFailure(message: "an author's name is longer than 1 MiB")
+    }
+    try process.finish()
+    return authors.count
+  }
+
+  /// Lists the files of the last commit: mode, type, hash, size and path of each.
+  func tree() throws -> GitTree { GitTree(try run(["ls-tree", "-r", "-z", "-l", "--full-tree", "HEAD"])) }
+
   /// Asks for the sizes of blobs.
   func sizes() throws -> GitSizes {
     GitSizes(try run(["cat-file", "--batch-check=%(objectname) %(objectsize)"], takesInput: true))
   }
 
-  private func run(_ arguments: [String], takesInput: Bool = false) throws -> GitProcess {
-    try GitProcess(executable, directory, arguments, takesInput: takesInput)
+  private func run(_ arguments: [String], takesInput: Bool = false) throws -> ChildProcess {
+    try Self.run(executable, directory, arguments, takesInput: takesInput)
   }
 
-  private static func lookUp() throws -> String {
-    let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
-    for directory in path.split(separator: ":") {
-      let candidate = "\(directory)/git"
-      if FileManager.default.isExecutableFile(atPath: candidate) { return candidate }
-    }
-    throw ToolError.input(
-      "gitMissing", "the command git is not there", hint: "install git, or add its directory to PATH")
+  private static func run(
+    _ executable: String, _ directory: String, _ arguments: [String], takesInput: Bool = false
+  ) throws -> ChildProcess {
+    // A repository that the caller's own git works in must not stand in for the one that was named.
+    var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("GIT_") }
+    environment["LC_ALL"] = "C"
+    environment["GIT_OPTIONAL_LOCKS"] = "0"
+    environment["GIT_TERMINAL_PROMPT"] = "0"
+    return try ChildProcess(
+      executable, name: "git", ["--no-pager", "-C", directory] + arguments, environment: environment,
+      takesInput: takesInput)
   }
 }

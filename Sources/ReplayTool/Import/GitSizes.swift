@@ -4,10 +4,10 @@ struct GitSizes {
   /// waits for the other for ever.
   private static let questionsMax = 128
 
-  private let process: GitProcess
+  private let process: ChildProcess
   private var answers: DelimitedReader
 
-  init(_ process: GitProcess) {
+  init(_ process: ChildProcess) {
     self.process = process
     answers = DelimitedReader(process.output, delimiter: UInt8(ascii: "\n"), partBytesMax: 4096)
   }
@@ -22,11 +22,11 @@ struct GitSizes {
       for blob in asked {
         guard let line = try answers.next() else {
           try process.finish()
-          throw GitFailure(message: "it ended early")
+          throw ProcessFailure(message: "it ended early")
         }
         let words = String(decoding: line, as: UTF8.self).split(separator: " ")
         guard words.count == 2, words[0] == blob else {
-          throw GitFailure(message: "it answered “\(words.joined(separator: " "))” for \(blob)")
+          throw ProcessFailure(message: "it answered “\(words.joined(separator: " "))” for \(blob)")
         }
         sizes.append(Int64(words[1]))
       }

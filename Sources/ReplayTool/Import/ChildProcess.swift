@@ -1,13 +1,13 @@
 import Foundation
 
-/// git said no.
-struct GitFailure: Error {
+/// A command said no.
+struct ProcessFailure: Error {
   /// The first line that it said.
   var message: String
 }
 
-/// One run of the `git` command.
-final class GitProcess {
+/// One run of another command, such as git.
+final class ChildProcess {
   let output: any ByteSource
   private let process = Process()
   private let input: FileHandle?
@@ -15,14 +15,18 @@ final class GitProcess {
   // The handles close their descriptors when they go.
   private let outputHandle: FileHandle
 
-  init(_ executable: String, _ directory: String, _ arguments: [String], takesInput: Bool = false) throws {
+  /// - Parameters:
+  ///   - executable: the path of the command.
+  ///   - name: its name, for messages and for the code of an error: “git” gives `gitMissing`.
+  ///   - arguments: what it is called with.
+  ///   - environment: all of its environment.
+  ///   - takesInput: whether ``write(_:)`` gives it something to read.
+  init(
+    _ executable: String, name: String, _ arguments: [String], environment: [String: String],
+    takesInput: Bool = false
+  ) throws {
     process.executableURL = URL(fileURLWithPath: executable)
-    process.arguments = ["--no-pager", "-C", directory] + arguments
-    // A repository that the caller's own git works in must not stand in for the one that was named.
-    var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("GIT_") }
-    environment["LC_ALL"] = "C"
-    environment["GIT_OPTIONAL_LOCKS"] = "0"
-    environment["GIT_TERMINAL_PROMPT"] = "0"
+    process.arguments = arguments
     process.environment = environment
     let outputPipe = Pipe()
     let inputPipe = takesInput ? Pipe() : nil
@@ -31,13 +35,13 @@ final class GitProcess {
     process.standardInput = inputPipe ?? FileHandle.nullDevice
     outputHandle = outputPipe.fileHandleForReading
     input = inputPipe?.fileHandleForWriting
-    output = DescriptorSource(descriptor: outputHandle.fileDescriptor, name: "git", closes: false)
+    output = DescriptorSource(descriptor: outputHandle.fileDescriptor, name: name, closes: false)
     do {
       try process.run()
     } catch {
       throw ToolError.input(
-        "gitMissing", "the command “\(executable)” cannot be run",
-        hint: "install git, or add its directory to PATH")
+        "\(name)Missing", "the command “\(executable)” cannot be run",
+        hint: "install \(name), or add its directory to PATH")
     }
   }
 
@@ -48,7 +52,7 @@ final class GitProcess {
     do {
       try input?.write(contentsOf: Data(text.utf8))
     } catch {
-      throw GitFailure(message: "it ended early")
+      throw ProcessFailure(message: "it ended early")
     }
   }
 
@@ -72,9 +76,21 @@ final class GitProcess {
     process.waitUntilExit()
     guard process.terminationStatus == 0 else {
       let text = String(decoding: said, as: UTF8.self)
-      throw GitFailure(
+      throw ProcessFailure(
         message: text.split(separator: "\n").first.map(String.init)
           ?? "it ended with \(process.terminationStatus)")
     }
+  }
+
+  /// The path of a command, looked up in `PATH`.
+  static func lookUp(_ name: String) throws -> String {
+    let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+    for directory in path.split(separator: ":") {
+      let candidate = "\(directory)/\(name)"
+      if FileManager.default.isExecutableFile(atPath: candidate) { return candidate }
+    }
+    throw ToolError.input(
+      "\(name)Missing", "the command \(name) is not there",
+      hint: "install \(name), or add its directory to PATH")
   }
 }

@@ -1,0 +1,147 @@
+import ArgumentParser
+import EventStore
+import StoreTesting
+
+/// `replay history`: runs the history of many writers through real stores.
+struct HistoryCommand: ReplayCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "history",
+    abstract: "Runs a history of many writers through real stores, and compares them.",
+    discussion: """
+      Every author gets a device with a store of its own. A commit is a write on its author's device: a file \
+      is a record, the path's first component its zone. Devices sync now and then through one remote. At the \
+      end all sync until nothing moves, and the records of every device must be the files of the final tree.
+
+      With --clock author only causality orders the commits: that is exact where every device syncs before \
+      and after each of its commits, with --sync-every 1 --offline 0.
+
+      Example: replay history --git ~/project --devices 16 --sync-every 20 --offline 0.7
+      Example: replay history log.jsonl.gz --final final.tsv.gz --remote folder:/tmp/remote
+      """)
+
+  @Argument(help: "A history in JSON lines, plain or packed by gzip.")
+  var file: String?
+
+  @Option(
+    name: .customLong("final"),
+    help: ArgumentHelp("The files at its end: path, blob, size.", valueName: "file"))
+  var finalFile: String?
+
+  @Option(help: ArgumentHelp("The first-parent history of this git repository.", valueName: "directory"))
+  var git: String?
+
+  @Option(help: ArgumentHelp("A history of so many commits, made from the seed.", valueName: "count"))
+  var generate: Int?
+
+  @Option(help: ArgumentHelp("memory, or folder:DIR.", valueName: "remote"))
+  var remote = "memory"
+
+  @Option(help: "How many devices; one an author if not given.")
+  var devices: Int?
+
+  @Option(help: ArgumentHelp("A device syncs at every so many of its commits.", valueName: "count"))
+  var syncEvery = 1
+
+  @Option(help: ArgumentHelp("The chance that a sync that is due is left out.", valueName: "0…1"))
+  var offline = 0.0
+
+  @Option(help: ArgumentHelp("What the devices' clocks show: history or author.", valueName: "clock"))
+  var clock = HistoryOptions.Clock.history.rawValue
+
+  @Option(help: "What identities, dealing and chances are made from.")
+  var seed: UInt64 = 1
+
+  @Option(help: ArgumentHelp("Keep the stores in this new directory.", valueName: "directory"))
+  var keep: String?
+
+  @Flag(name: .long, help: "Print JSON: one object.")
+  var json = false
+
+  var printsJSON: Bool { json }
+
+  func validate() throws {
+    guard [file, git, generate.map(String.init)].count(where: { $0 != nil }) == 1 else {
+      throw ValidationError("Give a file, --git or --generate: one of them.")
+    }
+    guard (file == nil) == (finalFile == nil) else {
+      throw ValidationError("A file and --final go together.")
+    }
+    guard 1...HistoryOptions.devicesMax ~= devices ?? 1 else {
+      throw ValidationError("--devices is from 1 to \(HistoryOptions.devicesMax).")
+    }
+    guard syncEvery > 0, 0...1 ~= offline, generate ?? 0 >= 0 else {
+      throw ValidationError("--sync-every is at least 1, --offline from 0 to 1, --generate not negative.")
+    }
+    guard HistoryOptions.Clock(rawValue: clock) != nil else {
+      throw ValidationError("--clock is history or author.")
+    }
+  }
+
+  func run(_ console: Console) async throws -> ToolError.Exit? {
+    var options = HistoryOptions(remote: try RunnerRemote(option: remote))
+    options.devices = devices
+    options.syncEvery = syncEvery
+    options.offlineChance = offline
+    options.clock = HistoryOptions.Clock(rawValue: clock) ?? .history
+    options.seed = seed
+    options.keepDirectory = keep
+    let progress = Progress(console)
+    defer { progress.end() }
+    let time = ContinuousClock()
+    let start = time.now
+    let report: HistoryReport
+    do {
+      report = try await HistoryRunner(options).run(try source()) { step in
+        try progress.update(
+          Self.text(step.stage), done: UInt64(step.done), total: step.total.map { UInt64($0) })
+      }
+    } catch let error as HistoryError {
+      throw ToolError(error.code.rawValue, error.message, hint: error.hint)
+    }
+    progress.end()
+    let seconds = start.duration(to: time.now) / .seconds(1)
+    if json {
+      try console.output.line(JSON(report, seconds: seconds))
+    } else {
+      try HistoryPage(report: report, seconds: seconds).print(console.output)
+    }
+    return report.difference == nil ? nil : .problem
+  }
+
+  private func source() throws -> any HistorySource {
+    if let file, let finalFile { return OperationLogHistory(file: file, finalFile: finalFile) }
+    if let git { return GitHistory(repository: try GitRepository(git)) }
+    return GeneratedHistory(commits: generate ?? 0, seed: seed)
+  }
+
+  private static func text(_ stage: HistoryProgress.Stage) -> String {
+    switch stage {
+    case .writing: "running commits"
+    case .syncing: "syncing until nothing moves"
+    case .comparing: "comparing devices"
+    }
+  }
+}
+
+extension JSON {
+  fileprivate init(_ report: HistoryReport, seconds: Double) {
+    self = .members([
+      "commits": .number(report.commits), "transactions": .number(report.transactions),
+      "operations": .number(report.operations), "conflicts": .number(report.conflicts),
+      "segments": .number(report.segments), "bytesShipped": .number(report.bytesShipped),
+      "folded": .number(report.folded), "rounds": .number(report.rounds),
+      "remoteCalls": .number(report.remoteCalls), "seconds": .fraction(HistoryPage.text(seconds)),
+      "devices": .array(report.devices.map { .string($0) }), "files": .number(report.files),
+      "state": .text(report.stateDigest),
+      "digests": .array(
+        report.digests.map { .object(["zone": .text($0.zone), "digest": .text($0.digest)]) }),
+      "mostContested": report.mostContested.map { .text($0) }, "areEqual": .bool(report.difference == nil),
+      "difference": report.difference.map {
+        .object([
+          "device": .string($0.device), "place": .string($0.place), "expected": .string($0.expected),
+          "found": .string($0.found),
+        ])
+      },
+    ])
+  }
+}

@@ -1,0 +1,159 @@
+import ArgumentParser
+import EventStore
+import StoreTesting
+
+/// `replay scenario`: runs stories of several devices that must agree.
+struct ScenarioCommand: ReplayCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "scenario",
+    abstract: "Runs scenarios: devices that write, go offline, sync, and must agree.",
+    discussion: """
+      Each scenario of a file runs with real stores, a new one a device, over a remote in memory or in a \
+      folder. A line for each says whether it passed, failed, or takes what this version cannot do. It ends \
+      with 1 if any failed.
+
+      Example: replay scenario offline-edits.yaml --remote folder:/tmp/remotes
+      """)
+
+  @Argument(help: ArgumentHelp("Files of scenarios, in YAML; - for standard input.", valueName: "file"))
+  var files: [String]
+
+  @Option(
+    help: ArgumentHelp(
+      "memory, or folder:DIR for a new folder a scenario in a directory.", valueName: "remote"))
+  var remote = "memory"
+
+  @Option(help: ArgumentHelp("Only the scenario of this id.", valueName: "id"))
+  var only: String?
+
+  @Option(help: "What identities and shuffles are made from.")
+  var seed: UInt64 = 1
+
+  @Flag(name: .long, help: "Print JSON: one object a scenario, and the counts.")
+  var json = false
+
+  var printsJSON: Bool { json }
+
+  private struct Counts {
+    var passed = 0
+    var failed = 0
+    var skipped = 0
+
+    mutating func add(_ outcome: ScenarioResult.Outcome) {
+      switch outcome {
+      case .passed: passed += 1
+      case .failed: failed += 1
+      case .skipped: skipped += 1
+      }
+    }
+  }
+
+  func run(_ console: Console) async throws -> ToolError.Exit? {
+    let runner = ScenarioRunner(remote: try RunnerRemote(option: remote), seed: seed)
+    var counts = Counts()
+    for scenario in try scenarios(console) {
+      if console.isInterrupted() { throw Interrupted() }
+      let result = await runner.run(scenario)
+      counts.add(result.outcome)
+      if json {
+        try console.output.line(JSON(result))
+      } else {
+        try console.output.line(Self.styled(result, console.output))
+      }
+      try console.output.flush()
+    }
+    if json {
+      try console.output.line(
+        .object([
+          "passed": .number(counts.passed), "failed": .number(counts.failed),
+          "skipped": .number(counts.skipped),
+        ]))
+    } else {
+      try console.output.line("\(counts.passed) passed, \(counts.failed) failed, \(counts.skipped) skipped")
+    }
+    return counts.failed > 0 ? .problem : nil
+  }
+
+  /// All scenarios of all files, read before the first one runs.
+  private func scenarios(_ console: Console) throws -> [Scenario] {
+    var scenarios: [Scenario] = []
+    for file in files {
+      let source = file == "-" ? try console.input() : try DescriptorSource(path: file)
+      do {
+        scenarios += try ScenarioFile.parse(yaml: try Self.text(of: source)).scenarios
+      } catch let error as ScenarioError {
+        let place = error.line > 0 ? "line \(error.line) of \(source.name)" : source.name
+        throw ToolError.input(error.code.rawValue, "\(place): \(error.message)", hint: error.hint)
+      }
+    }
+    guard let only else { return scenarios }
+    let chosen = scenarios.filter { $0.id == only }
+    guard !chosen.isEmpty else {
+      throw ToolError.input(
+        "scenarioUnknown", "there is no scenario “\(Display.plain(only))”",
+        hint: "there are \(scenarios.prefix(8).map { Display.plain($0.id) }.joined(separator: ", "))")
+    }
+    return chosen
+  }
+
+  private static func text(of source: any ByteSource) throws -> String {
+    var bytes: [UInt8] = []
+    while bytes.count <= ScenarioFile.bytesMax {
+      let next = try source.read(upTo: 1 << 16)
+      guard !next.isEmpty else { break }
+      bytes += next
+    }
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw ToolError.input("notYAML", "\(source.name) is not UTF-8", hint: "write it in UTF-8")
+    }
+    return text
+  }
+
+  private static func styled(_ result: ScenarioResult, _ output: Output) -> String {
+    let style: Style =
+      switch result.outcome {
+      case .passed: .winner
+      case .failed: .loser
+      case .skipped: .quiet
+      }
+    let line = Display.plain(result.line)
+    let word = line.prefix { $0 != " " }
+    return output.styled(String(word), style) + line.dropFirst(word.count)
+  }
+}
+
+extension RunnerRemote {
+  init(option text: String) throws {
+    guard let remote = RunnerRemote(text) else {
+      throw ToolError.input(
+        "schemeUnknown", "“\(Display.plain(text))” names no remote", hint: "use memory or folder:DIR")
+    }
+    self = remote
+  }
+}
+
+extension JSON {
+  fileprivate init(_ result: ScenarioResult) {
+    var members: [Name: JSON] = ["id": .string(result.id)]
+    switch result.outcome {
+    case .passed: members["outcome"] = .string("passed")
+    case .failed(let failure):
+      members["outcome"] = .string("failed")
+      members["place"] = .string(failure.place)
+      members["expected"] = .string(failure.expected)
+      members["found"] = .string(failure.found)
+    case .skipped(let capability):
+      members["outcome"] = .string("skipped")
+      members["capability"] = .string(capability)
+    }
+    members["devices"] = .array(
+      result.devices.map { device in
+        .object([
+          "device": .string(device.name),
+          "digests": .array(
+            device.digests.map { .object(["zone": .text($0.zone), "digest": .text($0.digest)]) }),
+        ])
+      })
+    self = .object(members)
+  }
+}

@@ -1,0 +1,39 @@
+import Foundation
+
+/// A file of lines, plain or packed by gzip.
+enum TextFile {
+  /// Opens a file for reading line by line.
+  static func open(_ path: String) throws -> any ByteSource {
+    let start = try DescriptorSource(path: path).read(upTo: 2)
+    guard start == [0x1f, 0x8b] else { return try DescriptorSource(path: path) }
+    return try GzipSource(path)
+  }
+}
+
+/// What `gzip` makes of a packed file.
+final class GzipSource: ByteSource {
+  let name: String
+  private let process: ChildProcess
+  private var isAtEnd = false
+
+  init(_ path: String) throws {
+    name = "“\(path)”"
+    process = try ChildProcess(
+      try ChildProcess.lookUp("gzip"), name: "gzip", ["-dc", "--", path],
+      environment: ProcessInfo.processInfo.environment)
+  }
+
+  func read(upTo count: Int) throws -> [UInt8] {
+    guard !isAtEnd else { return [] }
+    let bytes = try process.output.read(upTo: count)
+    guard bytes.isEmpty else { return bytes }
+    isAtEnd = true
+    do {
+      try process.finish()
+    } catch let failure as ProcessFailure {
+      throw ToolError.input(
+        "fileUnreadable", "\(name) cannot be unpacked: \(failure.message)", hint: "check it with `gzip -t`")
+    }
+    return []
+  }
+}

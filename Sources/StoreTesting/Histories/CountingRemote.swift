@@ -1,0 +1,53 @@
+import Replicator
+import Synchronization
+
+/// A remote that counts its calls.
+struct CountingRemote: RemoteLog {
+  /// Counts for many remotes.
+  final class Counter: Sendable {
+    private let count = Atomic<Int>(0)
+
+    var calls: Int { count.load(ordering: .relaxed) }
+
+    func add() { count.wrappingAdd(1, ordering: .relaxed) }
+  }
+
+  private let remote: any RemoteLog
+  private let counter: Counter
+
+  init(_ remote: any RemoteLog, _ counter: Counter) {
+    self.remote = remote
+    self.counter = counter
+  }
+
+  var name: String { remote.name }
+
+  func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
+    counter.add()
+    return try await remote.zoneEvents(after: token)
+  }
+
+  func createZone(_ zone: ZoneID, proposing proposed: IncarnationID) async throws(RemoteError)
+    -> IncarnationID
+  {
+    counter.add()
+    return try await remote.createZone(zone, proposing: proposed)
+  }
+
+  func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    counter.add()
+    try await remote.deleteZone(zone, incarnation)
+  }
+
+  func append(_ segment: PackedSegment, after offset: UInt64) async throws(RemoteError) -> AppendOutcome {
+    counter.add()
+    return try await remote.append(segment, after: offset)
+  }
+
+  func segments(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome {
+    counter.add()
+    return try await remote.segments(after: token, bytesMax: bytesMax)
+  }
+
+  func changes() -> AsyncStream<Void> { remote.changes() }
+}

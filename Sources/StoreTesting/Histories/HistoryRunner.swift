@@ -1,0 +1,66 @@
+import EventStore
+import OperationFormat
+import Replicator
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Runs a history of many writers through real stores, one a device, and checks every device against the final tree.
+///
+/// One seed determines everything: equal runs end in equal digests.
+public struct HistoryRunner {
+  public let options: HistoryOptions
+
+  /// Creates a runner.
+  public init(_ options: HistoryOptions) {
+    precondition(options.syncEvery > 0, "a device syncs at every so many commits, at least one")
+    precondition(0...1 ~= options.offlineChance, "a chance is from 0 to 1")
+    precondition(1...HistoryOptions.devicesMax ~= options.devices ?? 1, "a run has 1 to 1,000 devices")
+    self.options = options
+  }
+
+  /// Runs a history.
+  ///
+  /// - Parameters:
+  ///   - source: the history.
+  ///   - progress: called now and then. The run ends with what it throws.
+  /// - Throws: ``HistoryError``; what the source, the stores and `progress` throw.
+  public func run(
+    _ source: any HistorySource, progress: (HistoryProgress) throws -> Void = { _ in }
+  ) async throws -> HistoryReport {
+    let survey = try source.survey()
+    let scratch = options.keepDirectory == nil ? TemporaryDirectory() : nil
+    let directory = try Self.prepare(options.keepDirectory ?? scratch!.path)
+    let run = try await HistoryRun(options, survey: survey, directory: directory)
+    defer { run.close() }
+    var reader = try source.makeReader()
+    while let commit = try reader.next() {
+      try progress(HistoryProgress(stage: .writing, done: run.report.commits, total: survey.commits))
+      try await run.write(commit)
+    }
+    try await run.settle(progress)
+    try run.compare(with: try source.finalTree(), progress)
+    return run.report
+  }
+
+  /// Makes the directory of the stores, unless there is an empty one.
+  private static func prepare(_ path: String) throws -> String {
+    do {
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+      guard try FileManager.default.contentsOfDirectory(atPath: path).isEmpty else {
+        throw HistoryError(
+          .directoryUnusable, "the directory “\(path)” is not empty", hint: "name a new one for the stores")
+      }
+    } catch let error as HistoryError {
+      throw error
+    } catch {
+      throw HistoryError(
+        .directoryUnusable, "the directory “\(path)” cannot be made: \(error)",
+        hint: "check the directory above it")
+    }
+    return path
+  }
+}

@@ -1,0 +1,23 @@
+import OperationFormat
+
+/// The files of a history at one point.
+public struct HistoryTree: Sendable {
+  private var contents: [RecordID: (record: HistoryRecord, content: HistoryContent)] = [:]
+
+  /// Creates a tree without files.
+  public init() {}
+
+  /// How many files there are.
+  public var count: Int { contents.count }
+
+  /// Puts a file there, or takes it away.
+  public mutating func apply(_ change: HistoryChange) {
+    let record = HistoryRecord(path: change.path)
+    contents[record.id] = change.content.map { (record, $0) }
+  }
+
+  /// The files in the order of their records.
+  var files: [(record: HistoryRecord, content: HistoryContent)] {
+    contents.values.sorted { $0.record.id.precedes($1.record.id) }
+  }
+}

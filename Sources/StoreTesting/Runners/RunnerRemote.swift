@@ -1,0 +1,66 @@
+import Replicator
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Which remote the devices of a runner share.
+public enum RunnerRemote: Sendable, Hashable {
+  /// One in memory, a new one for each run.
+  case memory
+  /// A folder. Each device opens it for itself, as on machines of their own.
+  case folder(directory: String)
+
+  /// Reads `memory` or `folder:DIR`.
+  public init?(_ text: String) {
+    if text == "memory" {
+      self = .memory
+    } else if text.hasPrefix("folder:"), text.utf8.count > 7 {
+      self = .folder(directory: String(text.dropFirst(7)))
+    } else {
+      return nil
+    }
+  }
+
+  /// Makes the remote.
+  ///
+  /// - Returns: a closure that opens it for one device, as it is seen from a process of its own.
+  func make(random: SeededRandom) async throws -> @Sendable () async throws -> any RemoteLog {
+    let random = DeviceRandom(random)
+    switch self {
+    case .memory:
+      let identity = RemoteID(rawValue: UInt128(random.next()) << 64 | UInt128(random.next()))
+      let remote = MemoryRemote(identity: identity)
+      return { remote.reopened() }
+    case .folder(let directory):
+      _ = try await FolderRemote.create(directory: directory, makeRandom: { random.next() })
+      return { try await FolderRemote(directory: directory) }
+    }
+  }
+
+  /// A remote of its own for one of many runs: in a folder that was not there before.
+  func fresh(for run: String) throws -> RunnerRemote {
+    guard case .folder(let directory) = self else { return self }
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    let name = Self.fileName(run)
+    for number in 1... {
+      let path = number == 1 ? "\(directory)/\(name)" : "\(directory)/\(name)~\(number)"
+      guard !FileManager.default.fileExists(atPath: path) else { continue }
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+      return .folder(directory: path)
+    }
+    return self
+  }
+
+  /// A name that is safe in every file system: letters, digits, `.`, `_` and `-`, not hidden, not too long.
+  private static func fileName(_ text: String) -> String {
+    let safe = text.unicodeScalars.prefix(100).map { scalar in
+      let isSafe =
+        scalar.isASCII && (scalar.properties.isAlphabetic || "0123456789._-".unicodeScalars.contains(scalar))
+      return isSafe ? Character(scalar) : "_"
+    }
+    return safe.first == "." ? "_" + String(safe) : String(safe)
+  }
+}

@@ -1,0 +1,101 @@
+import Replicator
+import Synchronization
+
+/// A remote that answers appends only once it is let: what was appended is there, and the replica does not know.
+struct HoldingRemote: RemoteLog {
+  let remote: any RemoteLog
+  let gate: Gate
+
+  var name: String { remote.name }
+
+  func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
+    try await remote.zoneEvents(after: token)
+  }
+
+  func createZone(_ zone: ZoneID, proposing proposed: IncarnationID) async throws(RemoteError)
+    -> IncarnationID
+  {
+    try await remote.createZone(zone, proposing: proposed)
+  }
+
+  func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    try await remote.deleteZone(zone, incarnation)
+  }
+
+  func append(_ segment: PackedSegment, after offset: UInt64) async throws(RemoteError) -> AppendOutcome {
+    let outcome = try await remote.append(segment, after: offset)
+    guard await gate.pass() else {
+      throw RemoteError(.unreachable, "the answer of \(name) was lost", hint: "sync again")
+    }
+    return outcome
+  }
+
+  func segments(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome {
+    try await remote.segments(after: token, bytesMax: bytesMax)
+  }
+
+  func changes() -> AsyncStream<Void> { remote.changes() }
+
+  /// Where the answers wait.
+  final class Gate: Sendable {
+    private struct State {
+      var held: [CheckedContinuation<Bool, Never>] = []
+      /// Set once the gate is open: whether the answers arrive.
+      var answer: Bool?
+      var isOver = false
+      /// Who waits for answers to be held, and for how many.
+      var watcher: (count: Int, continuation: CheckedContinuation<Void, Never>)?
+
+      /// Takes the watcher if what it waits for is there.
+      mutating func takeWatcher() -> CheckedContinuation<Void, Never>? {
+        guard let watcher, isOver || held.count >= watcher.count else { return nil }
+        self.watcher = nil
+        return watcher.continuation
+      }
+    }
+
+    private let state = Mutex(State())
+
+    /// Waits for the gate; gives whether the answer arrives.
+    func pass() async -> Bool {
+      await withCheckedContinuation { continuation in
+        let (answer, watcher) = state.withLock { state in
+          if state.answer == nil { state.held.append(continuation) }
+          return (state.answer, state.takeWatcher())
+        }
+        watcher?.resume()
+        if let answer { continuation.resume(returning: answer) }
+      }
+    }
+
+    /// Waits until so many answers are held, or no more will come.
+    func holds(_ count: Int) async {
+      await withCheckedContinuation { continuation in
+        let watcher = state.withLock { state in
+          state.watcher = (count, continuation)
+          return state.takeWatcher()
+        }
+        watcher?.resume()
+      }
+    }
+
+    /// Lets the answers go.
+    func open(arrives: Bool) {
+      let held = state.withLock { state in
+        state.answer = arrives
+        defer { state.held = [] }
+        return state.held
+      }
+      for continuation in held { continuation.resume(returning: arrives) }
+    }
+
+    /// No more answers will come.
+    func finish() {
+      let watcher = state.withLock { state in
+        state.isOver = true
+        return state.takeWatcher()
+      }
+      watcher?.resume()
+    }
+  }
+}

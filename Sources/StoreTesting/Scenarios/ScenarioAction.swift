@@ -1,0 +1,56 @@
+import OperationFormat
+
+/// What a step does.
+indirect enum ScenarioAction: Sendable {
+  case create(ScenarioRecord, fields: [Name: Value])
+  case save(ScenarioRecord, fields: [Name: Value])
+  case delete(ScenarioRecord)
+  /// Steps one after the other, each a write of its own: what a repetition comes to.
+  case steps([ScenarioStep])
+  /// All in one write.
+  case transaction([ScenarioStep])
+  case clock(milliseconds: Int64)
+  case setOnline(Bool)
+  case push
+  case pull
+  /// A push whose acknowledgement is held back.
+  case beginPush
+  case acknowledgePush
+  case sync
+  case quiesce
+  /// Segments from the end of each zone's log, nil for all.
+  case redeliver(segments: Int?, ScenarioOrder)
+  case restart
+  case wipeLocal
+  case loseToken
+  case createZone(Name)
+  case deleteZone(Name)
+  case check(ScenarioAssertion)
+  /// Something that no runner can do yet.
+  case unsupported(String)
+}
+
+/// A record as a scenario names it.
+struct ScenarioRecord: Hashable, Sendable {
+  var name: Name
+  /// Nil: where the record was created last, else `main`.
+  var zone: Name?
+}
+
+/// The order of segments that are delivered again.
+enum ScenarioOrder: String, Sendable {
+  case same, reversed, shuffled
+}
+
+/// What must hold.
+enum ScenarioAssertion: Sendable {
+  case converged
+  case exists(ScenarioRecord)
+  case absent(ScenarioRecord)
+  case field(ScenarioRecord, Name, oneOf: [Value])
+  /// Live records of a zone.
+  case count(Int, zone: Name)
+  case pending(ClosedRange<Int>)
+  case lastPushCount(Int)
+  case lastPullCount(Int)
+}

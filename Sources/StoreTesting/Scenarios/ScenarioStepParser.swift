@@ -1,0 +1,249 @@
+import OperationFormat
+
+/// Reads the steps and assertions of one scenario.
+struct ScenarioStepParser {
+  /// Steps of a file, repetitions written out: more than any story has, and few enough for memory.
+  static let stepsMax = 200_000
+  /// Where a record lives that nobody said another zone for.
+  static let mainZone: Name = "main"
+  private static let secondsMax = 1e9
+
+  /// Operations on what no runner can do yet, and the capability that they take.
+  private static let capabilities = [
+    "set_parent": "parent-references", "move_zone": "move-zone", "clone_store": "clone-store",
+    "compact": "compact", "server_reset_zone": "server-reset", "server_erase": "server-reset",
+    "incr": "counter",
+    "counter_set": "counter", "set_add": "set", "set_remove": "set", "set_clear": "set",
+    "list_insert": "list",
+    "list_delete": "list", "list_set": "list", "list_move": "list-move", "text_insert": "text",
+    "text_delete": "text", "share": "sharing", "accept_share": "sharing", "unshare": "sharing",
+    "leave_share": "sharing", "topology": "topology", "parent": "parent-references",
+    "no_dangling_parent": "parent-references",
+  ]
+
+  let devices: [String]
+  /// How many steps the file may still have.
+  var stepsLeft: Int
+
+  /// Reads a step, or an assertion between steps.
+  mutating func step(_ node: ScenarioNode) throws -> ScenarioStep {
+    try step(node, device: nil)
+  }
+
+  /// Reads an assertion.
+  mutating func assertion(_ node: ScenarioNode) throws -> ScenarioStep {
+    let members = try ScenarioMembers(node, "an assertion")
+    guard members.has("assert") else {
+      throw ScenarioError.invalid(node.line, "an assertion has no “assert”")
+    }
+    return try step(node)
+  }
+
+  /// - Parameter device: empty for a part of a step that says who does it, nil where this one must say so.
+  private mutating func step(_ node: ScenarioNode, device: [String]?) throws -> ScenarioStep {
+    stepsLeft -= 1
+    guard stepsLeft >= 0 else { throw tooMany(node.line) }
+    var members = try ScenarioMembers(node, "a step")
+    if members.has("assert") { return try assertion(&members) }
+    let name = try members.text("op")
+    guard let action = try action(name, &members, device) else {
+      return ScenarioStep(
+        name: name, line: node.line, devices: [], action: .unsupported(Self.capabilities[name] ?? name))
+    }
+    var step = ScenarioStep(name: name, line: node.line, devices: [], action: action)
+    // A repetition may leave it to the step.
+    step.devices = try selection(&members, inherited: name == "repeat" ? [] : device)
+    step.expectsError = try members.isTrue("expect_error")
+    if case .unsupported = action { return step }
+    try members.finish()
+    if case .transaction(let parts) = action { try check(parts, of: step) }
+    return step
+  }
+
+  private func check(_ parts: [ScenarioStep], of transaction: ScenarioStep) throws {
+    for part in parts where !part.devices.isEmpty && part.devices != transaction.devices {
+      throw ScenarioError.invalid(
+        part.line, "a part of a transaction names another device", hint: "name the same one, or none")
+    }
+  }
+
+  private func selection(_ members: inout ScenarioMembers, inherited: [String]?) throws -> [String] {
+    if !members.has("dev"), let inherited { return inherited }
+    let names = try members.texts("dev")
+    if names == ["*"] { return devices }
+    guard !names.isEmpty else { throw ScenarioError.invalid(members.line, "“dev” names no device") }
+    for name in names where !devices.contains(name) {
+      throw ScenarioError.invalid(
+        members.line, "there is no device “\(name.prefix(60))”",
+        hint: "the devices are \(devices.joined(separator: ", "))")
+    }
+    return names
+  }
+
+  // MARK: Operations
+
+  /// Nil for an operation that is not known, or not yet.
+  private mutating func action(
+    _ name: String, _ members: inout ScenarioMembers, _ device: [String]?
+  ) throws -> ScenarioAction? {
+    switch name {
+    case "create":
+      if members.has("parent") || members.has("on_parent_delete") { return .unsupported("parent-references") }
+      return .create(try record(&members), fields: try fields(&members))
+    case "save": return .save(try record(&members), fields: try members.values("fields"))
+    case "delete": return .delete(try record(&members))
+    case "bulk_create": return try bulkCreate(&members)
+    case "repeat": return try repetition(&members, device)
+    case "transaction": return try transaction(&members)
+    case "clock": return .clock(milliseconds: try milliseconds(&members))
+    case "offline": return .setOnline(false)
+    case "online": return .setOnline(true)
+    case "push": return members.has("only") ? .unsupported("partial-push") : .push
+    case "pull": return .pull
+    case "push_begin": return .beginPush
+    case "push_ack": return .acknowledgePush
+    case "sync": return .sync
+    case "quiesce": return .quiesce
+    case "redeliver": return try redelivery(&members)
+    case "restart": return .restart
+    case "wipe_local": return .wipeLocal
+    case "lose_token": return .loseToken
+    case "zone_create": return .createZone(try members.name("zone"))
+    case "zone_delete": return .deleteZone(try members.name("zone"))
+    default: return nil
+    }
+  }
+
+  private func record(_ members: inout ScenarioMembers) throws -> ScenarioRecord {
+    ScenarioRecord(name: try members.name("rec"), zone: try members.nameIfPresent("zone"))
+  }
+
+  private func fields(_ members: inout ScenarioMembers) throws -> [Name: Value] {
+    members.has("fields") ? try members.values("fields") : [:]
+  }
+
+  private func milliseconds(_ members: inout ScenarioMembers) throws -> Int64 {
+    let node = try members.require("t")
+    let seconds: Double? =
+      switch try node.value() {
+      case .int(let number): Double(number)
+      case .double(let number): number
+      default: nil
+      }
+    guard let seconds, 0...Self.secondsMax ~= seconds else {
+      throw ScenarioError.invalid(
+        node.line, "“t” is \(node.text), not a number of seconds from 0 to a billion")
+    }
+    return Int64((seconds * 1000).rounded())
+  }
+
+  /// A write for each record, so that each is a transaction of its own.
+  private mutating func bulkCreate(_ members: inout ScenarioMembers) throws -> ScenarioAction {
+    let count = try members.count("count", max: Self.stepsMax)
+    let prefix = try members.text("prefix")
+    let zone = try members.nameIfPresent("zone")
+    let fields = members.has("fields") ? try members.require("fields") : nil
+    guard count <= stepsLeft else { throw tooMany(members.line) }
+    stepsLeft -= count
+    return .steps(
+      try (0..<count).map { number in
+        var values: [Name: Value] = [:]
+        if let fields {
+          guard case .map(let map) = try fields.numbered(number).value() else {
+            throw ScenarioError.invalid(fields.line, "“fields” is \(fields.text), not a mapping")
+          }
+          values = map
+        }
+        let record = ScenarioRecord(name: Name("\(prefix)\(number)"), zone: zone)
+        return ScenarioStep(
+          name: "create", line: members.line, devices: [], action: .create(record, fields: values))
+      })
+  }
+
+  private mutating func repetition(_ members: inout ScenarioMembers, _ device: [String]?) throws
+    -> ScenarioAction
+  {
+    let count = try members.count("count", max: Self.stepsMax)
+    let node = try members.require("step")
+    guard count <= stepsLeft else { throw tooMany(members.line) }
+    let device = members.has("dev") ? [] : device
+    return .steps(try (0..<count).map { try step(node.numbered($0 + 1), device: device) })
+  }
+
+  private func tooMany(_ line: Int) -> ScenarioError {
+    ScenarioError(
+      .tooLarge, line: line, "the file has more than \(Self.stepsMax) steps, repetitions written out",
+      hint: "repeat fewer, or split the file")
+  }
+
+  private mutating func transaction(_ members: inout ScenarioMembers) throws -> ScenarioAction {
+    var steps: [ScenarioStep] = []
+    for node in try members.nodes("steps") {
+      let step = try step(node, device: [])
+      switch step.action {
+      case .create, .save, .delete, .steps, .unsupported: steps.append(step)
+      default:
+        throw ScenarioError.invalid(
+          node.line, "“\(step.name)” stands in a transaction",
+          hint: "a transaction holds create, save and delete")
+      }
+    }
+    return .transaction(steps)
+  }
+
+  private func redelivery(_ members: inout ScenarioMembers) throws -> ScenarioAction {
+    let node = try members.require("what")
+    var segments: Int?
+    if case .scalar("all", _) = node.content {
+    } else {
+      segments = try ScenarioMembers.count(node, "what", max: Self.stepsMax)
+    }
+    let order = try members.textIfPresent("order") ?? ScenarioOrder.same.rawValue
+    guard let order = ScenarioOrder(rawValue: order) else {
+      throw ScenarioError.invalid(
+        members.line, "the order is “\(order.prefix(40))”", hint: "use same, reversed or shuffled")
+    }
+    return .redeliver(segments: segments, order)
+  }
+
+  // MARK: Assertions
+
+  private mutating func assertion(_ members: inout ScenarioMembers) throws -> ScenarioStep {
+    let word = try members.text("assert")
+    let name = "assert \(word)"
+    guard let assertion = try assertion(word, &members) else {
+      return ScenarioStep(
+        name: name, line: members.line, devices: [], action: .unsupported(Self.capabilities[word] ?? word))
+    }
+    let devices = try selection(&members, inherited: nil)
+    try members.finish()
+    return ScenarioStep(name: name, line: members.line, devices: devices, action: .check(assertion))
+  }
+
+  private func assertion(_ word: String, _ members: inout ScenarioMembers) throws -> ScenarioAssertion? {
+    switch word {
+    case "converged": return .converged
+    case "exists": return .exists(try record(&members))
+    case "absent": return .absent(try record(&members))
+    case "field":
+      let record = try record(&members)
+      let field = try members.name("field")
+      if members.has("one_of") {
+        return .field(record, field, oneOf: try members.nodes("one_of").map { try $0.value() })
+      }
+      return .field(record, field, oneOf: [try members.require("eq").value()])
+    case "count":
+      let count = try members.count("eq", max: .max)
+      return .count(count, zone: try members.nameIfPresent("zone") ?? Self.mainZone)
+    case "pending":
+      let count = try members.count("eq", max: .max)
+      return .pending(count...count)
+    case "pending_at_least":
+      let least = try members.count("eq", max: .max)
+      return .pending(least...Int.max)
+    case "last_push_count": return .lastPushCount(try members.count("eq", max: .max))
+    case "last_pull_count": return .lastPullCount(try members.count("eq", max: .max))
+    default: return nil
+    }
+  }
+}

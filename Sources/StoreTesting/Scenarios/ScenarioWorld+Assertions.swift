@@ -1,0 +1,100 @@
+import EventStore
+import OperationFormat
+
+extension ScenarioWorld {
+  /// Checks an assertion on devices.
+  ///
+  /// - Throws: ``ScenarioMismatch``; an error of the store.
+  func check(_ assertion: ScenarioAssertion, on devices: [ScenarioDevice]) throws {
+    if case .converged = assertion { return try checkConverged(devices) }
+    for device in devices { try check(assertion, on: device) }
+  }
+
+  private func check(_ assertion: ScenarioAssertion, on device: ScenarioDevice) throws {
+    switch assertion {
+    case .converged: break
+    case .exists(let record):
+      let found = try self.record(record, on: device)
+      try expect(found != nil, "\(record.name) to be on \(device.name)", "no such record")
+    case .absent(let record):
+      let found = try self.record(record, on: device)
+      try expect(found == nil, "no \(record.name) on \(device.name)", "a record")
+    case .field(let record, let field, let values):
+      let found = try self.record(record, on: device)?[field] ?? .null
+      try expect(
+        values.contains { $0.isSame(as: found) },
+        "\(values.map(\.description).joined(separator: " or ")) in \(record.name).\(field) on \(device.name)",
+        "\(found)")
+    case .count(let count, let zone):
+      let found = try self.count(of: ZoneID(name: zone), on: device)
+      try expect(found == count, "\(count) records in \(zone) on \(device.name)", "\(found)")
+    case .pending(let counts):
+      let found = try device.store.syncState().zones.reduce(0) { $0 + Int($1.pending) }
+      let least = counts.upperBound == .max && counts.lowerBound < .max ? "at least " : ""
+      try expect(
+        counts.contains(found), "\(least)\(counts.lowerBound) pending on \(device.name)", "\(found)")
+    case .lastPushCount(let count):
+      try expect(
+        device.lastPush == count, "\(count) transactions in the last push of \(device.name)",
+        "\(device.lastPush)")
+    case .lastPullCount(let count):
+      try expect(
+        device.lastPull == count, "\(count) transactions in the last pull of \(device.name)",
+        "\(device.lastPull)")
+    }
+  }
+
+  private func expect(
+    _ holds: Bool, _ expected: @autoclosure () -> String, _ found: @autoclosure () -> String
+  ) throws {
+    guard !holds else { return }
+    throw ScenarioMismatch(expected: expected(), found: found())
+  }
+
+  private func record(_ record: ScenarioRecord, on device: ScenarioDevice) throws -> Record? {
+    let id = id(of: record)
+    return try device.store.read { transaction in
+      guard try transaction.zones().contains(id.zone) else { return nil }
+      return try transaction.record(id)
+    }
+  }
+
+  private func count(of zone: ZoneID, on device: ScenarioDevice) throws -> Int {
+    try device.store.read { transaction in
+      guard try transaction.zones().contains(zone) else { return 0 }
+      var count = 0
+      try transaction.forEachRecord(in: zone) { _ in
+        count += 1
+        return true
+      }
+      return count
+    }
+  }
+
+  // MARK: Digests
+
+  private func checkConverged(_ devices: [ScenarioDevice]) throws {
+    guard let first = devices.first else { return }
+    let expected = try DeviceState(first.store)
+    for device in devices.dropFirst() {
+      let found = try DeviceState(device.store)
+      for zone in Set(expected.zones).union(found.zones).sorted() {
+        let (a, b) = (expected.digest(of: zone), found.digest(of: zone))
+        try expect(
+          a == b, "zone \(zone) of \(device.name) as on \(first.name) (\(Self.short(a)))",
+          "another state (\(Self.short(b)))")
+      }
+    }
+  }
+
+  private static func short(_ digest: ContentHash) -> String { String(digest.description.prefix(8)) }
+
+  /// The digests of all zones on all devices.
+  func finalDigests() throws -> [ScenarioResult.Device] {
+    try devices.map { device in
+      let state = try DeviceState(device.store)
+      return ScenarioResult.Device(
+        name: device.name, digests: zip(state.zones, state.digests).map { (zone: $0, digest: $1) })
+    }
+  }
+}

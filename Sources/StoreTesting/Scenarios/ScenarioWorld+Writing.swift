@@ -1,0 +1,67 @@
+import EventStore
+import OperationFormat
+
+extension ScenarioWorld {
+  /// The type of every record.
+  private static let type: Name = "record"
+
+  /// Does writes in one transaction of the store.
+  func write(_ actions: [ScenarioAction], on device: ScenarioDevice) async throws {
+    var targets: [RecordID] = []
+    var created: [Name: Name] = [:]
+    for action in actions {
+      let (record, isNew) = Self.record(of: action)
+      let zone = record.zone ?? created[record.name] ?? zone(of: record)
+      if isNew { created[record.name] = record.zone ?? ScenarioStepParser.mainZone }
+      targets.append(
+        RecordID(
+          zone: ZoneID(name: isNew ? record.zone ?? ScenarioStepParser.mainZone : zone), name: record.name))
+    }
+    let work = Array(zip(actions, targets))
+    try await device.store.write { tx in
+      for (action, target) in work { try Self.write(action, to: target, &tx) }
+    }
+    for (name, zone) in created { zones[name] = zone }
+  }
+
+  private static func record(of action: ScenarioAction) -> (record: ScenarioRecord, isNew: Bool) {
+    switch action {
+    case .create(let record, _): (record, true)
+    case .save(let record, _), .delete(let record): (record, false)
+    default: preconditionFailure("only writes stand in a transaction: the parser has checked it")
+    }
+  }
+
+  private static func write(
+    _ action: ScenarioAction, to record: RecordID, _ tx: inout WriteTransaction
+  ) throws {
+    switch action {
+    case .create(_, let fields):
+      if try tx.createZone(record.zone) { try tx.attachZone(record.zone) }
+      // A field that is created as null has no value; it is not cleared.
+      try tx.create(record, type: type, fields: fields.filter { $0.value != .null })
+    case .save(_, let fields):
+      for (field, value) in fields.sorted(by: { $0.key < $1.key }) {
+        try tx.set(field, of: record, to: value)
+      }
+    case .delete: try tx.delete(record)
+    default: preconditionFailure("only writes stand in a transaction: the parser has checked it")
+    }
+  }
+
+  func createZone(_ name: Name, on device: ScenarioDevice) async throws {
+    try await device.store.write { tx in
+      let zone = ZoneID(name: name)
+      if try tx.createZone(zone) { try tx.attachZone(zone) }
+    }
+  }
+
+  /// Where a record lives: where the scenario says, else where it was created last.
+  func zone(of record: ScenarioRecord) -> Name {
+    record.zone ?? zones[record.name] ?? ScenarioStepParser.mainZone
+  }
+
+  func id(of record: ScenarioRecord) -> RecordID {
+    RecordID(zone: ZoneID(name: zone(of: record)), name: record.name)
+  }
+}
