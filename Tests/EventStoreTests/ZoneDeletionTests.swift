@@ -269,7 +269,9 @@ struct ZoneDeletionTests {
       try store.environment.beginRead(), tables: store.tables, interned: shared, identity: store.identity)
     // The two share a cache, and read in turn.
     for _ in 0..<2 {
-      let found = [try early.records(in: noteZone).map(\.id.name), try late.records(in: noteZone).map(\.id.name)]
+      let found = [
+        try early.records(in: noteZone).map(\.id.name), try late.records(in: noteZone).map(\.id.name),
+      ]
       #expect(found == [["old"], ["new"]])
     }
     let before = try reader.records(in: noteZone).map(\.id.name)

@@ -133,7 +133,8 @@ struct ZoneListTests {
     #expect(report == ZoneListReport())
     found = try store.sync()
     #expect(
-      found == ZoneSyncState(zone: noteZone, attachment: .attached, token: .start(of: noteZone, y), pending: 0))
+      found
+        == ZoneSyncState(zone: noteZone, attachment: .attached, token: .start(of: noteZone, y), pending: 0))
     try await checkSound(store)
   }
 
