@@ -23,6 +23,7 @@ struct Replay: AsyncParsableCommand {
         name: "Look",
         subcommands: [
           InfoCommand.self, LogCommand.self, ShowCommand.self, StateCommand.self, DigestCommand.self,
+          SegmentCommand.self,
         ]),
       CommandGroup(name: "Understand", subcommands: [ExplainCommand.self, ConflictsCommand.self]),
       CommandGroup(name: "Check and repair", subcommands: [VerifyCommand.self, RebuildCommand.self]),

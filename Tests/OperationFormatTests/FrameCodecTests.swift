@@ -43,6 +43,40 @@ struct FrameCodecTests {
     }
   }
 
+  @Test("An envelope of the largest segment, and of one byte more")
+  func largestEnvelope() {
+    func code(_ segmentBytes: Int) -> FormatError.Code? {
+      let empty = [UInt8]()
+      var bytes = SegmentEnvelope.encode(offset: 1, receivedMilliseconds: nil, segment: empty.span.bytes)
+      bytes.replaceSubrange(22..<30, with: NaiveTransaction.littleEndian(UInt64(segmentBytes)))
+      return Codec.envelope.code(withChecksum(bytes))
+    }
+    #expect(code(0) == nil)
+    #expect(code(SegmentFrame.bytesMax) == .truncated)
+    #expect(code(SegmentFrame.bytesMax + 1) == .limitExceeded)
+  }
+
+  @Test("A header among other bytes: read where it is, and errors say where that is")
+  func headerAmongOthers() throws {
+    var naive = NaiveSegmentHeader(FrameExamples.packedHeader)
+    let before: [UInt8] = [1, 2, 3]
+    func read(_ bytes: [UInt8]) throws -> (header: SegmentHeader, end: Int) {
+      let span = bytes.span
+      var reader = ByteReader(span.bytes, at: 3, origin: 100)
+      return (try SegmentHeader.read(from: &reader), reader.position)
+    }
+    let (header, end) = try read(before + naive.bytes + [9, 9])
+    #expect(header == FrameExamples.packedHeader && end == 3 + naive.bytes.count)
+    naive.operationCount = [0]
+    let invalid = #expect(throws: FormatError.self) { try read(before + naive.bytes) }
+    #expect(invalid?.offset == 103)
+    naive.first = [0]
+    let field = #expect(throws: FormatError.self) { try read(before + naive.bytes) }
+    #expect(field?.offset == 103 + 8 + 4 + 6 + 16 + 16 + 2)
+    let damaged = #expect(throws: FormatError.self) { try read(before + naive.bytes.dropLast() + [1]) }
+    #expect(damaged?.code == .damaged && damaged?.offset == 100 + 3 + naive.bytes.count - 4)
+  }
+
   @Test("Random headers: the bytes of the obvious encoder, and back")
   func randomHeaders() throws {
     var random = SeededGenerator(91)

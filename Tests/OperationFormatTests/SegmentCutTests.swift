@@ -47,6 +47,10 @@ struct SegmentCutTests {
     #expect(fromNone.base == 0 && fromNone.baseHash == .zero)
     transactions[0].base = Base(incarnation: FrameExamples.incarnation, offset: 7)
     #expect(throws: NoHash.self) { try Self.describe(transactions, base: 4) }
+    // The greatest one counts, wherever it is.
+    transactions[1].base = Base(incarnation: FrameExamples.incarnation, offset: 6)
+    let greatest = try Self.describe(transactions, base: 7)
+    #expect(greatest.base == 7)
   }
 
   @Test("Transactions of another zone, replica or epoch, and gaps, are refused")

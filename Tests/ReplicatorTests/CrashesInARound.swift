@@ -44,7 +44,7 @@ struct CrashesInARound {
     var round = SyncRound(steps: .all, selection: .all, zonesAtOnceMax: 1)
     let runner = EffectRunner(
       store: device.store, remote: remote, selection: .all, pageBytesMax: 1 << 20,
-      makeRandom: seededBits(device.seed &+ 77))
+      makeRandom: device.makeRandom)
     var effects = round.start()
     var count = 0
     while !effects.isEmpty {
@@ -70,7 +70,7 @@ struct CrashesInARound {
     var effect = 0
     while true {
       let scratch = TemporaryDirectory()
-      let remote = MemoryRemote(makeRandom: seededBits(9))
+      let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
       let devices = try await world(scratch.path, remote)
       let before = try devices[0].store.syncState()
       let count = await round(devices[0], remote, cutAt: effect, cut)
@@ -93,7 +93,7 @@ struct CrashesInARound {
   func twice(seed: UInt64) async throws {
     var random = SeededRandom(seed: seed)
     let scratch = TemporaryDirectory()
-    let remote = MemoryRemote(makeRandom: seededBits(9))
+    let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
     let devices = try await world(scratch.path, remote)
     for _ in 0..<4 {
       let device = devices[random.next(below: 2)]

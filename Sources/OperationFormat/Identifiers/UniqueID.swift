@@ -3,11 +3,16 @@
 public struct UniqueID: RawRepresentable, Hashable, Comparable, Sendable, LosslessStringConvertible,
   Identifier128
 {
+  @usableFromInline var bits: Bits128
+
   /// The 128 bits; big-endian where they become bytes.
-  public var rawValue: UInt128
+  @inlinable public var rawValue: UInt128 {
+    get { bits.value }
+    set { bits = Bits128(newValue) }
+  }
 
   /// Creates an identifier from its 128 bits.
-  public init(rawValue: UInt128) { self.rawValue = rawValue }
+  @inlinable public init(rawValue: UInt128) { bits = Bits128(rawValue) }
 
   /// Parses the dashed form in lower or upper case; nil for anything else.
   public init?(_ text: String) {

@@ -4,8 +4,8 @@ public struct ContentHash: Hashable, Sendable, LosslessStringConvertible {
   public static let byteCount = 32
 
   // The bytes 0..<16 and 16..<32, big-endian.
-  private let high: UInt128
-  private let low: UInt128
+  private let high: Bits128
+  private let low: Bits128
 
   /// Takes the hash of `bytes`.
   ///
@@ -19,8 +19,8 @@ public struct ContentHash: Hashable, Sendable, LosslessStringConvertible {
   /// Creates a hash from its 32 bytes; nil for any other count.
   public init?(bytes: RawSpan) {
     guard bytes.byteCount == Self.byteCount else { return nil }
-    high = UInt128(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt128.self))
-    low = UInt128(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: 16, as: UInt128.self))
+    high = Bits128(UInt128(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt128.self)))
+    low = Bits128(UInt128(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: 16, as: UInt128.self)))
   }
 
   /// Parses 64 lower-case hexadecimal digits; nil for anything else.
@@ -29,8 +29,8 @@ public struct ContentHash: Hashable, Sendable, LosslessStringConvertible {
     guard let high = scanner.hexadecimal(digits: 32), let low = scanner.hexadecimal(digits: 32),
       scanner.isAtEnd
     else { return nil }
-    self.high = high
-    self.low = low
+    self.high = Bits128(high)
+    self.low = Bits128(low)
   }
 
   /// The 32 bytes.
@@ -41,11 +41,11 @@ public struct ContentHash: Hashable, Sendable, LosslessStringConvertible {
   }
 
   /// 64 lower-case hexadecimal digits.
-  public var description: String { hexadecimalText(high) + hexadecimalText(low) }
+  public var description: String { hexadecimalText(high.value) + hexadecimalText(low.value) }
 
   package func write(to writer: inout ByteWriter) {
-    writer.append(bigEndian: high)
-    writer.append(bigEndian: low)
+    writer.append(bigEndian: high.value)
+    writer.append(bigEndian: low.value)
   }
 
   package static func read(

@@ -3,8 +3,9 @@
 /// A number has one form: its coefficient ends in no zero while the exponent is below 38, and zero has the
 /// exponent 0.
 public struct DecimalNumber: Hashable, Comparable, Sendable, LosslessStringConvertible {
+  private let bits: Bits128
   /// The digits, as an integer.
-  public let coefficient: Int128
+  public var coefficient: Int128 { Int128(bitPattern: bits.value) }
   /// The power of ten, −38 to 38.
   public let exponent: Int
 
@@ -27,7 +28,7 @@ public struct DecimalNumber: Hashable, Comparable, Sendable, LosslessStringConve
       power -= 1
     }
     guard Limits.decimalExponents.contains(power) else { return nil }
-    self.coefficient = digits
+    bits = Bits128(UInt128(bitPattern: digits))
     self.exponent = power
   }
 

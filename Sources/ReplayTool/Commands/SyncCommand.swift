@@ -46,7 +46,7 @@ struct SyncCommand: ReplayCommand {
     let opened = try store.openForWriting(console, creates: createStore)
     defer { opened.close() }
     // The remote is opened before anything changes here.
-    let log = try RemoteAddress(remote).open(creates: createRemote, console)
+    let log = try await RemoteAddress(remote).open(creates: createRemote, console)
     if !attached.isEmpty {
       try await opened.write { tx in for zone in attached { try tx.attachZone(zone) } }
     }
@@ -81,7 +81,7 @@ struct SyncCommand: ReplayCommand {
   private func keepSyncing(
     _ replicator: LogReplicator, _ page: SyncPage, _ console: Console
   ) async throws -> ToolError.Exit? {
-    let failure = Mutex<(any Error)?>(nil)
+    let failure = FirstError()
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
         await replicator.run { report in
@@ -89,18 +89,27 @@ struct SyncCommand: ReplayCommand {
             guard try page.printNews(report) else { return }
             try console.output.flush()
           } catch {
-            failure.withLock { $0 = error }
+            failure.note(error)
           }
         }
       }
-      try await Self.wait(while: { !console.isInterrupted() && failure.withLock { $0 == nil } })
+      try await Self.wait(while: { !console.isInterrupted() && failure.error == nil })
       group.cancelAll()
     }
-    if let error = failure.withLock({ $0 }) { throw error }
+    if let error = failure.error { throw error }
     return nil
   }
 
   private static func wait(while condition: () -> Bool) async throws {
     while condition() { try await SystemTimer.sleep(milliseconds: 100) }
   }
+}
+
+/// Holds what printing came to while rounds go on.
+private final class FirstError: Sendable {
+  private let first = Mutex<(any Error)?>(nil)
+
+  var error: (any Error)? { first.withLock { $0 } }
+
+  func note(_ error: any Error) { first.withLock { $0 = $0 ?? error } }
 }

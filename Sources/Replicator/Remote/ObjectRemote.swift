@@ -49,17 +49,10 @@ package final class ObjectRemote: RemoteLog {
   package func createZone(
     _ zone: ZoneID, proposing proposed: IncarnationID
   ) async throws(RemoteError) -> IncarnationID {
-    var list = try await readZones()
     while true {
-      if let live = list.live[zone] { return live }
-      // An earlier try made it, and it was deleted since: the answer to that try is the answer to this one.
-      if let log = list.logs[proposed], log.zone == zone { return proposed }
-      guard list.logs[proposed] == nil else {
-        throw RemoteError(
-          .mismatch, "the incarnation \(proposed) is another zone's already",
-          hint: "propose random bits that were never used")
-      }
-      try await add(ZoneEvent(kind: .created, zone: zone, incarnation: proposed), to: &list)
+      let list = try await readZones()
+      if let incarnation = try list.incarnation(of: zone, proposing: proposed) { return incarnation }
+      try await put(ZoneEvent(kind: .created, zone: zone, incarnation: proposed), after: list)
     }
   }
 
@@ -101,44 +94,34 @@ package final class ObjectRemote: RemoteLog {
         throw listWentBack(list.offset)
       }
     }
-    try await readOn(&list)
-    return list
-  }
-
-  /// Reads what the list has after its known part. What was read stays known if an error ends it.
-  private func readOn(_ list: inout ZoneList) async throws(RemoteError) {
     while true {
       let name = ObjectName.zoneEvent(list.offset + 1)
-      guard let bytes = try await objects.get(name, bytesMax: ZoneEvent.bytesMax) else { return }
+      guard let bytes = try await objects.get(name, bytesMax: ZoneEvent.bytesMax) else { return list }
       try list.add(bytes, name)
+      // What was read stays known if an error ends it.
       keep(list)
     }
   }
 
-  /// Puts an event at the end of the list, or reads what others have put there meanwhile.
-  private func add(_ event: ZoneEvent, to list: inout ZoneList) async throws(RemoteError) {
-    let offset = list.offset + 1
-    let name = ObjectName.zoneEvent(offset)
-    if try await objects.getPrefix(.zoneEvent(offset + 1), 1) != nil,
+  /// Puts an event at the end of the list, unless another has put one there meanwhile.
+  private func put(_ event: ZoneEvent, after list: ZoneList) async throws(RemoteError) {
+    let name = ObjectName.zoneEvent(list.offset + 1)
+    let bytes = try list.encodeNext(event)
+    if try await objects.getPrefix(.zoneEvent(list.offset + 2), 1) != nil,
       try await objects.getPrefix(name, 1) == nil
     {
-      throw listWentBack(offset)
+      throw listWentBack(list.offset + 1)
     }
-    let bytes = try list.encodeNext(event)
-    if try await objects.putIfAbsent(name, bytes) {
-      try list.add(bytes, name)
-      keep(list)
-    } else {
-      try await readOn(&list)
-      guard list.offset >= offset else { throw .unreadable(name) }
-    }
+    if try await objects.putIfAbsent(name, bytes) { return }
+    guard try await objects.getPrefix(name, 1) != nil else { throw .unreadable(name) }
   }
 
   /// Adds an event that ends a log, unless one is there.
   func record(_ kind: ZoneEvent.Kind, _ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
-    var list = try await readZones()
-    while let log = list.logs[incarnation], log.fate == nil {
-      try await add(ZoneEvent(kind: kind, zone: zone, incarnation: incarnation), to: &list)
+    while true {
+      let list = try await readZones()
+      guard let log = list.logs[incarnation], log.fate == nil else { return }
+      try await put(ZoneEvent(kind: kind, zone: zone, incarnation: incarnation), after: list)
     }
   }
 

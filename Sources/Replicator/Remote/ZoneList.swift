@@ -42,6 +42,21 @@ struct ZoneList: Sendable {
     token.offset <= offset && self.token(at: token.offset) == token
   }
 
+  /// The incarnation of a zone that is there; nil if it is to be made under the proposed one.
+  ///
+  /// - Throws: ``RemoteError`` `mismatch` if the proposed one is another zone's.
+  func incarnation(
+    of zone: ZoneID, proposing proposed: IncarnationID
+  ) throws(RemoteError) -> IncarnationID? {
+    if let live = live[zone] { return live }
+    guard let log = logs[proposed] else { return nil }
+    // An earlier try made it, and it was deleted since: the answer to that try is the answer to this one.
+    if log.zone == zone { return proposed }
+    throw RemoteError(
+      .mismatch, "the incarnation \(proposed) is another zone's already",
+      hint: "propose random bits that were never used")
+  }
+
   /// Encodes an event for the place after the last.
   ///
   /// - Throws: ``RemoteError`` `mismatch` if the zone's name is empty or too long.

@@ -3,8 +3,8 @@ internal import OperationFormat
 
 /// One Zstandard frame (RFC 8878) a body: the only file that calls the library.
 ///
-/// Each call makes its own context. For a body of 200 bytes that takes a few microseconds, which is less than the two
-/// hashes of a segment take, so no context is kept between calls.
+/// Each call makes its own context. For a body of 200 bytes that is 10 µs instead of 2, which is little beside the way
+/// to a remote and the commit of a fold; so there is no state to share between tasks.
 enum Zstandard {
   /// The library's own default: higher levels take much longer and save little on bodies of this kind.
   private static let level: Int32 = 3

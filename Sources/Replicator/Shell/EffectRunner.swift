@@ -184,8 +184,8 @@ private struct FoldBatch {
     segments.append(
       RemoteSegment(
         zone: header.zone, incarnation: header.incarnation, offset: stored.offset, hash: header.contentHash,
-        receivedMilliseconds: stored.receivedMilliseconds, transactions: unpacked.transactions,
-        base: header.base, baseHash: header.baseHash, previousHash: header.previousHash))
+        receivedMilliseconds: stored.receivedMilliseconds, base: header.base, baseHash: header.baseHash,
+        previousHash: header.previousHash, transactions: unpacked.transactions))
     bytes.append(stored.bytes.count)
     unpackedBytes += Int(header.unpackedBytes)
   }

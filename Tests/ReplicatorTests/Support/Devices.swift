@@ -10,12 +10,15 @@ final class Device: Sendable {
   private let opened: Mutex<LocalStore>
   private let clock: @Sendable () -> Int64
   let seed: UInt64
+  /// What its replicators make incarnations from: never the same twice.
+  let makeRandom: @Sendable () -> UInt64
 
   init(
     in parent: String, _ name: String, seed: UInt64, clock: @escaping @Sendable () -> Int64 = { 1_000_000 }
   ) throws {
     directory = "\(parent)/\(name).store"
     self.seed = seed
+    makeRandom = seededBits(seed &+ 77)
     self.clock = clock
     opened = Mutex(try Self.open(directory, seed, clock))
   }
@@ -52,7 +55,7 @@ final class Device: Sendable {
 
   func replicator(_ remote: any RemoteLog) -> LogReplicator {
     var configuration = ReplicatorConfiguration()
-    configuration.makeRandom = seededBits(seed &+ 77)
+    configuration.makeRandom = makeRandom
     return LogReplicator(store: store, remote: remote, configuration: configuration)
   }
 
@@ -91,7 +94,12 @@ func settle(_ devices: [Device], _ remote: any RemoteLog, sourceLocation: Source
 {
   for _ in 0..<20 {
     var hasMoved = false
-    for device in devices where try await device.sync(remote).hasMoved { hasMoved = true }
+    for device in devices {
+      let report = try await device.sync(remote)
+      if report.hasMoved { hasMoved = true }
+      // What is left to do must show.
+      if !report.hasMoved { #expect(report.isInSync, "\(report)", sourceLocation: sourceLocation) }
+    }
     if !hasMoved { return }
   }
   Issue.record("no rest after 20 rounds", sourceLocation: sourceLocation)
@@ -106,7 +114,7 @@ func expectAgreement(
     let found = try device.digests()
     #expect(found == digests, sourceLocation: sourceLocation)
     #expect(try device.pending() == 0, sourceLocation: sourceLocation)
-    let report = try await device.store.verify()
+    let report = try device.store.verify()
     #expect(report.isSound, "\(report)", sourceLocation: sourceLocation)
   }
   for zone in try devices[0].store.syncState().zones {

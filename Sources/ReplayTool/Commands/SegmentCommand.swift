@@ -1,0 +1,49 @@
+import ArgumentParser
+import EventStore
+
+/// `replay segment`: what a file of a remote log holds.
+struct SegmentCommand: ReplayCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "segment", abstract: "Shows a segment's file: its header, its chain and its transactions.",
+    discussion: """
+      It reads a segment as it travels, one as a remote folder keeps it, and the seal that ends a zone's log. \
+      It needs no store. A line of a transaction is: sequence, time, author, label, count of operations.
+
+      It ends with 1 if the file is damaged or newer than this program, with 2 if it is none of these.
+
+      Example: replay segment 0000000000000012 --operations
+      """)
+
+  @Argument(help: ArgumentHelp("The file, or - for standard input.", valueName: "file"))
+  var file: String
+
+  @Flag(name: .long, help: "Print JSON: one object.")
+  var json = false
+
+  @Flag(help: "The operations below each transaction.")
+  var operations = false
+
+  var printsJSON: Bool { json }
+
+  func run(_ console: Console) async throws -> ToolError.Exit? {
+    let source = file == "-" ? try console.input() : try DescriptorSource(path: file)
+    let found = try SegmentFile(bytes: Self.read(source), name: source.name)
+    if json {
+      try console.output.line(JSON(found, withOperations: operations))
+    } else {
+      try SegmentPage(file: found, showsOperations: operations).print(console.output)
+    }
+    return found.problem == nil ? nil : .problem
+  }
+
+  /// Reads a file, but no more than what shows that it is too large.
+  private static func read(_ source: any ByteSource) throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    while bytes.count <= SegmentFile.bytesMax {
+      let part = try source.read(upTo: 1 << 16)
+      if part.isEmpty { break }
+      bytes += part
+    }
+    return bytes
+  }
+}

@@ -1,0 +1,97 @@
+import EventStore
+import OperationFormat
+
+/// The page of `replay segment`: the header's facts, its chain, then the transactions.
+struct SegmentPage {
+  private static let labelCharactersMax = 46
+
+  let file: SegmentFile
+  let showsOperations: Bool
+
+  func print(_ output: Output) throws {
+    var columns = Columns(output)
+    func row(_ name: String, _ text: String) throws {
+      try columns.add([.init(name, .quiet), .init(text)])
+    }
+    if let envelope = file.envelope {
+      let received = envelope.receivedMilliseconds.map {
+        ", received \(CalendarTime.text(milliseconds: $0))"
+      }
+      try row("place", "offset \(envelope.offset)\(received ?? "")")
+    }
+    if let seal = file.seal {
+      try row("place", "offset \(seal.offset)")
+      try row("seal", Self.text(seal.kind))
+    }
+    if let header = file.header { try printHeader(header, row) }
+    try columns.flush()
+    try printTransactions(output)
+    try printProblem(output)
+  }
+
+  static func text(_ kind: LogSeal.Kind) -> String {
+    switch kind {
+    case .deleted: "the zone was deleted"
+    case .purged: "the remote threw the zone away"
+    case .reset(let incarnation): "the zone goes on as incarnation \(incarnation)"
+    }
+  }
+
+  private func printHeader(_ header: SegmentHeader, _ row: (String, String) throws -> Void) throws {
+    try row("zone", Display.zone(header.zone))
+    try row("incarnation", "\(header.incarnation)")
+    try row("replica", "\(header.replica), epoch \(header.epoch)")
+    let sequences = header.sequences
+    try row(
+      "holds",
+      "\(Display.count(header.transactionCount, "transaction")), "
+        + "\(Display.count(header.operationCount, "operation")), "
+        + (sequences.count == 1
+          ? "sequence \(sequences.lowerBound)"
+          : "sequences \(sequences.lowerBound) to \(sequences.upperBound)"))
+    let (least, greatest) = (header.timestamps.lowerBound, header.timestamps.upperBound)
+    try row(
+      "time", least == greatest ? Display.time(least) : "\(Display.time(least)) to \(Display.time(greatest))")
+    let unpacked = Display.count(header.unpackedBytes, "byte")
+    try row(
+      "body",
+      header.codec == .none
+        ? unpacked : "\(unpacked), packed to \(Display.count(header.packedBytes)) by Zstandard")
+    try row("content", "SHA-256 \(header.contentHash)")
+    try row("had seen", header.base == 0 ? "nothing" : "offset \(header.base), \(header.baseHash)")
+    try row("previous", header.previousHash == .zero ? "none" : "\(header.previousHash)")
+  }
+
+  private func printTransactions(_ output: Output) throws {
+    guard !file.transactions.isEmpty else { return }
+    try output.line()
+    var columns = Columns(output)
+    for transaction in file.transactions {
+      try columns.add(
+        [
+          .init("\(transaction.sequence)", right: true), .init(Display.time(transaction.timestamp), .quiet),
+          .init(transaction.author.map { Display.plain($0) } ?? "-"),
+          .init(transaction.label.map { Display.plain($0, limit: Self.labelCharactersMax) } ?? "-"),
+          .init(Display.count(transaction.operations.count, "operation"), .quiet),
+        ],
+        below: showsOperations ? transaction.operations.map { "    " + OperationText.line($0) } : [])
+    }
+    try columns.flush()
+  }
+
+  private func printProblem(_ output: Output) throws {
+    guard let problem = file.problem else { return }
+    if file.envelope != nil || file.header != nil { try output.line() }
+    let error = problem.error
+    let word =
+      switch error.code {
+      case .newerFormat: "newer than this program"
+      case .damaged, .truncated, .trailingBytes: "damaged"
+      default: "not as the format asks"
+      }
+    let place = "byte \(Display.count(error.offset)) of the \(problem.isInBody ? "unpacked body" : "file")"
+    try output.line("\(output.styled(word, .loser)), at \(place)")
+    try output.line("\(error.subject): expected \(error.expected), found \(error.found) (\(error.code))")
+    try output.line(error.hint)
+  }
+}
