@@ -173,7 +173,7 @@ struct CutTests {
 
   @Test(
     "the cut of another process is shipped, and one that was shipped by another is none",
-    .timeLimit(.minutes(1)))
+    .timeLimit(.minutes(3)))
   func otherProcess() async throws {
     let store = try directory.store()
     try await store.makeAttachedZone()
@@ -344,7 +344,7 @@ struct CommitObservationTests {
     #expect(closed == .closed)
   }
 
-  @Test("another process's commit shows in the id", .timeLimit(.minutes(1)))
+  @Test("another process's commit shows in the id", .timeLimit(.minutes(3)))
   func otherProcess() async throws {
     let store = try directory.store()
     try await store.makeZone()
