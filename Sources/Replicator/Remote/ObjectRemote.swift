@@ -117,7 +117,8 @@ package final class ObjectRemote: RemoteLog {
   }
 
   /// Adds an event that ends a log, unless one is there.
-  func record(_ kind: ZoneEvent.Kind, _ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+  func record(_ kind: ZoneEvent.Kind, _ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError)
+  {
     while true {
       let list = try await readZones()
       guard let log = list.logs[incarnation], log.fate == nil else { return }

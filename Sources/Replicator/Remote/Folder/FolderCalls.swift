@@ -143,7 +143,9 @@ struct FolderCalls: Sendable {
     while done < count {
       let start = done
       let got = try call("pread", path) {
-        bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress! + start, count - start, off_t(start)) }
+        bytes.withUnsafeMutableBytes {
+          pread(descriptor, $0.baseAddress! + start, count - start, off_t(start))
+        }
       }
       if got == 0 { break }
       done += got
