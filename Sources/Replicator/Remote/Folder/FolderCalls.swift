@@ -25,7 +25,6 @@ struct FolderCalls: Sendable {
   struct Status {
     var device: UInt64
     var inode: UInt64
-    var links: Int
     var bytes: UInt64
     var isRegular: Bool
     var isDirectory: Bool
@@ -33,7 +32,6 @@ struct FolderCalls: Sendable {
     fileprivate init(_ raw: stat) {
       device = UInt64(truncatingIfNeeded: raw.st_dev)
       inode = UInt64(raw.st_ino)
-      links = Int(raw.st_nlink)
       bytes = UInt64(clamping: raw.st_size)
       isRegular = raw.st_mode & S_IFMT == S_IFREG
       isDirectory = raw.st_mode & S_IFMT == S_IFDIR
