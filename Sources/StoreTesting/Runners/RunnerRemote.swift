@@ -31,13 +31,17 @@ public enum RunnerRemote: Sendable, Hashable {
     let random = DeviceRandom(random)
     switch self {
     case .memory:
-      let identity = RemoteID(rawValue: UInt128(random.next()) << 64 | UInt128(random.next()))
-      let remote = MemoryRemote(identity: identity)
+      let remote = MemoryRemote(identity: Self.identity(random))
       return { remote.reopened() }
     case .folder(let directory):
       _ = try await FolderRemote.create(directory: directory, makeRandom: { random.next() })
       return { try await FolderRemote(directory: directory) }
     }
+  }
+
+  // Not in an asynchronous function: a UInt128 on the stack of one breaks its calls in Swift 6.3.
+  private static func identity(_ random: DeviceRandom) -> RemoteID {
+    RemoteID(rawValue: UInt128(random.next()) << 64 | UInt128(random.next()))
   }
 
   /// A remote of its own for one of many runs: in a folder that was not there before.
