@@ -82,7 +82,7 @@ let package = Package(
       swiftSettings: settings),
     // What the replicator's tests start in processes of its own: many at one remote, some of them killed.
     .executableTarget(
-      name: "RemoteWriter", dependencies: ["Replicator", "EventStore", "OperationFormat"],
+      name: "RemoteWriter", dependencies: ["Replicator", "EventStore", "OperationFormat", "StoreTesting"],
       path: "Tests/RemoteWriter", swiftSettings: settings),
     .testTarget(
       name: "StoreTestingTests", dependencies: ["StoreTesting", "EventStore", "OperationFormat"],

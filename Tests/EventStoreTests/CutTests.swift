@@ -12,7 +12,8 @@ struct CutTests {
     try await store.write { try $0.create(note(name), type: "note", fields: ["f": .string(name)]) }
   }
 
-  @Test("it is all that is pending; stored, it stays the same over writes and openings until it is acknowledged")
+  @Test(
+    "it is all that is pending; stored, it stays the same over writes and openings until it is acknowledged")
   func storedCut() async throws {
     var store = try directory.store()
     try await store.makeAttachedZone()
@@ -158,7 +159,8 @@ struct CutTests {
     let before = try #require(try store.nextCut(of: noteZone)).header
     #expect(before.sequences == 1...2)
     // Another is as much longer than the second as its value is: all their varints have equal widths.
-    let second = Int(before.unpackedBytes) - (try store.read { try $0.bytes(at: Position(rawValue: 1)).count }) - 4
+    let second =
+      Int(before.unpackedBytes) - (try store.read { try $0.bytes(at: Position(rawValue: 1)).count }) - 4
     let room = Limits.segmentPackedBytesMax - Int(before.unpackedBytes)
     try await write("two", 500_000 + room - second + excess)
     let cut = try #require(try store.nextCut(of: noteZone))
@@ -169,7 +171,9 @@ struct CutTests {
     }
   }
 
-  @Test("the cut of another process is shipped, and one that was shipped by another is none", .timeLimit(.minutes(1)))
+  @Test(
+    "the cut of another process is shipped, and one that was shipped by another is none",
+    .timeLimit(.minutes(3)))
   func otherProcess() async throws {
     let store = try directory.store()
     try await store.makeAttachedZone()
@@ -222,7 +226,9 @@ struct CutTests {
         }
       }
       conflicts += try await store.fold(try remote.news(for: store)).conflicts
-      if let acknowledgement = try await remote.shipCut(store) { _ = try await store.acknowledge(acknowledgement) }
+      if let acknowledgement = try await remote.shipCut(store) {
+        _ = try await store.acknowledge(acknowledgement)
+      }
     }
     for store in stores { conflicts += try await store.fold(try remote.news(for: store)).conflicts }
     let digests = try stores.map { try $0.digest() }
@@ -270,7 +276,9 @@ struct SegmentCheckTests {
     try await store.makeZone()
     var remote = TestRemote()
     _ = try remote.append([transaction(1, 1, [create("a")])])
-    _ = try remote.append([transaction(2, 1, base: 1, [create("b")]), transaction(2, 2, base: 1, [create("c")])])
+    _ = try remote.append([
+      transaction(2, 1, base: 1, [create("b")]), transaction(2, 2, base: 1, [create("c")]),
+    ])
     _ = try await store.fold(remote.segments)
     _ = try remote.append([transaction(2, 3, base: 2, [create("d")])])
     let next = remote.segments[2]
@@ -336,7 +344,7 @@ struct CommitObservationTests {
     #expect(closed == .closed)
   }
 
-  @Test("another process's commit shows in the id", .timeLimit(.minutes(1)))
+  @Test("another process's commit shows in the id", .timeLimit(.minutes(3)))
   func otherProcess() async throws {
     let store = try directory.store()
     try await store.makeZone()

@@ -71,6 +71,12 @@ private struct Mixed {
     #expect(found == left, comment)
     let last = try store.lastPosition()
     #expect(last == entries.last?.position, comment)
+    let backwards = try store.read { tx in
+      var backwards: [LogEntry] = []
+      while let entry = try tx.entry(before: backwards.last?.position) { backwards.append(entry) }
+      return backwards
+    }
+    #expect(backwards == left.reversed(), comment)
     for entry in entries where gone.contains(entry.transaction.zone) {
       let code = code { _ = try store.read { try $0.entry(at: entry.position) } }
       #expect(code == .positionUnknown, comment)
@@ -191,7 +197,7 @@ struct ReclaimTests {
     try await checkSound(store)
   }
 
-  @Test("a process that reclaims is killed: the next one goes on", .timeLimit(.minutes(2)))
+  @Test("a process that reclaims is killed: the next one goes on", .timeLimit(.minutes(3)))
   func killed() async throws {
     let seed = UInt64.random(in: 0...999_999)
     var generator = SeededGenerator(seed: seed)

@@ -1,10 +1,34 @@
+import EventStore
+import Replicator
+import StoreTesting
+
 /// What the replicator's tests start in processes of its own: the first argument names the part to play.
 @main
 struct RemoteWriter {
   static func main() async throws {
-    let arguments = CommandLine.arguments.dropFirst()
+    let arguments = Array(CommandLine.arguments.dropFirst())
     switch arguments.first {
+    case "append":
+      try await append(
+        directory: arguments[1], incarnation: arguments[2], replica: arguments[3], count: arguments[4])
     default: preconditionFailure("no such part: \(arguments.first ?? "none")")
+    }
+  }
+
+  /// Appends segments, and says the offset of each once it is acknowledged.
+  private static func append(
+    directory: String, incarnation: String, replica: String, count: String
+  ) async throws {
+    let remote = try await FolderRemote(directory: directory)
+    var maker = SegmentMaker(
+      ZoneID(name: "notes"), IncarnationID(incarnation)!, replica: ReplicaID(rawValue: UInt128(replica)!))
+    var last: UInt64 = 0
+    for _ in 0..<Int(count)! {
+      switch try await remote.append(try maker.next(valueBytes: 5000), after: last) {
+      case .appended(let place), .alreadyThere(let place): last = place.offset
+      case let other: preconditionFailure("an append gave \(other)")
+      }
+      Line.print("\(last)\n")
     }
   }
 }

@@ -77,6 +77,13 @@ extension ReadTransaction {
     }
   }
 
+  /// The last transaction before a position, or of the whole log; nil if there is none.
+  package func entry(before position: Position?) throws -> LogEntry? {
+    let reader = LogReader(tables, interned)
+    let found = try reader.lastPosition(before: position, transaction)
+    return try found.map { try reader.entry(at: $0, transaction) }
+  }
+
   /// This store's own transactions of a zone that no remote has acknowledged, in order.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
@@ -254,6 +261,24 @@ struct LogReader {
       if isGone[zone] == true { continue }
       guard try body(found) else { return }
     }
+  }
+
+  /// The position of the last entry before another, or of all; nil if there is none.
+  func lastPosition(
+    before position: Position?, _ transaction: borrowing LMDBTransaction
+  ) throws -> Position? {
+    var cursor = try transaction.openCursor(tables.log)
+    var isThere =
+      if let position { try cursor.seek(before: TableKey.log(position).span) } else { try cursor.last() }
+    while isThere {
+      let (found, zone) = try cursor.withEntry { key, row in
+        let found = Position(rawValue: try key.bigEndian64(at: 0))
+        return (found, try shownZone(row, at: found))
+      }
+      if let zone, try !(tables.zoneRow(zone, transaction)?.status.isGone ?? false) { return found }
+      isThere = try cursor.previous()
+    }
+    return nil
   }
 
   /// The zone of a row of the log, nil if it stands for removed entries.

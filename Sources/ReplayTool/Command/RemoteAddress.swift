@@ -1,39 +1,43 @@
+import EventStore
 import Replicator
 
-/// A remote as the user names it on the command line.
-enum RemoteAddress: Equatable {
-  /// A folder of that path.
-  case folder(String)
-  /// One in memory, which ends with the command.
-  case memory
+/// Where a remote is, as the user names it: `folder:DIR`, or `memory` for one that ends with the command.
+struct RemoteAddress: Hashable {
+  enum Kind: Hashable {
+    case folder(String)
+    case memory
+  }
 
-  /// - Throws: ``ToolError`` `schemeUnknown`.
-  init(_ text: String) throws {
-    let scheme = text.prefix { $0 != ":" }
-    let rest = text.dropFirst(scheme.count + 1)
-    switch scheme {
-    case "folder" where !rest.isEmpty: self = .folder(String(rest))
-    case "memory" where text == "memory": self = .memory
+  var kind: Kind
+
+  /// Parses an address.
+  ///
+  /// - Throws: ``RemoteError`` `schemeUnknown`.
+  init(_ text: String) throws(RemoteError) {
+    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    switch (parts[0], parts.count) {
+    case ("folder", 2) where !parts[1].isEmpty: kind = .folder(String(parts[1]))
+    case ("memory", 1): kind = .memory
     default:
-      throw ToolError.input(
-        RemoteError.Code.schemeUnknown.rawValue,
-        "“\(Display.plain(text))” names no kind of remote that is known",
-        hint: "write folder:DIR; tests may take memory")
+      throw RemoteError(
+        .schemeUnknown, "“\(Display.plain(text))” names no kind of remote that is known",
+        hint: "write folder:DIRECTORY, or memory for a remote that ends with the command")
     }
   }
 
   /// Opens the remote.
   ///
-  /// - Parameter creates: whether to make it in a folder that is empty or not there.
-  /// - Throws: ``RemoteError``.
-  func open(creates: Bool, _ console: Console) async throws -> any RemoteLog {
-    switch self {
-    case .folder(let directory) where creates:
-      try await FolderRemote.create(directory: directory, makeRandom: console.makeRandom)
-    case .folder(let directory): try await FolderRemote(directory: directory)
+  /// - Parameter creates: whether it is made if there is none.
+  /// - Throws: ``RemoteError`` as ``FolderRemote``.
+  func open(
+    creates: Bool, makeRandom: @escaping @Sendable () -> UInt64 = SystemEnvironment.makeRandom
+  ) async throws(RemoteError) -> any RemoteLog {
+    switch kind {
+    case .folder(let directory):
+      if creates { return try await FolderRemote.create(directory: directory, makeRandom: makeRandom) }
+      return try await FolderRemote(directory: directory)
     case .memory:
-      MemoryRemote(
-        identity: RemoteID(rawValue: UInt128(console.makeRandom()) << 64 | UInt128(console.makeRandom())))
+      return MemoryRemote(identity: RemoteID(rawValue: UInt128(makeRandom()) << 64 | UInt128(makeRandom())))
     }
   }
 }

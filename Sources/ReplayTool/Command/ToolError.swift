@@ -38,7 +38,9 @@ struct ToolError: Error {
     case let error as FormatError:
       self.init(error.code.rawValue, error.description, hint: error.hint, exit: .problem)
     case let error as RemoteError:
-      self.init(error.code.rawValue, error.message, hint: error.hint, exit: .remote)
+      self.init(
+        error.code.rawValue, error.message, hint: error.hint,
+        exit: error.code == .schemeUnknown ? .input : .remote)
     case let error as SyncFailure:
       self.init(error.code, error.message, hint: error.hint, exit: .remote)
     case is Interrupted:

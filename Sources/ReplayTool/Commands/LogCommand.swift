@@ -97,20 +97,14 @@ struct LogCommand: ReplayCommand {
     backwards transaction: borrowing ReadTransaction, _ filter: LogFilter.Resolved, _ console: Console,
     _ page: inout LogPage, _ left: inout Int
   ) throws {
-    var position = try transaction.lastPosition()
-    while left > 0, position > filter.after, position > .start {
+    var next = try transaction.entry(before: nil)
+    while left > 0, let entry = next, entry.position > filter.after {
       if console.isInterrupted() { throw Interrupted() }
-      do {
-        let entry = try transaction.entry(at: position)
-        if filter.matches(entry.transaction) {
-          try page.print(entry)
-          left -= 1
-        }
-      } catch let error as StoreError where error.code == .positionUnknown {
-        // What lies before was retired from the log.
-        return
+      if filter.matches(entry.transaction) {
+        try page.print(entry)
+        left -= 1
       }
-      position = Position(rawValue: position.rawValue - 1)
+      next = try transaction.entry(before: entry.position)
     }
   }
 }

@@ -46,7 +46,8 @@ struct SyncCommand: ReplayCommand {
     let opened = try store.openForWriting(console, creates: createStore)
     defer { opened.close() }
     // The remote is opened before anything changes here.
-    let log = try await RemoteAddress(remote).open(creates: createRemote, console)
+    let log = try await RemoteAddress(remote).open(
+      creates: createRemote, makeRandom: console.makeRandom)
     if !attached.isEmpty {
       try await opened.write { tx in for zone in attached { try tx.attachZone(zone) } }
     }

@@ -11,13 +11,16 @@ enum LogObject {
   ///
   /// - Throws: ``RemoteError`` `damagedSegment` if it is not what must lie at that offset of that log, `newerFormat`.
   static func look(
-    at bytes: [UInt8], _ name: ObjectName, _ zone: ZoneID, _ incarnation: IncarnationID, _ offset: UInt64
+    at prefix: ObjectPrefix, _ name: ObjectName, _ zone: ZoneID, _ incarnation: IncarnationID,
+    _ offset: UInt64
   ) throws(RemoteError) -> LogEntry<SegmentHead> {
-    let span = bytes.span.bytes
+    let span = prefix.bytes.span.bytes
     do throws(FormatError) {
       if FrameKind(of: span) == .seal { return .seal(try readSeal(span, offset)) }
       let envelope = try SegmentEnvelope.readHeader(span)
       try checkIsSame(envelope.offset, offset, at: 0, "envelope.offset")
+      let totalBytes = UInt64(SegmentEnvelope.headerBytes + envelope.segmentBytes)
+      try checkIsSame(prefix.totalBytes, totalBytes, at: 0, "envelope.segmentBytes")
       let header = try SegmentFrame.readHeader(span.extracting(SegmentEnvelope.headerBytes...))
       try check(header, zone, incarnation)
       return .segment(SegmentHead(header: header, receivedMilliseconds: envelope.receivedMilliseconds))

@@ -75,8 +75,8 @@ extension ObjectRemote {
   ) async throws(RemoteError) -> LogEntry<SegmentHead>? {
     let name = ObjectName.entry(of: incarnation, offset)
     do throws(RemoteError) {
-      guard let bytes = try await objects.getPrefix(name, LogObject.prefixBytes) else { return nil }
-      return try LogObject.look(at: bytes, name, zone, incarnation, offset)
+      guard let prefix = try await objects.getPrefix(name, LogObject.prefixBytes) else { return nil }
+      return try LogObject.look(at: prefix, name, zone, incarnation, offset)
     } catch {
       throw error.ofSegment
     }

@@ -69,10 +69,10 @@ package final class ObjectRemote: RemoteLog {
 
   /// Reads which remote it is.
   func readIdentity() async throws(RemoteError) -> RemoteID {
-    guard let bytes = try await objects.getPrefix(.marker, RemoteMarker.byteCount + 1) else {
+    guard let marker = try await objects.getPrefix(.marker, RemoteMarker.byteCount + 1) else {
       throw .notARemote(name)
     }
-    return try RemoteMarker.read(bytes, of: name).remote
+    return try RemoteMarker.read(marker.bytes, of: name).remote
   }
 
   /// What is known of the list of zones, after a check that the remote is the one that it was.
@@ -117,7 +117,8 @@ package final class ObjectRemote: RemoteLog {
   }
 
   /// Adds an event that ends a log, unless one is there.
-  func record(_ kind: ZoneEvent.Kind, _ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+  func record(_ kind: ZoneEvent.Kind, _ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError)
+  {
     while true {
       let list = try await readZones()
       guard let log = list.logs[incarnation], log.fate == nil else { return }

@@ -55,7 +55,8 @@ struct RemoteMarker: Hashable {
 
   private static func damaged(_ name: String, _ error: FormatError?) -> RemoteError {
     RemoteError(
-      .damaged, "the object `remote` of \(name) is damaged\(error.map { ": \($0)" } ?? ", its checksum does not fit")",
+      .damaged,
+      "the object `remote` of \(name) is damaged\(error.map { ": \($0)" } ?? ", its checksum does not fit")",
       hint: "restore the object from a backup: without it nobody can tell which remote this is",
       underlying: error)
   }

@@ -162,6 +162,17 @@ extension FoldOutcome {
   }
 }
 
+extension RemoteSegment {
+  /// A segment as the store folds it: what it says of itself, and where it lies.
+  package init(_ unpacked: UnpackedSegment, _ stored: StoredSegment) {
+    let header = unpacked.header
+    self.init(
+      zone: header.zone, incarnation: header.incarnation, offset: stored.offset, hash: header.contentHash,
+      receivedMilliseconds: stored.receivedMilliseconds, base: header.base, baseHash: header.baseHash,
+      previousHash: header.previousHash, transactions: unpacked.transactions)
+  }
+}
+
 /// Segments that are folded in one commit.
 private struct FoldBatch {
   var segments: [RemoteSegment] = []
@@ -181,11 +192,7 @@ private struct FoldBatch {
           + "for was offset \(expected) of zone “\(token.zone)”, incarnation \(token.incarnation)",
         hint: "the remote mixes up its segments: check it with `replay remote`")
     }
-    segments.append(
-      RemoteSegment(
-        zone: header.zone, incarnation: header.incarnation, offset: stored.offset, hash: header.contentHash,
-        receivedMilliseconds: stored.receivedMilliseconds, base: header.base, baseHash: header.baseHash,
-        previousHash: header.previousHash, transactions: unpacked.transactions))
+    segments.append(RemoteSegment(unpacked, stored))
     bytes.append(stored.bytes.count)
     unpackedBytes += Int(header.unpackedBytes)
   }

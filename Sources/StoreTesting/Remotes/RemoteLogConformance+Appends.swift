@@ -1,5 +1,6 @@
 internal import OperationFormat
 internal import Replicator
+internal import Synchronization
 
 extension RemoteLogConformance {
   static let appendChecks = [
@@ -97,7 +98,9 @@ extension RemoteLogConformance {
       var maker = trial.maker(unknown)
       let segment = try maker.next()
       for isThere in [false, true] {
-        try await trial.expect(.zoneUnknown, "an append") { try await trial.doors[0].append(segment, after: 0) }
+        try await trial.expect(.zoneUnknown, "an append") {
+          try await trial.doors[0].append(segment, after: 0)
+        }
         try await trial.expect(.zoneUnknown, "a fetch") {
           try await trial.doors[0].segments(after: .start(of: RemoteTrial.zone, unknown), bytesMax: 100)
         }
@@ -140,32 +143,19 @@ extension RemoteLogConformance {
     Check("Changes are told, or the sequence ends") { trial in
       var maker = trial.maker(try await trial.create())
       let stream = trial.doors[0].changes()
+      let isTold = Mutex(false)
       let waiting = Task {
-        for await _ in stream { return true }
-        return false
+        for await _ in stream { break }
+        isTold.withLock { $0 = true }
       }
-      // It may have begun to listen after an append: another one comes.
-      let done = Task {
-        _ = await waiting.value
-        return true
-      }
+      defer { waiting.cancel() }
+      // What was appended before it listens is not told: others come.
       for _ in 0..<500 {
         _ = try await trial.append(try maker.next(), door: 1)
-        if await isDone(done) { return }
+        if isTold.withLock({ $0 }) { return }
+        try await Task.sleep(for: .milliseconds(10))
       }
       throw trial.failure("nothing was told of 500 appends")
     },
   ]
-
-  /// Whether a task has ended, after a moment for it.
-  private static func isDone(_ task: Task<Bool, Never>) async -> Bool {
-    await withTaskGroup(of: Bool.self) { group in
-      group.addTask { await task.value }
-      group.addTask {
-        try? await Task.sleep(for: .milliseconds(10))
-        return false
-      }
-      return await group.next()!
-    }
-  }
 }

@@ -59,8 +59,11 @@ extension RemoteLogConformance {
       var token = ChangeToken.start(of: RemoteTrial.zone, maker.incarnation)
       token.offset = 1
       token.hash = first.header.previousHash
-      let (other, beyond) = (token, ChangeToken(
-        zone: token.zone, incarnation: token.incarnation, offset: 2, hash: first.header.contentHash))
+      let (other, beyond) = (
+        token,
+        ChangeToken(
+          zone: token.zone, incarnation: token.incarnation, offset: 2, hash: first.header.contentHash)
+      )
       for token in [other, beyond] {
         try await trial.expect(.wentBack, "a fetch after \(token.offset)") {
           try await trial.doors[1].segments(after: token, bytesMax: 1000)

@@ -1,6 +1,6 @@
 public import Replicator
 
-/// What every ``/Replicator/RemoteLog`` must do, as checks that need no test framework.
+/// What every `RemoteLog` must do, as checks that need no test framework.
 ///
 /// ```swift
 /// @Test(arguments: RemoteLogConformance.checks)
@@ -48,6 +48,7 @@ public struct RemoteLogConformance: Sendable {
   ///   - seed: decides about all that is random.
   ///   - triesMax: how often a call is made that ends with `unreachable`, `later` or `overQuota`: 1 for a remote that
   ///     has no excuse, more for one behind a bad network.
+  ///   - make: makes a remote for a check.
   public init(seed: UInt64 = 1, triesMax: Int = 1, _ make: @escaping Making) {
     self.seed = seed
     self.triesMax = triesMax

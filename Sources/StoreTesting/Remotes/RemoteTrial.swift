@@ -62,7 +62,8 @@ struct RemoteTrial: Sendable {
       throw failure("\(subject): expected the error \(code), found \(answer)")
     } catch let error as RemoteError {
       try expect(error.code, code, subject)
-      try expect(!error.message.isEmpty && !error.hint.isEmpty, "\(subject): an error says what and what to do")
+      try expect(
+        !error.message.isEmpty && !error.hint.isEmpty, "\(subject): an error says what and what to do")
     }
   }
 
@@ -84,7 +85,8 @@ struct RemoteTrial: Sendable {
   }
 
   /// Appends a segment that nothing forbids.
-  func append(_ segment: PackedSegment, after offset: UInt64 = 0, door: Int = 0) async throws -> SegmentPlace {
+  func append(_ segment: PackedSegment, after offset: UInt64 = 0, door: Int = 0) async throws -> SegmentPlace
+  {
     switch try await outcome(segment, after: offset, door: door) {
     case .appended(let place): return place
     case .alreadyThere(let place) where !isStrict: return place

@@ -1,5 +1,5 @@
-public import Replicator
 internal import OperationFormat
+public import Replicator
 
 /// Makes the segments of one replica, one after the other, of transactions that are made up.
 public struct SegmentMaker: Sendable {

@@ -83,14 +83,8 @@ extension ScenarioWorld {
       else { break }
       for stored in page where stored.offset <= end.offset {
         let unpacked = try SegmentPacker.unpack(stored.bytes)
-        let header = unpacked.header
-        found.append(
-          RemoteSegment(
-            zone: header.zone, incarnation: header.incarnation, offset: stored.offset,
-            hash: header.contentHash,
-            receivedMilliseconds: stored.receivedMilliseconds, base: header.base, baseHash: header.baseHash,
-            previousHash: header.previousHash, transactions: unpacked.transactions))
-        token.hash = header.contentHash
+        found.append(RemoteSegment(unpacked, stored))
+        token.hash = unpacked.header.contentHash
         token.offset = stored.offset
       }
       if let last = page.last, last.offset > end.offset { break }

@@ -30,6 +30,12 @@ final class ChildProcess {
     posix_spawn_file_actions_init(&actions)
     posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+    #if canImport(Glibc)
+      // LMDB's data files are inherited, and other tests wait for theirs to be closed.
+      for descriptor in 3..<min(getdtablesize(), 1024) {
+        posix_spawn_file_actions_addclose(&actions, descriptor)
+      }
+    #endif
     defer { posix_spawn_file_actions_destroy(&actions) }
     let path = Self.program
     var argv: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]

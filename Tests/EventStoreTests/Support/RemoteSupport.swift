@@ -93,7 +93,9 @@ extension LocalStore {
   }
 
   /// Makes a zone that is synced with the incarnation that the tests use.
-  func makeAttachedZone(_ zone: ZoneID = noteZone, _ incarnation: IncarnationID = testIncarnation) async throws {
+  func makeAttachedZone(_ zone: ZoneID = noteZone, _ incarnation: IncarnationID = testIncarnation)
+    async throws
+  {
     try await write { tx in
       try tx.createZone(zone)
       try tx.attachZone(zone)

@@ -26,7 +26,8 @@ struct FileError: Error {
     case EIO, ESTALE, ETIMEDOUT, ENOTCONN, EHOSTDOWN, EHOSTUNREACH, ENETDOWN, ENETUNREACH, ECONNRESET, ENODEV,
       ENXIO, ESHUTDOWN:
       return RemoteError(
-        .unreachable, message, hint: "check the disk or the network that the folder is on, and mount it again")
+        .unreachable, message, hint: "check the disk or the network that the folder is on, and mount it again"
+      )
     case ENOTDIR, ELOOP, EISDIR:
       return RemoteError(
         .damaged, "\(path) is not what a remote keeps there: \(String(cString: strerror(number)))",

@@ -25,7 +25,6 @@ struct FolderCalls: Sendable {
   struct Status {
     var device: UInt64
     var inode: UInt64
-    var links: Int
     var bytes: UInt64
     var isRegular: Bool
     var isDirectory: Bool
@@ -33,7 +32,6 @@ struct FolderCalls: Sendable {
     fileprivate init(_ raw: stat) {
       device = UInt64(truncatingIfNeeded: raw.st_dev)
       inode = UInt64(raw.st_ino)
-      links = Int(raw.st_nlink)
       bytes = UInt64(clamping: raw.st_size)
       isRegular = raw.st_mode & S_IFMT == S_IFREG
       isDirectory = raw.st_mode & S_IFMT == S_IFDIR
@@ -143,7 +141,9 @@ struct FolderCalls: Sendable {
     while done < count {
       let start = done
       let got = try call("pread", path) {
-        bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress! + start, count - start, off_t(start)) }
+        bytes.withUnsafeMutableBytes {
+          pread(descriptor, $0.baseAddress! + start, count - start, off_t(start))
+        }
       }
       if got == 0 { break }
       done += got

@@ -36,10 +36,12 @@ package final class FolderObjects: ObjectStore {
   package var name: String { "folder:\(directory)" }
 
   @concurrent package func get(_ name: ObjectName, bytesMax: Int) async throws(RemoteError) -> [UInt8]? {
-    try read(name, bytesMax: bytesMax, allowsMore: false)
+    try read(name, bytesMax: bytesMax, allowsMore: false)?.bytes
   }
 
-  @concurrent package func getPrefix(_ name: ObjectName, _ count: Int) async throws(RemoteError) -> [UInt8]? {
+  @concurrent package func getPrefix(_ name: ObjectName, _ count: Int) async throws(RemoteError)
+    -> ObjectPrefix?
+  {
     try read(name, bytesMax: count, allowsMore: true)
   }
 
@@ -55,7 +57,8 @@ package final class FolderObjects: ObjectStore {
 
   package func changes() -> AsyncStream<Void> { FolderWatch.changes(of: "\(directory)/\(Self.temporary)") }
 
-  private func read(_ name: ObjectName, bytesMax: Int, allowsMore: Bool) throws(RemoteError) -> [UInt8]? {
+  private func read(_ name: ObjectName, bytesMax: Int, allowsMore: Bool) throws(RemoteError) -> ObjectPrefix?
+  {
     guard let parent = try openParent(of: name) else { return nil }
     var foundBytes: UInt64 = 0
     do throws(FileError) {
@@ -64,7 +67,8 @@ package final class FolderObjects: ObjectStore {
       guard status.isRegular else { throw FileError(number: EISDIR, call: "fstat", path: path(name)) }
       foundBytes = status.bytes
       if allowsMore || foundBytes <= UInt64(bytesMax) {
-        return try calls.read(file, min(bytesMax, Int(clamping: foundBytes)), path(name))
+        let bytes = try calls.read(file, min(bytesMax, Int(clamping: foundBytes)), path(name))
+        return ObjectPrefix(bytes: bytes, totalBytes: foundBytes)
       }
     } catch {
       switch error.number {

@@ -7,7 +7,7 @@ public import EventStore
 /// let remote = try await FolderRemote(directory: "/mnt/team/lists")
 /// ```
 ///
-/// What it expects of the file system is said in <doc:FolderRemote>.
+/// What it expects of the file system is said in <doc:FolderRemoteLayout>.
 public struct FolderRemote: RemoteLog {
   /// The algorithm, over the folder's files.
   package let log: ObjectRemote

@@ -19,8 +19,8 @@ package final class MemoryObjects: ObjectStore {
     return bytes
   }
 
-  package func getPrefix(_ name: ObjectName, _ count: Int) async throws(RemoteError) -> [UInt8]? {
-    object(name).map { Array($0.prefix(count)) }
+  package func getPrefix(_ name: ObjectName, _ count: Int) async throws(RemoteError) -> ObjectPrefix? {
+    object(name).map { ObjectPrefix(bytes: Array($0.prefix(count)), totalBytes: UInt64($0.count)) }
   }
 
   package func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool {

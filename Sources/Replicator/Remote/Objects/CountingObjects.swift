@@ -43,7 +43,7 @@ struct CountingObjects: ObjectStore {
     return try await objects.get(name, bytesMax: bytesMax)
   }
 
-  func getPrefix(_ name: ObjectName, _ count: Int) async throws(RemoteError) -> [UInt8]? {
+  func getPrefix(_ name: ObjectName, _ count: Int) async throws(RemoteError) -> ObjectPrefix? {
     counter.add(\.prefixGets)
     return try await objects.getPrefix(name, count)
   }

@@ -18,7 +18,7 @@ package protocol ObjectStore: Sendable {
   /// Reads the first `count` bytes of an object, or all if it is smaller; nil if there is none.
   ///
   /// - Throws: ``RemoteError``, as ``get(_:bytesMax:)``.
-  func getPrefix(_ name: ObjectName, _ count: Int) async throws(RemoteError) -> [UInt8]?
+  func getPrefix(_ name: ObjectName, _ count: Int) async throws(RemoteError) -> ObjectPrefix?
 
   /// Writes an object unless there is one of that name. When it returns, whatever is there lasts.
   ///
@@ -36,6 +36,18 @@ package protocol ObjectStore: Sendable {
 
   /// Yields whenever an object may have been put, coalesced; ends at once where the place does not tell.
   func changes() -> AsyncStream<Void>
+}
+
+/// The beginning of an object.
+package struct ObjectPrefix: Hashable, Sendable {
+  package var bytes: [UInt8]
+  /// How many bytes the object has.
+  package var totalBytes: UInt64
+
+  package init(bytes: [UInt8], totalBytes: UInt64) {
+    self.bytes = bytes
+    self.totalBytes = totalBytes
+  }
 }
 
 /// Something that lies in a remote's place.

@@ -1,0 +1,33 @@
+import Replicator
+import StoreTesting
+import Testing
+
+@testable import ReplayTool
+
+@Suite("Addresses of remotes")
+struct RemoteAddresses {
+  @Test("are read")
+  func areRead() throws {
+    #expect(try RemoteAddress("folder:/a:b").kind == .folder("/a:b"))
+    #expect(try RemoteAddress("memory").kind == .memory)
+  }
+
+  @Test("of unknown kinds are refused", arguments: ["", "folder", "folder:", "memory:", "ftp://x", "/mnt/x"])
+  func areRefused(_ text: String) {
+    let error = #expect(throws: RemoteError.self) { try RemoteAddress(text) }
+    #expect(error?.code == .schemeUnknown)
+    #expect(error?.hint.contains("folder:") == true)
+  }
+
+  @Test("open what is there, and make what is not if told")
+  func open() async throws {
+    let directory = TemporaryDirectory()
+    let address = try RemoteAddress("folder:\(directory.path)/remote")
+    let missing = await #expect(throws: RemoteError.self) { try await address.open(creates: false) }
+    #expect(missing?.code == .unreachable)
+    let made = try await address.open(creates: true)
+    let opened = try await address.open(creates: false)
+    let (first, second) = (try await made.zoneEvents(after: nil), try await opened.zoneEvents(after: nil))
+    #expect(first == second)
+  }
+}
