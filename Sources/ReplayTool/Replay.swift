@@ -24,7 +24,8 @@ struct Replay: AsyncParsableCommand {
           InfoCommand.self, LogCommand.self, ShowCommand.self, StateCommand.self, DigestCommand.self,
         ]),
       CommandGroup(name: "Understand", subcommands: [ExplainCommand.self, ConflictsCommand.self]),
-      CommandGroup(name: "Check and repair", subcommands: [VerifyCommand.self, RebuildCommand.self]),
+      CommandGroup(
+        name: "Check and repair", subcommands: [VerifyCommand.self, RebuildCommand.self, RemoteCommand.self]),
       CommandGroup(name: "Move", subcommands: [ExportCommand.self, ImportCommand.self]),
       CommandGroup(name: "Test the fold", subcommands: [FoldCheckCommand.self]),
     ])

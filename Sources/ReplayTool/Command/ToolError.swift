@@ -1,4 +1,5 @@
 import EventStore
+import Replicator
 
 /// What a command could not do: what, and what the user can do about it.
 struct ToolError: Error {
@@ -33,6 +34,10 @@ struct ToolError: Error {
     case let error as ToolError: self = error
     case let error as StoreError:
       self.init(error.code.rawValue, error.message, hint: error.hint, exit: .problem)
+    case let error as RemoteError:
+      self.init(
+        error.code.rawValue, error.message, hint: error.hint,
+        exit: error.code == .schemeUnknown ? .input : .problem)
     case let error as FormatError:
       self.init(error.code.rawValue, error.description, hint: error.hint, exit: .problem)
     case is Interrupted:
