@@ -95,6 +95,9 @@ struct HistoryCommand: ReplayCommand {
         try progress.update(
           Self.text(step.stage), done: UInt64(step.done), total: step.total.map { UInt64($0) })
       }
+    } catch let error as ToolError where error.code == "gitFailed" && console.isInterrupted() {
+      // An interrupt from the keyboard ends git too.
+      throw Interrupted()
     } catch let error as HistoryError {
       throw ToolError(error.code.rawValue, error.message, hint: error.hint)
     }

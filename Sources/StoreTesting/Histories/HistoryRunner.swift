@@ -35,7 +35,11 @@ public struct HistoryRunner {
     let scratch = options.keepDirectory == nil ? TemporaryDirectory() : nil
     let directory = try Self.prepare(options.keepDirectory ?? scratch!.path)
     let run = try await HistoryRun(options, survey: survey, directory: directory)
-    defer { run.close() }
+    defer {
+      run.close()
+      // The directory goes with its last reference: not before the stores are closed.
+      withExtendedLifetime(scratch) {}
+    }
     var reader = try source.makeReader()
     while let commit = try reader.next() {
       try progress(HistoryProgress(stage: .writing, done: run.report.commits, total: survey.commits))
