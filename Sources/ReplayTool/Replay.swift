@@ -26,7 +26,8 @@ struct Replay: AsyncParsableCommand {
           SegmentCommand.self,
         ]),
       CommandGroup(name: "Understand", subcommands: [ExplainCommand.self, ConflictsCommand.self]),
-      CommandGroup(name: "Check and repair", subcommands: [VerifyCommand.self, RebuildCommand.self]),
+      CommandGroup(
+        name: "Check and repair", subcommands: [VerifyCommand.self, RebuildCommand.self, RemoteCommand.self]),
       CommandGroup(name: "Move", subcommands: [ExportCommand.self, ImportCommand.self]),
       CommandGroup(name: "Sync", subcommands: [SyncCommand.self]),
       CommandGroup(

@@ -1,7 +1,7 @@
-@testable import EventStore
 import StoreTesting
 import Testing
 
+@testable import EventStore
 @testable import Replicator
 
 @Suite("A round over many zones")

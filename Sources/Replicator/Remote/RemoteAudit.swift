@@ -1,0 +1,137 @@
+package import OperationFormat
+
+/// Reads a remote whole and checks what it says against itself: every segment's hashes, each writer's chain and
+/// sequences, and the hash that each segment names for its base. It changes nothing.
+package struct RemoteAudit: Sendable {
+  /// One life of a zone.
+  package struct Log: Sendable {
+    package var zone: ZoneID
+    package var incarnation: IncarnationID
+    /// Why it is closed; nil while it is open.
+    package var fate: ZoneFate?
+    package var segments: UInt64 = 0
+    package var transactions: UInt64 = 0
+    package var bytes: UInt64 = 0
+    /// The last sequence of each replica and epoch, in their order.
+    package var writers: [Writer] = []
+  }
+
+  package struct Writer: Sendable {
+    package var replica: ReplicaID
+    package var epoch: UInt32
+    package var lastSequence: UInt64
+    package var segments: UInt64
+    var lastHash: ContentHash
+  }
+
+  package struct Problem: Sendable {
+    /// Where it is: a path below the remote's place.
+    package var place: String
+    package var message: String
+  }
+
+  package private(set) var logs: [Log] = []
+  package private(set) var problems: [Problem] = []
+
+  /// Reads every log of a remote, or those of one zone.
+  ///
+  /// - Parameter progress: called after each page, with the segments so far; what it throws ends the audit.
+  package init(
+    of remote: any RemoteLog, zone: ZoneID? = nil, progress: (UInt64) throws -> Void = { _ in }
+  ) async throws {
+    var token: DatabaseToken?
+    var hasMore = true
+    while hasMore {
+      let page = try await remote.zoneEvents(after: token)
+      for event in page.events where zone == nil || event.zone == zone {
+        guard event.kind == .created || event.kind == .reset else { continue }
+        logs.append(Log(zone: event.zone, incarnation: event.incarnation))
+      }
+      (token, hasMore) = (page.token, page.hasMore)
+    }
+    for index in logs.indices { try await read(index, remote, progress) }
+  }
+
+  private mutating func read(
+    _ index: Int, _ remote: any RemoteLog, _ progress: (UInt64) throws -> Void
+  ) async throws {
+    var token = ChangeToken.start(of: logs[index].zone, logs[index].incarnation)
+    var hashes: [ContentHash] = []
+    while true {
+      let outcome: FetchOutcome
+      do throws(RemoteError) {
+        outcome = try await remote.segments(after: token, bytesMax: 8 << 20)
+      } catch {
+        guard error.code == .damagedSegment || error.code == .newerFormat else { throw error }
+        let place = ObjectName.entry(of: token.incarnation, token.offset + 1)
+        problems.append(Problem(place: "\(place)", message: error.description))
+        return
+      }
+      guard case .segments(let page, _) = outcome, !page.isEmpty else {
+        if case .gone(let fate) = outcome { logs[index].fate = fate }
+        return
+      }
+      for segment in page {
+        guard let header = check(segment, index, hashes) else { return }
+        hashes.append(header.contentHash)
+        (token.offset, token.hash) = (segment.offset, header.contentHash)
+      }
+      try progress(logs.reduce(0) { $0 + $1.segments })
+    }
+  }
+
+  /// Checks a segment against those before it.
+  ///
+  /// - Returns: its header; nil if it has none that can be believed.
+  private mutating func check(
+    _ segment: StoredSegment, _ index: Int, _ hashes: [ContentHash]
+  ) -> SegmentHeader? {
+    let place = "\(ObjectName.entry(of: logs[index].incarnation, segment.offset))"
+    let header: SegmentHeader
+    do throws(FormatError) {
+      header = try SegmentPacker.unpack(segment.bytes).header
+    } catch {
+      problems.append(Problem(place: place, message: "\(error)"))
+      do throws(FormatError) { return try SegmentFrame.readHeader(segment.bytes.span.bytes) } catch {
+        return nil
+      }
+    }
+    logs[index].segments += 1
+    logs[index].transactions += header.transactionCount
+    logs[index].bytes += UInt64(segment.bytes.count)
+    if header.base >= segment.offset {
+      problems.append(Problem(place: place, message: "its base \(header.base) is not before it"))
+    } else if header.base > 0, hashes[Int(header.base) - 1] != header.baseHash {
+      problems.append(
+        Problem(place: place, message: "its base \(header.base) is another segment than it says"))
+    }
+    checkChain(header, place, index)
+    return header
+  }
+
+  private mutating func checkChain(_ header: SegmentHeader, _ place: String, _ index: Int) {
+    let before = logs[index].writers.firstIndex { $0.replica == header.replica && $0.epoch == header.epoch }
+    guard let before else {
+      logs[index].writers.append(
+        Writer(
+          replica: header.replica, epoch: header.epoch, lastSequence: header.sequences.upperBound,
+          segments: 1,
+          lastHash: header.contentHash))
+      logs[index].writers.sort { ($0.replica, $0.epoch) < ($1.replica, $1.epoch) }
+      return
+    }
+    var writer = logs[index].writers[before]
+    if header.sequences.lowerBound > writer.lastSequence + 1 {
+      let message =
+        "it begins at sequence \(header.sequences.lowerBound), and \(writer.lastSequence) was the last"
+      problems.append(Problem(place: place, message: message))
+    }
+    if header.previousHash != writer.lastHash {
+      problems.append(Problem(place: place, message: "it does not name its writer's segment before it"))
+    }
+    writer.lastSequence = max(writer.lastSequence, header.sequences.upperBound)
+    writer.segments += 1
+    writer.lastHash = header.contentHash
+    logs[index].writers[before] = writer
+  }
+}

@@ -1,0 +1,35 @@
+import EventStore
+import Replicator
+import StoreTesting
+import Testing
+
+@testable import ReplayTool
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+@Suite("Remotes that are shown")
+struct RemotesShown {
+  @Test("a sound one is told, and one with a segment cut short")
+  func areChecked() async throws {
+    let directory = TemporaryDirectory()
+    let path = directory.path + "/remote"
+    let remote = try await FolderRemote.create(directory: path)
+    let zone = ZoneID(name: "notes")
+    let incarnation = try await remote.createZone(zone, proposing: IncarnationID(rawValue: 7))
+    var maker = SegmentMaker(zone, incarnation, replica: ReplicaID(rawValue: 1))
+    for offset in 0..<3 as Range<UInt64> { _ = try await remote.append(try maker.next(), after: offset) }
+    let sound = await Tool().run("remote", "folder:\(path)")
+    #expect(sound.exit == 0, "\(sound.errors)")
+    #expect(sound.output.contains("up to sequence 3"))
+    #expect(sound.output.contains("sound"))
+    #expect(truncate("\(path)/logs/\(incarnation)/0000000000000/0000000000000002", 90) == 0)
+    let damaged = await Tool().run("remote", "folder:\(path)", "--json")
+    #expect(damaged.exit == 1)
+    #expect(damaged.output.contains("0000000000000002"))
+    let missing = await Tool().run("remote", "folder:\(path)-away")
+    #expect(missing.exit == 1)
+    #expect(missing.errors.contains("hint:"))
+  }
+}
