@@ -29,7 +29,7 @@ struct RemotesShown {
     #expect(damaged.exit == 1)
     #expect(damaged.output.contains("0000000000000002"))
     let missing = await Tool().run("remote", "folder:\(path)-away")
-    #expect(missing.exit == 1)
+    #expect(missing.exit == 4)
     #expect(missing.errors.contains("hint:"))
   }
 }

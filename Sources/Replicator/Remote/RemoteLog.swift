@@ -23,7 +23,9 @@ public protocol RemoteLog: Sendable {
 
   /// Makes a zone unless it is there.
   ///
-  /// - Parameter proposed: the incarnation that a new zone gets: random bits that were never used before.
+  /// - Parameters:
+  ///   - zone: which one.
+  ///   - proposed: the incarnation that a new zone gets: random bits that were never used before.
   /// - Returns: the incarnation of the zone as it is there now: the proposed one, or that of whoever was first.
   /// - Throws: ``RemoteError``, as ``zoneEvents(after:)``, and `overQuota`.
   func createZone(_ zone: ZoneID, proposing proposed: IncarnationID) async throws(RemoteError)
