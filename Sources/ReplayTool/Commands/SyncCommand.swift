@@ -45,9 +45,11 @@ struct SyncCommand: ReplayCommand {
     let attached = try attach.map(Inputs.zone)
     let opened = try store.openForWriting(console, creates: createStore)
     defer { opened.close() }
-    // The remote is opened before anything changes here.
+    // The remote is opened before anything changes here. A store that has one gets no new one: where the disk of its
+    // own is not mounted, an empty folder must stay empty.
+    let isNew = try opened.syncState().databaseToken == nil
     let log = try await RemoteAddress(remote).open(
-      creates: createRemote, makeRandom: console.makeRandom)
+      creates: createRemote && isNew, makeRandom: console.makeRandom)
     if !attached.isEmpty {
       try await opened.write { tx in for zone in attached { try tx.attachZone(zone) } }
     }

@@ -38,6 +38,9 @@ public struct FolderRemote: RemoteLog {
   /// Makes a remote in a folder that is empty or not there, and opens it. If it is a remote already, it is opened as
   /// it is; of several that make one at once, all get the same.
   ///
+  /// Make a remote once, and open it from then on: where its disk is not mounted, an empty folder would become another
+  /// remote. A store that was synced before refuses that one.
+  ///
   /// - Throws: ``RemoteError`` as ``init(directory:isReadOnly:counter:)``; `notARemote` if the folder holds other
   ///   things; `unsuitable` if its file system cannot put files as a remote needs it; `overQuota`.
   public static func create(
