@@ -20,7 +20,8 @@ extension RemoteError {
   static func identityMismatch(_ name: String, _ expected: RemoteID, _ found: RemoteID) -> RemoteError {
     RemoteError(
       .identityMismatch, "\(name) is the remote \(found), not \(expected) as before",
-      hint: "mount the right disk or share there; a store stays with the remote that it was first synced with")
+      hint: "mount the right disk or share there; a store stays with the remote that it was first synced with"
+    )
   }
 
   /// An object of more bytes than it can have.
