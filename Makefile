@@ -45,8 +45,12 @@ docs: setup ## Builds the documentation of each library; warnings are errors.
 	    --output-path .build/docs/$$target --warnings-as-errors; \
 	done
 
-soak: build ## Runs what takes hours: FoldCheck at a hundred million sequences.
+soak: build ## Runs what takes hours: FoldCheck at a hundred million sequences, and a thousand histories.
 	$$($(SWIFT) build -c release --show-bin-path)/replay foldcheck --sequences 100000000 --seed $(SEED)
+	for seed in {1..1000}; do \
+	  $$($(SWIFT) build -c release --show-bin-path)/replay history --generate 3000 --devices 16 \
+	    --sync-every 9 --offline 0.6 --seed $$seed; \
+	done
 
 clean: ## Removes what was built.
 	rm -rf .build
