@@ -14,24 +14,9 @@ struct GitHistories {
 
   @discardableResult
   private func git(_ arguments: String..., time: Int = 0) throws -> Data {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["git", "-C", repository, "-c", "protocol.file.allow=always"] + arguments
-    let date = "\(1_700_000_000 + time) +0100"
-    process.environment = [
-      "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin", "HOME": temporary.path,
-      "GIT_AUTHOR_NAME": "Ann Ä", "GIT_AUTHOR_EMAIL": "ann@example.com", "GIT_COMMITTER_NAME": "Bob",
-      "GIT_COMMITTER_EMAIL": "bob@example.com", "GIT_AUTHOR_DATE": "@5 +0000", "GIT_COMMITTER_DATE": date,
-      "GIT_CONFIG_NOSYSTEM": "1",
-    ]
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    let output = pipe.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    try #require(process.terminationStatus == 0, "git \(arguments)")
-    return output
+    try GitFixture.run(
+      arguments, in: repository, author: "Ann Ä", authorDate: "@5 +0000",
+      committerDate: "\(1_700_000_000 + time) +0100")
   }
 
   private func put(_ path: String, _ text: String) throws {

@@ -1,0 +1,108 @@
+#if canImport(Glibc)
+  package import Glibc
+#elseif canImport(Darwin)
+  package import Darwin
+#endif
+
+/// A program of a test in a process of its own, and the lines that it says.
+package final class ChildProcess {
+  /// How it ended.
+  package enum End: Equatable {
+    case exit(Int32)
+    case signal(Int32)
+  }
+
+  package let id: pid_t
+  private let output: Int32
+  private var rest: [UInt8] = []
+  private var isEnded = false
+
+  /// Starts a program that is built beside the tests.
+  package init(program: String, _ arguments: [String]) {
+    var ends: [Int32] = [0, 0]
+    precondition(pipe(&ends) == 0, "pipe refused with error \(errno)")
+    _ = fcntl(ends[0], F_SETFD, FD_CLOEXEC)
+    _ = fcntl(ends[1], F_SETFD, FD_CLOEXEC)
+    #if canImport(Glibc)
+      var actions = posix_spawn_file_actions_t()
+    #else
+      var actions: posix_spawn_file_actions_t?
+    #endif
+    posix_spawn_file_actions_init(&actions)
+    posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+    #if canImport(Glibc)
+      // LMDB's data files are inherited, and other tests wait for theirs to be closed.
+      for descriptor in 3..<min(getdtablesize(), 1024) {
+        posix_spawn_file_actions_addclose(&actions, descriptor)
+      }
+    #endif
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    let path = Self.path(of: program)
+    var argv: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
+    // A backtrace would cost a second at each planned crash.
+    let settings = ["SWIFT_BACKTRACE=enable=no", "TMPDIR=/tmp"]
+    var environment: [UnsafeMutablePointer<CChar>?] = settings.map { strdup($0) } + [nil]
+    defer { for text in argv + environment { free(text) } }
+    var id: pid_t = 0
+    let refusal = posix_spawn(&id, path, &actions, nil, &argv, &environment)
+    precondition(refusal == 0, "\(path) cannot be started: error \(refusal)")
+    close(ends[1])
+    self.id = id
+    output = ends[0]
+  }
+
+  deinit {
+    if !isEnded {
+      kill(id, SIGKILL)
+      _ = wait()
+    }
+    close(output)
+  }
+
+  /// Beside the tests' own program, or some directories above it.
+  private static func path(of program: String) -> String {
+    var directory = CommandLine.arguments[0]
+    for argument in CommandLine.arguments where argument.hasSuffix(".xctest") { directory = argument }
+    while let slash = directory.lastIndex(of: "/") {
+      directory = String(directory[..<slash])
+      if access("\(directory)/\(program)", X_OK) == 0 { return "\(directory)/\(program)" }
+    }
+    preconditionFailure("the program \(program) is not beside \(CommandLine.arguments)")
+  }
+
+  /// The next line, nil at the end of the output, or if none came within the time.
+  package func line(waitingSeconds: Int32 = 60) -> String? {
+    while true {
+      if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+        let line = String(decoding: rest[..<end], as: UTF8.self)
+        rest.removeSubrange(...end)
+        return line
+      }
+      var waiting = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
+      guard poll(&waiting, 1, waitingSeconds * 1000) > 0 else { return nil }
+      var buffer = [UInt8](repeating: 0, count: 65536)
+      let count = read(output, &buffer, buffer.count)
+      guard count > 0 else { return nil }
+      rest += buffer[..<count]
+    }
+  }
+
+  /// All lines that are left.
+  package func lines(waitingSeconds: Int32 = 60) -> [String] {
+    var lines: [String] = []
+    while let line = line(waitingSeconds: waitingSeconds) { lines.append(line) }
+    return lines
+  }
+
+  package func send(_ signal: Int32) { kill(id, signal) }
+
+  /// Waits for its end.
+  package func wait() -> End {
+    var status: Int32 = 0
+    while waitpid(id, &status, 0) < 0 && errno == EINTR {}
+    isEnded = true
+    let signal = status & 0x7f
+    return signal == 0 ? .exit(status >> 8 & 0xff) : .signal(signal)
+  }
+}
