@@ -1,3 +1,5 @@
+import Dispatch
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Darwin)
@@ -17,7 +19,9 @@ final class ChildProcess {
   private var rest: [UInt8] = []
   private var isEnded = false
 
-  init(_ arguments: String...) {
+  convenience init(_ arguments: String...) { self.init(arguments) }
+
+  init(_ arguments: [String]) {
     var ends: [Int32] = [0, 0]
     precondition(pipe(&ends) == 0, "pipe refused with error \(errno)")
     _ = fcntl(ends[0], F_SETFD, FD_CLOEXEC)
@@ -97,5 +101,24 @@ final class ChildProcess {
     isEnded = true
     let signal = status & 0x7f
     return signal == 0 ? .exit(status >> 8 & 0xff) : .signal(signal)
+  }
+}
+
+extension ChildProcess {
+  /// What a process said, and how it ended.
+  struct Story {
+    var lines: [String]
+    var end: End
+  }
+
+  /// Starts a process and waits for its end, on a thread that no task needs.
+  static func run(_ arguments: String...) async -> Story {
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global().async {
+        let child = ChildProcess(arguments)
+        let lines = child.lines(waitingSeconds: 120)
+        continuation.resume(returning: Story(lines: lines, end: child.wait()))
+      }
+    }
   }
 }

@@ -73,6 +73,17 @@ final class Device: Sendable {
     }
   }
 
+  /// The records of all zones, as text.
+  func recordNames() throws -> Set<String> {
+    try store.read { tx in
+      var names: Set<String> = []
+      for zone in try tx.zones() {
+        for record in try tx.records(in: zone) { names.insert("\(record.id)") }
+      }
+      return names
+    }
+  }
+
   func pending() throws -> UInt64 { try store.syncState().zones.reduce(0) { $0 + $1.pending } }
 }
 
