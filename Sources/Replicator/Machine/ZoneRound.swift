@@ -97,6 +97,11 @@ package struct ZoneRound: Sendable {
     report.receivedSegments += outcome.segments
     report.bytesReceived += outcome.bytes
     report.conflicts += outcome.report.conflicts
+    if outcome.isForked {
+      // What is pending would lie there as a second content of its sequences, and every other store would park.
+      report.status = .forked(offset: outcome.token.offset + 1)
+      return nil
+    }
     if let problem = outcome.problem { return didFail(problem) }
     return hasMore ? .fetch(after: outcome.token) : ship()
   }
