@@ -66,6 +66,17 @@ enum Rounds {
     Line.print("over\n")
   }
 
+  /// Writes to a store, and syncs nothing.
+  static func write(store directory: String, count: Int) async throws {
+    let store = try open(directory, seed: 0)
+    for index in 0..<count {
+      try await store.write { tx in
+        try tx.create(RecordID(zone: zones[0], name: Name("by another \(index)")), type: "note")
+      }
+    }
+    store.close()
+  }
+
   private static func open(_ directory: String, seed: UInt64) throws -> LocalStore {
     var configuration = StoreConfiguration()
     configuration.isUnsynced = true

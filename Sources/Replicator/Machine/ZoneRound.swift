@@ -28,6 +28,9 @@ package struct ZoneRound: Sendable {
     self.steps = steps
   }
 
+  /// Whether it only tells the remote that the zone was deleted here.
+  var isDeletion: Bool { attachment == .deleting }
+
   // MARK: Its steps
 
   package mutating func start() -> ZoneEffect? {
