@@ -12,6 +12,7 @@ struct Running {
   init(_ device: Device, _ remote: any RemoteLog, _ time: TestTime) {
     var configuration = ReplicatorConfiguration()
     configuration.makeRandom = device.makeRandom
+    configuration.commitPollMilliseconds = TestTime.commitPoll
     configuration.sleep = { try await time.sleep($0) }
     let replicator = LogReplicator(store: device.store, remote: remote, configuration: configuration)
     let (reports, feed) = AsyncStream.makeStream(of: SyncReport.self)
@@ -26,8 +27,8 @@ struct Running {
   ///
   /// - Returns: nil if the replicator ended before.
   @discardableResult
-  func report(where holds: (SyncReport) throws -> Bool) async rethrows -> SyncReport? {
-    for await report in reports where try holds(report) { return report }
+  func report(where holds: (SyncReport) async throws -> Bool) async rethrows -> SyncReport? {
+    for await report in reports where try await holds(report) { return report }
     return nil
   }
 
@@ -39,6 +40,9 @@ struct Running {
 
 /// The time of a replicator that runs in a test: it decides which waits end at once, and which never.
 final class TestTime: Sendable {
+  /// How often other processes' commits are looked for: a time that nothing else waits for.
+  static let commitPoll: Int64 = 333
+
   private let waits = Mutex<[Int64]>([])
   private let isOver: @Sendable (Int64) async throws -> Bool
 
@@ -46,10 +50,10 @@ final class TestTime: Sendable {
   init(_ isOver: @escaping @Sendable (Int64) async throws -> Bool) { self.isOver = isOver }
 
   /// Only the delays that batch commits and the remote's words end: nothing polls or tries again.
-  static func withoutPolling() -> TestTime { TestTime { $0 < 500 } }
+  static func withoutPolling() -> TestTime { TestTime { $0 == 50 || $0 == 250 } }
 
   /// Every wait ends at once, but that for other processes' commits.
-  static func flying() -> TestTime { TestTime { $0 != 500 } }
+  static func flying() -> TestTime { TestTime { $0 != commitPoll } }
 
   /// What was waited for, in milliseconds.
   var asked: [Int64] { waits.withLock { $0 } }
