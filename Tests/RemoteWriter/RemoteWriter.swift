@@ -11,6 +11,14 @@ struct RemoteWriter {
     case "append":
       try await append(
         directory: arguments[1], incarnation: arguments[2], replica: arguments[3], count: arguments[4])
+    case "round":
+      try await Rounds.killed(
+        store: arguments[1], folder: arguments[2], effect: Int(arguments[3])!,
+        microseconds: arguments.count > 4 ? Int(arguments[4])! : nil)
+    case "beside":
+      try await Rounds.beside(
+        store: arguments[1], folder: arguments[2], writer: arguments[3], count: Int(arguments[4])!)
+    case "write": try await Rounds.write(store: arguments[1], count: Int(arguments[2])!)
     default: preconditionFailure("no such part: \(arguments.first ?? "none")")
     }
   }

@@ -44,6 +44,13 @@ extension WriteBatch {
       } else {
         isShared = false
       }
+      if !isShared, row.token != nil {
+        // The remote has another zone of that name, which this one kept from appearing.
+        var row = row
+        row.token = nil
+        storage.setZoneRow(row, number)
+        try storage.readZoneListAgain()
+      }
       try storage.retireZone(zone, number, as: isShared ? .deleting : .removed)
     }
     zoneChanges.append(.delete(zone))

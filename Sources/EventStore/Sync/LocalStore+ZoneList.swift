@@ -27,7 +27,11 @@ extension LocalStore {
   ///
   /// - Returns: whether the zone is gone; if not, it has what was never shipped, or is not of that incarnation.
   package func withdraw(_ zone: ZoneID, _ incarnation: IncarnationID) async throws -> Bool {
-    try await perform(isRepeatable: true) { try $0.withdraw(zone, incarnation) == .removed }
+    try await perform(isRepeatable: true) { batch in
+      guard try batch.withdraw(zone, incarnation) == .removed else { return false }
+      try batch.storage.readZoneListAgain()
+      return true
+    }
   }
 
   /// Ends the deletion of a zone whose remote has been told.
@@ -69,6 +73,12 @@ extension WriteBatch {
     for (_, row) in try storage.tables.zoneRows(storage.transaction) where row.status.isGone {
       if let token = row.token { gone.insert(token.incarnation) }
     }
+    // What the same page deletes begins nothing here: a zone of that name may be another one, made here since.
+    for event in events where event.kind == .deleted {
+      gone.insert(
+        try storage.interned.incarnations.makeNumber(
+          for: event.incarnation, in: storage.tables.incarnations, storage.transaction))
+    }
     for event in events {
       switch event.kind {
       case .created: try create(event.zone, event.incarnation, chosen, gone, &report)
@@ -93,12 +103,12 @@ extension WriteBatch {
     let tables = storage.tables
     let found = try storage.interned.incarnations.makeNumber(
       for: incarnation, in: tables.incarnations, storage.transaction)
+    guard !gone.contains(found) else { return }
     let number: ZoneNumber
     if let (known, row) = try storage.findZone(zone) {
       guard try isFree(row, known) else { return }
       number = known
     } else {
-      guard !gone.contains(found) else { return }
       number = try storage.makeZone(zone, chosen?.contains(zone) ?? true ? .attached : .offered)
       report.created.append(zone)
     }
@@ -165,6 +175,7 @@ extension WriteBatch {
       var row = known
       row.status = .removed
       storage.setZoneRow(row, number)
+      try storage.readZoneListAgain()
     }
     try storage.flush()
   }
@@ -177,6 +188,15 @@ extension WriteBatch {
       storage.setZoneRow(row, number)
     }
     try storage.flush()
+  }
+}
+
+extension TableStorage {
+  /// Lets the remote's list of zones be read from its start once more: a later life of a zone that is out of the way
+  /// now may have been passed over in it.
+  func readZoneListAgain() throws {
+    guard let token = try tables.databaseToken(transaction), token.offset > 0 else { return }
+    try setDatabaseToken(DatabaseToken(remote: token.remote, offset: 0, hash: .zero))
   }
 }
 

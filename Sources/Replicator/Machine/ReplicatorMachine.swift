@@ -48,6 +48,8 @@ package struct ReplicatorMachine: Sendable {
   private var failures = 0
   /// Whether the last round could not be made at all: then only time brings the next one.
   private var isWaiting = false
+  /// Timers that run since something called for a round.
+  private var called: Set<ReplicatorTimer> = []
 
   package init(policy: SyncPolicy, selection: ZoneSelection) {
     self.policy = policy
@@ -65,7 +67,9 @@ package struct ReplicatorMachine: Sendable {
     case .timerFired(.next):
       isWaiting = false
       return begin(.all)
-    case .timerFired: return isWaiting ? [] : begin(.all)
+    case .timerFired(let timer):
+      called.remove(timer)
+      return isWaiting ? [] : begin(.all)
     case .completed(let result): return advance(result)
     }
   }
@@ -77,6 +81,8 @@ package struct ReplicatorMachine: Sendable {
       wanted = .all
       return []
     }
+    // The first call counts: commits without a pause must not put the round off for ever.
+    guard called.insert(timer).inserted else { return [] }
     return [.setTimer(timer, delay...delay)]
   }
 

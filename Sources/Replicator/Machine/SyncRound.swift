@@ -35,6 +35,8 @@ package struct SyncRound: Sendable {
   /// Zones that have not begun, the last one first.
   private var waiting: [ZoneRound] = []
   private var active: [ZoneID: ZoneRound] = [:]
+  /// Names of which a zone is still to be deleted at the remote: until then it takes one that was made since for it.
+  private var deletionsLeft: Set<ZoneID> = []
   private var databaseToken: DatabaseToken?
   private var hasReadZones = false
   /// Effects whose results have not come.
@@ -85,8 +87,12 @@ package struct SyncRound: Sendable {
   }
 
   private mutating func beginZones(_ state: StoreSyncState) -> [RoundEffect] {
-    waiting = state.zones.filter { selection.contains($0.zone) }
-      .map { ZoneRound($0, steps: steps) }.reversed()
+    // Of one name there may be a zone that is being deleted and one that was made since, and a remote knows one alone:
+    // the deletions come first.
+    let zones = state.zones.filter { selection.contains($0.zone) }
+    let ordered = zones.filter { $0.attachment == .deleting } + zones.filter { $0.attachment != .deleting }
+    deletionsLeft = Set(zones.lazy.filter { $0.attachment == .deleting }.map(\.zone))
+    waiting = ordered.map { ZoneRound($0, steps: steps) }.reversed()
     return fillUp()
   }
 
@@ -106,7 +112,11 @@ package struct SyncRound: Sendable {
   /// Begins zones that wait, as many as may be active at once.
   private mutating func fillUp() -> [RoundEffect] {
     var effects: [RoundEffect] = []
-    while active.count < zonesAtOnceMax, report.failure == nil, var round = waiting.popLast() {
+    while active.count < zonesAtOnceMax, report.failure == nil, var round = takeNext() {
+      guard round.isDeletion || !deletionsLeft.contains(round.report.zone) else {
+        end(round.report, as: .unfinished)
+        continue
+      }
       if let effect = round.start() {
         active[round.report.zone] = round
         effects.append(.zone(round.report.zone, effect))
@@ -120,10 +130,16 @@ package struct SyncRound: Sendable {
     return [.reclaim]
   }
 
+  /// The next zone that waits for no other of its name.
+  private mutating func takeNext() -> ZoneRound? {
+    waiting.lastIndex { active[$0.report.zone] == nil }.map { waiting.remove(at: $0) }
+  }
+
   /// Keeps what a zone's part came to, in the order of the zones.
   private mutating func end(_ zone: ZoneReport, as status: ZoneStatus) {
     var zone = zone
     zone.status = status
+    if status == .removed { deletionsLeft.remove(zone.zone) }
     let index = report.zones.firstIndex { zone.zone < $0.zone } ?? report.zones.endIndex
     report.zones.insert(zone, at: index)
   }

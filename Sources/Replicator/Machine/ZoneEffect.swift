@@ -51,6 +51,8 @@ package struct FoldOutcome: Hashable, Sendable {
   package var bytes = 0
   /// What is wrong with the segment after the token, if the page was not folded to its end.
   package var problem: SyncFailure?
+  /// Whether the problem is that the segment has other content under sequences of this store.
+  package var isForked = false
 
   package init(token: ChangeToken) { self.token = token }
 }

@@ -28,6 +28,9 @@ package struct ZoneRound: Sendable {
     self.steps = steps
   }
 
+  /// Whether it only tells the remote that the zone was deleted here.
+  var isDeletion: Bool { attachment == .deleting }
+
   // MARK: Its steps
 
   package mutating func start() -> ZoneEffect? {
@@ -97,6 +100,11 @@ package struct ZoneRound: Sendable {
     report.receivedSegments += outcome.segments
     report.bytesReceived += outcome.bytes
     report.conflicts += outcome.report.conflicts
+    if outcome.isForked {
+      // What is pending would lie there as a second content of its sequences, and every other store would park.
+      report.status = .forked(offset: outcome.token.offset + 1)
+      return nil
+    }
     if let problem = outcome.problem { return didFail(problem) }
     return hasMore ? .fetch(after: outcome.token) : ship()
   }

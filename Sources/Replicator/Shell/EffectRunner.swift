@@ -132,21 +132,24 @@ package struct EffectRunner: Sendable {
     } catch {
       let failure = SyncFailure(error)
       guard failure.scope == .zone else { throw error }
-      guard batch.segments.count > 1 else {
-        outcome.problem = failure
-        return
-      }
+      guard batch.segments.count > 1 else { return stop(&outcome, failure, at: batch.headers[0]) }
     }
-    for (segment, bytes) in zip(batch.segments, batch.bytes) {
+    for (index, segment) in batch.segments.enumerated() {
       do {
-        outcome.add(try await store.fold([segment]), segments: 1, bytes: bytes)
+        outcome.add(try await store.fold([segment]), segments: 1, bytes: batch.bytes[index])
       } catch {
         let failure = SyncFailure(error)
         guard failure.scope == .zone else { throw error }
-        outcome.problem = failure
-        return
+        return stop(&outcome, failure, at: batch.headers[index])
       }
     }
+  }
+
+  /// Notes why a segment cannot be folded.
+  private func stop(_ outcome: inout FoldOutcome, _ failure: SyncFailure, at header: SegmentHeader) {
+    outcome.problem = failure
+    let isOwn = header.replica == store.identity.replica && header.epoch == store.identity.epoch
+    outcome.isForked = isOwn && failure.code == StoreError.Code.fork.rawValue
   }
 }
 
@@ -176,6 +179,7 @@ extension RemoteSegment {
 /// Segments that are folded in one commit.
 private struct FoldBatch {
   var segments: [RemoteSegment] = []
+  var headers: [SegmentHeader] = []
   /// Bytes of each as it travelled.
   var bytes: [Int] = []
   var unpackedBytes = 0
@@ -193,6 +197,7 @@ private struct FoldBatch {
         hint: "the remote mixes up its segments: check it with `replay remote`")
     }
     segments.append(RemoteSegment(unpacked, stored))
+    headers.append(header)
     bytes.append(stored.bytes.count)
     unpackedBytes += Int(header.unpackedBytes)
   }

@@ -60,12 +60,19 @@ public final class LogReplicator: Sendable {
       store: store, remote: remote, selection: zones, pageBytesMax: configuration.pageBytesMax,
       makeRandom: configuration.makeRandom)
     let (events, feed) = AsyncStream.makeStream(of: ReplicatorEvent.self)
-    feed.yield(first)
     await withTaskGroup(of: Void.self) { group in
       if isRunning {
-        group.addTask { await self.watchCommits(feed) }
-        group.addTask { for await _ in self.remote.changes() { feed.yield(.remoteChanged) } }
+        // Both are watched before the first round reads anything: what comes after it is told.
+        let (commits, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let observation = store.onCommit { wake.yield() }
+        group.addTask {
+          defer { observation.cancel() }
+          await self.watch(commits, wake, feed)
+        }
+        let changes = remote.changes()
+        group.addTask { for await _ in changes { feed.yield(.remoteChanged) } }
       }
+      feed.yield(first)
       var timers: [ReplicatorTimer: Task<Void, Never>] = [:]
       for await event in events {
         for effect in machine.step(event) {
@@ -103,10 +110,10 @@ public final class LogReplicator: Sendable {
   }
 
   /// Tells of commits after which there is something to ship: this process's as they come, others' by looking.
-  private func watchCommits(_ feed: AsyncStream<ReplicatorEvent>.Continuation) async {
-    let (commits, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    let observation = store.onCommit { wake.yield() }
-    defer { observation.cancel() }
+  private func watch(
+    _ commits: AsyncStream<Void>, _ wake: AsyncStream<Void>.Continuation,
+    _ feed: AsyncStream<ReplicatorEvent>.Continuation
+  ) async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask {
         var last = try? self.store.lastCommitID

@@ -53,15 +53,17 @@ final class Device: Sendable {
     }
   }
 
-  func replicator(_ remote: any RemoteLog) -> LogReplicator {
+  func replicator(_ remote: any RemoteLog, zones: ZoneSelection = .all) -> LogReplicator {
     var configuration = ReplicatorConfiguration()
     configuration.makeRandom = makeRandom
-    return LogReplicator(store: store, remote: remote, configuration: configuration)
+    return LogReplicator(store: store, remote: remote, zones: zones, configuration: configuration)
   }
 
   @discardableResult
-  func sync(_ remote: any RemoteLog, _ steps: SyncSteps = .all) async throws -> SyncReport {
-    try await replicator(remote).syncOnce(steps)
+  func sync(
+    _ remote: any RemoteLog, _ steps: SyncSteps = .all, zones: ZoneSelection = .all
+  ) async throws -> SyncReport {
+    try await replicator(remote, zones: zones).syncOnce(steps)
   }
 
   /// The digest of each zone, by its name.
@@ -70,6 +72,17 @@ final class Device: Sendable {
       var digests: [String: ContentHash] = [:]
       for zone in try tx.zones() { digests["\(zone)"] = try tx.digest(of: zone) }
       return digests
+    }
+  }
+
+  /// The records of all zones, as text.
+  func recordNames() throws -> Set<String> {
+    try store.read { tx in
+      var names: Set<String> = []
+      for zone in try tx.zones() {
+        for record in try tx.records(in: zone) { names.insert("\(record.id)") }
+      }
+      return names
     }
   }
 

@@ -1,0 +1,111 @@
+import Dispatch
+import EventStore
+import Replicator
+import StoreTesting
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Makes rounds at a store: some that end in the middle with the process, some beside others at the same store.
+enum Rounds {
+  static let zones = [ZoneID(name: "notes"), ZoneID(name: "lists")]
+
+  /// Makes a round effect by effect, in which this process is killed: right before an effect, or so many microseconds
+  /// after one began. A round that had not so many effects says how many it had.
+  static func killed(
+    store directory: String, folder: String, effect last: Int, microseconds: Int?
+  ) async throws {
+    let store = try open(directory, seed: UInt64(last))
+    let runner = EffectRunner(
+      store: store, remote: try await FolderRemote(directory: folder), selection: .all,
+      pageBytesMax: 1 << 20, makeRandom: bits(of: UInt64(last) &+ 1 << 32))
+    var round = SyncRound(steps: .all, selection: .all, zonesAtOnceMax: 1)
+    var effects = round.start()
+    var count = 0
+    while !effects.isEmpty {
+      let effect = effects.removeFirst()
+      if count == last { end(afterMicroseconds: microseconds) }
+      effects += round.step(await runner.perform(effect))
+      count += 1
+    }
+    // A round that was quicker than its end has none of what may follow it.
+    if count > last { kill(getpid(), SIGKILL) }
+    store.close()
+    Line.print("\(count)\n")
+  }
+
+  /// Writes to a store and syncs it, again and again, and says what each write was once it is done.
+  static func beside(
+    store directory: String, folder: String, writer: String, count: Int
+  ) async throws {
+    let seed = UInt64(writer)!
+    let store = try open(directory, seed: seed)
+    var configuration = ReplicatorConfiguration()
+    configuration.makeRandom = bits(of: seed &+ 1 << 32)
+    let replicator = LogReplicator(
+      store: store, remote: try await FolderRemote(directory: folder), configuration: configuration)
+    for index in 0..<count {
+      let zone = zones[index % zones.count]
+      let record = RecordID(zone: zone, name: Name("\(writer) \(index)"))
+      try await store.write { tx in
+        try tx.createZone(zone)
+        try tx.attachZone(zone)
+        try tx.create(record, type: "note", fields: ["title": .int(Int64(index))])
+      }
+      Line.print("wrote \(record)\n")
+      let report = try await replicator.syncOnce()
+      for zone in report.zones where zone.status != .inSync && zone.status != .unfinished {
+        Line.print("zone \(zone.zone) \(zone.status)\n")
+      }
+    }
+    store.close()
+    Line.print("over\n")
+  }
+
+  /// Writes to a store, and syncs nothing.
+  static func write(store directory: String, count: Int) async throws {
+    let store = try open(directory, seed: 0)
+    for index in 0..<count {
+      try await store.write { tx in
+        try tx.create(RecordID(zone: zones[0], name: Name("by another \(index)")), type: "note")
+      }
+    }
+    store.close()
+  }
+
+  private static func open(_ directory: String, seed: UInt64) throws -> LocalStore {
+    var configuration = StoreConfiguration()
+    configuration.isUnsynced = true
+    configuration.mapBytes = 64 << 20
+    configuration.wallMilliseconds = { 1_000_000 }
+    configuration.makeRandom = bits(of: seed)
+    return try LocalStore(directory: directory, durability: .consistent, configuration: configuration)
+  }
+
+  /// Random bits that a seed determines, and this process's number, so that no two propose the same incarnation.
+  private static func bits(of seed: UInt64) -> @Sendable () -> UInt64 {
+    let random = Shared(SeededRandom(seed: seed ^ UInt64(getpid()) << 40))
+    return { random.next() }
+  }
+
+  /// Kills this process: now, or in a while from another thread.
+  private static func end(afterMicroseconds microseconds: Int?) {
+    guard let microseconds else {
+      kill(getpid(), SIGKILL)
+      return
+    }
+    DispatchQueue.global().asyncAfter(deadline: .now() + .microseconds(microseconds)) {
+      kill(getpid(), SIGKILL)
+    }
+  }
+}
+
+private final class Shared: Sendable {
+  private let random: Mutex<SeededRandom>
+  init(_ random: SeededRandom) { self.random = Mutex(random) }
+  func next() -> UInt64 { random.withLock { $0.next() } }
+}

@@ -1,0 +1,192 @@
+import EventStore
+import OperationFormat
+import StoreTesting
+import Testing
+
+@testable import Replicator
+
+@Suite("A segment that cannot be folded, at the next offset of a zone's log")
+struct BadSegments {
+  let other = ZoneID(name: "other")
+
+  /// What lies there instead of the right one.
+  enum Damage: CaseIterable {
+    case flippedHead
+    case flippedHeader
+    case flippedBody
+    case flippedHash
+    case truncated
+    case longer
+    case empty
+    case foreign
+    /// The segment before it, as it lies there.
+    case earlier
+    case ofAnotherZone
+    case ofAnotherIncarnation
+    /// The header names another replica than its transactions.
+    case ofAnotherReplica
+    /// The header counts its transactions otherwise.
+    case otherSequences
+    /// It says that it follows another segment of its replica than it does.
+    case otherPrevious
+    /// It begins after the sequence that its replica would begin with.
+    case hole
+    /// It says that it has seen what comes after it.
+    case seenLater
+    /// It says that it has seen another segment than the one that lies there.
+    case seenOther
+    /// Other content of what is known already.
+    case fork
+
+    /// Whether nobody can tell any more what lies there. It may be the very segment that is to be appended, or the
+    /// log's end: then nothing is appended behind it.
+    var isUnreadable: Bool {
+      switch self {
+      case .flippedHead, .flippedHeader, .truncated, .longer, .empty, .foreign, .earlier, .ofAnotherZone,
+        .ofAnotherIncarnation:
+        true
+      default: false
+      }
+    }
+  }
+
+  /// A world of two devices, where the first has shipped what the second has not fetched, in both zones.
+  private struct World {
+    var place: RemotePlace
+    var devices: [Device]
+    /// Where the second device goes on.
+    var tokens: [ChangeToken]
+
+    var name: ObjectName { .entry(of: tokens[0].incarnation, tokens[0].offset + 1) }
+  }
+
+  private func world(_ kind: RemotePlace.Kind, _ parent: String) async throws -> World {
+    let place = try await RemotePlace(kind, in: parent)
+    let devices = try (1...2).map { try Device(in: parent, "d\($0)", seed: UInt64($0)) }
+    for zone in [zone, other] { try await devices[0].set("title", of: "first", to: "made", in: zone) }
+    try await settle(devices, place.remote)
+    for zone in [zone, other] {
+      try await devices[0].set("title", of: "shipped", to: 1, in: zone)
+      try await devices[0].sync(place.remote)
+      try await devices[0].set("title", of: "more", to: 1, in: zone)
+      try await devices[0].sync(place.remote)
+      try await devices[1].set("title", of: "own", to: 1, in: zone)
+    }
+    let tokens = try devices[1].store.syncState().zones.compactMap(\.token)
+    return World(place: place, devices: devices, tokens: tokens)
+  }
+
+  /// The bytes of an object that a damage makes of the right one.
+  private func damage(_ damage: Damage, _ bytes: [UInt8], _ world: World) async throws -> [UInt8] {
+    var bad = bytes
+    let (token, headBytes) = (world.tokens[0], SegmentEnvelope.headerBytes)
+    let right = try SegmentPacker.unpack(Array(bytes[headBytes...]))
+    var maker = SegmentMaker(zone, token.incarnation, replica: ReplicaID(rawValue: 0xBAD))
+    func enclosed(_ segment: PackedSegment) -> [UInt8] {
+      SegmentEnvelope.encode(
+        offset: token.offset + 1, receivedMilliseconds: nil, segment: segment.bytes.span.bytes)
+    }
+    /// The right transactions under a header that lies.
+    func lying(_ change: (inout SegmentHeader) -> Void) throws -> [UInt8] {
+      var header = right.header
+      change(&header)
+      let packed = try SegmentPacker.pack(
+        SegmentCut(header: right.header, isStored: true, transactions: right.transactions))
+      let body = try SegmentFrame.read(packed.bytes.span.bytes).body
+      let frame = try SegmentFrame.encode(header, packedBody: packed.bytes.span.bytes.extracting(body))
+      return enclosed(PackedSegment(header: header, bytes: frame))
+    }
+    switch damage {
+    case .flippedHead: bad[8] ^= 1
+    case .flippedHeader: bad[headBytes + 12] ^= 0x20
+    case .flippedBody: bad[bad.count - 40] ^= 1
+    case .flippedHash: bad[bad.count - 1] ^= 0x80
+    case .truncated: bad.removeLast(bad.count / 2)
+    case .longer: bad.append(0)
+    case .empty: bad = []
+    case .foreign: bad = Array("not a segment at all".utf8)
+    case .earlier:
+      let before = ObjectName.entry(of: token.incarnation, token.offset)
+      bad = try #require(try await world.place.get(before))
+    case .ofAnotherZone:
+      var maker = SegmentMaker(other, token.incarnation, replica: ReplicaID(rawValue: 0xBAD))
+      bad = enclosed(try maker.next())
+    case .ofAnotherIncarnation:
+      var maker = SegmentMaker(zone, world.tokens[1].incarnation, replica: ReplicaID(rawValue: 0xBAD))
+      bad = enclosed(try maker.next())
+    case .ofAnotherReplica: bad = try lying { $0.replica = ReplicaID(rawValue: 0xBAD) }
+    case .otherSequences:
+      bad = try lying { $0.sequences = $0.sequences.lowerBound + 1...$0.sequences.upperBound + 1 }
+    case .otherPrevious: bad = try lying { $0.previousHash = hash(77) }
+    case .hole:
+      _ = try maker.next()
+      bad = enclosed(try maker.next())
+    case .seenLater: bad = enclosed(try maker.next(base: (1000, hash(1000))))
+    case .seenOther: bad = enclosed(try maker.next(base: (1, hash(77))))
+    case .fork:
+      var maker = SegmentMaker(zone, token.incarnation, replica: right.header.replica)
+      bad = enclosed(try maker.next())
+    }
+    return bad
+  }
+
+  @Test(
+    "parks its zone there with the reason; what is pending is kept or ships, other zones go on, and so does it once mended",
+    arguments: RemotePlace.Kind.allCases, Damage.allCases)
+  func parks(kind: RemotePlace.Kind, damage: Damage) async throws {
+    let scratch = TemporaryDirectory()
+    let world = try await world(kind, scratch.path)
+    let (place, device) = (world.place, world.devices[1])
+    let right = try #require(try await place.get(world.name))
+    try await place.replace(world.name, with: try await self.damage(damage, right, world))
+    let before = try device.digests()
+    let report = try await device.sync(place.remote)
+    try #require(report.zones.map(\.zone) == [zone, other])
+    guard case .parked(let offset, let failure) = report.zones[0].status else {
+      Issue.record("\(report.zones[0])")
+      return
+    }
+    #expect(offset == world.tokens[0].offset + 1)
+    #expect(!failure.message.isEmpty && !failure.hint.isEmpty && failure.scope == .zone)
+    #expect(report.zones[0].received == 0 && report.zones[0].sent == (damage.isUnreadable ? 0 : 1))
+    #expect(try device.pending() == (damage.isUnreadable ? 1 : 0))
+    #expect(report.zones[1].status == .inSync && report.zones[1].received == 2 && report.zones[1].sent == 1)
+    let after = try device.digests()
+    #expect(after["notes"] == before["notes"], "something of the segment was folded")
+    // Once more: the reason stays, and nothing moves.
+    let again = try await device.sync(place.remote)
+    #expect(again.zones[0].status == report.zones[0].status && !again.hasMoved && !again.isInSync)
+    try await place.replace(world.name, with: right)
+    try await settle(world.devices, place.remote)
+    try await expectAgreement(world.devices, place.remote)
+    for device in world.devices {
+      let names = try device.recordNames()
+      #expect(names.count == 8)
+      device.store.close()
+    }
+  }
+
+  @Test("A segment after good ones: those before it are folded", arguments: RemotePlace.Kind.allCases)
+  func laterOne(kind: RemotePlace.Kind) async throws {
+    let scratch = TemporaryDirectory()
+    let world = try await world(kind, scratch.path)
+    let (place, device) = (world.place, world.devices[1])
+    let name = ObjectName.entry(of: world.tokens[0].incarnation, world.tokens[0].offset + 2)
+    let right = try #require(try await place.get(name))
+    var bad = right
+    bad[bad.count - 40] ^= 1
+    try await place.replace(name, with: bad)
+    let report = try await device.sync(place.remote)
+    guard case .parked(world.tokens[0].offset + 2, _) = report.zones[0].status else {
+      Issue.record("\(report.zones[0])")
+      return
+    }
+    #expect(report.zones[0].received == 1 && report.zones[0].sent == 1)
+    let names = try device.recordNames()
+    #expect(names.contains("notes:shipped") && !names.contains("notes:more"))
+    try await place.replace(name, with: right)
+    try await settle(world.devices, place.remote)
+    try await expectAgreement(world.devices, place.remote)
+    for device in world.devices { device.store.close() }
+  }
+}

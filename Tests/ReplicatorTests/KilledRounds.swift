@@ -1,0 +1,97 @@
+import StoreTesting
+import Testing
+
+@testable import Replicator
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+@Suite("A process that is killed in the middle of a round")
+struct KilledRounds {
+  let zones = [zone, ZoneID(name: "lists"), ZoneID(name: "gone")]
+
+  /// Two devices that have synced, and have both written since: one has deleted a zone, and made another.
+  private func world(_ parent: String) async throws -> [Device] {
+    let remote = try await FolderRemote.create(directory: "\(parent)/remote", makeRandom: seededBits(9))
+    let devices = try (1...2).map { try Device(in: parent, "d\($0)", seed: UInt64($0)) }
+    for zone in zones { try await devices[0].set("title", of: "first", to: "made", in: zone) }
+    try await settle(devices, remote)
+    for (index, device) in devices.enumerated() {
+      for zone in zones[..<2] {
+        try await device.set("title", of: "first", to: .string("by \(index)"), in: zone)
+        try await device.set("title", of: Name("own \(index)"), to: 1, in: zone)
+      }
+    }
+    try await devices[1].sync(remote)
+    let gone = zones[2]
+    try await devices[0].store.write { try $0.deleteZone(gone) }
+    try await devices[0].set("title", of: "new", to: 1, in: ZoneID(name: "new"))
+    return devices
+  }
+
+  /// Finishes what is left to do, and checks the end.
+  ///
+  /// - Returns: the digests that all have.
+  private func finish(_ devices: [Device], _ parent: String) async throws -> [String: ContentHash] {
+    let remote = try await FolderRemote(directory: "\(parent)/remote")
+    try await settle(devices, remote)
+    try await expectAgreement(devices, remote)
+    let digests = try devices[0].digests()
+    for device in devices { device.store.close() }
+    return digests
+  }
+
+  /// What all have at the end where nothing was killed. Seeds and clocks make it the same each time.
+  private func expected() async throws -> [String: ContentHash] {
+    let scratch = TemporaryDirectory()
+    let digests = try await finish(try await world(scratch.path), scratch.path)
+    #expect(digests.keys.sorted() == ["lists", "new", "notes"])
+    return digests
+  }
+
+  @Test("before any of its effects: the next round goes on, nothing is lost or comes twice")
+  func betweenEffects() async throws {
+    let expected = try await expected()
+    var effect = 0
+    while true {
+      let scratch = TemporaryDirectory()
+      let devices = try await world(scratch.path)
+      devices[0].store.close()
+      let story = await ChildProcess.run(
+        "round", devices[0].directory, "\(scratch.path)/remote", "\(effect)")
+      try devices[0].reopen()
+      let found = try await finish(devices, scratch.path)
+      #expect(found == expected, "killed before effect \(effect)")
+      if story.end == .exit(0) {
+        #expect(story.lines == ["\(effect)"])
+        break
+      }
+      #expect(story.end == .signal(SIGKILL))
+      effect += 1
+    }
+    // The world's round has effects of every kind.
+    #expect(effect > 20)
+  }
+
+  @Test("within one of its effects, wherever that is then", arguments: 0..<30 as Range<UInt64>)
+  func withinEffects(seed: UInt64) async throws {
+    let expected = try await expected()
+    var random = SeededRandom(seed: seed)
+    let scratch = TemporaryDirectory()
+    let devices = try await world(scratch.path)
+    for _ in 0..<3 {
+      devices[0].store.close()
+      let story = await ChildProcess.run(
+        "round", devices[0].directory, "\(scratch.path)/remote", "\(random.next(below: 22))",
+        "\(random.next(below: 800))")
+      // A round that goes on where another ended may have fewer effects.
+      #expect(story.end == .signal(SIGKILL) || story.end == .exit(0))
+      try devices[0].reopen()
+    }
+    let found = try await finish(devices, scratch.path)
+    #expect(found == expected)
+  }
+}

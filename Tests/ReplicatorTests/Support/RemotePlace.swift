@@ -1,0 +1,67 @@
+import OperationFormat
+import StoreTesting
+
+@testable import Replicator
+
+/// Where a remote keeps its objects, which a test may change behind the remote's back.
+struct RemotePlace: Sendable {
+  enum Kind: CaseIterable {
+    case memory
+    case folder
+  }
+
+  let objects: any ObjectStore
+  private let reopen: @Sendable () -> any RemoteLog
+
+  /// Makes a remote of its own.
+  ///
+  /// - Parameter identity: which remote it is.
+  init(_ kind: Kind, in parent: String, identity: RemoteID = RemoteID(rawValue: 9)) async throws {
+    switch kind {
+    case .memory:
+      let remote = MemoryRemote(identity: identity)
+      objects = remote.objects
+      reopen = { remote.reopened() }
+    case .folder:
+      let folder = FolderObjects(
+        directory: "\(parent)/remote \(identity)", makeRandom: seededBits(UInt64(identity.rawValue)))
+      try await folder.create(identity)
+      objects = folder
+      reopen = { FolderRemote(folder) }
+    }
+  }
+
+  /// The remote as another process would see it.
+  var remote: any RemoteLog { reopen() }
+
+  // MARK: Behind the remote's back
+
+  func get(_ name: ObjectName) async throws -> [UInt8]? {
+    try await objects.get(name, bytesMax: LogObject.bytesMax)
+  }
+
+  /// Puts other bytes in an object's place, or takes it away.
+  func replace(_ name: ObjectName, with bytes: [UInt8]?) async throws {
+    try await objects.delete(name)
+    if let bytes { _ = try await objects.putIfAbsent(name, bytes) }
+  }
+
+  /// All objects as they are.
+  func copy() async throws -> [ObjectName: [UInt8]] {
+    var copy: [ObjectName: [UInt8]] = [:]
+    for entry in try await objects.list() {
+      if let name = entry.name { copy[name] = try await get(name) }
+    }
+    return copy
+  }
+
+  /// Brings back what a copy has of the objects, and takes the others of them away.
+  func restore(
+    _ copy: [ObjectName: [UInt8]], where isIncluded: (ObjectName) -> Bool = { _ in true }
+  ) async throws {
+    for name in try await self.copy().keys where isIncluded(name) && copy[name] == nil {
+      try await objects.delete(name)
+    }
+    for (name, bytes) in copy where isIncluded(name) { try await replace(name, with: bytes) }
+  }
+}

@@ -1,0 +1,106 @@
+import StoreTesting
+import Synchronization
+
+@testable import Replicator
+
+/// A replicator that runs, and what it tells.
+struct Running {
+  let task: Task<Void, Never>
+  /// Of each round. There is one reader.
+  let reports: AsyncStream<SyncReport>
+
+  init(_ device: Device, _ remote: any RemoteLog, _ time: TestTime) {
+    var configuration = ReplicatorConfiguration()
+    configuration.makeRandom = device.makeRandom
+    configuration.commitPollMilliseconds = TestTime.commitPoll
+    configuration.sleep = { try await time.sleep($0) }
+    let replicator = LogReplicator(store: device.store, remote: remote, configuration: configuration)
+    let (reports, feed) = AsyncStream.makeStream(of: SyncReport.self)
+    self.reports = reports
+    task = Task {
+      await replicator.run { feed.yield($0) }
+      feed.finish()
+    }
+  }
+
+  /// Waits for a round after which something holds.
+  ///
+  /// - Returns: nil if the replicator ended before.
+  @discardableResult
+  func report(where holds: (SyncReport) async throws -> Bool) async rethrows -> SyncReport? {
+    for await report in reports where try await holds(report) { return report }
+    return nil
+  }
+
+  func end() async {
+    task.cancel()
+    await task.value
+  }
+}
+
+/// The time of a replicator that runs in a test: it decides which waits end at once, and which never.
+final class TestTime: Sendable {
+  /// How often other processes' commits are looked for: a time that nothing else waits for.
+  static let commitPoll: Int64 = 333
+
+  private let waits = Mutex<[Int64]>([])
+  private let isOver: @Sendable (Int64) async throws -> Bool
+
+  /// - Parameter isOver: whether a wait of so many milliseconds ends once this has returned; others never do.
+  init(_ isOver: @escaping @Sendable (Int64) async throws -> Bool) { self.isOver = isOver }
+
+  /// Only the delays that batch commits and the remote's words end: nothing polls or tries again.
+  static func withoutPolling() -> TestTime { TestTime { $0 == 50 || $0 == 250 } }
+
+  /// Every wait ends at once, but that for other processes' commits.
+  static func flying() -> TestTime { TestTime { $0 != commitPoll } }
+
+  /// What was waited for, in milliseconds.
+  var asked: [Int64] { waits.withLock { $0 } }
+
+  func sleep(_ milliseconds: Int64) async throws {
+    waits.withLock { $0.append(milliseconds) }
+    if try await isOver(milliseconds) {
+      await Task.yield()
+      return try Task.checkCancellation()
+    }
+    while true { try await Task.sleep(for: .seconds(3600)) }
+  }
+}
+
+/// A remote that tells of each call before it is made.
+struct TellingRemote: RemoteLog {
+  let remote: any RemoteLog
+  let tell: @Sendable () -> Void
+
+  var name: String { remote.name }
+
+  func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
+    tell()
+    return try await remote.zoneEvents(after: token)
+  }
+
+  func createZone(
+    _ zone: ZoneID, proposing proposed: IncarnationID
+  ) async throws(RemoteError) -> IncarnationID {
+    tell()
+    return try await remote.createZone(zone, proposing: proposed)
+  }
+
+  func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    tell()
+    try await remote.deleteZone(zone, incarnation)
+  }
+
+  func append(_ segment: PackedSegment, after offset: UInt64) async throws(RemoteError) -> AppendOutcome {
+    tell()
+    return try await remote.append(segment, after: offset)
+  }
+
+  func segments(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome {
+    tell()
+    return try await remote.segments(after: token, bytesMax: bytesMax)
+  }
+
+  func changes() -> AsyncStream<Void> { remote.changes() }
+}
