@@ -218,6 +218,88 @@ struct ZoneRounds {
   }
 
   @Test(
+    "Pages that come as fast as they are folded end the round some time, and what is pending is shipped between",
+    arguments: [SyncSteps.all, .fetch])
+  func endlessPages(steps: SyncSteps) {
+    var round = ZoneRound(zoneState(at: 0, pending: 1), steps: steps)
+    var effect = round.start()
+    var (count, pages, shipped) = (0, 0, 0)
+    while let next = effect, count < 100_000 {
+      count += 1
+      switch next {
+      case .fetch(let token):
+        pages += 1
+        effect = round.step(.fetched(.segments([stored(token.offset + 1)], hasMore: true)))
+      case .fold(let segments, _): effect = round.step(folded(to: segments[0].offset))
+      case .prepare:
+        shipped += 1
+        effect = round.step(.prepared(nil))
+      default: Issue.record("unexpected \(next)")
+      }
+    }
+    #expect(round.report.status == .unfinished && pages == ZoneRound.passesMax * 64)
+    #expect(shipped == (steps == .all ? ZoneRound.passesMax : 0))
+  }
+
+  @Test("More than the pages of a pass are read to the end in one round")
+  func manyPages() {
+    let last = UInt64(ZoneRound.pagesInPassMax) + 5
+    var round = ZoneRound(zoneState(at: 0), steps: .all)
+    var effect = round.start()
+    while let next = effect {
+      switch next {
+      case .fetch(let token):
+        let page = stored(token.offset + 1)
+        effect = round.step(.fetched(.segments([page], hasMore: page.offset < last)))
+      case .fold(let segments, _): effect = round.step(folded(to: segments[0].offset))
+      default: effect = round.step(.prepared(nil))
+      }
+    }
+    #expect(round.report.status == .inSync && round.report.receivedSegments == Int(last))
+  }
+
+  @Test("What fails besides a segment of the log parks nothing, and nothing is shipped after it")
+  func notParked() {
+    let damaged = SyncFailure(code: "damaged", message: "planned", hint: "none", scope: .zone)
+    let preparing = play(
+      zoneState(at: 3, pending: 1), .all,
+      [(.fetch(after: token(3)), nothing), (.prepare, .failed(damaged))])
+    #expect(preparing.status == .failed(damaged))
+    let deleting = play(
+      zoneState(.deleting, at: 3), .all, [(.deleteAtRemote(incarnation), .failed(failure(.denied)))])
+    #expect(deleting.status == .failed(failure(.denied)))
+    let finishing = play(
+      zoneState(.deleting, at: 3), .all,
+      [(.deleteAtRemote(incarnation), .deletedAtRemote), (.finishDeletion(incarnation), .failed(damaged))])
+    #expect(finishing.status == .failed(damaged))
+    let withdrawing = play(
+      zoneState(at: 2), .all,
+      [(.fetch(after: token(2)), .fetched(.gone(.deleted))), (.withdraw(incarnation), .failed(damaged))])
+    #expect(withdrawing.status == .failed(damaged))
+    let adopting = play(zoneState(.offered, at: 2), .all, [(.adopt(incarnation), .failed(damaged))])
+    #expect(adopting.status == .failed(damaged))
+  }
+
+  @Test("A zone that is parked and has more to ship than a round should stays parked")
+  func parkedAndUnfinished() {
+    let problem = failure(.damagedSegment)
+    var round = ZoneRound(zoneState(at: 0, pending: 1), steps: .all)
+    _ = round.start()
+    var effect = round.step(.failed(problem))
+    var offset: UInt64 = 1
+    while let next = effect, offset < 100_000 {
+      switch next {
+      case .prepare: effect = round.step(.prepared(packed(offset...offset)))
+      case .append:
+        offset += 1
+        effect = round.step(.appended(.appended(SegmentPlace(offset: offset))))
+      default: effect = round.step(acknowledged(to: 0))
+      }
+    }
+    #expect(round.report.status == .parked(offset: 1, problem) && round.report.sentSegments > 0)
+  }
+
+  @Test(
     "Any result after any other ends in a bounded number of steps, without a trap",
     arguments: 0..<200 as Range<UInt64>)
   func anything(seed: UInt64) {

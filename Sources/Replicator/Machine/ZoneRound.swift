@@ -8,6 +8,8 @@ package struct ZoneRound: Sendable {
   static let passesMax = 16
   /// So many segments are shipped before others' are looked at again.
   static let segmentsInPassMax = 64
+  /// So many pages are fetched before what is pending is shipped: others may append as fast as this folds.
+  static let pagesInPassMax = 64
 
   package private(set) var report: ZoneReport
   private let attachment: ZoneAttachment
@@ -17,7 +19,10 @@ package struct ZoneRound: Sendable {
   private var shippedThrough: UInt64 = 0
   private var passesLeft = Self.passesMax
   private var segmentsLeft = Self.segmentsInPassMax
+  private var pagesLeft = Self.pagesInPassMax
   private var hasMore = false
+  /// Whether the effect that is outstanding is about segments of the log. What fails then may park the zone.
+  private var isFetching = false
   private var isParked = false
   private var segment: PackedSegment?
 
@@ -73,13 +78,21 @@ package struct ZoneRound: Sendable {
 
   private mutating func beginPass() -> ZoneEffect? {
     guard passesLeft > 0 else {
-      report.status = .unfinished
+      if !isParked { report.status = .unfinished }
       return nil
     }
     passesLeft -= 1
     segmentsLeft = Self.segmentsInPassMax
+    pagesLeft = Self.pagesInPassMax
     shippedThrough = max(shippedThrough, token?.offset ?? 0)
     guard steps.contains(.fetch), !isParked, let token else { return ship() }
+    return fetch(after: token)
+  }
+
+  private mutating func fetch(after token: ChangeToken) -> ZoneEffect? {
+    guard pagesLeft > 0 else { return ship() }
+    pagesLeft -= 1
+    isFetching = true
     return .fetch(after: token)
   }
 
@@ -87,7 +100,8 @@ package struct ZoneRound: Sendable {
     switch outcome {
     case .gone(let fate): return end(fate)
     case .segments(let segments, let hasMore):
-      self.hasMore = hasMore
+      // A page without segments is the end, whatever it says.
+      self.hasMore = hasMore && !segments.isEmpty
       guard !segments.isEmpty, let token else { return ship() }
       return .fold(segments, after: token)
     }
@@ -106,10 +120,13 @@ package struct ZoneRound: Sendable {
       return nil
     }
     if let problem = outcome.problem { return didFail(problem) }
-    return hasMore ? .fetch(after: outcome.token) : ship()
+    return hasMore ? fetch(after: outcome.token) : ship()
   }
 
-  private mutating func ship() -> ZoneEffect? { steps.contains(.ship) ? .prepare : nil }
+  private mutating func ship() -> ZoneEffect? {
+    isFetching = false
+    return steps.contains(.ship) ? .prepare : endPass()
+  }
 
   private mutating func didAppend(_ outcome: AppendOutcome) -> ZoneEffect? {
     guard let segment else { return nil }
@@ -136,23 +153,25 @@ package struct ZoneRound: Sendable {
     return segmentsLeft > 0 ? .prepare : beginPass()
   }
 
-  /// Nothing is pending any more. What was shipped may have come after what others shipped meanwhile.
+  /// Nothing is pending any more. What was shipped may have come after what others shipped meanwhile, and the log
+  /// may not have been read to its end.
   private mutating func endPass() -> ZoneEffect? {
-    let hasShipped = segmentsLeft < Self.segmentsInPassMax
-    return hasShipped && steps.contains(.fetch) && !isParked ? beginPass() : nil
+    let isAhead = hasMore || segmentsLeft < Self.segmentsInPassMax
+    return isAhead && steps.contains(.fetch) && !isParked ? beginPass() : nil
   }
 
   // MARK: What ends it
 
   private mutating func end(_ fate: ZoneFate) -> ZoneEffect? {
+    isFetching = false
     report.status = .paused(fate)
     guard fate == .deleted, let token else { return nil }
     return .withdraw(token.incarnation)
   }
 
   private mutating func didFail(_ failure: SyncFailure) -> ZoneEffect? {
-    let isAboutOneSegment = segment == nil && !Self.stoppingCodes.contains(failure.code)
-    guard failure.scope == .zone, isAboutOneSegment, !isParked, let token else {
+    let isAboutOneSegment = isFetching && !Self.stoppingCodes.contains(failure.code)
+    guard failure.scope == .zone, isAboutOneSegment, let token else {
       // What was parked says more than what failed after it.
       if !isParked || failure.scope == .round { report.status = .failed(failure) }
       return nil
