@@ -9,7 +9,8 @@ enum LogObject {
 
   /// Understands an object by its first ``prefixBytes``.
   ///
-  /// - Throws: ``RemoteError`` `damagedSegment` if it is not what must lie at that offset of that log, `newerFormat`.
+  /// - Throws: ``RemoteError`` `damagedSegment` if it is not what must lie at that offset of that log; `newerFormat`,
+  ///   which ``RemoteError/ofSegment`` makes the segment's own.
   static func look(
     at prefix: ObjectPrefix, _ name: ObjectName, _ zone: ZoneID, _ incarnation: IncarnationID,
     _ offset: UInt64

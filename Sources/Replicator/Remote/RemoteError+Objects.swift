@@ -42,7 +42,10 @@ extension RemoteError {
 
   /// The same error, about one segment.
   var ofSegment: RemoteError {
-    guard code == .damaged else { return self }
-    return RemoteError(.damagedSegment, message, hint: hint, underlying: underlying)
+    switch code {
+    case .damaged: RemoteError(.damagedSegment, message, hint: hint, underlying: underlying)
+    case .newerFormat: RemoteError(.newerSegment, message, hint: hint, underlying: underlying)
+    default: self
+    }
   }
 }

@@ -24,6 +24,8 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
     public static let damaged = Code(rawValue: "damaged")
     /// One segment is damaged, or not whole yet.
     public static let damagedSegment = Code(rawValue: "damagedSegment")
+    /// One segment is of a newer format. The other zones are as before.
+    public static let newerSegment = Code(rawValue: "newerSegment")
     /// What was there before is gone or is something else: the remote was restored from an old copy, or tampered
     /// with.
     public static let wentBack = Code(rawValue: "wentBack")

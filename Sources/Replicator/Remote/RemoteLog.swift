@@ -43,7 +43,8 @@ public protocol RemoteLog: Sendable {
   ///   - segment: a whole segment. Its header says for which zone and incarnation.
   ///   - offset: up to where the caller knows the log: no segment at or before it is this one.
   /// - Returns: what became of it; ``AppendOutcome``.
-  /// - Throws: ``RemoteError``, as ``zoneEvents(after:)``; `zoneUnknown`; `wentBack` if the log has a hole.
+  /// - Throws: ``RemoteError``, as ``zoneEvents(after:)``; `zoneUnknown`; `wentBack` if the log has a hole;
+  ///   `damagedSegment` or `newerSegment` if one that may be this one cannot be read.
   func append(_ segment: PackedSegment, after offset: UInt64) async throws(RemoteError) -> AppendOutcome
 
   /// Reads segments of a zone's log after a token, in their order.
@@ -52,8 +53,8 @@ public protocol RemoteLog: Sendable {
   ///   - token: where to go on; `offset` 0 for the start.
   ///   - bytesMax: the page ends before the segment that would exceed it, but has at least one if there is one.
   /// - Throws: ``RemoteError``, as ``zoneEvents(after:)``; `zoneUnknown`; `wentBack` if the token's segment is not
-  ///   there or has another hash; `damagedSegment` if the first one after the token cannot be read. A page ends
-  ///   before a damaged segment.
+  ///   there or has another hash; `damagedSegment` or `newerSegment` if the first one after the token cannot be
+  ///   read. A page ends before such a segment.
   func segments(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome
 
   /// Yields whenever something may have changed, coalesced. A remote without push ends the sequence at once; callers
@@ -114,9 +115,9 @@ public enum FetchOutcome: Hashable, Sendable {
 public enum AppendOutcome: Hashable, Sendable {
   /// It lies there now.
   case appended(SegmentPlace)
-  /// It lay there already: same replica, epoch, sequences and content hash.
+  /// It lay there already, whole: same replica, epoch, sequences and content hash.
   case alreadyThere(SegmentPlace)
-  /// Other content lies there under the same replica, epoch and sequences.
+  /// Other content lies there under the same replica and epoch and some of the same sequences.
   case fork(SegmentPlace)
   /// The zone's log is closed; nothing was appended.
   case gone(ZoneFate)

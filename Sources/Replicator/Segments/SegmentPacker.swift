@@ -9,17 +9,22 @@ package enum SegmentPacker {
   /// may differ from the cut's header, if the library packs otherwise than it did: then the caller stores the header
   /// again. Sequences and content hash, which name the segment, never differ.
   ///
-  /// - Parameter cut: the cut, whose header must describe its transactions.
-  /// - Throws: ``FormatError`` with `limitExceeded` if the body is too large, even packed.
+  /// - Parameter cut: the cut.
+  /// - Throws: ``FormatError`` with `limitExceeded` if the body is too large, even packed; `damaged` if the header
+  ///   describes other transactions, as one that was stored may after damage.
   /// - Complexity: O(n) in the size
   package static func pack(_ cut: SegmentCut) throws(FormatError) -> PackedSegment {
     var body = ByteWriter()
-    body.bytes.reserveCapacity(Int(cut.header.unpackedBytes))
+    body.bytes.reserveCapacity(
+      cut.transactions.reduce(0) { $0 + SegmentBody.byteCount(ofTransactionOf: $1.count) })
     for transaction in cut.transactions { SegmentBody.append(transaction.span.bytes, to: &body) }
-    precondition(
-      UInt64(body.count) == cut.header.unpackedBytes
-        && ContentHash(of: body.bytes.span.bytes) == cut.header.contentHash,
-      "the header describes other transactions")
+    guard UInt64(body.count) == cut.header.unpackedBytes,
+      ContentHash(of: body.bytes.span.bytes) == cut.header.contentHash
+    else {
+      throw FormatError(
+        .damaged, at: 0, in: "cut.contentHash", expected: "the hash of the transactions that were cut",
+        found: "another")
+    }
     var header = cut.header
     let staysUnpacked = cut.isStored && header.codec == .none
     if !staysUnpacked, let packed = Zstandard.pack(body.bytes.span.bytes) {

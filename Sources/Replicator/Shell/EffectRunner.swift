@@ -103,9 +103,10 @@ package struct EffectRunner: Sendable {
   private func fold(_ segments: [StoredSegment], after token: ChangeToken) async throws -> FoldOutcome {
     var outcome = FoldOutcome(token: token)
     var batch = FoldBatch()
-    for stored in segments {
+    for (index, stored) in segments.enumerated() {
       do {
-        try batch.append(stored, after: outcome.token)
+        // Counted from the page's start: another process may have folded further meanwhile.
+        try batch.append(stored, at: token.offset + UInt64(index) + 1, of: token)
       } catch {
         outcome.problem = SyncFailure(error)
         break
@@ -184,9 +185,8 @@ private struct FoldBatch {
   var bytes: [Int] = []
   var unpackedBytes = 0
 
-  /// Unpacks a segment, checked against what it was asked for.
-  mutating func append(_ stored: StoredSegment, after token: ChangeToken) throws {
-    let expected = (segments.last?.offset ?? token.offset) + 1
+  /// Unpacks a segment, checked against what was asked for: an offset of the log that a token is of.
+  mutating func append(_ stored: StoredSegment, at expected: UInt64, of token: ChangeToken) throws {
     let unpacked = try SegmentPacker.unpack(stored.bytes)
     let header = unpacked.header
     guard stored.offset == expected, header.zone == token.zone, header.incarnation == token.incarnation else {
