@@ -32,10 +32,18 @@ struct RemoteCommand: ReplayCommand {
     let remote = try await FolderRemote(directory: directory, isReadOnly: true)
     let identity = try await remote.identity()
     let progress = Progress(console)
-    let audit = try await RemoteAudit(of: remote, zone: zone) { try progress.update("segments", done: $0) }
-    let foreign = try await remote.objects.list()
-      .filter { $0.name == nil && !$0.path.hasPrefix("tmp/") }.map(\.path)
+    // Listed first: what is put meanwhile need not be reached.
+    let objects = try await remote.objects.list()
+    let audit = try await RemoteAudit(of: remote, zone: zone, objects: objects) {
+      try progress.update("segments", done: $0)
+    }
+    let foreign = objects.filter { $0.name == nil && !$0.path.hasPrefix("tmp/") }.map(\.path)
     progress.end()
+    if let zone, audit.logs.isEmpty {
+      throw ToolError(
+        "zoneUnknown", "the remote has no zone “\(Display.zone(zone))”",
+        hint: "run it without --zone to see the zones that are there")
+    }
     if json {
       try console.output.line(JSON(audit, identity, foreign))
     } else {

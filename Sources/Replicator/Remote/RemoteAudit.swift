@@ -10,6 +10,8 @@ package struct RemoteAudit: Sendable {
     /// Why it is closed; nil while it is open.
     package var fate: ZoneFate?
     package var segments: UInt64 = 0
+    /// Where it ends, its seal counted; nil if that could not be seen.
+    var lastOffset: UInt64?
     package var transactions: UInt64 = 0
     package var bytes: UInt64 = 0
     /// The last sequence of each replica and epoch, in their order.
@@ -35,9 +37,14 @@ package struct RemoteAudit: Sendable {
 
   /// Reads every log of a remote, or those of one zone.
   ///
-  /// - Parameter progress: called after each page, with the segments so far; what it throws ends the audit.
+  /// - Parameters:
+  ///   - zone: the zone to read alone.
+  ///   - objects: what was there before, for a remote of objects: each of it must be reached from the list of zones and
+  ///     the start of its log.
+  ///   - progress: called after each page, with the segments so far; what it throws ends the audit.
   package init(
-    of remote: any RemoteLog, zone: ZoneID? = nil, progress: (UInt64) throws -> Void = { _ in }
+    of remote: any RemoteLog, zone: ZoneID? = nil, objects: [ObjectEntry] = [],
+    progress: (UInt64) throws -> Void = { _ in }
   ) async throws {
     var token: DatabaseToken?
     var hasMore = true
@@ -50,6 +57,28 @@ package struct RemoteAudit: Sendable {
       (token, hasMore) = (page.token, page.hasMore)
     }
     for index in logs.indices { try await read(index, remote, progress) }
+    checkAreReached(objects.compactMap(\.name), list: token?.offset ?? 0, isWhole: zone == nil)
+  }
+
+  /// Notes what lies behind a hole, for whoever reads ends before it, and takes that for the end.
+  private mutating func checkAreReached(_ names: [ObjectName], list offset: UInt64, isWhole: Bool) {
+    func note(_ name: ObjectName?, _ message: String) {
+      if let name { problems.append(Problem(place: "\(name)", message: message)) }
+    }
+    note(
+      names.first { $0.incarnation == nil && $0.offset ?? 0 > offset },
+      "the list of zones ends at event \(offset): one between is missing")
+    for log in logs {
+      guard let last = log.lastOffset else { continue }
+      note(
+        names.first { $0.incarnation == log.incarnation && $0.offset ?? 0 > last },
+        "its log ends at offset \(last): something between is missing")
+    }
+    guard isWhole else { return }
+    let known = Set(logs.map(\.incarnation))
+    note(
+      names.first { $0.incarnation.map { !known.contains($0) } ?? false },
+      "no event of the list of zones names its log")
   }
 
   private mutating func read(
@@ -62,13 +91,17 @@ package struct RemoteAudit: Sendable {
       do throws(RemoteError) {
         outcome = try await remote.segments(after: token, bytesMax: 8 << 20)
       } catch {
-        guard error.code == .damagedSegment || error.code == .newerFormat else { throw error }
+        guard error.code == .damagedSegment || error.code == .newerSegment else { throw error }
         let place = ObjectName.entry(of: token.incarnation, token.offset + 1)
         problems.append(Problem(place: "\(place)", message: error.description))
         return
       }
       guard case .segments(let page, _) = outcome, !page.isEmpty else {
-        if case .gone(let fate) = outcome { logs[index].fate = fate }
+        logs[index].lastOffset = token.offset
+        guard case .gone(let fate) = outcome else { return }
+        logs[index].fate = fate
+        // What was thrown away is not read.
+        logs[index].lastOffset = fate == .purged ? nil : token.offset + 1
         return
       }
       for segment in page {
