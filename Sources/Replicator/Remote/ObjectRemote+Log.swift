@@ -6,19 +6,13 @@ extension ObjectRemote {
   ) async throws(RemoteError) -> AppendOutcome {
     try check(segment)
     let header = segment.header
-    let log = try await log(header.zone, header.incarnation)
+    let log = try await log(header.zone, header.incarnation, checkedAt: offset)
     if log.fate == .purged { return .gone(.purged) }
     var next = offset + 1
     while true {
       switch try await look(header.incarnation, header.zone, next) {
       case .segment(let found)?:
-        if found.header.isOfSameTransactions(as: header) {
-          let place = SegmentPlace(offset: next, receivedMilliseconds: found.receivedMilliseconds)
-          guard found.header.contentHash == header.contentHash else { return .fork(place) }
-          // Whoever put it may not have lived to make it last.
-          _ = try await put(segment, next)
-          return .alreadyThere(place)
-        }
+        if let outcome = try await compare(segment, with: found, at: next) { return outcome }
         next += 1
       case .seal(let fate)?:
         return .gone(try await finish(fate, log, header.incarnation))
@@ -37,7 +31,7 @@ extension ObjectRemote {
   package func segments(
     after token: ChangeToken, bytesMax: Int
   ) async throws(RemoteError) -> FetchOutcome {
-    let log = try await log(token.zone, token.incarnation)
+    let log = try await log(token.zone, token.incarnation, checkedAt: token.offset)
     if log.fate == .purged { return .gone(.purged) }
     try await check(token)
     var page: [StoredSegment] = []
@@ -111,7 +105,7 @@ extension ObjectRemote {
     {
       return
     }
-    throw logWentBack(token.incarnation, token.offset)
+    throw try await logWentBack(token.incarnation, token.offset)
   }
 
   /// Throws unless an offset where nothing lies is the end of the log: something before it, nothing after.
@@ -121,11 +115,41 @@ extension ObjectRemote {
     _ offset: UInt64, of incarnation: IncarnationID, after known: UInt64
   ) async throws(RemoteError) {
     if offset == known + 1, known > 0, try await !exists(incarnation, known) {
-      throw logWentBack(incarnation, known)
+      throw try await logWentBack(incarnation, known)
     }
     // Two may have been put since we looked.
     guard try await exists(incarnation, offset + 1) else { return }
-    guard try await exists(incarnation, offset) else { throw logWentBack(incarnation, offset) }
+    guard try await exists(incarnation, offset) else { throw try await logWentBack(incarnation, offset) }
+  }
+
+  // MARK: Comparing
+
+  /// What it means for an append that a segment lies at an offset; nil if it is another one.
+  private func compare(
+    _ segment: PackedSegment, with found: SegmentHead, at offset: UInt64
+  ) async throws(RemoteError) -> AppendOutcome? {
+    let (own, other) = (segment.header, found.header)
+    guard own.replica == other.replica, own.epoch == other.epoch, own.sequences.overlaps(other.sequences)
+    else { return nil }
+    let place = SegmentPlace(offset: offset, receivedMilliseconds: found.receivedMilliseconds)
+    let isCutAlike = own.sequences == other.sequences
+    if isCutAlike && own.contentHash != other.contentHash { return .fork(place) }
+    // Read whole, for its writer forgets that it is pending.
+    guard case .segment(let stored)? = try await read(own.incarnation, own.zone, offset) else {
+      throw .unreadable(.entry(of: own.incarnation, offset)).ofSegment
+    }
+    do throws(FormatError) {
+      let transactions = try SegmentPacker.unpack(stored.bytes).transactions
+      if !isCutAlike {
+        // A cut that was forgotten and made anew may differ. What both have must be the same.
+        return try segment.agrees(with: transactions, from: other.sequences.lowerBound) ? nil : .fork(place)
+      }
+    } catch {
+      throw RemoteError.damaged(.damagedSegment, .entry(of: own.incarnation, offset), error).ofSegment
+    }
+    // Whoever put it may not have lived to make it last.
+    _ = try await put(segment, offset)
+    return .alreadyThere(place)
   }
 
   // MARK: Putting
@@ -202,17 +226,29 @@ extension ObjectRemote {
       .mismatch, "the segment to append has other bytes than its header says", hint: "pack the segment again")
   }
 
-  private func logWentBack(_ incarnation: IncarnationID, _ offset: UInt64) -> RemoteError {
-    RemoteError(
+  /// What it means that something of a log is missing: another remote is there, or this one has lost it.
+  private func logWentBack(
+    _ incarnation: IncarnationID, _ offset: UInt64
+  ) async throws(RemoteError) -> RemoteError {
+    _ = try await knownZones()
+    return RemoteError(
       .wentBack,
       "\(ObjectName.entry(of: incarnation, offset)) of \(name) is not there any more, or is another segment",
       hint: "the remote was restored from an old copy, or tampered with: put the newest copy in its place")
   }
 }
 
-extension SegmentHeader {
-  /// Whether two segments have the same name: replica, epoch and sequences.
-  fileprivate func isOfSameTransactions(as other: SegmentHeader) -> Bool {
-    replica == other.replica && epoch == other.epoch && sequences == other.sequences
+extension PackedSegment {
+  /// Whether it has the same bytes as others of its writer for the sequences that both have.
+  ///
+  /// - Parameter first: the sequence of the first of the others.
+  fileprivate func agrees(with others: [[UInt8]], from first: UInt64) throws(FormatError) -> Bool {
+    let own = try SegmentPacker.unpack(bytes).transactions
+    let (start, end) = (
+      max(first, header.sequences.lowerBound),
+      min(first + UInt64(others.count) - 1, header.sequences.upperBound)
+    )
+    return own[Int(start - header.sequences.lowerBound)...Int(end - header.sequences.lowerBound)]
+      .elementsEqual(others[Int(start - first)...Int(end - first)])
   }
 }

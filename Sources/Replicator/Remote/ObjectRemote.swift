@@ -4,8 +4,11 @@ internal import Synchronization
 /// A remote log over objects that are put once: the one algorithm of the folder, the memory and later the S3 remote.
 ///
 /// What lies where is said at ``ObjectName``. A log's next offset is found by asking for names, one after the other,
-/// never by listing: a list may be late, and a name that is there is there. Each call first reads the marker, so that
-/// nothing is read from, or put into, a place that is no longer the remote it was.
+/// never by listing: a list may be late, and a name that is there is there.
+///
+/// Nothing is read from, or put into, a place that is no longer the remote it was. Each call looks first for something
+/// that no other remote has: the marker; or, where its caller knows an offset of a log, what lies there, since an
+/// incarnation is random and never used twice. What is missing there sends it to the marker, which says why.
 ///
 /// The list of zones is kept in memory as far as it was read. Each call that relies on its end reads on, after it has
 /// checked that the last event known is there still.
@@ -94,12 +97,12 @@ package final class ObjectRemote: RemoteLog {
         throw listWentBack(list.offset)
       }
     }
+    // What was read stays known if an error ends it.
+    defer { keep(list) }
     while true {
       let name = ObjectName.zoneEvent(list.offset + 1)
       guard let bytes = try await objects.get(name, bytesMax: ZoneEvent.bytesMax) else { return list }
       try list.add(bytes, name)
-      // What was read stays known if an error ends it.
-      keep(list)
     }
   }
 
@@ -127,10 +130,15 @@ package final class ObjectRemote: RemoteLog {
   }
 
   /// What the list says of a log. It is read on only if it does not know the log yet.
-  func log(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) -> ZoneList.Log {
-    var list = try await knownZones()
-    if list.logs[incarnation] == nil { list = try await readZones() }
-    guard let log = list.logs[incarnation], log.zone == zone else { throw zoneUnknown(incarnation) }
+  ///
+  /// - Parameter offset: where the caller looks whether the log is there; 0 if it does not, so the marker is read.
+  func log(
+    _ zone: ZoneID, _ incarnation: IncarnationID, checkedAt offset: UInt64
+  ) async throws(RemoteError) -> ZoneList.Log {
+    var log = zones.withLock { $0?.logs[incarnation] }
+    if log == nil || offset == 0 { log = try await knownZones().logs[incarnation] }
+    if log == nil { log = try await readZones().logs[incarnation] }
+    guard let log, log.zone == zone else { throw zoneUnknown(incarnation) }
     return log
   }
 

@@ -1,0 +1,92 @@
+import EventStore
+import StoreTesting
+import Testing
+
+@testable import Replicator
+
+@Suite("An append that meets segments of its own writer")
+struct AppendsThatMeetTheirOwn {
+  let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
+
+  func maker() async throws -> SegmentMaker {
+    let made = try await remote.createZone(zone, proposing: incarnation)
+    return SegmentMaker(zone, made, replica: ReplicaID(rawValue: 1))
+  }
+
+  @Test("One that is damaged behind its header is not taken for shipped")
+  func damaged() async throws {
+    var maker = try await maker()
+    let segment = try maker.next(valueBytes: 300)
+    _ = try await remote.append(segment, after: 0)
+    let name = ObjectName.entry(of: maker.incarnation, 1)
+    var bytes = try #require(remote.objects.contents[name])
+    bytes[bytes.count - 100] ^= 1
+    remote.objects.replace(name, with: bytes)
+    let error = await #expect(throws: RemoteError.self) { try await remote.append(segment, after: 0) }
+    #expect(error?.code == .damagedSegment)
+  }
+
+  @Test("Other content under some of the same sequences is a fork, however it was cut")
+  func overlappingFork() async throws {
+    var maker = try await maker()
+    let copy = maker
+    _ = try await remote.append(try maker.next(transactions: 3), after: 0)
+    let outcome = try await remote.append(try copy.fork(99), after: 0)
+    #expect(outcome == .fork(SegmentPlace(offset: 1)))
+    #expect(try await remote.objects.list().filter { $0.name?.incarnation != nil }.count == 1)
+  }
+
+  @Test("The same content that was cut otherwise is no fork: readers skip what they know")
+  func overlappingAgain() async throws {
+    let maker = try await maker()
+    var (once, again) = (maker, maker)
+    let first = try once.next()
+    _ = try await remote.append(first, after: 0)
+    let both = try again.next(transactions: 2)
+    #expect(try await remote.append(both, after: 0) == .appended(SegmentPlace(offset: 2)))
+  }
+
+  @Test("A log that is known there is found by what lies in it: the marker is not read at each call")
+  func calls() async throws {
+    let counter = RemoteCallCounter()
+    let counted = ObjectRemote(remote.objects, counter: counter)
+    var maker = try await maker()
+    let first = try maker.next()
+    _ = try await counted.append(first, after: 0)
+    counter.reset()
+    let token = ChangeToken(
+      zone: zone, incarnation: maker.incarnation, offset: 1, hash: first.header.contentHash)
+    _ = try await counted.segments(after: token, bytesMax: 1 << 20)
+    #expect(counter.calls.total == 2)
+    counter.reset()
+    _ = try await counted.append(try maker.next(), after: 1)
+    #expect(counter.calls.total == 4)
+  }
+
+  @Test("Another remote in its place is told as such wherever the log is looked for")
+  func anotherRemote() async throws {
+    var maker = try await maker()
+    let first = try maker.next()
+    _ = try await remote.append(first, after: 0)
+    let second = try maker.next()
+    let contents = remote.objects.contents
+    remote.objects.contents = [.marker: RemoteMarker(remote: RemoteID(rawValue: 10)).bytes]
+    let token = ChangeToken(
+      zone: zone, incarnation: maker.incarnation, offset: 1, hash: first.header.contentHash)
+    for offset in [0, 1] as [UInt64] {
+      let append = await #expect(throws: RemoteError.self) { try await remote.append(second, after: offset) }
+      #expect(append?.code == .identityMismatch)
+    }
+    for token in [token, .start(of: zone, maker.incarnation)] {
+      let fetch = await #expect(throws: RemoteError.self) {
+        try await remote.segments(after: token, bytesMax: 1 << 20)
+      }
+      #expect(fetch?.code == .identityMismatch)
+    }
+    remote.objects.contents = [:]
+    let empty = await #expect(throws: RemoteError.self) { try await remote.append(second, after: 1) }
+    #expect(empty?.code == .notARemote)
+    remote.objects.contents = contents
+    #expect(try await remote.append(second, after: 1) == .appended(SegmentPlace(offset: 2)))
+  }
+}
