@@ -71,4 +71,152 @@ struct FolderFaults {
     }
     #expect(page.map(\.offset) == Array(1...offset))
   }
+
+  /// A folder remote of a directory, every call of which the plan may let fail.
+  func planned(_ path: String, _ plan: Plan) -> FolderRemote {
+    let calls = FolderCalls { _ in plan.register() }
+    return FolderRemote(
+      FolderObjects(directory: path, calls: calls, makeRandom: SystemEnvironment.makeRandom))
+  }
+
+  @Test(
+    "a remote whose making fails at any call is none, or is whole; making it again ends it",
+    arguments: [false, true])
+  func isMadeAgain(_ isAfter: Bool) async throws {
+    var (number, failures) = (1, 0)
+    while true {
+      let directory = TemporaryDirectory()
+      let path = directory.path + "/remote"
+      let plan = Plan()
+      let (proposed, later) = (RemoteID(rawValue: 5), RemoteID(rawValue: 6))
+      plan.fail(number, isAfter: isAfter)
+      var isMade = true
+      do throws(RemoteError) {
+        try await planned(path, plan).objects.create(proposed)
+      } catch {
+        isMade = false
+        failures += 1
+        #expect(error.code == .unreachable, "\(error)")
+      }
+      let wasReached = plan.count >= number
+      plan.fail(0, isAfter: false)
+      var isThere = true
+      do throws(RemoteError) {
+        #expect(try await planned(path, plan).identity() == proposed)
+      } catch {
+        isThere = false
+        #expect([.unreachable, .notARemote].contains(error.code), "\(error)")
+      }
+      #expect(isThere || !isMade)
+      let again = planned(path, plan)
+      try await again.objects.create(later)
+      #expect(try await again.identity() == (isThere ? proposed : later))
+      let incarnation = try await again.createZone(
+        ZoneID(name: "notes"), proposing: IncarnationID(rawValue: 5))
+      #expect(incarnation == IncarnationID(rawValue: 5))
+      if !wasReached { break }
+      number += 1
+    }
+    #expect(failures > 10, "so few failures test nothing")
+  }
+
+  @Test(
+    "a zone that is made and deleted while every call may fail is there once, and gone once",
+    arguments: [false, true])
+  func zonesOnce(_ isAfter: Bool) async throws {
+    let zone = ZoneID(name: "notes")
+    var (number, failures, isReached) = (1, 0, true)
+    while isReached {
+      let directory = TemporaryDirectory()
+      let path = directory.path + "/remote"
+      _ = try await FolderRemote.create(directory: path)
+      let plan = Plan()
+      let remote = planned(path, plan)
+      isReached = false
+      func trying(_ call: () async throws -> Void) async throws {
+        plan.fail(number, isAfter: isAfter)
+        do {
+          try await call()
+        } catch let error as RemoteError {
+          failures += 1
+          #expect(error.code == .unreachable, "\(error)")
+        }
+        if plan.count >= number { isReached = true }
+        plan.fail(0, isAfter: false)
+        try await call()
+      }
+      let proposed = IncarnationID(rawValue: 5)
+      try await trying {
+        let incarnation = try await remote.createZone(zone, proposing: proposed)
+        #expect(incarnation == proposed)
+      }
+      var maker = SegmentMaker(zone, proposed, replica: ReplicaID(rawValue: 1))
+      _ = try await remote.append(try maker.next(), after: 0)
+      try await trying { try await remote.deleteZone(zone, proposed) }
+      let events = try await FolderRemote(directory: path).zoneEvents(after: nil).events
+      #expect(events.map(\.kind) == [.created, .deleted])
+      #expect(try await remote.append(try maker.next(), after: 1) == .gone(.deleted))
+      number += 1
+    }
+    #expect(failures > 20, "so few failures test nothing")
+  }
+
+  @Test("an object whose removal may fail at every call is gone after the next", arguments: [false, true])
+  func removesOnce(_ isAfter: Bool) async throws {
+    let directory = TemporaryDirectory()
+    let path = directory.path + "/remote"
+    _ = try await FolderRemote.create(directory: path)
+    let plan = Plan()
+    let objects = planned(path, plan).objects
+    let name = ObjectName.entry(of: IncarnationID(rawValue: 5), 1)
+    var (number, wasReached) = (1, true)
+    while wasReached {
+      _ = try await objects.putIfAbsent(name, [1, 2, 3])
+      plan.fail(number, isAfter: isAfter)
+      do throws(RemoteError) {
+        try await objects.delete(name)
+      } catch {
+        #expect(error.code == .unreachable, "\(error)")
+      }
+      wasReached = plan.count >= number
+      plan.fail(0, isAfter: false)
+      try await objects.delete(name)
+      #expect(try await objects.get(name, bytesMax: 10) == nil)
+      number += 1
+    }
+    #expect(number > 5, "so few calls test nothing")
+  }
+
+  @Test("what a crash left in the folder of temporary files goes after a day, and nothing else does")
+  func sweeps() async throws {
+    let directory = TemporaryDirectory()
+    let path = directory.path + "/remote"
+    let made = try await FolderRemote.create(directory: path)
+    let own = (1...3 as ClosedRange<UInt128>).map { IncarnationID(rawValue: $0).description }
+    let foreign = ["notes.txt", own[0] + "0", ".hidden", String(own[1].dropLast()) + "A"]
+    for name in own + foreign {
+      let file = try #require(fopen("\(path)/tmp/\(name)", "w"))
+      fputs("left", file)
+      fclose(file)
+    }
+    // All but one are two days old.
+    for name in own.dropLast() + foreign {
+      var times = [timespec(), timespec()]
+      clock_gettime(CLOCK_REALTIME, &times[1])
+      times[1].tv_sec -= 2 * 86_400
+      times[0] = times[1]
+      #expect(utimensat(AT_FDCWD, "\(path)/tmp/\(name)", times, 0) == 0)
+    }
+    func left() async throws -> [String] {
+      try await made.objects.list().map(\.path).filter { $0.hasPrefix("tmp/") }
+    }
+    let expected = (own.suffix(1) + foreign).map { "tmp/\($0)" }.sorted {
+      $0.utf8.lexicographicallyPrecedes($1.utf8)
+    }
+    _ = try await FolderRemote(directory: path, isReadOnly: true).zoneEvents(after: nil)
+    #expect(try await left().count == 7)
+    _ = try await FolderRemote(directory: path)
+      .createZone(ZoneID(name: "notes"), proposing: IncarnationID(rawValue: 5))
+    #expect(try await left() == expected)
+  }
 }

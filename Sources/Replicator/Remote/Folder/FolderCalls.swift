@@ -26,6 +26,8 @@ struct FolderCalls: Sendable {
     var device: UInt64
     var inode: UInt64
     var bytes: UInt64
+    /// When its content last changed, in seconds since 1970 by the file system's own clock.
+    var modifiedSeconds: Int64
     var isRegular: Bool
     var isDirectory: Bool
 
@@ -33,6 +35,11 @@ struct FolderCalls: Sendable {
       device = UInt64(truncatingIfNeeded: raw.st_dev)
       inode = UInt64(raw.st_ino)
       bytes = UInt64(clamping: raw.st_size)
+      #if canImport(Darwin)
+        modifiedSeconds = Int64(raw.st_mtimespec.tv_sec)
+      #else
+        modifiedSeconds = Int64(raw.st_mtim.tv_sec)
+      #endif
       isRegular = raw.st_mode & S_IFMT == S_IFREG
       isDirectory = raw.st_mode & S_IFMT == S_IFDIR
     }
@@ -52,6 +59,12 @@ struct FolderCalls: Sendable {
     let parent = directory.rawValue
     return Descriptor(
       try call("openat", path) { openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) })
+  }
+
+  /// Opens the directory that another lies in (openat).
+  func openParent(of directory: borrowing Descriptor, _ path: String) throws(FileError) -> Descriptor {
+    let child = directory.rawValue
+    return Descriptor(try call("openat", path) { openat(child, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
   }
 
   /// Makes a directory by its path (mkdir).

@@ -18,6 +18,7 @@ extension FolderObjects {
       if error.number != EEXIST { throw error.remoteError }
     }
     if try await get(.marker, bytesMax: RemoteMarker.byteCount) != nil { return }
+    try syncName()
     if let foreign = try foreignName() {
       // Another process may have made it meanwhile, and put things there.
       if try await get(.marker, bytesMax: RemoteMarker.byteCount) != nil { return }
@@ -39,6 +40,19 @@ extension FolderObjects {
       throw error.remoteError
     }
     _ = try await putIfAbsent(.marker, RemoteMarker(remote: proposed).bytes)
+  }
+
+  /// Lets the folder's own name last: a loss of power must not take it with all that is synced in it. Whoever made it
+  /// may have been killed before.
+  private func syncName() throws(RemoteError) {
+    let root = try openRoot()
+    do throws(FileError) {
+      let parent = try calls.openParent(of: root, directory)
+      try calls.sync(parent, directory)
+    } catch {
+      // Who may not read the folder above has not made this one.
+      if error.number != EACCES && error.number != EPERM { throw error.remoteError }
+    }
   }
 
   /// Something in the folder that a remote does not begin with. What file systems and desktops put into every folder

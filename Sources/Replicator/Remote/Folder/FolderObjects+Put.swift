@@ -7,6 +7,9 @@ internal import OperationFormat
 #endif
 
 extension FolderObjects {
+  /// How old a temporary file is that its writer has left, in seconds: a day.
+  private static let leftSeconds: Int64 = 86_400
+
   @concurrent package func putIfAbsent(
     _ name: ObjectName, _ bytes: [UInt8]
   ) async throws(RemoteError) -> Bool {
@@ -29,6 +32,7 @@ extension FolderObjects {
       try calls.sync(file, temporaryPath(temporary))
       isPut = try publish(temporary, file, in: temporaries, as: name, in: parent)
       try calls.sync(parent, path(name))
+      if takeSweep() { sweep(temporaries, since: temporary) }
     } catch {
       remove(temporary, in: temporaries)
       throw refusal(error)
@@ -115,6 +119,33 @@ extension FolderObjects {
       try calls.unlink(temporary, in: temporaries, temporaryPath(temporary))
     } catch {
       // It is gone already, or it stays.
+    }
+  }
+
+  /// Removes temporary files that are a day older than one that was written just now: their writers are gone. One that
+  /// only slept finds its file missing when it wakes, which is an error, and puts again.
+  private func sweep(_ temporaries: borrowing Descriptor, since own: String) {
+    guard let now = modifiedSeconds(own, in: temporaries) else { return }
+    let names: [String]
+    do throws(FileError) {
+      names = try calls.names(in: temporaries, "\(directory)/\(Self.temporary)")
+    } catch {
+      // They stay until another process comes by.
+      return
+    }
+    for name in names where IncarnationID(name) != nil {
+      guard let then = modifiedSeconds(name, in: temporaries), now - then > Self.leftSeconds else { continue }
+      remove(name, in: temporaries)
+    }
+  }
+
+  /// When a temporary file was last written; nil if it is none, or gone.
+  private func modifiedSeconds(_ temporary: String, in temporaries: borrowing Descriptor) -> Int64? {
+    do throws(FileError) {
+      let status = try calls.status(of: temporary, in: temporaries, temporaryPath(temporary))
+      return status.isRegular ? status.modifiedSeconds : nil
+    } catch {
+      return nil
     }
   }
 

@@ -11,7 +11,7 @@ internal import Synchronization
 /// The folder is opened by its path at each call, because a mount may go away and come back; what is in it is opened
 /// from there, component by component, through no symbolic link. An object appears by `link` of a file that was
 /// written and synced under another name: so it is whole, exactly one wins, and a crash leaves at most a file in
-/// `tmp`, which nobody reads. Calls block their thread while the file system works, away from the caller's actor.
+/// `tmp`, which nobody reads and the first put of another process removes after a day. Calls block their thread while the file system works, away from the caller's actor.
 package final class FolderObjects: ObjectStore {
   /// The folders right below the root: made by ``create(_:)`` alone, so that a mount point without its mount is told
   /// from a remote.
@@ -24,6 +24,8 @@ package final class FolderObjects: ObjectStore {
   let makeRandom: @Sendable () -> UInt64
   /// Directories whose own names are known to last: paths below the root.
   private let lasting = Mutex<Set<String>>([])
+  /// Whether this one has looked for what crashes left in `tmp`.
+  private let hasSwept = Mutex(false)
 
   init(
     directory: String, calls: FolderCalls = FolderCalls(), makeRandom: @escaping @Sendable () -> UInt64
@@ -52,6 +54,14 @@ package final class FolderObjects: ObjectStore {
       try calls.sync(parent, path(name))
     } catch {
       if error.number != ENOENT { throw error.remoteError }
+    }
+  }
+
+  /// Whether what crashes left is still to be looked for; never again after.
+  func takeSweep() -> Bool {
+    hasSwept.withLock { hasSwept in
+      defer { hasSwept = true }
+      return !hasSwept
     }
   }
 
