@@ -60,7 +60,8 @@ public final class LogReplicator: Sendable {
       store: store, remote: remote, selection: zones, pageBytesMax: configuration.pageBytesMax,
       makeRandom: configuration.makeRandom)
     let (events, feed) = AsyncStream.makeStream(of: ReplicatorEvent.self)
-    await withTaskGroup(of: Void.self) { group in
+    // A discarding group: another keeps what every effect gave until somebody asks, for as long as this runs.
+    await withDiscardingTaskGroup { group in
       if isRunning {
         // Both are watched before the first round reads anything: what comes after it is told.
         let (commits, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -70,7 +71,7 @@ public final class LogReplicator: Sendable {
           await self.watch(commits, wake, feed)
         }
         let changes = remote.changes()
-        group.addTask { for await _ in changes { feed.yield(.remoteChanged) } }
+        group.addTask { await self.watch(changes, feed) }
       }
       feed.yield(first)
       var timers: [ReplicatorTimer: Task<Void, Never>] = [:]
@@ -130,6 +131,16 @@ public final class LogReplicator: Sendable {
           feed.yield(.localCommit)
         }
       }
+    }
+  }
+
+  /// Tells of the remote's changes. A stream that ends is asked for again: what the remote is on may have come back.
+  private func watch(_ first: AsyncStream<Void>, _ feed: AsyncStream<ReplicatorEvent>.Continuation) async {
+    var changes = first
+    while true {
+      for await _ in changes { feed.yield(.remoteChanged) }
+      guard (try? await configuration.sleep(configuration.policy.pollMilliseconds)) != nil else { return }
+      changes = remote.changes()
     }
   }
 
