@@ -1,0 +1,83 @@
+import EventStore
+import StoreTesting
+import Testing
+
+@testable import Replicator
+
+@Suite("A zone whose log was sealed by one who did not live to tell the list of zones")
+struct SealsWithoutEvents {
+  /// A remote with a zone of two segments and a seal, a device that has the first segment, and the zone's incarnation.
+  func world() async throws -> (
+    remote: MemoryRemote, device: Device, incarnation: IncarnationID, scratch: TemporaryDirectory
+  ) {
+    let scratch = TemporaryDirectory()
+    let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
+    let device = try Device(in: scratch.path, "d1", seed: 1)
+    try await device.set("title", of: "first", to: "made")
+    try await device.sync(remote)
+    let token = try #require(try device.store.syncState().zones[0].token)
+    try #require(token.offset == 1)
+    let other = try Device(in: scratch.path, "d2", seed: 2)
+    try await other.set("title", of: "second", to: "made")
+    try await other.sync(remote)
+    other.store.close()
+    let seal = ObjectName.entry(of: token.incarnation, 3)
+    try #require(try await remote.objects.putIfAbsent(seal, LogObject.seal(.deleted, 3)))
+    return (remote, device, token.incarnation, scratch)
+  }
+
+  func fates(_ remote: any RemoteLog) async throws -> [ZoneEvent.Kind] {
+    try await remote.zoneEvents(after: nil).events.map(\.kind)
+  }
+
+  @Test("Whoever fetches to the seal tells the list, once, and the zone goes here too")
+  func fetched() async throws {
+    let (remote, device, _, _) = try await world()
+    #expect(try await fates(remote) == [.created])
+    let report = try await device.sync(remote)
+    #expect(report.zones.map(\.status) == [.removed])
+    #expect(try await fates(remote.reopened()) == [.created, .deleted])
+    try await device.sync(remote.reopened())
+    #expect(try await fates(remote.reopened()) == [.created, .deleted])
+    device.store.close()
+  }
+
+  @Test("Whoever appends behind it tells the list, and keeps what was never shipped")
+  func appended() async throws {
+    let (remote, device, incarnation, _) = try await world()
+    try await device.set("title", of: "first", to: "changed")
+    let report = try await device.sync(remote, .ship)
+    #expect(report.zones.map(\.status) == [.paused(.deleted)])
+    #expect(try await fates(remote.reopened()) == [.created, .deleted])
+    #expect(try device.pending() == 1)
+    #expect(try await remote.objects.list().filter { $0.name?.incarnation == incarnation }.count == 3)
+    device.store.close()
+  }
+
+  @Test("Whoever deletes it again ends what the first one began")
+  func deleted() async throws {
+    let (remote, device, incarnation, _) = try await world()
+    for _ in 0..<2 { try await remote.reopened().deleteZone(zone, incarnation) }
+    #expect(try await fates(remote.reopened()) == [.created, .deleted])
+    device.store.close()
+  }
+
+  @Test("One who must not write there is told the end, and leaves the list as it is")
+  func readOnly() async throws {
+    let (remote, device, incarnation, _) = try await world()
+    let before = remote.objects.contents
+    let reader = ObjectRemote(remote.objects, isReadOnly: true)
+    var token = try #require(try device.store.syncState().zones[0].token)
+    guard case .segments(let page, hasMore: true) = try await reader.segments(after: token, bytesMax: 1 << 20)
+    else {
+      Issue.record("the segment before the seal was not read")
+      return
+    }
+    token.offset = 2
+    token.hash = try SegmentPacker.unpack(page[0].bytes).header.contentHash
+    #expect(try await reader.segments(after: token, bytesMax: 1 << 20) == .gone(.deleted))
+    #expect(remote.objects.contents == before)
+    #expect(incarnation == token.incarnation)
+    device.store.close()
+  }
+}
