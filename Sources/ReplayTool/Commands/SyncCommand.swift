@@ -43,11 +43,13 @@ struct SyncCommand: ReplayCommand {
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let chosen = try zone.map(Inputs.zone)
     let attached = try attach.map(Inputs.zone)
+    let address = try RemoteAddress(remote)
+    // A store is made only for a remote that is there.
+    if createStore { _ = try await address.open(creates: createRemote, makeRandom: console.makeRandom) }
     let opened = try store.openForWriting(console, creates: createStore)
     defer { opened.close() }
     // The remote is opened before anything changes here.
-    let log = try await RemoteAddress(remote).open(
-      creates: createRemote, makeRandom: console.makeRandom)
+    let log = try await address.open(creates: createRemote, makeRandom: console.makeRandom)
     if !attached.isEmpty {
       try await opened.write { tx in for zone in attached { try tx.attachZone(zone) } }
     }
