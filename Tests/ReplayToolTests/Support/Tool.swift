@@ -31,7 +31,8 @@ struct Tool {
     let console = Console(
       output: Output(output, isTerminal: isTerminal, usesColor: usesColor),
       errors: Output(errors, isTerminal: isTerminal, usesColor: usesColor), input: { MemorySource(input) },
-      isInterrupted: isInterrupted, wallMilliseconds: { ShoppingStore.start + 3_600_000 }, makeRandom: makeRandom)
+      isInterrupted: isInterrupted, wallMilliseconds: { ShoppingStore.start + 3_600_000 },
+      makeRandom: makeRandom)
     let exit = await Replay.run(arguments, console: console)
     return Result(output: output.text, errors: errors.text, exit: exit)
   }
