@@ -163,7 +163,13 @@ struct SyncCommands {
     #expect(unknown.exit == 1 && unknown.errors.contains("zone “unknown”"))
     let other = await tool(9).run(
       "sync", path("a"), "--remote", "folder:\(temporary.path)/other", "--create-remote")
-    #expect(other.exit == 4 && other.errors.contains("as before"))
+    #expect(
+      other.exit == 4 && other.errors.contains("there is no folder"),
+      "a store that has a remote gets no new one")
+    try await makeStore("b", zones: ["notes"], seed: 12)
+    _ = await tool(10).run("sync", path("b"), "--remote", "folder:\(temporary.path)/other", "--create-remote")
+    let changed = await run(path("a"), "--remote", "folder:\(temporary.path)/other")
+    #expect(changed.exit == 4 && changed.errors.contains("as before"))
   }
 
   @Test(
