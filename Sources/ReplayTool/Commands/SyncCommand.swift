@@ -43,13 +43,17 @@ struct SyncCommand: ReplayCommand {
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let chosen = try zone.map(Inputs.zone)
     let attached = try attach.map(Inputs.zone)
+    let address = try RemoteAddress(remote)
+    // A store is made only for a remote that is there, or is to be made with it.
+    if createStore, !createRemote {
+      _ = try await address.open(creates: false, makeRandom: console.makeRandom)
+    }
     let opened = try store.openForWriting(console, creates: createStore)
     defer { opened.close() }
     // The remote is opened before anything changes here. A store that has one gets no new one: where the disk of its
     // own is not mounted, an empty folder must stay empty.
     let isNew = try opened.syncState().databaseToken == nil
-    let log = try await RemoteAddress(remote).open(
-      creates: createRemote && isNew, makeRandom: console.makeRandom)
+    let log = try await address.open(creates: createRemote && isNew, makeRandom: console.makeRandom)
     if !attached.isEmpty {
       try await opened.write { tx in for zone in attached { try tx.attachZone(zone) } }
     }

@@ -3,7 +3,7 @@ import EventStore
 /// Performs the effects of a round on a store and a remote. An error becomes a result.
 package struct EffectRunner: Sendable {
   /// Segments are folded in one commit until they have so many bytes unpacked: memory stays bounded.
-  static let foldBytesMax = 8 << 20
+  static let foldBytesMax = 2 << 20
   /// Another process that ships the same zone may take the cut away so often before it counts as a failure.
   static let cutsMax = 16
 

@@ -18,17 +18,21 @@ struct Tool {
   var isTerminal = false
   var usesColor = false
   var isInterrupted: @Sendable () -> Bool = { false }
+  var makeRandom: @Sendable () -> UInt64 = { 7 }
+  /// Where output goes, for tests that read it while a command runs.
+  var sink: CapturedSink?
   /// Bytes that a sink takes before it is closed.
   var outputBytesMax = Int.max
 
   func run(_ arguments: String..., input: [UInt8] = []) async -> Result { await run(arguments, input: input) }
 
   func run(_ arguments: [String], input: [UInt8] = []) async -> Result {
-    let (output, errors) = (CapturedSink(bytesMax: outputBytesMax), CapturedSink())
+    let (output, errors) = (sink ?? CapturedSink(bytesMax: outputBytesMax), CapturedSink())
     let console = Console(
       output: Output(output, isTerminal: isTerminal, usesColor: usesColor),
       errors: Output(errors, isTerminal: isTerminal, usesColor: usesColor), input: { MemorySource(input) },
-      isInterrupted: isInterrupted, wallMilliseconds: { ShoppingStore.start + 3_600_000 }, makeRandom: { 7 })
+      isInterrupted: isInterrupted, wallMilliseconds: { ShoppingStore.start + 3_600_000 },
+      makeRandom: makeRandom)
     let exit = await Replay.run(arguments, console: console)
     return Result(output: output.text, errors: errors.text, exit: exit)
   }

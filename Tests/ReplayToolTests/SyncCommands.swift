@@ -1,0 +1,231 @@
+import EventStore
+import Foundation
+import Replicator
+import StoreTesting
+import Synchronization
+import Testing
+
+@testable import ReplayTool
+
+@Suite("Syncing from the command line")
+struct SyncCommands {
+  let temporary = TemporaryDirectory()
+  private var folder: String { temporary.path + "/remote" }
+  private var remote: String { "folder:\(folder)" }
+
+  private func path(_ name: String) -> String { "\(temporary.path)/\(name).store" }
+
+  /// A tool whose random bits are its own.
+  private func tool(_ seed: UInt64 = 1) -> Tool {
+    var tool = Tool()
+    let random = SharedBits(seed)
+    tool.makeRandom = { random.next() }
+    return tool
+  }
+
+  /// Makes a store whose zones are local, each with as many records.
+  private func makeStore(_ name: String, zones: [String], records: Int = 2, seed: UInt64) async throws {
+    var configuration = StoreConfiguration()
+    let random = SharedBits(seed)
+    configuration.makeRandom = { random.next() }
+    configuration.wallMilliseconds = { ShoppingStore.start }
+    configuration.isUnsynced = true
+    let store = try LocalStore(directory: path(name), durability: .consistent, configuration: configuration)
+    for zone in zones.map({ ZoneID(name: Name($0)) }) {
+      for index in 0..<records {
+        try await store.write { tx in
+          try tx.createZone(zone)
+          try tx.create(RecordID(zone: zone, name: Name("\(name) \(index)")), type: "note", fields: ["n": 1])
+        }
+      }
+    }
+    store.close()
+  }
+
+  private func digest(_ name: String) async -> String { await tool().run("digest", path(name)).output }
+
+  @Test("the first device makes the remote and attaches its zones, the second one gets them in a new store")
+  func firstSync() async throws {
+    try await makeStore("a", zones: ["notes", "lists"], seed: 10)
+    let first = await tool().run(
+      "sync", path("a"), "--remote", remote, "--create-remote", "--attach", "notes", "--attach", "lists")
+    #expect(first.exit == 0 && first.errors == "")
+    let lines = first.lines
+    try #require(lines.count == 3)
+    for (line, zone) in zip(lines, ["lists", "notes"]) {
+      #expect(line.hasPrefix(zone) && line.contains("in sync"))
+      #expect(line.contains("sent 2 transactions in 1 segment, ") && line.contains("received nothing"))
+    }
+    let second = await tool(2).run("sync", path("b"), "--remote", remote, "--create-store")
+    #expect(second.exit == 0)
+    #expect(second.output.contains("received 2 transactions in 1 segment, "))
+    let digests = (await digest("a"), await digest("b"))
+    #expect(digests.0 == digests.1 && digests.0.contains("notes") && digests.0.contains("lists"))
+    let again = await tool().run("sync", path("a"), "--remote", remote)
+    #expect(again.exit == 0)
+    #expect(again.lines.filter { $0.contains("sent nothing") && $0.contains("received nothing") }.count == 2)
+  }
+
+  @Test("a zone that is local stays here, and so do others than the chosen ones")
+  func chosenZones() async throws {
+    try await makeStore("a", zones: ["notes", "lists", "own"], seed: 10)
+    let first = await tool().run(
+      "sync", path("a"), "--remote", remote, "--create-remote", "--attach", "notes", "--attach", "lists",
+      "--zone", "notes")
+    #expect(first.exit == 0 && first.lines.count == 2 && first.lines[0].hasPrefix("notes"))
+    let all = await tool().run("sync", path("a"), "--remote", remote)
+    #expect(all.exit == 0 && all.lines.count == 4)
+    #expect(all.lines[0].contains("sent 2 transactions") && all.lines[1].contains("sent nothing"))
+    #expect(all.lines[2].hasPrefix("own") && all.lines[2].contains("local"))
+    let second = await tool(2).run(
+      "sync", path("b"), "--remote", remote, "--create-store", "--zone", "lists")
+    #expect(second.exit == 0 && second.lines.count == 2 && second.lines[0].hasPrefix("lists"))
+  }
+
+  @Test("an empty store and an empty remote: it says what to do")
+  func nothingToDo() async throws {
+    let result = await tool().run(
+      "sync", path("a"), "--remote", remote, "--create-remote", "--create-store")
+    #expect(result.exit == 0)
+    #expect(
+      result.output == "no zones: attach one with --attach, or let another store ship one first\n")
+  }
+
+  @Test("the same as data")
+  func printsJSON() async throws {
+    try await makeStore("a", zones: ["notes"], seed: 10)
+    let result = await tool().run(
+      "sync", path("a"), "--remote", remote, "--create-remote", "--attach", "notes", "--json")
+    #expect(result.exit == 0)
+    guard case .object(let round) = try JSONScanner.read(Array(result.output.utf8)),
+      case .array(let zones)? = round["zones"], case .object(let zone)? = zones.first
+    else {
+      Issue.record("\(result.output)")
+      return
+    }
+    #expect(
+      round["isInSync"] == .bool(true) && round["failure"] == nil && round["createdZones"] == .array([]))
+    #expect(zone["zone"] == .string("notes") && zone["status"] == .object(["state": .string("inSync")]))
+    #expect(
+      zone["sent"] == .number(2) && zone["sentSegments"] == .number(1) && zone["received"] == .number(0))
+    let second = await tool(2).run("sync", path("b"), "--remote", remote, "--create-store", "--json")
+    #expect(second.output.contains(#""createdZones":["notes"]"#) && second.output.contains(#""received":2"#))
+  }
+
+  @Test("a zone that cannot be synced is told with its reason, and the code is 1; mended, it is 0")
+  func parkedZone() async throws {
+    try await makeStore("a", zones: ["notes", "other"], seed: 10)
+    _ = await tool().run(
+      "sync", path("a"), "--remote", remote, "--create-remote", "--attach", "notes", "--attach", "other")
+    let remote = try await FolderRemote(directory: folder)
+    let events = try await remote.zoneEvents(after: nil).events
+    let notes = try #require(events.first { $0.zone.name == "notes" })
+    let file = "\(folder)/\(ObjectName.entry(of: notes.incarnation, 1))"
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: file))
+    try bytes.dropLast(5).write(to: URL(fileURLWithPath: file))
+    let bad = await tool(2).run("sync", path("b"), "--remote", self.remote, "--create-store")
+    #expect(bad.exit == 1 && bad.errors == "")
+    #expect(bad.output.contains("parked at offset 1") && bad.output.contains("(damagedSegment)"))
+    #expect(bad.lines.contains { $0.hasPrefix("other") && $0.contains("received 2 transactions") })
+    let json = await tool(2).run("sync", path("b"), "--remote", self.remote, "--json")
+    #expect(json.exit == 1 && json.output.contains(#""isInSync":false"#))
+    #expect(json.output.contains(#""code":"damagedSegment""#) && json.output.contains(#""state":"parked""#))
+    try bytes.write(to: URL(fileURLWithPath: file))
+    let good = await tool(2).run("sync", path("b"), "--remote", self.remote)
+    #expect(good.exit == 0)
+    #expect(await digest("a") == digest("b"))
+  }
+
+  @Test("what is wrong with the address, the zones, the store or the remote, each by its own code")
+  func exitCodes() async throws {
+    try await makeStore("a", zones: ["notes"], seed: 10)
+    func run(_ arguments: String...) async -> Tool.Result { await tool().run(["sync"] + arguments) }
+    let scheme = await run(path("a"), "--remote", "ftp://x")
+    #expect(scheme.exit == 2 && scheme.output == "")
+    #expect(scheme.errors.contains("“ftp://x” names no kind of remote") && scheme.errors.contains("hint: "))
+    let newStore = await run(path("new"), "--remote", "ftp://x", "--create-store")
+    #expect(newStore.exit == 2 && !FileManager.default.fileExists(atPath: path("new")))
+    let zone = await run(path("a"), "--remote", remote, "--zone", "")
+    #expect(zone.exit == 2 && zone.errors.contains("names no zone"))
+    let noStore = await run(path("none"), "--remote", remote, "--create-remote")
+    #expect(noStore.exit == 3 && !FileManager.default.fileExists(atPath: path("none")))
+    #expect(!FileManager.default.fileExists(atPath: folder), "nothing is made for a store that is not there")
+    let noRemote = await run(path("a"), "--remote", remote, "--attach", "notes")
+    #expect(noRemote.exit == 4 && noRemote.output == "" && noRemote.errors.contains("hint: "))
+    let noRemoteNewStore = await run(path("new"), "--remote", remote, "--create-store")
+    #expect(noRemoteNewStore.exit == 4 && !FileManager.default.fileExists(atPath: path("new")))
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let empty = await run(path("a"), "--remote", remote, "--attach", "notes", "--json")
+    #expect(empty.exit == 4 && empty.errors.contains(#""code":"notARemote""#))
+    let made = await run(path("a"), "--remote", remote, "--create-remote")
+    #expect(made.exit == 0 && made.output.contains("local"), "a remote that failed has attached nothing")
+    let unknown = await run(path("a"), "--remote", remote, "--attach", "unknown")
+    #expect(unknown.exit == 1 && unknown.errors.contains("zone “unknown”"))
+    let other = await tool(9).run(
+      "sync", path("a"), "--remote", "folder:\(temporary.path)/other", "--create-remote")
+    #expect(
+      other.exit == 4 && other.errors.contains("there is no folder"),
+      "a store that has a remote gets no new one")
+    try await makeStore("b", zones: ["notes"], seed: 12)
+    _ = await tool(10).run("sync", path("b"), "--remote", "folder:\(temporary.path)/other", "--create-remote")
+    let changed = await run(path("a"), "--remote", "folder:\(temporary.path)/other")
+    #expect(changed.exit == 4 && changed.errors.contains("as before"))
+  }
+
+  @Test(
+    "--watch goes on until it is interrupted, and tells what moves", .timeLimit(.minutes(5)),
+    arguments: [false, true])
+  func watches(printsJSON: Bool) async throws {
+    try await makeStore("a", zones: ["notes"], seed: 10)
+    try await makeStore("b", zones: ["notes"], seed: 11)
+    var watching = tool()
+    let sink = CapturedSink()
+    watching.sink = sink
+    let (sent, received) =
+      printsJSON
+      ? (#""sent":2"#, #""received":2"#) : ("sent 2 transactions in 1 segment", "received 2 transactions")
+    watching.isInterrupted = { sink.text.contains(received) }
+    let arguments = [
+      "sync", path("a"), "--remote", remote, "--create-remote", "--attach", "notes", "--watch",
+    ]
+    async let watched = watching.run(arguments + (printsJSON ? ["--json"] : []))
+    while !sink.text.contains(sent) { try await Task.sleep(for: .milliseconds(10)) }
+    let other = await tool(2).run("sync", path("b"), "--remote", remote, "--attach", "notes")
+    #expect(other.exit == 0)
+    let result = await watched
+    #expect(result.exit == 0 && result.errors == "")
+    if printsJSON {
+      let documents = try result.lines.filter { !$0.isEmpty }.map { try JSONScanner.read(Array($0.utf8)) }
+      #expect(documents.count >= 2)
+    }
+    let after = await tool().run("sync", path("a"), "--remote", remote)
+    #expect(after.exit == 0)
+    #expect(await digest("a") == digest("b"))
+  }
+
+  @Test("interrupted in a round it says so, and the next run goes on")
+  func interrupted() async throws {
+    try await makeStore("a", zones: (0..<8).map { "zone \($0)" }, seed: 10)
+    var arguments = ["sync", path("a"), "--remote", remote, "--create-remote"]
+    for index in 0..<8 { arguments += ["--attach", "zone \(index)"] }
+    var hurried = tool()
+    hurried.isInterrupted = { true }
+    let result = await hurried.run(arguments)
+    // The round may be over first.
+    if result.exit != 0 {
+      #expect(result.exit == 130 && result.errors.contains("interrupted"))
+    }
+    let next = await tool(3).run("sync", path("a"), "--remote", remote)
+    #expect(next.exit == 0 && next.lines.filter { $0.contains("in sync") }.count == 8)
+    let second = await tool(2).run("sync", path("b"), "--remote", remote, "--create-store")
+    #expect(second.exit == 0)
+    #expect(await digest("a") == digest("b"))
+  }
+}
+
+/// Random bits for closures.
+private final class SharedBits: Sendable {
+  private let generator: Mutex<SeededGenerator>
+  init(_ seed: UInt64) { generator = Mutex(SeededGenerator(seed: seed)) }
+  func next() -> UInt64 { generator.withLock { $0.next() } }
+}

@@ -1,0 +1,192 @@
+import EventStore
+import OperationFormat
+import StoreTesting
+import Synchronization
+import Testing
+
+@testable import Replicator
+
+@Suite("What a round costs")
+struct IdleRounds {
+  let scratch = TemporaryDirectory()
+  let counter = RemoteCallCounter()
+
+  private func makeRemote(_ kind: RemotePlace.Kind) async throws -> any RemoteLog {
+    let identity = RemoteID(rawValue: 9)
+    switch kind {
+    case .memory: return MemoryRemote(identity: identity, counter: counter)
+    case .folder:
+      let folder = FolderObjects(directory: scratch.path + "/remote", makeRandom: seededBits(9))
+      try await folder.create(identity)
+      return FolderRemote(folder, counter: counter)
+    }
+  }
+
+  /// The calls of a round, at what keeps the objects.
+  private func calls(of device: Device, _ remote: any RemoteLog) async throws -> RemoteCalls {
+    counter.reset()
+    let report = try await device.sync(remote)
+    #expect(report.isInSync)
+    return counter.calls
+  }
+
+  private func expected(gets: Int, prefixGets: Int, puts: Int = 0) -> RemoteCalls {
+    var calls = RemoteCalls()
+    (calls.gets, calls.prefixGets, calls.puts) = (gets, prefixGets, puts)
+    return calls
+  }
+
+  @Test(
+    "with nothing to do: three calls for the list of zones, and three a zone",
+    arguments: RemotePlace.Kind.allCases, [1, 10])
+  func idle(kind: RemotePlace.Kind, zoneCount: Int) async throws {
+    let remote = try await makeRemote(kind)
+    let devices = try (1...2).map { try Device(in: scratch.path, "d\($0)", seed: UInt64($0)) }
+    for index in 0..<zoneCount {
+      try await devices[0].set("title", of: "first", to: 1, in: ZoneID(name: Name("zone \(index)")))
+    }
+    try await settle(devices, remote)
+    for device in devices {
+      let commits = try device.store.lastCommitID
+      for _ in 0..<2 {
+        // The marker, the last event that is known, and none after it. In each zone the marker, the token's segment,
+        // and none after it.
+        let calls = try await calls(of: device, remote)
+        #expect(calls == expected(gets: 2 + zoneCount, prefixGets: 1 + 2 * zoneCount))
+      }
+      let told = Told()
+      try await device.sync(TellingRemote(remote: remote) { told.add() })
+      #expect(told.count == 1 + zoneCount)
+      // Nor does it write anything here.
+      #expect(try device.store.lastCommitID == commits)
+      device.store.close()
+    }
+  }
+
+  @Test("with one change: the same however long the log is", arguments: RemotePlace.Kind.allCases)
+  func oneChange(kind: RemotePlace.Kind) async throws {
+    let remote = try await makeRemote(kind)
+    let devices = try (1...2).map { try Device(in: scratch.path, "d\($0)", seed: UInt64($0)) }
+    try await devices[0].set("title", of: "first", to: 1)
+    try await settle(devices, remote)
+    var costs: Set<[RemoteCalls]> = []
+    for index in 0..<60 {
+      try await devices[0].set("title", of: "first", to: .int(Int64(index)))
+      costs.insert([try await calls(of: devices[0], remote), try await calls(of: devices[1], remote)])
+    }
+    // To ship it: before, after, the end looked for and looked behind, and the put.
+    let shipping = expected(gets: 4, prefixGets: 9, puts: 1)
+    let receiving = expected(gets: 4, prefixGets: 3)
+    #expect(costs == [[shipping, receiving]])
+    for device in devices { device.store.close() }
+  }
+
+  @Test(
+    "A first sync holds one page of a zone at a time, and no page is larger than it may be",
+    arguments: [20_000, 100_000])
+  func pages(pageBytesMax: Int) async throws {
+    let remote = try await makeRemote(.memory)
+    let zones = (0..<6).map { ZoneID(name: Name("zone \($0)")) }
+    for (index, zone) in zones.enumerated() {
+      let incarnation = try await remote.createZone(
+        zone, proposing: IncarnationID(rawValue: UInt128(index + 1)))
+      var maker = SegmentMaker(zone, incarnation, replica: ReplicaID(rawValue: 5))
+      for offset in 0..<40 as Range<UInt64> {
+        // One is larger than a page of the smaller size.
+        _ = try await remote.append(try maker.next(valueBytes: offset == 20 ? 30_000 : 5_000), after: offset)
+      }
+    }
+    let device = try Device(in: scratch.path, "new", seed: 1)
+    let pages = PageWatch(remote, device.store)
+    var configuration = ReplicatorConfiguration()
+    configuration.makeRandom = device.makeRandom
+    configuration.pageBytesMax = pageBytesMax
+    configuration.policy.zonesAtOnceMax = 2
+    let replicator = LogReplicator(store: device.store, remote: pages, configuration: configuration)
+    let report = try await replicator.syncOnce()
+    #expect(report.isInSync && report.received == 240)
+    let seen = pages.seen
+    #expect(seen.bytes == report.bytesReceived && seen.bytes > 6 * 225_000)
+    for page in seen.pages { #expect(page.bytes <= pageBytesMax || page.segments == 1, "\(page)") }
+    #expect(seen.pages.count >= seen.bytes / pageBytesMax)
+    #expect(seen.early == 0, "a page was fetched before the one before it was folded")
+    #expect((1...2).contains(seen.zonesAtOnce), "\(seen.zonesAtOnce) zones held a page at one time")
+    try await expectAgreement([device], remote)
+    device.store.close()
+  }
+}
+
+/// Counts calls from closures.
+private final class Told: Sendable {
+  private let state = Mutex(0)
+  var count: Int { state.withLock { $0 } }
+  func add() { state.withLock { $0 += 1 } }
+}
+
+/// A remote that notes what a replicator holds of it.
+private final class PageWatch: RemoteLog {
+  struct Page {
+    var segments: Int
+    var bytes: Int
+  }
+
+  struct Seen {
+    var pages: [Page] = []
+    /// Pages that were asked for before what came before them was in the store.
+    var early = 0
+    /// Zones with a page that is not in the store yet, and where it ends.
+    var held: [ZoneID: UInt64] = [:]
+    /// The most zones of which a page was held at one time.
+    var zonesAtOnce = 0
+
+    var bytes: Int { pages.reduce(0) { $0 + $1.bytes } }
+  }
+
+  private let remote: any RemoteLog
+  private let store: LocalStore
+  private let state = Mutex(Seen())
+
+  init(_ remote: any RemoteLog, _ store: LocalStore) {
+    self.remote = remote
+    self.store = store
+  }
+
+  var name: String { remote.name }
+  var seen: Seen { state.withLock { $0 } }
+
+  func segments(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome {
+    var tokens: [ZoneID: ChangeToken] = [:]
+    for zone in (try? store.syncState().zones) ?? [] { tokens[zone.zone] = zone.token }
+    let outcome = try await remote.segments(after: token, bytesMax: bytesMax)
+    guard case .segments(let segments, _) = outcome else { return outcome }
+    state.withLock { state in
+      if tokens[token.zone] != token { state.early += 1 }
+      state.held = state.held.filter { zone, end in end > tokens[zone]?.offset ?? 0 }
+      let bytes = segments.reduce(0) { $0 + $1.bytes.count }
+      if let last = segments.last {
+        state.pages.append(Page(segments: segments.count, bytes: bytes))
+        state.held[token.zone] = last.offset
+      }
+      state.zonesAtOnce = max(state.zonesAtOnce, state.held.count)
+    }
+    return outcome
+  }
+
+  func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
+    try await remote.zoneEvents(after: token)
+  }
+
+  func createZone(
+    _ zone: ZoneID, proposing proposed: IncarnationID
+  ) async throws(RemoteError) -> IncarnationID { try await remote.createZone(zone, proposing: proposed) }
+
+  func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    try await remote.deleteZone(zone, incarnation)
+  }
+
+  func append(_ segment: PackedSegment, after offset: UInt64) async throws(RemoteError) -> AppendOutcome {
+    try await remote.append(segment, after: offset)
+  }
+
+  func changes() -> AsyncStream<Void> { remote.changes() }
+}
