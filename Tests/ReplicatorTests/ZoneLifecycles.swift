@@ -1,5 +1,6 @@
 import EventStore
 import StoreTesting
+import Synchronization
 import Testing
 
 @testable import Replicator
@@ -158,6 +159,26 @@ struct ZoneLifecycles {
     let expected: Set<String> = isMadeAgain ? ["kept:first", "notes:anew"] : ["kept:first"]
     for device in devices { #expect(try device.recordNames() == expected) }
     try await finish(devices, isMadeAgain ? ["kept", "notes"] : ["kept"])
+  }
+
+  @Test("A paused zone with something to ship brings no round of its own: its rounds write nothing")
+  func pausedAndQuiet() async throws {
+    let devices = try devices(2)
+    try await devices[0].set("title", of: "first", to: 1)
+    try await settle(devices, remote)
+    try await devices[0].store.write { try $0.deleteZone(zone) }
+    try await devices[0].sync(remote)
+    try await devices[1].set("title", of: "unshipped", to: 1)
+    try await devices[1].sync(remote)
+    let commits = Mutex(0)
+    let observation = devices[1].store.onCommit { commits.withLock { $0 += 1 } }
+    let last = try devices[1].store.lastCommitID
+    let report = try await devices[1].sync(remote)
+    #expect(report.zones.map(\.status) == [.paused(.deleted)])
+    #expect(try devices[1].store.lastCommitID == last)
+    #expect(commits.withLock { $0 } == 0)
+    observation.cancel()
+    for device in devices { device.store.close() }
   }
 
   @Test(

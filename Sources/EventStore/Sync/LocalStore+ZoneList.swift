@@ -27,7 +27,12 @@ extension LocalStore {
   ///
   /// - Returns: whether the zone is gone; if not, it has what was never shipped, or is not of that incarnation.
   package func withdraw(_ zone: ZoneID, _ incarnation: IncarnationID) async throws -> Bool {
-    try await perform(isRepeatable: true) { batch in
+    // Asked anew at each round until the app decides: a commit each time would bring the next round.
+    let isKept = try syncState().zones.contains {
+      $0.zone == zone && $0.attachment == .attached && $0.token?.incarnation == incarnation && $0.pending > 0
+    }
+    if isKept { return false }
+    return try await perform(isRepeatable: true) { batch in
       guard try batch.withdraw(zone, incarnation) == .removed else { return false }
       try batch.storage.readZoneListAgain()
       return true
