@@ -45,6 +45,15 @@ extension RemoteLogConformance {
       try trial.expect(outcome, .fork(place), "the outcome")
       try trial.expect(try await trial.readAll(maker.incarnation).segments.count, 3, "the segments")
     },
+    Check("Other content under some of the same sequences is a fork, however it was cut") { trial in
+      var maker = trial.maker(try await trial.create())
+      let copy = maker
+      let segment = try maker.next(transactions: 3)
+      let place = try await trial.append(segment)
+      let outcome = try await trial.outcome(try copy.fork(99), door: 1)
+      try trial.expect(outcome, .fork(place), "the outcome")
+      try trial.expect(try await trial.readAll(maker.incarnation).segments.count, 1, "the segments")
+    },
     Check("Another epoch's segment of the same sequences is no fork") { trial in
       let incarnation = try await trial.create()
       let replica = ReplicaID(rawValue: 1)
