@@ -151,7 +151,7 @@ package struct ZoneRound: Sendable {
   }
 
   private mutating func didFail(_ failure: SyncFailure) -> ZoneEffect? {
-    let isAboutOneSegment = segment == nil && !Self.stoppingCodes.contains(failure.code)
+    let isAboutOneSegment = segment == nil && !isDeletion && !Self.stoppingCodes.contains(failure.code)
     guard failure.scope == .zone, isAboutOneSegment, !isParked, let token else {
       // What was parked says more than what failed after it.
       if !isParked || failure.scope == .round { report.status = .failed(failure) }
