@@ -252,4 +252,29 @@ struct ZoneListTests {
     #expect(token?.offset == 60)
     try await checkSound(store)
   }
+
+  @Test(
+    "one that was deleted here while it was made at the remote comes back empty, and nobody's work is deleted"
+  )
+  func deletedWhileMade() async throws {
+    let store = try directory.store()
+    try await store.write { tx in
+      try tx.createZone(noteZone)
+      try tx.attachZone(noteZone)
+      try tx.create(note("r"), type: "note")
+    }
+    try await store.write { try $0.deleteZone(noteZone) }
+    // The remote's answer to the making. Whether the zone there was another store's first, nobody can tell.
+    let adopted = await awaitedCode { try await store.adopt(noteZone, x) }
+    #expect(adopted == .zoneUnknown)
+    let state = try store.syncState().zones
+    #expect(state == [])
+    let report = try await store.applyZoneEvents([event(.created, noteZone, x)], token: token(1), chosen: nil)
+    #expect(report.created == [noteZone])
+    let records = try store.read { try $0.records(in: noteZone).map(\.id.name) }
+    #expect(records == [])
+    let pending = try store.sync()?.pending
+    #expect(pending == 0)
+    try await checkSound(store)
+  }
 }

@@ -155,14 +155,21 @@ extension WriteBatch {
       return .untouched
     }
     if known.status == .attached {
-      let pending = try tables.pendingCount(
-        of: identity.replica, identity.epoch, in: number, token, storage.interned, storage.transaction)
-      guard pending == 0 else { return .kept }
+      guard try !hasUnshipped(number, found) else { return .kept }
     }
     try fold.flush()
     fold.reset()
     try storage.retireZone(zone, number, as: .removed)
     return .removed
+  }
+
+  /// Whether a zone has what does not lie in an incarnation: own transactions that are pending, or those of a store
+  /// whose log was imported, which are pending nowhere.
+  private func hasUnshipped(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) throws -> Bool {
+    let tables = storage.tables
+    return try tables.lanes(of: zone, storage.transaction).contains { lane in
+      try tables.lastPlaced(lane.replica, lane.epoch, in: zone, incarnation, storage.transaction) < lane.last
+    }
   }
 
   func finishDeletion(of zone: ZoneID, _ incarnation: IncarnationID) throws {
