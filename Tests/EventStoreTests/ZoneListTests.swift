@@ -277,4 +277,24 @@ struct ZoneListTests {
     #expect(pending == 0)
     try await checkSound(store)
   }
+
+  @Test("a page that was asked for before the list is to be read from its start again is passed over")
+  func readAgain() async throws {
+    let store = try directory.store()
+    let other = ZoneID(name: "other")
+    let events = [event(.created, noteZone, x), event(.created, other, y)]
+    try await store.makeZone()
+    _ = try await store.applyZoneEvents([events[0]], token: token(1), chosen: nil)
+    // While the next page is under way the app deletes its own zone, which kept the remote's from appearing.
+    try await store.write { try $0.deleteZone(noteZone) }
+    let late = try await store.applyZoneEvents([events[1]], after: 1, token: token(2), chosen: nil)
+    #expect(late == ZoneListReport())
+    let start = try store.syncState().databaseToken?.offset
+    #expect(start == 0)
+    let report = try await store.applyZoneEvents(events, token: token(2), chosen: nil)
+    #expect(report.created == [noteZone, other])
+    let end = try store.syncState().databaseToken
+    #expect(end == token(2))
+    try await checkSound(store)
+  }
 }
