@@ -19,6 +19,8 @@ extension Environment {
         try calls.setReadersMax(environment, options.readersMax)
         try calls.setMapBytes(environment, mapBytes)
         try calls.openEnvironment(environment, readOnly: options.readOnly, sync: options.sync)
+        // LMDB leaves the data file to child programs. One that lives on would hold it open, and its space.
+        try SystemCalls.setCloseOnExec(calls.fileDescriptor(of: environment), file.path)
         let quarter = roundedToPages(mapBytes / 4)
         guard wasRefused, quarter >= max(mapBytesMin, file.bytes) else { return environment }
         calls.closeEnvironment(environment)

@@ -30,6 +30,12 @@ enum SystemCalls {
     return descriptor
   }
 
+  /// Keeps a file descriptor from child programs (fcntl).
+  static func setCloseOnExec(_ descriptor: Int32, _ path: String) throws(LMDBError) {
+    let flags = fcntl(descriptor, F_GETFD)
+    if flags < 0 || fcntl(descriptor, F_SETFD, flags | FD_CLOEXEC) < 0 { throw failure("fcntl", path) }
+  }
+
   /// Closes a file descriptor (close).
   static func close(_ descriptor: Int32) {
     #if canImport(Darwin)

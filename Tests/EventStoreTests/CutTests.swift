@@ -92,6 +92,45 @@ struct CutTests {
     try await checkSound(store)
   }
 
+  @Test("of which the remote has a part already, it stays what is next, also packed otherwise")
+  func partlyPlaced() async throws {
+    let store = try directory.store()
+    try await store.makeAttachedZone()
+    for name in ["a", "b", "c"] { try await write(store, name) }
+    let header = try #require(try store.nextCut(of: noteZone)).header
+    _ = try await store.storeCut(header)
+    // Whoever restored this store from a copy had shipped the first two.
+    var remote = TestRemote()
+    let own = try store.read { try $0.pending(in: noteZone, limit: 2).map(\.transaction) }
+    _ = try remote.append(own)
+    _ = try await store.fold(remote.segments)
+    var state = try #require(try store.sync())
+    #expect(state.pending == 1)
+    let next = try store.nextCut(of: noteZone)
+    #expect(next?.isStored == true && next?.header == header)
+    var packed = header
+    packed.codec = .zstandard
+    packed.packedBytes = header.unpackedBytes - 1
+    let stored = try await store.storeCut(packed)
+    #expect(stored == packed)
+    let acknowledgement = try #require(try await remote.shipCut(store))
+    _ = try await store.acknowledge(acknowledgement)
+    state = try #require(try store.sync())
+    #expect(state.pending == 0 && state.token?.offset == 2)
+    let ids = try store.entries().map(\.transaction.id)
+    let places = try store.read { tx in try ids.map { try tx.placement(of: $0, in: noteZone)?.offset } }
+    #expect(places == [1, 1, 2])
+    let rows = try store.rows(\.zones).filter { $0.key[0] == 3 }
+    #expect(rows == [])
+    // Whoever fetches both segments comes to the same.
+    let other = try directory.store("other")
+    try await other.makeAttachedZone()
+    let report = try await other.fold(remote.segments)
+    #expect(report.folded == 3 && report.known == 2)
+    let digests = (try store.snapshot().digests, try other.snapshot().digests)
+    #expect(digests.0 == digests.1)
+  }
+
   @Test("cuts that are not this store's, not next or of another incarnation are refused")
   func refusals() async throws {
     let store = try directory.store()

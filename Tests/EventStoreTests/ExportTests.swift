@@ -123,4 +123,30 @@ struct ExportTests {
     #expect(heads == ["third"])
     try await checkSound(third)
   }
+
+  @Test("what the old store had not shipped keeps an imported zone that the remote deletes")
+  func withdrawal() async throws {
+    let old = try directory.store("old")
+    try await old.makeAttachedZone()
+    var remote = TestRemote()
+    for name in ["shipped", "unshipped"] {
+      try await old.write { try $0.create(note(name), type: "note") }
+      if remote.last > 0 { break }
+      let acknowledgement = try #require(try remote.ship(old))
+      _ = try await old.acknowledge(acknowledgement)
+    }
+    let new = try directory.store("new")
+    try await new.importLines(try lines(old))
+    let isGone = try await new.withdraw(noteZone, testIncarnation)
+    #expect(!isGone)
+    let names = try new.read { try $0.records(in: noteZone).map(\.id.name) }
+    #expect(names == ["shipped", "unshipped"])
+    // With all of it shipped it goes.
+    let rest = try #require(try remote.ship(old))
+    _ = try await old.acknowledge(rest)
+    let last = try directory.store("last")
+    try await last.importLines(try lines(old))
+    let isLastGone = try await last.withdraw(noteZone, testIncarnation)
+    #expect(isLastGone)
+  }
 }

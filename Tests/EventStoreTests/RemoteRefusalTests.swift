@@ -248,4 +248,24 @@ struct RemoteRefusalTests {
     #expect(count == 0)
     try await checkSound(store)
   }
+
+  @Test("a remote log that begins behind the first own transaction: those before stay pending")
+  func hole() async throws {
+    let store = try directory.store()
+    try await store.makeAttachedZone()
+    for name in ["a", "b", "c"] {
+      try await store.write { try $0.create(note(name), type: "note") }
+    }
+    let own = try store.read { try $0.pending(in: noteZone).map(\.transaction) }
+    var broken = TestRemote()
+    _ = try broken.append(Array(own.dropFirst()))
+    let segments = broken.segments
+    try await expect(.outOfOrder, store, "a hole") { _ = try await store.fold(segments) }
+    var remote = TestRemote()
+    for transaction in own { _ = try remote.append([transaction]) }
+    _ = try await store.fold(remote.segments)
+    let pending = try store.read { try $0.pendingCount(in: noteZone) }
+    #expect(pending == 0)
+    try await checkSound(store)
+  }
 }

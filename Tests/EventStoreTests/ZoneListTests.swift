@@ -252,4 +252,49 @@ struct ZoneListTests {
     #expect(token?.offset == 60)
     try await checkSound(store)
   }
+
+  @Test(
+    "one that was deleted here while it was made at the remote comes back empty, and nobody's work is deleted"
+  )
+  func deletedWhileMade() async throws {
+    let store = try directory.store()
+    try await store.write { tx in
+      try tx.createZone(noteZone)
+      try tx.attachZone(noteZone)
+      try tx.create(note("r"), type: "note")
+    }
+    try await store.write { try $0.deleteZone(noteZone) }
+    // The remote's answer to the making. Whether the zone there was another store's first, nobody can tell.
+    let adopted = await awaitedCode { try await store.adopt(noteZone, x) }
+    #expect(adopted == .zoneUnknown)
+    let state = try store.syncState().zones
+    #expect(state == [])
+    let report = try await store.applyZoneEvents([event(.created, noteZone, x)], token: token(1), chosen: nil)
+    #expect(report.created == [noteZone])
+    let records = try store.read { try $0.records(in: noteZone).map(\.id.name) }
+    #expect(records == [])
+    let pending = try store.sync()?.pending
+    #expect(pending == 0)
+    try await checkSound(store)
+  }
+
+  @Test("a page that was asked for before the list is to be read from its start again is passed over")
+  func readAgain() async throws {
+    let store = try directory.store()
+    let other = ZoneID(name: "other")
+    let events = [event(.created, noteZone, x), event(.created, other, y)]
+    try await store.makeZone()
+    _ = try await store.applyZoneEvents([events[0]], token: token(1), chosen: nil)
+    // While the next page is under way the app deletes its own zone, which kept the remote's from appearing.
+    try await store.write { try $0.deleteZone(noteZone) }
+    let late = try await store.applyZoneEvents([events[1]], after: 1, token: token(2), chosen: nil)
+    #expect(late == ZoneListReport())
+    let start = try store.syncState().databaseToken?.offset
+    #expect(start == 0)
+    let report = try await store.applyZoneEvents(events, token: token(2), chosen: nil)
+    #expect(report.created == [noteZone, other])
+    let end = try store.syncState().databaseToken
+    #expect(end == token(2))
+    try await checkSound(store)
+  }
 }

@@ -33,6 +33,12 @@ extension WriteBatch {
     guard let sequences, let lane else {
       throw StoreError(.mismatch, "a segment of zone “\(segment.zone)” is empty", hint: "fetch it again")
     }
+    let placed = try storage.tables.lastPlaced(
+      lane.number, lane.epoch, in: zone, incarnation, storage.transaction)
+    // What the store has, the remote need not have: own transactions in the hole would count as shipped.
+    guard sequences.lowerBound <= placed + 1 else {
+      throw StoreError.hole(sequences.lowerBound, lane.replica, segment.zone, after: placed)
+    }
     if let previous = segment.previousHash {
       try check(
         previous, before: sequences.lowerBound, of: lane.number, lane.epoch, zone, incarnation, in: segment)
@@ -172,10 +178,7 @@ extension WriteBatch {
       return try known(entry, receivedMilliseconds: segment.receivedMilliseconds)
     }
     guard header.sequence == last + 1 else {
-      throw StoreError(
-        .outOfOrder,
-        "sequence \(header.sequence) of replica \(header.replica) in zone “\(segment.zone)” does not follow \(last)",
-        hint: "the remote log has a hole: fetch it again from the start")
+      throw StoreError.hole(header.sequence, header.replica, segment.zone, after: last)
     }
     let timestamp = try timestamp(ofBody: body)
     let wall = wallMilliseconds()
@@ -316,6 +319,14 @@ extension WriteBatch {
 }
 
 extension StoreError {
+  fileprivate static func hole(
+    _ sequence: UInt64, _ replica: ReplicaID, _ zone: ZoneID, after last: UInt64
+  ) -> StoreError {
+    StoreError(
+      .outOfOrder, "sequence \(sequence) of replica \(replica) in zone “\(zone)” does not follow \(last)",
+      hint: "the remote log has a hole: fetch it again from the start")
+  }
+
   fileprivate static func changedPast(_ segment: RemoteSegment, _ what: String) -> StoreError {
     StoreError(
       .mismatch, "the writer of the segment at offset \(segment.offset) of zone “\(segment.zone)” \(what)",
@@ -330,13 +341,30 @@ extension Tables {
     _ transaction: borrowing LMDBTransaction
   ) throws -> UInt64? {
     var least: UInt64?
-    for raw in 1...max(1, try Interner<IncarnationID>.lastNumber(in: incarnations, transaction)) {
-      let incarnation = IncarnationNumber(rawValue: raw)
-      guard let place = try placement(of: replica, epoch, sequence, in: zone, incarnation, transaction),
+    // From one incarnation in which the zone has a place to the next: a store may know those of very many zones.
+    var next = IncarnationNumber(rawValue: 1)
+    while let incarnation = try placedIncarnation(atOrAfter: next, of: zone, transaction) {
+      let place = try placement(of: replica, epoch, sequence, in: zone, incarnation, transaction)
+      if let place,
         let received = try segment(at: place.offset, in: zone, incarnation, transaction)?.receivedMilliseconds
-      else { continue }
-      least = min(least ?? received, received)
+      {
+        least = min(least ?? received, received)
+      }
+      guard incarnation.rawValue < .max else { break }
+      next = IncarnationNumber(rawValue: incarnation.rawValue + 1)
     }
     return least
+  }
+
+  private func placedIncarnation(
+    atOrAfter incarnation: IncarnationNumber, of zone: ZoneNumber, _ transaction: borrowing LMDBTransaction
+  ) throws -> IncarnationNumber? {
+    let start = TableKey.placement(zone, incarnation, .none, 0, last: 0)
+    var cursor = try transaction.openCursor(placements)
+    guard try cursor.seek(atOrAfter: start.span) else { return nil }
+    return try cursor.withEntry { key, _ in
+      try key.bigEndian32(at: 0) == zone.rawValue
+        ? IncarnationNumber(rawValue: try key.bigEndian32(at: 4)) : nil
+    }
   }
 }

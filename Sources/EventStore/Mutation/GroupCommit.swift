@@ -158,12 +158,17 @@ final class GroupCommit {
     let translated = StoreError.translate(error)
     let failure: StoreError
     do {
-      if try isCommitted(done, transactionID) {
+      switch try isCommitted(done, transactionID) {
+      case true?:
         failure = StoreError(
           .commitUncertain, "the commit failed, yet its transactions are in the store: \(translated)",
           hint: "close the store and open it again: whether the disk has the data only that can tell",
           underlying: error)
-      } else {
+      case nil:
+        failure = StoreError(
+          .commitUncertain, "the commit failed, and what it did may be in the store or not: \(translated)",
+          hint: "look whether it is there before you do it again", underlying: error)
+      case false?:
         failure = StoreError(
           .commitFailed, "the commit failed and nothing of it is in the store: \(translated)",
           hint:
@@ -181,12 +186,15 @@ final class GroupCommit {
 
   /// Whether what a group did is in the store: its last transaction is in the log with the same bytes. Another
   /// process may have written since, even under the same sequence.
-  private func isCommitted(_ done: [Done], _ transactionID: UInt64) throws -> Bool {
+  ///
+  /// - Returns: nil if that cannot be told: where no transaction is left to be found, another process may have
+  ///   committed under the id that the group had.
+  private func isCommitted(_ done: [Done], _ transactionID: UInt64) throws -> Bool? {
     let transaction = try environment.beginRead()
     // A deletion may have taken with it what the group wrote to the zone.
     let deletes = done.contains { $0.zoneChanges.contains { $0.isDeletion } }
     guard !deletes, let last = done.last(where: { !$0.kept.isEmpty })?.kept.last else {
-      return transaction.id >= transactionID
+      return transaction.id < transactionID ? false : nil
     }
     let tables = batch.storage.tables
     let interned = Interned()

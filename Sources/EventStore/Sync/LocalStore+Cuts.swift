@@ -119,10 +119,14 @@ extension WriteBatch {
     let placed = try tables.lastPlaced(
       replica, header.epoch, in: number, incarnation, storage.transaction)
     if let stored = try tables.cut(of: number, storage.transaction),
-      stored.isNext(after: placed, incarnation, replica, header.epoch),
-      stored.sequences != header.sequences || stored.contentHash != header.contentHash
+      stored.isNext(after: placed, incarnation, replica, header.epoch)
     {
-      return stored.header(header.zone, header.incarnation, header.replica)
+      guard stored.sequences == header.sequences, stored.contentHash == header.contentHash else {
+        return stored.header(header.zone, header.incarnation, header.replica)
+      }
+      // It stays what is next also where a part of it was placed meanwhile.
+      try storage.setCut(CutRow(header, incarnation, replica), of: number)
+      return header
     }
     let last = try storage.lastSequence(of: replica, header.epoch, in: number)
     guard header.sequences.lowerBound == placed + 1, header.sequences.upperBound <= last else {

@@ -3,17 +3,19 @@ package import OperationFormat
 extension LocalStore {
   /// Takes over a part of the remote's list of zones: what its events say and the token, in one commit.
   ///
-  /// Events up to the stored token are known: then nothing changes, since two processes may read one list.
+  /// Events up to the stored token are known: then nothing changes, since two processes may read one list. Nor does
+  /// anything where the stored token lies before them: the list is to be read again from there.
   ///
   /// - Parameters:
-  ///   - events: the events after the stored token, in order.
+  ///   - events: the events after a token, in order.
+  ///   - start: that token's offset; 0 for the list's start.
   ///   - token: where they end.
   ///   - chosen: the zones to sync if they are new; nil for all. Others are remembered as offered.
   /// - Throws: ``StoreError`` `remoteChanged`, `nameInvalid`.
   package func applyZoneEvents(
-    _ events: [ZoneEvent], token: DatabaseToken, chosen: Set<ZoneID>?
+    _ events: [ZoneEvent], after start: UInt64 = 0, token: DatabaseToken, chosen: Set<ZoneID>?
   ) async throws -> ZoneListReport {
-    try await perform(isRepeatable: true) { try $0.apply(events, token, chosen) }
+    try await perform(isRepeatable: true) { try $0.apply(events, start, token, chosen) }
   }
 
   /// Ties a zone that is synced, or offered, to an incarnation of its remote log: the remote has it under that one.
@@ -62,7 +64,7 @@ enum Withdrawal {
 
 extension WriteBatch {
   func apply(
-    _ events: [ZoneEvent], _ token: DatabaseToken, _ chosen: Set<ZoneID>?
+    _ events: [ZoneEvent], _ start: UInt64, _ token: DatabaseToken, _ chosen: Set<ZoneID>?
   ) throws -> ZoneListReport {
     var report = ZoneListReport()
     if let stored = try storage.tables.databaseToken(storage.transaction) {
@@ -71,7 +73,7 @@ extension WriteBatch {
           .remoteChanged, "the store was synced with remote \(stored.remote), and this is \(token.remote)",
           hint: "connect the remote it was synced with, or begin with an empty store")
       }
-      guard token.offset > stored.offset else { return report }
+      guard token.offset > stored.offset, start <= stored.offset else { return report }
     }
     // Zones that were made and deleted here: the event of their beginning may come after.
     var gone: Set<IncarnationNumber> = []
@@ -160,14 +162,21 @@ extension WriteBatch {
       return .untouched
     }
     if known.status == .attached {
-      let pending = try tables.pendingCount(
-        of: identity.replica, identity.epoch, in: number, token, storage.interned, storage.transaction)
-      guard pending == 0 else { return .kept }
+      guard try !hasUnshipped(number, found) else { return .kept }
     }
     try fold.flush()
     fold.reset()
     try storage.retireZone(zone, number, as: .removed)
     return .removed
+  }
+
+  /// Whether a zone has what does not lie in an incarnation: own transactions that are pending, or those of a store
+  /// whose log was imported, which are pending nowhere.
+  private func hasUnshipped(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) throws -> Bool {
+    let tables = storage.tables
+    return try tables.lanes(of: zone, storage.transaction).contains { lane in
+      try tables.lastPlaced(lane.replica, lane.epoch, in: zone, incarnation, storage.transaction) < lane.last
+    }
   }
 
   func finishDeletion(of zone: ZoneID, _ incarnation: IncarnationID) throws {

@@ -65,7 +65,7 @@ public protocol RemoteLog: Sendable {
 /// A part of a remote's list of zones.
 public struct ZoneEventPage: Hashable, Sendable {
   public var events: [ZoneEvent]
-  /// Where the page ended.
+  /// Where the page ended. Its offset is that of the last event, and offsets are dense from 1.
   public var token: DatabaseToken
   /// Whether there is more after it.
   public var hasMore: Bool

@@ -31,7 +31,9 @@ package struct EffectRunner: Sendable {
       case .fetchZoneEvents(let token): return .zoneEvents(try await remote.zoneEvents(after: token))
       case .applyZoneEvents(let page):
         return .appliedZoneEvents(
-          try await store.applyZoneEvents(page.events, token: page.token, chosen: selection.chosen))
+          try await store.applyZoneEvents(
+            page.events, after: page.token.offset - min(page.token.offset, UInt64(page.events.count)),
+            token: page.token, chosen: selection.chosen))
       case .reclaim:
         _ = try await store.reclaim()
         return .reclaimed
