@@ -28,8 +28,10 @@ struct RemoteHeadsTests {
     let value = try store.value("f", note("r"))
     #expect(value == "late")
     let conflicts = try store.read { try $0.conflicts(in: noteZone) }
-    // Existence has the same three writers: two heads are left of it too.
-    #expect(conflicts.map(\.field) == [nil, "f"])
+    // Two heads are left of existence too, which say the same.
+    #expect(conflicts.map(\.field) == ["f"] && report.conflicts == 1)
+    let existence = try store.read { try $0.existence(of: note("r")) }
+    #expect(existence.count == 2)
     #expect(conflicts.last?.losers.map(\.content) == [.value("early")])
     let loser = try #require(conflicts.last?.losers.first?.operation)
     #expect(loser.transaction.replica == ReplicaID(rawValue: 3))

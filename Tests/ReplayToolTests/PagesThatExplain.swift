@@ -114,11 +114,6 @@ struct PagesThatExplain {
         won   deleted        ann  3f2a1b4c  2026-01-31T09:01:02.100Z  position 2
         lost  alive as item  bob  9c1f03aa  2026-01-31T09:01:00.000Z  position 3
 
-      shopping:milk  existence  all say the same
-        won   alive as item  -    ca701000  2026-01-31T09:06:40.000Z  position 4
-        lost  alive as item  ann  3f2a1b4c  2026-01-31T09:01:02.100Z  position 2
-        lost  alive as item  bob  9c1f03aa  2026-01-31T09:01:00.000Z  position 3
-
       shopping:milk  amount
         won   3    -    ca701000  2026-01-31T09:06:40.000Z  position 4
         lost  1.5  bob  9c1f03aa  2026-01-31T09:01:00.000Z  position 3

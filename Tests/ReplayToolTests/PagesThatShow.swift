@@ -31,7 +31,7 @@ struct PagesThatShow {
         records       1, 1 hidden
         transactions  4
         pending       1
-        conflicts     4
+        conflicts     3
         attachment    local
         token         offset 3 of incarnation 77aa0000000000000000000000000001
         replicas      3f2a1b4c000000013f2a1b4c00000001, epoch 0, up to sequence 2, this store

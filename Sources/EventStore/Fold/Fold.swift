@@ -13,7 +13,7 @@ package struct Fold<Storage: FoldStorage> {
   /// Its effective timestamp.
   package var timestamp: Timestamp
 
-  /// How many times a cell that had at most one head got another beside it.
+  /// How many times a cell that had no losers got some.
   package private(set) var conflictCount = 0
 
   private var state: StateNumber = .none
@@ -189,7 +189,9 @@ package struct Fold<Storage: FoldStorage> {
     }
     edited.removeAll(keepingCapacity: true)
     let total = kept.count + (added == nil ? 0 : 1)
-    if heads.total <= 1, total > 1 { conflictCount += 1 }
+    if added != nil, !heads.areContested(cell, in: row), kept.areContested(cell, in: row, by: payload) {
+      conflictCount += 1
+    }
     if total > 0 { edited.append(varint: UInt64(total)) }
     var pending = added
     for index in 0..<kept.count {

@@ -66,6 +66,26 @@ package struct InlineHeads: Sendable {
   }
 }
 
+extension InlineHeads {
+  /// Whether a cell with these heads alone has losers: two that conflict.
+  func areContested(_ cell: CellNumber, in row: [UInt8]) -> Bool {
+    guard count > 1 else { return false }
+    return (1..<count).contains { Self.conflict(cell, row[self[0].payload], row[self[$0].payload]) }
+  }
+
+  /// Whether some of the heads conflict with one that comes to them.
+  func areContested(_ cell: CellNumber, in row: [UInt8], by payload: RawSpan) -> Bool {
+    guard count > 0 else { return false }
+    let added = payload.bytes
+    return (0..<count).contains { Self.conflict(cell, added[...], row[self[$0].payload]) }
+  }
+
+  /// Two sets of a field always conflict; two heads that say the same of a record's existence do not.
+  private static func conflict(
+    _ cell: CellNumber, _ one: ArraySlice<UInt8>, _ other: ArraySlice<UInt8>
+  ) -> Bool { cell != .existence || one != other }
+}
+
 /// Reads a record's row where it lies, without decoding what is not asked for.
 package enum RecordLayout {
   static let headerBytes = 6

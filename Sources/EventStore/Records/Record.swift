@@ -33,7 +33,8 @@ public struct CellHead: Hashable, Sendable {
   public let content: Content
 }
 
-/// A cell with more than one head: replicas changed it without having seen each other.
+/// A cell with more than one head: replicas changed it without having seen each other. A record's existence is in
+/// conflict only where they disagree about it.
 public struct Conflict: Hashable, Sendable {
   public let record: RecordID
   /// The field, nil for the record's existence.

@@ -248,6 +248,8 @@ extension Tables {
       let heads = try heads(of: cell, in: row, state, interned, transaction).map { head in
         try cellHead(head, of: cell, interned, transaction)
       }
+      // Updates of different fields do not conflict: that both say that the record is there is no news.
+      if cell == .existence, heads.allSatisfy({ $0.content == heads[0].content }) { continue }
       let field = cell == .existence ? nil : try name(cell.field, interned, transaction)
       conflicts.append(
         Conflict(record: record, field: field, winner: heads[0], losers: Array(heads.dropFirst())))

@@ -47,7 +47,7 @@ struct ConflictsCommand: ReplayCommand {
     _ conflict: Conflict, _ output: Output, _ transaction: borrowing ReadTransaction
   ) throws {
     let field = conflict.field.map { Display.name($0) } ?? "existence"
-    // All say the same where replicas changed a record without having seen each other: that is no dispute.
+    // All say the same where replicas set a field to one value without having seen each other: that is no dispute.
     let agrees = conflict.losers.allSatisfy { $0.content == conflict.winner.content }
     try output.line(
       output.styled("\(Display.record(conflict.record))  \(field)", .heading)
