@@ -100,6 +100,20 @@ struct RoundsOfManyZones {
     #expect(round.report.zones.map(\.status) == [.removed])
   }
 
+  @Test("What an earlier round removed and did not live to take away is taken away")
+  func leftovers() {
+    var round = SyncRound(steps: .all, selection: .all, zonesAtOnceMax: 1)
+    _ = round.start()
+    var state = StoreSyncState(
+      identity: StoreIdentity(replica: ReplicaID(rawValue: 1), epoch: 0), databaseToken: page(at: 1).token,
+      zones: [zoneState(.local)])
+    state.hasRemovedZones = true
+    _ = round.step(.state(state))
+    _ = round.step(.zoneEvents(page(at: 1)))
+    #expect(round.step(.state(state)) == [.reclaim])
+    #expect(round.step(.reclaimed) == [] && round.isOver)
+  }
+
   @Test("A list that cannot be read ends the round: nothing is fetched or shipped")
   func noList() {
     var round = SyncRound(steps: .all, selection: .all, zonesAtOnceMax: 1)

@@ -25,8 +25,12 @@ extension LocalStore {
 extension ReadTransaction {
   package func syncState() throws -> StoreSyncState {
     var zones: [ZoneSyncState] = []
+    var hasRemovedZones = false
     for (number, row) in try tables.zoneRows(transaction) {
-      guard let attachment = ZoneAttachment(rawValue: row.status.rawValue) else { continue }
+      guard let attachment = ZoneAttachment(rawValue: row.status.rawValue) else {
+        hasRemovedZones = true
+        continue
+      }
       let zone = try interned.zones.identity(of: number, in: tables.zones, transaction)
       zones.append(
         ZoneSyncState(
@@ -36,8 +40,10 @@ extension ReadTransaction {
     }
     // Of one name there may be a zone that is being deleted and one that was made since.
     zones.sort { ($0.zone, $0.attachment.rawValue) < ($1.zone, $1.attachment.rawValue) }
-    return StoreSyncState(
+    var state = StoreSyncState(
       identity: identity, databaseToken: try tables.databaseToken(transaction), zones: zones)
+    state.hasRemovedZones = hasRemovedZones
+    return state
   }
 
   /// Up to where a zone's remote log was folded; nil before the remote has it, as far as the store knows.

@@ -7,6 +7,8 @@ package struct StoreSyncState: Hashable, Sendable {
   package var databaseToken: DatabaseToken?
   /// In the order of their identities.
   package var zones: [ZoneSyncState]
+  /// Whether there are zones besides that were removed, and whose space was not taken back yet.
+  package var hasRemovedZones = false
 
   package init(identity: StoreIdentity, databaseToken: DatabaseToken?, zones: [ZoneSyncState]) {
     self.identity = identity

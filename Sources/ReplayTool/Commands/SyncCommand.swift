@@ -88,22 +88,22 @@ struct SyncCommand: ReplayCommand {
   private func keepSyncing(
     _ replicator: LogReplicator, _ page: SyncPage, _ console: Console
   ) async throws -> ToolError.Exit? {
-    let failure = FirstError()
+    let watched = Watched()
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
         await replicator.run { report in
           do {
-            guard try page.printNews(report) else { return }
+            guard try page.printNews(report, after: watched.replaceReport(with: report)) else { return }
             try console.output.flush()
           } catch {
-            failure.note(error)
+            watched.note(error)
           }
         }
       }
-      try await Self.wait(while: { !console.isInterrupted() && failure.error == nil })
+      try await Self.wait(while: { !console.isInterrupted() && watched.error == nil })
       group.cancelAll()
     }
-    if let error = failure.error { throw error }
+    if let error = watched.error { throw error }
     return nil
   }
 
@@ -112,11 +112,19 @@ struct SyncCommand: ReplayCommand {
   }
 }
 
-/// Holds what printing came to while rounds go on.
-private final class FirstError: Sendable {
-  private let first = Mutex<(any Error)?>(nil)
+/// What `--watch` remembers from one round to the next: its report, and what printing came to.
+private final class Watched: Sendable {
+  private let state = Mutex<(report: SyncReport?, error: (any Error)?)>((nil, nil))
 
-  var error: (any Error)? { first.withLock { $0 } }
+  var error: (any Error)? { state.withLock { $0.error } }
 
-  func note(_ error: any Error) { first.withLock { $0 = $0 ?? error } }
+  func note(_ error: any Error) { state.withLock { $0.error = $0.error ?? error } }
+
+  /// Remembers a report, and gives the one before.
+  func replaceReport(with report: SyncReport) -> SyncReport? {
+    state.withLock { state in
+      defer { state.report = report }
+      return state.report
+    }
+  }
 }

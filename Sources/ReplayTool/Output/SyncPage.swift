@@ -27,11 +27,12 @@ struct SyncPage: Sendable {
     }
   }
 
-  /// Prints a round if it moved something or ran into a problem.
+  /// Prints a round if it moved something, or is not as the one before.
   ///
   /// - Returns: whether it did.
-  func printNews(_ report: SyncReport) throws -> Bool {
-    guard report.hasMoved || !report.isInSync else { return false }
+  func printNews(_ report: SyncReport, after last: SyncReport?) throws -> Bool {
+    let isSame = last?.failure == report.failure && last?.zones.map(\.status) == report.zones.map(\.status)
+    guard report.hasMoved || !(report.isInSync || isSame) else { return false }
     try print(report)
     return true
   }

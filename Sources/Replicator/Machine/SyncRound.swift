@@ -39,6 +39,8 @@ package struct SyncRound: Sendable {
   private var deletionsLeft: Set<ZoneID> = []
   private var databaseToken: DatabaseToken?
   private var hasReadZones = false
+  /// Whether the store has zones that an earlier round removed and did not live to take away.
+  private var hasLeftovers = false
   /// Effects whose results have not come.
   private var outstanding = 0
 
@@ -91,6 +93,7 @@ package struct SyncRound: Sendable {
     // the deletions come first.
     let zones = state.zones.filter { selection.contains($0.zone) }
     let ordered = zones.filter { $0.attachment == .deleting } + zones.filter { $0.attachment != .deleting }
+    hasLeftovers = state.hasRemovedZones
     deletionsLeft = Set(zones.lazy.filter { $0.attachment == .deleting }.map(\.zone))
     waiting = ordered.map { ZoneRound($0, steps: steps) }.reversed()
     return fillUp()
@@ -124,10 +127,8 @@ package struct SyncRound: Sendable {
         end(round.report, as: round.report.status)
       }
     }
-    guard effects.isEmpty, active.isEmpty, report.zones.contains(where: { $0.status == .removed }) else {
-      return effects
-    }
-    return [.reclaim]
+    guard effects.isEmpty, active.isEmpty else { return effects }
+    return hasLeftovers || report.zones.contains { $0.status == .removed } ? [.reclaim] : []
   }
 
   /// The next zone that waits for no other of its name.
