@@ -14,26 +14,9 @@ import Testing
 struct SegmentFiles {
   let tool = Tool()
 
-  struct NoFile: Error { let name: String }
-
-  /// The bytes of a golden file of the formats' tests.
-  private func golden(_ name: String, besides source: String = #filePath) throws -> [UInt8] {
-    let tests = source.split(separator: "/").dropLast(2).joined(separator: "/")
-    guard let file = fopen("/\(tests)/OperationFormatTests/Golden/\(name).hex", "r") else {
-      throw NoFile(name: name)
-    }
-    defer { fclose(file) }
-    var text = [UInt8](repeating: 0, count: 1 << 16)
-    let count = fread(&text, 1, text.count, file)
-    let lines = String(decoding: text[..<count], as: UTF8.self).split(separator: "\n")
-    return lines.flatMap { line in
-      line.prefix { $0 != "#" }.split(separator: " ").map { UInt8($0, radix: 16)! }
-    }
-  }
-
   @Test("a packed segment: header, chain, transactions and their operations")
   func packed() async throws {
-    let bytes = try golden("segment-packed")
+    let bytes = try GoldenFile.read("segment-packed")
     let result = await tool.run("segment", "-", "--operations", input: bytes)
     #expect(result.exit == 0 && result.errors == "")
     #expect(
@@ -61,7 +44,7 @@ struct SegmentFiles {
   func enveloped() async throws {
     let temporary = TemporaryDirectory()
     let path = temporary.path + "/0000000000000258"
-    let bytes = try golden("envelope")
+    let bytes = try GoldenFile.read("envelope")
     let file = try #require(fopen(path, "w"))
     fwrite(bytes, 1, bytes.count, file)
     fclose(file)
@@ -75,14 +58,14 @@ struct SegmentFiles {
 
   @Test("seals")
   func seals() async throws {
-    let deleted = await tool.run("segment", "-", input: try golden("seal-deleted"))
+    let deleted = await tool.run("segment", "-", input: try GoldenFile.read("seal-deleted"))
     #expect(deleted.output == "place  offset 259\nseal   the zone was deleted\n")
-    let reset = await tool.run("segment", "-", "--json", input: try golden("seal-reset"))
+    let reset = await tool.run("segment", "-", "--json", input: try GoldenFile.read("seal-reset"))
     #expect(
       reset.output
         == #"{"byteCount":35,"kind":"seal","offset":3,"seal":{"incarnation":"00000000000000000000000000000006","#
         + #""kind":"reset"}}"# + "\n")
-    var damaged = try golden("seal-purged")
+    var damaged = try GoldenFile.read("seal-purged")
     damaged[8] ^= 1
     let result = await tool.run("segment", "-", input: damaged)
     #expect(result.exit == 1)
@@ -91,7 +74,7 @@ struct SegmentFiles {
 
   @Test("JSON, with and without operations")
   func json() async throws {
-    let bytes = try golden("segment-packed")
+    let bytes = try GoldenFile.read("segment-packed")
     let short = await tool.run("segment", "-", "--json", input: bytes)
     let whole = await tool.run("segment", "-", "--json", "--operations", input: bytes)
     for (result, shows) in [(short, false), (whole, true)] {
@@ -112,7 +95,7 @@ struct SegmentFiles {
 
   @Test("a damaged file says where, and shows what can be read: with any byte changed, or cut anywhere")
   func damage() async throws {
-    let bytes = try golden("envelope")
+    let bytes = try GoldenFile.read("envelope")
     for index in 4..<bytes.count {
       var changed = bytes
       changed[index] ^= 0x10
@@ -141,7 +124,7 @@ struct SegmentFiles {
 
   @Test("what is no segment: another file, an entry of the list of zones, nothing, a file that is not there")
   func others() async throws {
-    let event = try golden("zone-event-created")
+    let event = try GoldenFile.read("zone-event-created")
     for input in [[], Array("TRS".utf8), Array("{\"zone\":1}".utf8), event] {
       let result = await tool.run("segment", "-", input: input)
       #expect(result.exit == 2 && result.output == "")

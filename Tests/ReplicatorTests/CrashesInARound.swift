@@ -17,26 +17,6 @@ struct CrashesInARound {
     case answerLost
   }
 
-  let zones = [zone, ZoneID(name: "lists"), ZoneID(name: "gone")]
-
-  /// Two devices that have synced, and have both written since: one has deleted a zone, and made another.
-  func world(_ parent: String, _ remote: any RemoteLog) async throws -> [Device] {
-    let devices = try (1...2).map { try Device(in: parent, "d\($0)", seed: UInt64($0)) }
-    for zone in zones { try await devices[0].set("title", of: "first", to: "made", in: zone) }
-    try await settle(devices, remote)
-    for (index, device) in devices.enumerated() {
-      for zone in zones[..<2] {
-        try await device.set("title", of: "first", to: .string("by \(index)"), in: zone)
-        try await device.set("title", of: Name("own \(index)"), to: 1, in: zone)
-      }
-    }
-    try await devices[1].sync(remote)
-    let gone = zones[2]
-    try await devices[0].store.write { try $0.deleteZone(gone) }
-    try await devices[0].set("title", of: "new", to: 1, in: ZoneID(name: "new"))
-    return devices
-  }
-
   /// Makes a round of a device, cut short at an effect.
   ///
   /// - Returns: how many effects it had.
@@ -71,7 +51,7 @@ struct CrashesInARound {
     while true {
       let scratch = TemporaryDirectory()
       let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
-      let devices = try await world(scratch.path, remote)
+      let devices = try await makeContest(in: scratch.path, remote)
       let before = try devices[0].store.syncState()
       let count = await round(devices[0], remote, cutAt: effect, cut)
       guard effect < count else { break }
@@ -94,7 +74,7 @@ struct CrashesInARound {
     var random = SeededRandom(seed: seed)
     let scratch = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
-    let devices = try await world(scratch.path, remote)
+    let devices = try await makeContest(in: scratch.path, remote)
     for _ in 0..<4 {
       let device = devices[random.next(below: 2)]
       let cut = Cut.allCases[random.next(below: 4)]

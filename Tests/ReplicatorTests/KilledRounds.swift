@@ -11,25 +11,10 @@ import Testing
 
 @Suite("A process that is killed in the middle of a round")
 struct KilledRounds {
-  let zones = [zone, ZoneID(name: "lists"), ZoneID(name: "gone")]
-
-  /// Two devices that have synced, and have both written since: one has deleted a zone, and made another.
+  /// Two devices at a folder, with a round to make.
   private func world(_ parent: String) async throws -> [Device] {
     let remote = try await FolderRemote.create(directory: "\(parent)/remote", makeRandom: seededBits(9))
-    let devices = try (1...2).map { try Device(in: parent, "d\($0)", seed: UInt64($0)) }
-    for zone in zones { try await devices[0].set("title", of: "first", to: "made", in: zone) }
-    try await settle(devices, remote)
-    for (index, device) in devices.enumerated() {
-      for zone in zones[..<2] {
-        try await device.set("title", of: "first", to: .string("by \(index)"), in: zone)
-        try await device.set("title", of: Name("own \(index)"), to: 1, in: zone)
-      }
-    }
-    try await devices[1].sync(remote)
-    let gone = zones[2]
-    try await devices[0].store.write { try $0.deleteZone(gone) }
-    try await devices[0].set("title", of: "new", to: 1, in: ZoneID(name: "new"))
-    return devices
+    return try await makeContest(in: parent, remote)
   }
 
   /// Finishes what is left to do, and checks the end.

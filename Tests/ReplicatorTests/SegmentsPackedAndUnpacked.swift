@@ -99,9 +99,9 @@ struct SegmentsPackedAndUnpacked {
 
   @Test("Segments from earlier versions open")
   func golden() throws {
-    let plain = try SegmentPacker.unpack(try SegmentExamples.golden("segment-plain"))
+    let plain = try SegmentPacker.unpack(try GoldenFile.read("segment-plain"))
     #expect(plain.header.codec == .none && plain.transactions.count == 1)
-    let packed = try SegmentPacker.unpack(try SegmentExamples.golden("segment-packed"))
+    let packed = try SegmentPacker.unpack(try GoldenFile.read("segment-packed"))
     #expect(packed.header.codec == .zstandard && packed.header.sequences == 7...8)
     let bytes = packed.transactions[1]
     let second = try LogTransaction(decoding: bytes.span.bytes)

@@ -3,12 +3,6 @@ import OperationFormat
 import Replicator
 import StoreTesting
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// Cuts and segments that the suites about segments use.
 enum SegmentExamples {
   static let incarnation = IncarnationID(rawValue: 0xa11)
@@ -73,23 +67,6 @@ enum SegmentExamples {
     var naive = header
     naive.packedBytes = UInt64(packedBody.count)
     return try SegmentFrame.encode(naive, packedBody: packedBody.span.bytes)
-  }
-
-  struct NoFile: Error { let name: String }
-
-  /// The bytes of a golden file of the formats' tests.
-  static func golden(_ name: String, besides source: String = #filePath) throws -> [UInt8] {
-    let tests = source.split(separator: "/").dropLast(2).joined(separator: "/")
-    guard let file = fopen("/\(tests)/OperationFormatTests/Golden/\(name).hex", "r") else {
-      throw NoFile(name: name)
-    }
-    defer { fclose(file) }
-    var text = [UInt8](repeating: 0, count: 1 << 16)
-    let count = fread(&text, 1, text.count, file)
-    let lines = String(decoding: text[..<count], as: UTF8.self).split(separator: "\n")
-    return lines.flatMap { line in
-      line.prefix { $0 != "#" }.split(separator: " ").map { UInt8($0, radix: 16)! }
-    }
   }
 }
 

@@ -126,25 +126,27 @@ package struct EffectRunner: Sendable {
 
   /// Folds a batch in one commit. If one of its segments cannot be folded, those before it are.
   private func commit(_ batch: inout FoldBatch, _ outcome: inout FoldOutcome) async throws {
-    guard !batch.segments.isEmpty else { return }
-    defer { batch = FoldBatch() }
+    let parts = batch.parts
+    batch = FoldBatch()
+    guard let first = parts.first, let failure = try await fold(parts, &outcome) else { return }
+    guard parts.count > 1 else { return stop(&outcome, failure, at: first.header) }
+    for part in parts {
+      if let failure = try await fold([part], &outcome) { return stop(&outcome, failure, at: part.header) }
+    }
+  }
+
+  /// Folds segments in one commit: all of them, or none.
+  ///
+  /// - Returns: why none was folded, where that concerns their zone alone.
+  private func fold(_ parts: [FoldBatch.Part], _ outcome: inout FoldOutcome) async throws -> SyncFailure? {
     do {
-      let report = try await store.fold(batch.segments)
-      outcome.add(report, segments: batch.segments.count, bytes: batch.bytes.reduce(0, +))
-      return
+      let report = try await store.fold(parts.map(\.segment))
+      outcome.add(report, segments: parts.count, bytes: parts.reduce(0) { $0 + $1.byteCount })
+      return nil
     } catch {
       let failure = SyncFailure(error)
       guard failure.scope == .zone else { throw error }
-      guard batch.segments.count > 1 else { return stop(&outcome, failure, at: batch.headers[0]) }
-    }
-    for (index, segment) in batch.segments.enumerated() {
-      do {
-        outcome.add(try await store.fold([segment]), segments: 1, bytes: batch.bytes[index])
-      } catch {
-        let failure = SyncFailure(error)
-        guard failure.scope == .zone else { throw error }
-        return stop(&outcome, failure, at: batch.headers[index])
-      }
+      return failure
     }
   }
 
@@ -181,10 +183,14 @@ extension RemoteSegment {
 
 /// Segments that are folded in one commit.
 private struct FoldBatch {
-  var segments: [RemoteSegment] = []
-  var headers: [SegmentHeader] = []
-  /// Bytes of each as it travelled.
-  var bytes: [Int] = []
+  struct Part {
+    var segment: RemoteSegment
+    var header: SegmentHeader
+    /// Bytes as it travelled.
+    var byteCount: Int
+  }
+
+  var parts: [Part] = []
   var unpackedBytes = 0
 
   /// Unpacks a segment, checked against what was asked for: an offset of the log that a token is of.
@@ -198,9 +204,8 @@ private struct FoldBatch {
           + "for was offset \(expected) of zone “\(token.zone)”, incarnation \(token.incarnation)",
         hint: "the remote mixes up its segments: check it with `replay remote`")
     }
-    segments.append(RemoteSegment(unpacked, stored))
-    headers.append(header)
-    bytes.append(stored.bytes.count)
+    parts.append(
+      Part(segment: RemoteSegment(unpacked, stored), header: header, byteCount: stored.bytes.count))
     unpackedBytes += Int(header.unpackedBytes)
   }
 }

@@ -101,6 +101,25 @@ private final class Shared: Sendable {
   func next() -> UInt64 { random.withLock { $0.next() } }
 }
 
+/// Two devices that have synced, and have both written since: one has deleted a zone, and made another. Seeds and
+/// clocks make it the same each time.
+func makeContest(in parent: String, _ remote: any RemoteLog) async throws -> [Device] {
+  let (lists, gone) = (ZoneID(name: "lists"), ZoneID(name: "gone"))
+  let devices = try (1...2).map { try Device(in: parent, "d\($0)", seed: UInt64($0)) }
+  for zone in [zone, lists, gone] { try await devices[0].set("title", of: "first", to: "made", in: zone) }
+  try await settle(devices, remote)
+  for (index, device) in devices.enumerated() {
+    for zone in [zone, lists] {
+      try await device.set("title", of: "first", to: .string("by \(index)"), in: zone)
+      try await device.set("title", of: Name("own \(index)"), to: 1, in: zone)
+    }
+  }
+  try await devices[1].sync(remote)
+  try await devices[0].store.write { try $0.deleteZone(gone) }
+  try await devices[0].set("title", of: "new", to: 1, in: ZoneID(name: "new"))
+  return devices
+}
+
 /// Syncs devices in turn until nothing moves.
 func settle(_ devices: [Device], _ remote: any RemoteLog, sourceLocation: SourceLocation = #_sourceLocation)
   async throws
