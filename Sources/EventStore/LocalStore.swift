@@ -28,7 +28,7 @@ public final class LocalStore: Sendable {
   let environment: Environment
   let tables: Tables
   private let interned = Interned()
-  private let writer: WriterThread?
+  private let writer: (any Writer)?
   let configuration: StoreConfiguration
   let observers = CommitObservers()
 
@@ -63,18 +63,20 @@ public final class LocalStore: Sendable {
     let (environment, tables, identity, interned, observers) = (
       environment, tables, identity, interned, observers
     )
-    writer = try WriterThread(
-      makePerform: {
-        let batch = WriteBatch(
-          storage: TableStorage(tables: tables), identity: identity,
-          wallMilliseconds: configuration.wallMilliseconds, makeRandom: configuration.makeRandom)
-        let commit = GroupCommit(environment: environment, batch: batch) { caches in
-          interned.caches = caches
-          observers.notify()
-        }
-        return commit.perform
-      },
-      didEnd: { environment.close() })
+    let makePerform: @Sendable () -> PerformWrites = {
+      let batch = WriteBatch(
+        storage: TableStorage(tables: tables), identity: identity,
+        wallMilliseconds: configuration.wallMilliseconds, makeRandom: configuration.makeRandom)
+      let commit = GroupCommit(environment: environment, batch: batch) { caches in
+        interned.caches = caches
+        observers.notify()
+      }
+      return commit.perform
+    }
+    writer =
+      configuration.writesOnCallingThread
+      ? CallingThreadWriter(makePerform: makePerform)
+      : try WriterThread(makePerform: makePerform, didEnd: { environment.close() })
   }
 
   deinit { close() }
@@ -115,7 +117,7 @@ public final class LocalStore: Sendable {
     let result = Shared<R?>(nil)
     let failure = Shared<(any Error)?>(nil)
     let isQueued = writer.enqueue(
-      WriterThread.Job(
+      WriteJob(
         start: { true }, run: { batch in result.value = try Self.run(body, in: batch) }, isRepeatable: false,
         finish: { error in
           failure.value = error
@@ -139,7 +141,7 @@ public final class LocalStore: Sendable {
     return result
   }
 
-  /// Runs a job on the writer's thread, in a batch.
+  /// Runs a job in a batch, where the store writes.
   func perform<R: Sendable>(
     isRepeatable: Bool, _ work: @escaping @Sendable (WriteBatch) throws -> R
   ) async throws -> R {
@@ -150,7 +152,7 @@ public final class LocalStore: Sendable {
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
         claim.wait { continuation.resume(throwing: CancellationError()) }
         let isQueued = writer.enqueue(
-          WriterThread.Job(
+          WriteJob(
             start: { claim.start() },
             run: { batch in result.value = try work(batch) },
             isRepeatable: isRepeatable,
@@ -163,6 +165,20 @@ public final class LocalStore: Sendable {
       claim.cancel()
     }
     return result.value!
+  }
+
+  /// Lets writes queue up until ``releaseWrites()``, so that they share a commit. For a simulator's store, which must
+  /// be one that writes on the calling thread.
+  package func holdWrites() { callingThreadWriter.hold() }
+
+  /// Does the writes that queued up, as one group, before it returns.
+  package func releaseWrites() { callingThreadWriter.release() }
+
+  private var callingThreadWriter: CallingThreadWriter {
+    guard let writer = writer as? CallingThreadWriter else {
+      preconditionFailure("only a store that writes on the calling thread can hold its writes")
+    }
+    return writer
   }
 
   // MARK: Reading

@@ -26,6 +26,9 @@ public struct StoreConfiguration: Sendable {
   public var makeRandom: @Sendable () -> UInt64 = SystemEnvironment.makeRandom
   /// For tests alone: no sync at all, so that a power cut may break the store.
   package var isUnsynced = false
+  /// For a simulator alone: no thread is started, and a write is done by the thread that asks for it, before the call
+  /// that queues it returns. It has no effect on a store that is opened for reading alone.
+  package var writesOnCallingThread = false
   #if DEBUG
     /// For tests alone: lets calls of LMDB fail.
     package var faults: FaultPlan?

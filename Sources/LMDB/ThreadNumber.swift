@@ -6,7 +6,7 @@
 
 /// Gives a number for the calling thread that no other living thread has (pthread_self).
 @inline(__always)
-func currentThreadNumber() -> UInt {
+package func currentThreadNumber() -> UInt {
   #if canImport(Darwin)
     UInt(bitPattern: pthread_self())
   #else

@@ -4,7 +4,7 @@ import OperationFormat
 /// Does the jobs that wait, in groups that share one commit and so one sync.
 ///
 /// Each job has a nested transaction, so that one that fails takes nothing of the others with it; a job that is
-/// alone does without. It lives on the writer's thread.
+/// alone does without. It lives in the store's ``Writer``.
 final class GroupCommit {
   /// A group ends at as many jobs: what came after should not wait for ever, nor a failed commit cost too much.
   static let jobsMax = 256
@@ -20,7 +20,7 @@ final class GroupCommit {
   private var wasFull = false
 
   private struct Done {
-    var job: WriterThread.Job
+    var job: WriteJob
     var kept: [WriteBatch.Kept]
     var zoneChanges: [ZoneChange]
   }
@@ -31,8 +31,8 @@ final class GroupCommit {
     self.didCommit = didCommit
   }
 
-  func perform(_ first: WriterThread.Job, _ more: () -> WriterThread.Job?) {
-    var next: WriterThread.Job? = first
+  func perform(_ first: WriteJob, _ more: () -> WriteJob?) {
+    var next: WriteJob? = first
     while let job = next {
       next = group(from: job, more)
     }
@@ -41,7 +41,7 @@ final class GroupCommit {
   /// Does one group.
   ///
   /// - Returns: the job that the next group begins with, if one was taken already.
-  private func group(from first: WriterThread.Job, _ more: () -> WriterThread.Job?) -> WriterThread.Job? {
+  private func group(from first: WriteJob, _ more: () -> WriteJob?) -> WriteJob? {
     do {
       try ensureHeadroom()
       try batch.begin(try environment.beginWrite())
@@ -52,7 +52,7 @@ final class GroupCommit {
     }
     var done: [Done] = []
     var byteCount = 0
-    var next: WriterThread.Job? = first
+    var next: WriteJob? = first
     while let job = next {
       next = nil
       guard job.start() else {

@@ -1,4 +1,5 @@
 import DequeModule
+import LMDB
 import Synchronization
 
 #if canImport(Glibc)
@@ -11,26 +12,11 @@ import Synchronization
 ///
 /// Jobs wait in a queue; the thread takes those that wait together and hands them to `perform`, which commits
 /// them as one.
-final class WriterThread: Sendable {
-  /// One write that waits, runs, and is told how it ended.
-  struct Job: Sendable {
-    /// Claims the job for running; false if it was cancelled while it waited.
-    var start: @Sendable () -> Bool
-    /// Does the work in an open batch.
-    var run: @Sendable (WriteBatch) throws -> Void
-    /// Whether `run` may be called once more after a commit that failed; if not, what it appended is folded again.
-    var isRepeatable: Bool
-    /// Called once, after the commit or the failure.
-    var finish: @Sendable ((any Error)?) -> Void
-  }
-
+final class WriterThread: Writer {
   private struct Queue {
-    var jobs: Deque<Job> = []
+    var jobs: Deque<WriteJob> = []
     var isClosed = false
   }
-
-  /// Does a group of jobs: the first, and more that came meanwhile.
-  typealias Perform = (_ first: Job, _ more: () -> Job?) -> Void
 
   private let queue = Mutex(Queue())
   private let signal = Signal()
@@ -43,10 +29,10 @@ final class WriterThread: Sendable {
   ///   - makePerform: called once, on the new thread: what it makes lives there.
   ///   - didEnd: called on the thread when it ends.
   init(
-    makePerform: @escaping @Sendable () -> Perform, didEnd: @escaping @Sendable () -> Void
+    makePerform: @escaping @Sendable () -> PerformWrites, didEnd: @escaping @Sendable () -> Void
   ) throws {
     let body = ThreadBody { [self] in
-      threadID.withLock { $0 = Self.currentThreadID }
+      threadID.withLock { $0 = currentThreadNumber() }
       do {
         let perform = makePerform()
         while let job = next() { perform(job, take) }
@@ -83,15 +69,10 @@ final class WriterThread: Sendable {
     pthread_detach(started)
   }
 
-  private static var currentThreadID: UInt { UInt(bitPattern: Int(bitPattern: pthread_self())) }
+  var isCurrent: Bool { threadID.withLock { $0 } == currentThreadNumber() }
 
-  /// Whether the caller runs on this thread.
-  var isCurrent: Bool { threadID.withLock { $0 } == Self.currentThreadID }
-
-  /// Queues a job.
-  ///
-  /// - Returns: false if the writer was stopped; the job's `finish` is then not called.
-  func enqueue(_ job: Job) -> Bool {
+  /// Queues a job for the thread.
+  func enqueue(_ job: WriteJob) -> Bool {
     let isQueued = queue.withLock { queue in
       if queue.isClosed { return false }
       queue.jobs.append(job)
@@ -111,12 +92,12 @@ final class WriterThread: Sendable {
     ended.raise()
   }
 
-  private func take() -> Job? {
+  private func take() -> WriteJob? {
     queue.withLock { $0.jobs.popFirst() }
   }
 
   /// Waits for a job; nil once stopped and empty.
-  private func next() -> Job? {
+  private func next() -> WriteJob? {
     while true {
       let (job, isClosed) = queue.withLock { queue in
         (queue.jobs.popFirst(), queue.isClosed)
