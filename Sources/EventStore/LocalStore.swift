@@ -67,7 +67,8 @@ public final class LocalStore: Sendable {
       let batch = WriteBatch(
         storage: TableStorage(tables: tables), identity: identity,
         wallMilliseconds: configuration.wallMilliseconds, makeRandom: configuration.makeRandom)
-      let commit = GroupCommit(environment: environment, batch: batch) { caches in
+      let commit = GroupCommit(environment: environment, batch: batch, configuration: configuration) {
+        caches in
         interned.caches = caches
         observers.notify()
       }
@@ -191,12 +192,15 @@ public final class LocalStore: Sendable {
   /// - Throws: what the closure throws; ``StoreError`` `closed`, `damaged`, `system`.
   public func read<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
     do {
-      let transaction = ReadTransaction(
-        try environment.beginRead(), tables: tables, interned: interned, identity: identity)
-      return try body(transaction)
+      return try body(try beginRead())
     } catch {
       throw StoreError.translate(error)
     }
+  }
+
+  /// Opens a snapshot, which lasts until it is released.
+  func beginRead() throws(LMDBError) -> ReadTransaction {
+    ReadTransaction(try environment.beginRead(), tables: tables, interned: interned, identity: identity)
   }
 }
 

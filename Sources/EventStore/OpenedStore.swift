@@ -99,7 +99,9 @@ struct OpenedStore {
     writer.removeAll()
     identity.append(to: &writer)
     try transaction.put(writer.bytes.span.bytes, for: TableKey.meta(.identity).span, in: tables.meta)
+    let failure = try CommitFault.check(configuration.commitFault, at: directory)
     try transaction.commit()
+    if let failure { throw failure }
     return (tables, identity)
   }
 

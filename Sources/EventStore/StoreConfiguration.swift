@@ -29,6 +29,8 @@ public struct StoreConfiguration: Sendable {
   /// For a simulator alone: no thread is started, and a write is done by the thread that asks for it, before the call
   /// that queues it returns. It has no effect on a store that is opened for reading alone.
   package var writesOnCallingThread = false
+  /// For a simulator alone: asked before each commit whether it is to fail.
+  package var commitFault: (@Sendable () -> CommitFault?)?
   #if DEBUG
     /// For tests alone: lets calls of LMDB fail.
     package var faults: FaultPlan?

@@ -15,6 +15,7 @@ final class GroupCommit {
 
   private let environment: Environment
   private let batch: WriteBatch
+  private let configuration: StoreConfiguration
   private let didCommit: (Interned.Caches) -> Void
   /// Whether a closure found the map full: then it grows although enough would be left for others.
   private var wasFull = false
@@ -25,9 +26,13 @@ final class GroupCommit {
     var zoneChanges: [ZoneChange]
   }
 
-  init(environment: Environment, batch: WriteBatch, didCommit: @escaping (Interned.Caches) -> Void) {
+  init(
+    environment: Environment, batch: WriteBatch, configuration: StoreConfiguration,
+    didCommit: @escaping (Interned.Caches) -> Void
+  ) {
     self.environment = environment
     self.batch = batch
+    self.configuration = configuration
     self.didCommit = didCommit
   }
 
@@ -99,7 +104,7 @@ final class GroupCommit {
     guard !done.isEmpty else { return batch.abort() }
     let transactionID = batch.storage.transaction.id
     do {
-      try batch.commit()
+      try commitBatch()
       publish(done)
     } catch let error as LMDBError where error.code == .mapFull {
       batch.abort()
@@ -108,6 +113,12 @@ final class GroupCommit {
       batch.abort()
       resolve(done, transactionID, after: error)
     }
+  }
+
+  private func commitBatch() throws {
+    let failure = try CommitFault.check(configuration.commitFault, at: environment.directory)
+    try batch.commit()
+    if let failure { throw failure }
   }
 
   /// Ends jobs whose transaction was undone before its commit.
@@ -127,7 +138,9 @@ final class GroupCommit {
     var again = done
     let transactionID: UInt64
     do {
-      try environment.growMap(to: try environment.information.mapBytes * 2)
+      wasFull = true
+      guard try grow(to: try environment.information.mapBytes * 2) else { throw error }
+      wasFull = false
       try batch.begin(try environment.beginWrite())
       for index in again.indices {
         batch.resetKept()
@@ -145,7 +158,7 @@ final class GroupCommit {
       return
     }
     do {
-      try batch.commit()
+      try commitBatch()
       publish(again)
     } catch {
       batch.abort()
@@ -222,12 +235,15 @@ final class GroupCommit {
     if try grow(to: bytes) { wasFull = false }
   }
 
+  /// How long a growth that must be waits for open reads. One that shares its thread with them would wait in vain.
+  private var growthWaitSeconds: Double { configuration.writesOnCallingThread ? 0 : 10 }
+
   /// Grows the map.
   ///
   /// - Returns: false if that has to wait.
   private func grow(to bytes: Int) throws(LMDBError) -> Bool {
     do throws(LMDBError) {
-      try environment.growMap(to: bytes, waitingSeconds: wasFull ? 10 : 0)
+      try environment.growMap(to: bytes, waitingSeconds: wasFull ? growthWaitSeconds : 0)
       return true
     } catch {
       if error.code == .busy || error.code == .outOfMemory { return false }
