@@ -67,11 +67,12 @@ public final class LocalStore: Sendable {
       let batch = WriteBatch(
         storage: TableStorage(tables: tables), identity: identity,
         wallMilliseconds: configuration.wallMilliseconds, makeRandom: configuration.makeRandom)
-      let commit = GroupCommit(environment: environment, batch: batch, configuration: configuration) {
-        caches in
-        interned.caches = caches
-        observers.notify()
-      }
+      let commit = GroupCommit(
+        environment: environment, batch: batch, configuration: configuration,
+        didCommit: { caches in
+          interned.caches = caches
+          observers.notify()
+        })
       return commit.perform
     }
     writer =
