@@ -67,7 +67,9 @@ package struct NumberSet: Hashable, Sendable {
   /// Whether no number is in both sets.
   package func isDisjoint(with other: NumberSet) -> Bool {
     guard first & other.first == 0 else { return false }
-    for word in 0..<Swift.min(rest.count, other.rest.count) where rest[word] & other.rest[word] != 0 { return false }
+    for word in 0..<Swift.min(rest.count, other.rest.count) where rest[word] & other.rest[word] != 0 {
+      return false
+    }
     return true
   }
 

@@ -20,10 +20,10 @@ struct OracleCell: Sendable {
   ///   - operation: the operation.
   ///   - seen: the transactions that its transaction has seen.
   mutating func append(_ operation: Operation, seen: TransactionSet) {
-    for (earlier, other) in operations.enumerated() {
+    for earlier in operations.indices {
+      let (transaction, index) = (operations[earlier].transaction, operations[earlier].index)
       let hasSeen =
-        other.transaction == operation.transaction
-        ? other.index < operation.index : seen.contains(other.transaction)
+        transaction == operation.transaction ? index < operation.index : seen.contains(transaction)
       if hasSeen { replacements[earlier].insert(operations.count) }
     }
     operations.append(operation)
@@ -33,11 +33,12 @@ struct OracleCell: Sendable {
   /// Calls a closure with each operation that left a head, once certain transactions were folded.
   func forEachHead(folded: TransactionSet, _ body: (Operation, _ content: Int) -> Void) {
     var present = NumberSet()
-    for (number, operation) in operations.enumerated() where folded.contains(operation.transaction) {
+    for number in operations.indices where folded.contains(operations[number].transaction) {
       present.insert(number)
     }
-    for number in present {
-      guard let content = operations[number].content, replacements[number].isDisjoint(with: present)
+    for number in operations.indices {
+      guard let content = operations[number].content, present.contains(number),
+        replacements[number].isDisjoint(with: present)
       else { continue }
       body(operations[number], content)
     }
