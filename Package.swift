@@ -55,6 +55,8 @@ let package = Package(
       name: "StoreTesting",
       dependencies: [
         "Replicator", "EventStore", "OperationFormat", .product(name: "Yams", package: "Yams"),
+        .product(name: "DequeModule", package: "swift-collections"),
+        .product(name: "HeapModule", package: "swift-collections"),
       ],
       swiftSettings: settings),
     .executableTarget(

@@ -31,6 +31,12 @@ public struct CellHead: Hashable, Sendable {
   /// Its timestamp, as it counts in comparisons.
   public let timestamp: Timestamp
   public let content: Content
+
+  package init(operation: OperationID, timestamp: Timestamp, content: Content) {
+    self.operation = operation
+    self.timestamp = timestamp
+    self.content = content
+  }
 }
 
 /// A cell with more than one head: replicas changed it without having seen each other. A record's existence is in
@@ -43,4 +49,11 @@ public struct Conflict: Hashable, Sendable {
   public let winner: CellHead
   /// What lost, greatest first. Kept until a later write has seen them.
   public let losers: [CellHead]
+
+  package init(record: RecordID, field: Name?, winner: CellHead, losers: [CellHead]) {
+    self.record = record
+    self.field = field
+    self.winner = winner
+    self.losers = losers
+  }
 }

@@ -27,10 +27,10 @@ extension FoldComparison {
       if field >= 0 {
         FoldValue(rawValue: UInt8(head.content)).description
       } else {
-        head.content == OracleHead.dead ? "dead" : "alive as t\(head.content)"
+        head.content == FoldHistory.dead ? "dead" : "alive as t\(head.content)"
       }
     return line(
-      content, Timestamp(rawValue: head.timestamp), head.replica, head.epoch, UInt64(head.sequence),
+      content, head.timestamp, head.replica, head.epoch, UInt64(head.sequence),
       head.index)
   }
 

@@ -80,9 +80,8 @@ struct FoldComparison {
   }
 
   private mutating func find(_ driver: FoldDriver, _ record: Int, _ field: Int) {
-    history.oracle.heads(
-      of: history.oracle.cell(record, field), folded: driver.folded, received: driver.knowledge.received,
-      history,
+    history.oracle.findHeads(
+      of: history.cell(record, field), folded: driver.folded, received: driver.knowledge.received,
       into: &expected)
   }
 
@@ -147,7 +146,8 @@ struct FoldComparison {
     existence.removeAll(keepingCapacity: true)
     for head in expected { existence.append(Self.existence(head, driver.numbering)) }
     let (policies, numbers) = Self.policies[history.coverage.comparisons % Self.policies.count]
-    let wanted = FoldOracle.visibleType(expected, policies: policies)
+    let types = expected.map { $0.content == FoldHistory.dead ? nil : $0.content }
+    let wanted = Oracle.visibleType(types) { policies[$0] }
     let found = ExistencePolicy.visibleType(of: existence, numbers).map(driver.numbering.type(of:))
     guard wanted == found else {
       throw FoldMismatch(
@@ -156,21 +156,27 @@ struct FoldComparison {
     }
   }
 
-  private static let policies: [([Int], [NameNumber: ExistencePolicy])] =
-    [[0, 0], [1, 1], [2, 2], [0, 1], [2, 1]].map { policies in
-      let numbering = FoldNumbering(turn: 0)
+  /// The policies of the two types, and the same by a store's numbers.
+  private static let policies: [([ExistencePolicy], [NameNumber: ExistencePolicy])] = {
+    let pairs: [[ExistencePolicy]] = [
+      [.latest, .latest], [.deleteWins, .deleteWins], [.updateWins, .updateWins], [.latest, .deleteWins],
+      [.updateWins, .deleteWins],
+    ]
+    let numbering = FoldNumbering(turn: 0)
+    return pairs.map { policies in
       var numbers: [NameNumber: ExistencePolicy] = [:]
-      for (type, policy) in policies.enumerated() where policy > 0 {
-        numbers[numbering.number(ofType: type)] = ExistencePolicy(rawValue: UInt8(policy))
+      for (type, policy) in policies.enumerated() where policy != .latest {
+        numbers[numbering.number(ofType: type)] = policy
       }
       return (policies, numbers)
     }
+  }()
 
   // MARK: Helpers
 
   private func count(_ knowledge: FoldKnowledge, _ record: Int, _ field: Int) {
     history.coverage.headsMax = max(history.coverage.headsMax, expected.count)
-    let cell: UInt64 = 1 << UInt64(history.oracle.cell(record, field))
+    let cell: UInt64 = 1 << UInt64(history.cell(record, field))
     if expected.count > Cell.inlineHeadsMax {
       knowledge.wideCells |= cell
     } else if knowledge.wideCells & cell != 0 {
@@ -179,7 +185,7 @@ struct FoldComparison {
     }
     guard expected.count > 1 else { return }
     history.coverage.conflicts += 1
-    let dead = expected.count { $0.content == OracleHead.dead }
+    let dead = expected.count { $0.content == FoldHistory.dead }
     if field < 0 && dead > 0 && dead < expected.count { history.coverage.deletesAgainstUpdates += 1 }
   }
 
@@ -197,20 +203,20 @@ struct FoldComparison {
   }
 
   private func isSame(_ found: Head, _ expected: OracleHead, _ driver: FoldDriver) -> Bool {
-    found.timestamp.rawValue == expected.timestamp && found.id.sequence == UInt64(expected.sequence)
+    found.timestamp == expected.timestamp && found.id.sequence == UInt64(expected.sequence)
       && found.id.index == UInt32(expected.index) && found.id.epoch == expected.epoch
       && history.identities[driver.numbering.identity(of: found.id.replica)].rawValue
         == expected.replica.rawValue
   }
 
   private static func existence(_ head: OracleHead, _ numbering: FoldNumbering) -> Existence {
-    head.content == OracleHead.dead ? .dead : .alive(type: numbering.number(ofType: head.content))
+    head.content == FoldHistory.dead ? .dead : .alive(type: numbering.number(ofType: head.content))
   }
 
   /// What a head's payload must be. That of an existence: 0, or 1 and the type's number, which is below 128.
   private func payload(_ head: OracleHead, _ field: Int, _ driver: FoldDriver) -> [UInt8] {
     if field >= 0 { return FoldValue(rawValue: UInt8(head.content)).payload }
-    if head.content == OracleHead.dead { return Self.dead }
+    if head.content == FoldHistory.dead { return Self.dead }
     return Self.alive[Int(driver.numbering.number(ofType: head.content).rawValue)]
   }
 

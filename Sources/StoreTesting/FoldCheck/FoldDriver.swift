@@ -7,8 +7,8 @@ final class FoldDriver {
   let knowledge: FoldKnowledge
   let storage: MemoryFoldStorage
   private(set) var fold: Fold<MemoryFoldStorage>
-  /// The transactions that were folded, a bit each.
-  var folded: UInt64 = 0
+  /// The transactions that were folded.
+  var folded = TransactionSet()
 
   init(_ knowledge: FoldKnowledge, tiesByNumber: Bool = false) {
     history = knowledge.history
@@ -40,7 +40,7 @@ final class FoldDriver {
     for (offset, operation) in transaction.operations.enumerated() {
       try apply(operation, UInt32(firstIndex + offset))
     }
-    folded |= 1 << UInt64(number)
+    folded.insert(number)
   }
 
   /// Gives the heads of a transaction another timestamp.
@@ -74,7 +74,7 @@ final class FoldDriver {
   }
 
   /// Puts other rows in the place of the storage's.
-  func replace(_ contents: MemoryFoldStorage.Contents, folded: UInt64) {
+  func replace(_ contents: MemoryFoldStorage.Contents, folded: TransactionSet) {
     fold.reset()
     storage.contents = contents
     self.folded = folded

@@ -9,22 +9,28 @@ final class FoldHistory {
   private(set) var transactions: [FoldTransaction] = []
   /// The remote log; the first has offset 1.
   private(set) var segments: [FoldSegment] = []
-  private(set) var oracle: FoldOracle
+  /// Its lanes and transactions have the same numbers as here.
+  private(set) var oracle = Oracle()
   var coverage = FoldCheckCoverage()
 
   init(_ schedule: FoldSchedule) {
     identities = schedule.makeIdentities()
     records = schedule.records
     fields = schedule.fields
-    oracle = FoldOracle(records: records, fields: fields)
+    for _ in 0..<records * (1 + fields) { _ = oracle.addCell() }
     transactions.reserveCapacity(16)
   }
 
+  /// The number of a cell: field −1 is the record's existence.
+  func cell(_ record: Int, _ field: Int) -> Int { record * (1 + fields) + 1 + field }
+
+  // MARK: Verbs
+
   /// Opens a lane in the first epoch of an identity that is not used yet.
-  func openLane(identity: Int, parent: (lane: Int, through: Int)?) -> Int {
-    let epoch = lanes.lazy.filter { $0.identity == identity }.map(\.epoch).max() ?? 0
-    lanes.append(FoldLane(identity: identity, epoch: epoch + 1, parent: parent))
-    return lanes.count - 1
+  func openLane(identity: Int, parent: OracleLane.Parent?) -> Int {
+    let epoch = 1 + (lanes.lazy.filter { $0.identity == identity }.map(\.epoch).max() ?? 0)
+    lanes.append(FoldLane(identity: identity, epoch: epoch, parent: parent))
+    return oracle.openLane(OracleLane(replica: identities[identity], epoch: epoch, parent: parent))
   }
 
   /// Adds a transaction to a lane and gives its number; nil if there are too many.
@@ -32,28 +38,46 @@ final class FoldHistory {
     guard transactions.count < FoldSchedule.transactionsMax else { return nil }
     let number = transactions.count
     lanes[lane].transactions.append(number)
-    transactions.append(
-      FoldTransaction(
-        lane: lane, sequence: lanes[lane].transactions.count, base: base, timestamp: timestamp,
-        operations: operations))
-    for operation in operations where operation.kind == .create && oracle.knows(Int(operation.record)) {
-      coverage.recreates += 1
-    }
-    oracle.append(number, of: transactions, lanes)
+    let made = OracleTransaction(
+      lane: lane, sequence: lanes[lane].transactions.count, base: base, timestamp: timestamp)
+    transactions.append(FoldTransaction(made: made, operations: operations))
+    coverage.recreates += operations.count { $0.kind == .create && oracle.isUsed(cell(Int($0.record), -1)) }
+    _ = oracle.append(made)
+    for (index, operation) in operations.enumerated() { add(operation, index) }
     coverage.transactions += 1
     coverage.operations += operations.count
     return number
   }
 
+  /// Gives the oracle an operation of the last transaction, cell by cell.
+  private func add(_ operation: FoldOperation, _ index: Int) {
+    let record = Int(operation.record)
+    switch operation.kind {
+    case .create:
+      oracle.addOperation(to: cell(record, -1), index: index, content: Int(operation.type))
+      for field in 0..<fields { oracle.addOperation(to: cell(record, field), index: index, content: nil) }
+    case .set:
+      oracle.addOperation(to: cell(record, -1), index: index, content: Int(operation.type))
+      oracle.addOperation(
+        to: cell(record, Int(operation.field)), index: index, content: Int(operation.value.rawValue))
+    case .delete:
+      oracle.addOperation(to: cell(record, -1), index: index, content: Self.dead)
+    }
+  }
+
+  /// What the head of a deletion says, where that of another says the type.
+  static let dead = -1
+
   /// Appends a segment to the remote log and gives its offset.
   func append(_ segment: FoldSegment) -> Int {
     segments.append(segment)
     for sequence in segment.sequences {
-      let number = lanes[segment.lane].transactions[sequence - 1]
-      if transactions[number].place == 0 { transactions[number].place = segments.count }
+      oracle.place(lanes[segment.lane].transactions[sequence - 1], at: segments.count)
     }
     return segments.count
   }
+
+  // MARK: Questions
 
   /// The number of a lane's transaction.
   func number(of sequence: Int, in lane: Int) -> Int { lanes[lane].transactions[sequence - 1] }
@@ -70,6 +94,6 @@ final class FoldHistory {
     return received
   }
 
-  /// A bit for each transaction.
-  var all: UInt64 { transactions.count == 64 ? .max : (1 << UInt64(transactions.count)) - 1 }
+  /// All transactions.
+  var all: TransactionSet { TransactionSet(below: transactions.count) }
 }

@@ -4,7 +4,7 @@ struct FoldLane {
   var identity: Int
   var epoch: UInt32
   /// The lane that this one continues, and the last sequence of it that was held; nil for a first one.
-  var parent: (lane: Int, through: Int)?
+  var parent: OracleLane.Parent?
   /// The numbers of its transactions, in the order of their sequences, from 1.
   var transactions: [Int] = []
 }

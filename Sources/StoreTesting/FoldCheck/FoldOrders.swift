@@ -13,7 +13,7 @@ struct FoldOrders {
     self.history = history
     self.comparison = comparison
     knowledge = FoldKnowledge(history, FoldNumbering(turn: 0))
-    knowledge.places = history.transactions.map(\.place)
+    knowledge.places = history.oracle.places
     knowledge.received = received
   }
 
@@ -37,7 +37,7 @@ struct FoldOrders {
     }
   }
 
-  private func pick(after folded: UInt64, _ random: inout SeededRandom) -> Int {
+  private func pick(after folded: TransactionSet, _ random: inout SeededRandom) -> Int {
     var free: UInt64 = 0
     for number in history.transactions.indices where isFree(number, after: folded) {
       free |= 1 << UInt64(number)
@@ -46,8 +46,8 @@ struct FoldOrders {
     return free.trailingZeroBitCount
   }
 
-  private func isFree(_ number: Int, after folded: UInt64) -> Bool {
-    folded & 1 << UInt64(number) == 0 && history.oracle.seen[number] & ~folded == 0
+  private func isFree(_ number: Int, after folded: TransactionSet) -> Bool {
+    !folded.contains(number) && folded.isSuperset(of: history.oracle.seen[number])
   }
 
   private func effective(_ number: Int) -> Timestamp {
@@ -70,8 +70,9 @@ struct FoldOrders {
     let driver = FoldDriver(knowledge)
     for set in 0..<(1 << count) {
       guard let here = rows[set] else { continue }
-      for next in 0..<count where isFree(next, after: UInt64(set)) {
-        driver.replace(here.contents, folded: UInt64(set))
+      let folded = TransactionSet(bits: UInt64(set))
+      for next in 0..<count where isFree(next, after: folded) {
+        driver.replace(here.contents, folded: folded)
         try driver.fold(next, effective: effective(next))
         try driver.flush()
         let reached = set | 1 << next

@@ -105,7 +105,9 @@ struct FoldReplica {
   mutating func renew(identity: Int?) {
     let current = history.lanes[lane]
     // An identity that made nothing is known to nobody: the new one continues what that one continued.
-    let parent = current.transactions.isEmpty ? current.parent : (lane, held(current))
+    let parent =
+      current.transactions.isEmpty
+      ? current.parent : OracleLane.Parent(lane: lane, through: held(current))
     lane = history.openLane(identity: identity ?? current.identity, parent: parent)
   }
 
@@ -116,7 +118,7 @@ struct FoldReplica {
 
   /// The last sequence of a lane that is here.
   private func held(_ lane: FoldLane) -> Int {
-    lane.transactions.count { driver.folded & 1 << UInt64($0) != 0 }
+    lane.transactions.count(where: driver.folded.contains)
   }
 
   private mutating func touch(_ number: Int) {
@@ -130,7 +132,7 @@ struct FoldReplica {
     for sequence in segment.sequences {
       let number = history.number(of: sequence, in: segment.lane)
       let transaction = history.transactions[number]
-      guard driver.folded & 1 << UInt64(number) == 0 else {
+      guard !driver.folded.contains(number) else {
         history.coverage.redeliveries += 1
         if fault == .redeliveryFolded {
           try driver.fold(
@@ -196,13 +198,13 @@ struct FoldReplica {
     var winners: [OracleHead?] = []
     for operation in history.transactions[number].operations {
       for field in operation.kind == .set ? [-1, Int(operation.field)] : [-1] {
-        history.oracle.heads(
-          of: history.oracle.cell(Int(operation.record), field), folded: driver.folded, received: received,
-          history, into: &heads)
+        history.oracle.findHeads(
+          of: history.cell(Int(operation.record), field), folded: driver.folded, received: received,
+          into: &heads)
         winners.append(
           heads.first.map { head in
             var head = head
-            head.timestamp = 0
+            head.timestamp = Timestamp(rawValue: 0)
             return head
           })
       }

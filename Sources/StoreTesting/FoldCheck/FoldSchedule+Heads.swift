@@ -9,12 +9,11 @@ extension FoldSchedule {
     try world.run(orders: 1, exhaustiveTransactionsMax: 6)
     let history = world.history
     var heads: [OracleHead] = []
-    history.oracle.heads(
-      of: history.oracle.cell(record, field), folded: history.all, received: history.received, history,
-      into: &heads)
+    history.oracle.findHeads(
+      of: history.cell(record, field), folded: history.all, received: history.received, into: &heads)
     return heads.map { head in
       if field >= 0 { return FoldValue(rawValue: UInt8(head.content)).description }
-      return head.content == OracleHead.dead ? "dead" : "alive"
+      return head.content == FoldHistory.dead ? "dead" : "alive"
     }
   }
 }

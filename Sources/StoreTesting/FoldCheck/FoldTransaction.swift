@@ -2,13 +2,14 @@ import OperationFormat
 
 /// A generated transaction, as everybody has it.
 struct FoldTransaction {
-  var lane: Int
-  /// From 1.
-  var sequence: Int
-  /// The offset up to which its maker had folded; 0 for nothing.
-  var base: Int
-  var timestamp: Timestamp
+  /// What of it counts in conflicts.
+  var made: OracleTransaction
   var operations: [FoldOperation]
-  /// Its first offset in the remote log; 0 while it has none.
-  var place = 0
+
+  var lane: Int { made.lane }
+  /// From 1.
+  var sequence: Int { made.sequence }
+  /// The offset up to which its maker had folded; 0 for nothing.
+  var base: Int { made.base }
+  var timestamp: Timestamp { made.timestamp }
 }

@@ -132,7 +132,7 @@ struct FoldWorld {
       guard replica.driver.folded == history.all, replica.knowledge.received == received else {
         throw FoldMismatch(
           place: "replica \(index) at the end", expected: ["all transactions, and when they were received"],
-          found: [String(replica.driver.folded, radix: 2)])
+          found: ["\(replica.driver.folded)"])
       }
     }
   }

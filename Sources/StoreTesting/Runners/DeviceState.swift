@@ -8,13 +8,13 @@ struct DeviceState: Hashable {
   var last: Position
 
   init(_ store: LocalStore) throws {
-    let (zones, digests, last) = try store.read { transaction in
-      let zones = try transaction.zones()
-      return (zones, try zones.map { try transaction.digest(of: $0) }, try transaction.lastPosition())
-    }
-    self.zones = zones
-    self.digests = digests
-    self.last = last
+    self = try store.read { try DeviceState($0) }
+  }
+
+  init(_ transaction: borrowing ReadTransaction) throws {
+    zones = try transaction.zones()
+    last = try transaction.lastPosition()
+    for zone in zones { digests.append(try transaction.digest(of: zone)) }
   }
 
   /// The digest of a zone. One that is not there is as one that nothing was written to.

@@ -11,7 +11,7 @@ extension FolderObjects {
   /// as it is. Of several that do so at once, all end with the same remote.
   ///
   /// The marker comes last, so a folder that was left half made is none yet, and can be made again.
-  @concurrent func create(_ proposed: RemoteID) async throws(RemoteError) {
+  @concurrent package func create(_ proposed: RemoteID) async throws(RemoteError) {
     do throws(FileError) {
       try calls.makeDirectory(directory)
     } catch {

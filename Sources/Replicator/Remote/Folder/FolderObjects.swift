@@ -28,11 +28,16 @@ package final class FolderObjects: ObjectStore {
   private let hasSwept = Mutex(false)
 
   init(
-    directory: String, calls: FolderCalls = FolderCalls(), makeRandom: @escaping @Sendable () -> UInt64
+    directory: String, calls: FolderCalls, makeRandom: @escaping @Sendable () -> UInt64
   ) {
     self.directory = directory
     self.calls = calls
     self.makeRandom = makeRandom
+  }
+
+  /// Objects in a folder that takes its random bits from the caller, for tests.
+  package convenience init(directory: String, makeRandom: @escaping @Sendable () -> UInt64) {
+    self.init(directory: directory, calls: FolderCalls(), makeRandom: makeRandom)
   }
 
   package var name: String { "folder:\(directory)" }

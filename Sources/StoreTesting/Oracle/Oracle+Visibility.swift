@@ -1,0 +1,19 @@
+package import EventStore
+
+extension Oracle {
+  /// The type of a record that is visible, nil for one that is not: as the table of DESIGN.md, 3, says it.
+  ///
+  /// - Parameters:
+  ///   - heads: the heads of the record's existence, greatest first: the type, or nil for dead.
+  ///   - policy: the policy of a type.
+  package static func visibleType<RecordType>(
+    _ heads: [RecordType?], policy: (RecordType) -> ExistencePolicy
+  ) -> RecordType? {
+    guard let greatest = heads.first, let type = heads.compactMap({ $0 }).first else { return nil }
+    switch policy(type) {
+    case .latest: return greatest
+    case .deleteWins: return heads.contains { $0 == nil } ? nil : type
+    case .updateWins: return type
+    }
+  }
+}

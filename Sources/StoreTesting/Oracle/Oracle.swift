@@ -1,0 +1,124 @@
+import OperationFormat
+
+/// The naive second implementation of the one rule for all conflicts (DESIGN.md, 3): it keeps every operation, and
+/// finds what replaces what by comparing each operation of a cell with each.
+///
+/// An operation replaces what it has seen. A transaction has seen an operation if its offset is at most the
+/// transaction's base, or it is an earlier one of the same replica and epoch, or of an identity that this one
+/// continues. The oracle shares no code with the fold: it knows no rows, and it sees from above, so no placement
+/// is ever unknown to it.
+///
+/// Cells, transactions and lanes are numbers from 0, in the order in which they were made.
+package struct Oracle: Sendable {
+  package private(set) var lanes: [OracleLane] = []
+  package private(set) var transactions: [OracleTransaction] = []
+  /// The first offset of each transaction in the remote log; 0 while it has none.
+  package private(set) var places: [Int] = []
+  /// The last offset of the remote log.
+  package private(set) var lastOffset = 0
+  /// For each transaction the ones that it has seen.
+  package private(set) var seen: [TransactionSet] = []
+  private var cells: [OracleCell] = []
+
+  package init() {}
+
+  // MARK: What happened
+
+  /// Takes in an identity that a store has from now on.
+  package mutating func openLane(_ lane: OracleLane) -> Int {
+    lanes.append(lane)
+    return lanes.count - 1
+  }
+
+  /// Makes room for a cell.
+  package mutating func addCell() -> Int {
+    cells.append(OracleCell())
+    return cells.count - 1
+  }
+
+  /// Takes in a transaction that was just made. What it has seen is settled now, as a base never passes the end of
+  /// the log, and a first place never changes.
+  ///
+  /// - Precondition: everything up to its base was placed.
+  package mutating func append(_ made: OracleTransaction) -> Int {
+    precondition(made.base <= lastOffset, "a base of \(made.base) in a log of \(lastOffset)")
+    var mask = TransactionSet()
+    for other in transactions.indices where hasSeen(other, made) { mask.insert(other) }
+    transactions.append(made)
+    places.append(0)
+    seen.append(mask)
+    return transactions.count - 1
+  }
+
+  /// Takes in an operation of the last transaction.
+  ///
+  /// - Parameters:
+  ///   - cell: the cell that it works on.
+  ///   - index: its place in its transaction: in ascending order.
+  ///   - content: what its head says; nil if it removes and adds none.
+  package mutating func addOperation(to cell: Int, index: Int, content: Int?) {
+    let transaction = transactions.count - 1
+    cells[cell].append(
+      OracleCell.Operation(transaction: transaction, index: index, content: content), seen: seen[transaction])
+  }
+
+  /// Takes in that a transaction lies at an offset of the remote log. The first one counts.
+  ///
+  /// - Precondition: offsets come in ascending order.
+  package mutating func place(_ number: Int, at offset: Int) {
+    precondition(offset > 0 && offset >= lastOffset, "an offset \(offset) after \(lastOffset)")
+    lastOffset = offset
+    if places[number] == 0 { places[number] = offset }
+  }
+
+  /// Whether a transaction has seen another one.
+  private func hasSeen(_ number: Int, _ made: OracleTransaction) -> Bool {
+    if places[number] > 0 && places[number] <= made.base { return true }
+    let other = transactions[number]
+    if other.lane == made.lane { return other.sequence < made.sequence }
+    var at = made.lane
+    while let parent = lanes[at].parent {
+      if parent.lane == other.lane && other.sequence <= parent.through { return true }
+      at = parent.lane
+    }
+    return false
+  }
+
+  // MARK: What comes of it
+
+  /// Whether any operation works on a cell.
+  package func isUsed(_ cell: Int) -> Bool { !cells[cell].operations.isEmpty }
+
+  /// Finds the heads of a cell, greatest first, once certain transactions were folded.
+  ///
+  /// - Parameters:
+  ///   - cell: which cell.
+  ///   - folded: the transactions.
+  ///   - received: each transaction's first known time of receipt, in milliseconds since 1970; `Int64.max` where none
+  ///     is known, as for those after the end.
+  ///   - heads: gets the heads.
+  /// - Complexity: O(n) operations on sets of n bits, n being the operations of the cell.
+  package func findHeads(
+    of cell: Int, folded: TransactionSet, received: [Int64], into heads: inout [OracleHead]
+  ) {
+    heads.removeAll(keepingCapacity: true)
+    cells[cell].forEachHead(folded: folded) { operation, content in
+      let made = transactions[operation.transaction]
+      let lane = lanes[made.lane]
+      let receipt = operation.transaction < received.count ? received[operation.transaction] : .max
+      heads.append(
+        OracleHead(
+          transaction: operation.transaction, timestamp: Self.effective(made.timestamp, receipt),
+          replica: lane.replica, epoch: lane.epoch, sequence: made.sequence, index: operation.index,
+          content: content))
+    }
+    if heads.count > 1 { heads.sort(by: OracleHead.isGreater) }
+  }
+
+  /// At most 5 minutes after the time of receipt, whatever the counter (DESIGN.md, 4).
+  static func effective(_ timestamp: Timestamp, _ received: Int64) -> Timestamp {
+    if received == .max { return timestamp }
+    let milliseconds = min(UInt64(max(received, 0)) + 300_000, Timestamp.millisecondsMax)
+    return Timestamp(rawValue: min(timestamp.rawValue, milliseconds << 16 | 0xffff))
+  }
+}

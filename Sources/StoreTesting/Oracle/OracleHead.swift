@@ -1,0 +1,25 @@
+package import OperationFormat
+
+/// A head as the oracle finds it.
+package struct OracleHead: Hashable, Sendable {
+  /// The number of the transaction that made it.
+  package var transaction: Int
+  /// The effective timestamp.
+  package var timestamp: Timestamp
+  package var replica: ReplicaID
+  package var epoch: UInt32
+  package var sequence: Int
+  /// The operation's place in its transaction.
+  package var index: Int
+  /// What the operation left there, by the caller's numbers.
+  package var content: Int
+
+  /// The order of heads (DESIGN.md, 3): effective timestamp, replica, epoch, sequence, index.
+  static func isGreater(_ a: OracleHead, _ b: OracleHead) -> Bool {
+    if a.timestamp.rawValue != b.timestamp.rawValue { return a.timestamp.rawValue > b.timestamp.rawValue }
+    if a.replica.rawValue != b.replica.rawValue { return a.replica.rawValue > b.replica.rawValue }
+    if a.epoch != b.epoch { return a.epoch > b.epoch }
+    if a.sequence != b.sequence { return a.sequence > b.sequence }
+    return a.index > b.index
+  }
+}

@@ -1,0 +1,32 @@
+package import OperationFormat
+
+/// Where a store and the oracle disagree, or what cannot be by the rules.
+package struct OracleMismatch: Error, Hashable, Sendable {
+  /// What disagrees, in words.
+  package var subject: String
+  /// The record in question, if it is about one.
+  package var record: RecordID?
+  /// The field in question, if it is about one.
+  package var field: Name?
+  package var expected: String
+  package var found: String
+
+  package init(
+    _ subject: String, of record: RecordID? = nil, field: Name? = nil, expected: String, found: String
+  ) {
+    self.subject = subject
+    self.record = record
+    self.field = field
+    self.expected = expected
+    self.found = found
+  }
+}
+
+extension OracleMismatch: CustomStringConvertible {
+  /// Such as “heads of field “title” of record main:r1: expected …; found …”.
+  package var description: String {
+    let field = field.map { " of field “\($0)”" } ?? ""
+    let record = record.map { " of record \($0)" } ?? ""
+    return "\(subject)\(field)\(record): expected \(expected); found \(found)"
+  }
+}

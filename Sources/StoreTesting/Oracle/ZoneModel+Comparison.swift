@@ -1,0 +1,125 @@
+package import EventStore
+package import OperationFormat
+
+/// The comparison of a store with the model.
+extension ZoneModel {
+  /// Compares records of a store with what must be there: all heads of their existence and of every field, whether
+  /// they are visible, and their values.
+  ///
+  /// - Parameters:
+  ///   - read: the store.
+  ///   - view: what the store has of the zone.
+  ///   - records: which records; also ones that nobody wrote about.
+  /// - Throws: ``OracleMismatch`` for the first difference.
+  /// - Complexity: that of finding the heads of each cell, and a few reads each.
+  package func compare(
+    _ read: borrowing ReadTransaction, _ view: ZoneView, records: some Sequence<Name>
+  ) throws(OracleMismatch) {
+    for record in records { try compare(read, heads(of: record, view), view) }
+  }
+
+  /// Compares the whole zone of a store with what must be there: as ``compare(_:_:records:)`` does for every record
+  /// that either of them has, then the list of its records, its conflicts and its digest.
+  ///
+  /// - Parameters:
+  ///   - read: the store.
+  ///   - view: what the store has of the zone.
+  /// - Throws: ``OracleMismatch`` for the first difference.
+  package func compareAll(_ read: borrowing ReadTransaction, _ view: ZoneView) throws(OracleMismatch) {
+    let expected = recordNames.map { heads(of: $0, view) }.filter { !$0.existence.isEmpty }
+    try compareNames(read, expected)
+    for record in expected { try compare(read, record, view) }
+    try compareRecords(read, expected.compactMap { $0.record(in: zone, view.policies) })
+    try compareConflicts(read, expected)
+    let digest: ContentHash
+    do { digest = try read.digest(of: zone) } catch { throw failure("digest", error) }
+    try check(digest, ModelDigest.digest(of: expected), "digest of zone \(zone)")
+  }
+
+  // MARK: One record
+
+  private func compare(
+    _ read: borrowing ReadTransaction, _ expected: RecordHeads, _ view: ZoneView
+  ) throws(OracleMismatch) {
+    let id = RecordID(zone: zone, name: expected.name)
+    let found: (existence: [CellHead], fields: [RecordHeads.Field], contains: Bool, record: Record?)
+    do {
+      let fields = try read.fields(of: id).map { field in
+        RecordHeads.Field(name: field, heads: try read.heads(of: field, in: id))
+      }
+      found = (try read.existence(of: id), fields, try read.contains(id), try read.record(id))
+    } catch { throw failure("a reading", error, of: id) }
+    try check(found.existence, expected.existence, "existence", of: id)
+    try check(found.fields.map(\.name), expected.fields.map(\.name), "fields with heads", of: id)
+    for (found, expected) in zip(found.fields, expected.fields) {
+      try check(found.heads, expected.heads, "heads", of: id, field: expected.name)
+    }
+    let record = expected.record(in: zone, view.policies)
+    try check(found.contains, record != nil, "visibility", of: id)
+    try check(found.record, record, "values", of: id)
+  }
+
+  // MARK: The whole zone
+
+  private func compareNames(
+    _ read: borrowing ReadTransaction, _ expected: [RecordHeads]
+  ) throws(OracleMismatch) {
+    let found: [Name]
+    do { found = try read.allRecordNames(in: zone) } catch { throw failure("names of records", error) }
+    let names = expected.map(\.name)
+    if found == names { return }
+    if let missing = names.first(where: { !found.contains($0) }) {
+      let id = RecordID(zone: zone, name: missing)
+      throw OracleMismatch("presence", of: id, expected: "heads", found: "no such record")
+    }
+    if let extra = found.first(where: { !names.contains($0) }) {
+      let id = RecordID(zone: zone, name: extra)
+      throw OracleMismatch("presence", of: id, expected: "no such record", found: "a record with heads")
+    }
+    try check(found, names, "order of the records' names in zone \(zone)")
+  }
+
+  private func compareRecords(
+    _ read: borrowing ReadTransaction, _ expected: [Record]
+  ) throws(OracleMismatch) {
+    let found: [Record]
+    do { found = try read.records(in: zone) } catch { throw failure("records", error) }
+    try check(found, expected, "records of zone \(zone)")
+  }
+
+  private func compareConflicts(
+    _ read: borrowing ReadTransaction, _ expected: [RecordHeads]
+  ) throws(OracleMismatch) {
+    let found: [Conflict]
+    do { found = try read.conflicts(in: zone) } catch { throw failure("conflicts", error) }
+    let wanted = expected.flatMap { record in
+      record.conflicts.map {
+        Conflict(
+          record: RecordID(zone: zone, name: record.name), field: $0.field, winner: $0.heads[0],
+          losers: Array($0.heads.dropFirst()))
+      }
+    }
+    for (found, wanted) in zip(found, wanted) where found != wanted {
+      let (expected, found) = (ModelText.text(wanted), ModelText.text(found))
+      throw OracleMismatch(
+        "conflict", of: wanted.record, field: wanted.field, expected: expected, found: found)
+    }
+    try check(found.count, wanted.count, "number of conflicts in zone \(zone)")
+  }
+
+  // MARK: Helpers
+
+  /// Throws unless both are equal. Texts are made only then.
+  private func check<Fact: Equatable>(
+    _ found: Fact, _ expected: Fact, _ subject: @autoclosure () -> String, of record: RecordID? = nil,
+    field: Name? = nil
+  ) throws(OracleMismatch) {
+    if found == expected { return }
+    throw OracleMismatch(
+      subject(), of: record, field: field, expected: ModelText.text(expected), found: ModelText.text(found))
+  }
+
+  private func failure(_ subject: String, _ error: any Error, of record: RecordID? = nil) -> OracleMismatch {
+    OracleMismatch(subject, of: record, expected: "no error", found: "\(error)")
+  }
+}

@@ -1,0 +1,199 @@
+package import EventStore
+package import OperationFormat
+
+/// The oracle of one life of a zone, in names: all transactions that were ever made in it, at any store, and what must
+/// come of those that a store has folded.
+///
+/// Transactions are numbered from 0 in the order in which they were made. They are taken in when they are made, so
+/// that all that one has seen is there before it.
+package struct ZoneModel: Sendable {
+  package let zone: ZoneID
+  /// The life of the zone's remote log; nil before it has one.
+  package private(set) var incarnation: IncarnationID?
+  package private(set) var transactions: [LogTransaction] = []
+  private var oracle = Oracle()
+  private var numbers: [TransactionID: Int] = [:]
+  private var lanes: [Identity: Int] = [:]
+  private var records: [Name: Cells] = [:]
+  /// What heads say, by the oracle's numbers.
+  private var contents: [CellHead.Content] = []
+
+  /// A store's identity.
+  private struct Identity: Hashable {
+    var replica: ReplicaID
+    var epoch: UInt32
+  }
+
+  /// The oracle's numbers of a record's cells.
+  private struct Cells {
+    var existence: Int
+    /// In the order of the fields' names.
+    var fields: [(name: Name, cell: Int)] = []
+  }
+
+  /// Creates the model of a zone in which nothing happened yet.
+  package init(zone: ZoneID) { self.zone = zone }
+
+  // MARK: What happened
+
+  /// Takes in a transaction that a store has made, and gives its number; that which it has already, if it is known.
+  ///
+  /// - Throws: ``OracleMismatch`` for one that cannot be: its base lies in another life of the log or past its end, or
+  ///   another transaction has its identity.
+  package mutating func append(_ transaction: LogTransaction) throws(OracleMismatch) -> Int {
+    precondition(transaction.zone == zone, "a transaction of \(transaction.zone) for \(zone)")
+    if let known = numbers[transaction.id] {
+      guard transactions[known] == transaction else {
+        throw OracleMismatch(
+          "transaction \(transaction.id)", expected: "\(transactions[known])", found: "\(transaction)")
+      }
+      return known
+    }
+    try check(transaction.base, of: transaction.id)
+    let lane = lane(of: transaction)
+    let number = oracle.append(
+      OracleTransaction(
+        lane: lane, sequence: Int(clamping: transaction.sequence),
+        base: Int(clamping: transaction.base?.offset ?? 0), timestamp: transaction.timestamp))
+    transactions.append(transaction)
+    numbers[transaction.id] = number
+    for (index, operation) in transaction.operations.enumerated() { add(operation, index) }
+    return number
+  }
+
+  /// Takes in that the remote has a transaction at an offset of its log. Offsets come in ascending order, and the first
+  /// one of a transaction counts.
+  package mutating func place(_ number: Int, at offset: UInt64, in incarnation: IncarnationID) {
+    precondition(self.incarnation ?? incarnation == incarnation, "another life of the log of \(zone)")
+    self.incarnation = incarnation
+    oracle.place(number, at: Int(clamping: offset))
+  }
+
+  private func check(_ base: Base?, of id: TransactionID) throws(OracleMismatch) {
+    guard let base else { return }
+    guard base.incarnation == incarnation, base.offset <= lastOffset else {
+      throw OracleMismatch(
+        "base of transaction \(id)",
+        expected: "at most offset \(lastOffset) of \(incarnation.map(String.init) ?? "no remote log")",
+        found: "offset \(base.offset) of \(base.incarnation)")
+    }
+  }
+
+  private mutating func lane(of transaction: LogTransaction) -> Int {
+    let identity = Identity(replica: transaction.replica, epoch: transaction.epoch)
+    if let lane = lanes[identity] { return lane }
+    var parent: OracleLane.Parent?
+    if let id = transaction.parent, let lane = lanes[Identity(replica: id.replica, epoch: id.epoch)] {
+      parent = OracleLane.Parent(lane: lane, through: Int(clamping: id.sequence))
+    }
+    let lane = oracle.openLane(
+      OracleLane(replica: transaction.replica, epoch: transaction.epoch, parent: parent))
+    lanes[identity] = lane
+    return lane
+  }
+
+  /// Gives the oracle an operation of the last transaction, cell by cell (the table of DESIGN.md, 3).
+  private mutating func add(_ operation: LogOperation, _ index: Int) {
+    switch operation {
+    case .create(let record, let type):
+      let cells = cells(of: record)
+      oracle.addOperation(to: cells.existence, index: index, content: number(of: .alive(type: type)))
+      // A field that nobody has set yet has nothing to clear.
+      for (_, cell) in cells.fields { oracle.addOperation(to: cell, index: index, content: nil) }
+    case .set(let record, let type, let field, let value):
+      let cell = cell(of: field, in: record)
+      oracle.addOperation(
+        to: cells(of: record).existence, index: index, content: number(of: .alive(type: type)))
+      oracle.addOperation(to: cell, index: index, content: number(of: .value(value)))
+    case .delete(let record):
+      oracle.addOperation(to: cells(of: record).existence, index: index, content: number(of: .dead))
+    case .unknown:
+      break
+    }
+  }
+
+  private mutating func number(of content: CellHead.Content) -> Int {
+    contents.append(content)
+    return contents.count - 1
+  }
+
+  private mutating func cells(of record: Name) -> Cells {
+    if let cells = records[record] { return cells }
+    let cells = Cells(existence: oracle.addCell())
+    records[record] = cells
+    return cells
+  }
+
+  private mutating func cell(of field: Name, in record: Name) -> Int {
+    var cells = cells(of: record)
+    let place = cells.fields.firstIndex { $0.name >= field } ?? cells.fields.count
+    if place < cells.fields.count, cells.fields[place].name == field { return cells.fields[place].cell }
+    let cell = oracle.addCell()
+    cells.fields.insert((field, cell), at: place)
+    records[record] = cells
+    return cell
+  }
+
+  // MARK: Questions
+
+  /// The last offset of the remote log.
+  package var lastOffset: UInt64 { UInt64(oracle.lastOffset) }
+
+  /// The number of a transaction, nil if none was made under this identity.
+  package func number(of id: TransactionID) -> Int? { numbers[id] }
+
+  /// The first offset of a transaction in the remote log, nil while it has none.
+  package func place(of number: Int) -> UInt64? {
+    oracle.places[number] > 0 ? UInt64(oracle.places[number]) : nil
+  }
+
+  /// The transactions that one has seen.
+  package func seen(by number: Int) -> TransactionSet { oracle.seen[number] }
+
+  /// The records that a transaction works on, each once, in its order.
+  package func records(touchedBy number: Int) -> [Name] {
+    var touched: [Name] = []
+    for case let record? in transactions[number].operations.map(\.record) where !touched.contains(record) {
+      touched.append(record)
+    }
+    return touched
+  }
+
+  /// The records that any transaction works on, in order.
+  package var recordNames: [Name] { records.keys.sorted() }
+
+  /// The heads of a cell as a store must have them, greatest first.
+  ///
+  /// - Parameters:
+  ///   - field: the field, nil for the record's existence.
+  ///   - record: the record.
+  ///   - view: what the store has.
+  package func heads(of field: Name?, in record: Name, _ view: ZoneView) -> [CellHead] {
+    guard let cells = records[record] else { return [] }
+    guard let field else { return heads(of: cells.existence, view) }
+    guard let cell = cells.fields.first(where: { $0.name == field })?.cell else { return [] }
+    return heads(of: cell, view)
+  }
+
+  /// All heads of a record as a store must have them.
+  package func heads(of record: Name, _ view: ZoneView) -> RecordHeads {
+    var heads = RecordHeads(name: record, existence: [], fields: [])
+    guard let cells = records[record] else { return heads }
+    heads.existence = self.heads(of: cells.existence, view)
+    for (name, cell) in cells.fields {
+      let found = self.heads(of: cell, view)
+      if !found.isEmpty { heads.fields.append(RecordHeads.Field(name: name, heads: found)) }
+    }
+    return heads
+  }
+
+  private func heads(of cell: Int, _ view: ZoneView) -> [CellHead] {
+    var found: [OracleHead] = []
+    oracle.findHeads(of: cell, folded: view.folded, received: view.received, into: &found)
+    return found.map { head in
+      CellHead(
+        operation: OperationID(transaction: transactions[head.transaction].id, index: UInt32(head.index)),
+        timestamp: head.timestamp, content: contents[head.content])
+    }
+  }
+}

@@ -1,0 +1,17 @@
+import EventStore
+import OperationFormat
+
+/// What a device's store has, as it was last seen.
+struct DeviceView {
+  /// The end of its log.
+  var last = Position.start
+  var identity: StoreIdentity?
+  /// Its clock, as it must be at least.
+  var clock = HybridClock(last: Timestamp(rawValue: 0))
+  /// Writes that it was asked for and that were acknowledged.
+  var writes = 0
+  var zones: [DeviceZone] = []
+  var databaseToken: DatabaseToken?
+
+  func zone(_ id: ZoneID) -> DeviceZone? { zones.first { $0.facts.zone == id } }
+}

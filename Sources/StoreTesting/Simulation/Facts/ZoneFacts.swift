@@ -1,0 +1,106 @@
+import EventStore
+import OperationFormat
+
+/// What is true of one life of a zone, seen from above: every transaction that was made, and the remote log.
+final class ZoneFacts {
+  let zone: ZoneID
+  /// Nil while it is a device's own, of which the remote knows nothing.
+  let incarnation: IncarnationID?
+  private(set) var model: ZoneModel
+  /// The canonical bytes of each transaction, by its number.
+  private(set) var bytes: [[UInt8]] = []
+  /// The remote log; that of offset n is at n − 1.
+  private(set) var segments: [SegmentFacts] = []
+  /// Each writer's part of the remote log.
+  private var writers: [Writer] = []
+  /// Whether a device's app deleted it.
+  var isDeletionAsked = false
+  /// Whether the remote log takes no more.
+  var isClosed = false
+  /// Digests that were seen, by what had been folded.
+  var digests: [UInt64: ContentHash] = [:]
+
+  struct SegmentFacts {
+    var numbers: [Int]
+    var hash: ContentHash
+    /// By the remote's clock; nil where it has none.
+    var receivedMilliseconds: UInt64?
+    /// Whether an older version cannot read it.
+    var isNewer: Bool
+  }
+
+  private struct Writer {
+    var replica: ReplicaID
+    var epoch: UInt32
+    var lastSequence: UInt64
+    var lastHash: ContentHash
+  }
+
+  init(_ zone: ZoneID, _ incarnation: IncarnationID?) {
+    self.zone = zone
+    self.incarnation = incarnation
+    model = ZoneModel(zone: zone)
+  }
+
+  /// Takes in a transaction that somebody made, and gives its number.
+  func add(_ transaction: LogTransaction, bytes: [UInt8]) throws -> Int {
+    do {
+      let number = try model.append(transaction)
+      self.bytes.append(bytes)
+      return number
+    } catch {
+      throw SimulationFailure(.sequencesAreGapless, "zone \(zone): \(error)")
+    }
+  }
+
+  /// Takes in what was appended to the remote log.
+  func append(_ header: SegmentHeader, _ transactions: [[UInt8]], receivedMilliseconds: UInt64?) throws {
+    let offset = segments.count + 1
+    let place = "the segment at offset \(offset) of \(zone)"
+    var numbers: [Int] = []
+    for (index, found) in transactions.enumerated() {
+      let id = TransactionID(
+        replica: header.replica, epoch: header.epoch,
+        sequence: header.sequences.lowerBound + UInt64(index))
+      guard let number = model.number(of: id) else {
+        throw SimulationFailure(.sequencesAreGapless, "\(place) has \(id), which nobody made")
+      }
+      guard bytes[number] == found else {
+        throw SimulationFailure(.unknownIsKept, "\(place) has other bytes for \(id) than its maker")
+      }
+      model.place(number, at: UInt64(offset), in: header.incarnation)
+      numbers.append(number)
+    }
+    try chain(header, place)
+    segments.append(
+      SegmentFacts(
+        numbers: numbers, hash: header.contentHash, receivedMilliseconds: receivedMilliseconds, isNewer: false))
+  }
+
+  /// The last sequence of a writer at the remote, and the hash of its last segment.
+  func last(of replica: ReplicaID, _ epoch: UInt32) -> (sequence: UInt64, hash: ContentHash) {
+    let writer = writers.first { $0.replica == replica && $0.epoch == epoch }
+    return (writer?.lastSequence ?? 0, writer?.lastHash ?? .zero)
+  }
+
+  func markLastAsNewer() { segments[segments.count - 1].isNewer = true }
+
+  /// A writer's sequences have no gap, and each segment names the one before it.
+  private func chain(_ header: SegmentHeader, _ place: String) throws {
+    let index = writers.firstIndex { $0.replica == header.replica && $0.epoch == header.epoch }
+    let last = index.map { writers[$0] }
+    guard header.sequences.lowerBound == (last?.lastSequence ?? 0) + 1 else {
+      throw SimulationFailure(
+        .sequencesAreGapless,
+        "\(place) begins with sequence \(header.sequences.lowerBound) after \(last?.lastSequence ?? 0)")
+    }
+    guard header.previousHash == last?.lastHash ?? .zero else {
+      throw SimulationFailure(
+        .sequencesAreGapless, "\(place) does not name the segment of its writer before it")
+    }
+    let writer = Writer(
+      replica: header.replica, epoch: header.epoch, lastSequence: header.sequences.upperBound,
+      lastHash: header.contentHash)
+    if let index { writers[index] = writer } else { writers.append(writer) }
+  }
+}

@@ -1,0 +1,46 @@
+import Replicator
+
+/// A device's way to objects: the device runs the log's algorithm, and each of its verbs travels.
+struct SimulatedObjectsLine: ObjectStore {
+  let world: SimulatedWorld
+  let process: SimulatedProcess
+
+  var name: String { "simulated" }
+
+  func get(_ name: ObjectName, bytesMax: Int) async throws(RemoteError) -> [UInt8]? {
+    try await world.call(
+      process, "get \(name)",
+      damage: { bytes, choices in if bytes != nil { SimulatedWorld.spoil(&bytes!, &choices) } }
+    ) { [self] () throws(RemoteError) in try await objects.get(name, bytesMax: bytesMax) }
+  }
+
+  func getPrefix(_ name: ObjectName, _ count: Int) async throws(RemoteError) -> ObjectPrefix? {
+    try await world.call(
+      process, "getPrefix \(name)",
+      damage: { prefix, choices in if prefix != nil { SimulatedWorld.spoil(&prefix!.bytes, &choices) } }
+    ) { [self] () throws(RemoteError) in try await objects.getPrefix(name, count) }
+  }
+
+  func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool {
+    try await world.call(process, "put \(name)") { [self] () throws(RemoteError) in
+      try await objects.putIfAbsent(name, bytes)
+    }
+  }
+
+  func list() async throws(RemoteError) -> [ObjectEntry] {
+    try await world.call(process, "list") { [self] () throws(RemoteError) in try await objects.list() }
+  }
+
+  func delete(_ name: ObjectName) async throws(RemoteError) {
+    try await world.call(process, "delete \(name)") { [self] () throws(RemoteError) in
+      try await objects.delete(name)
+    }
+  }
+
+  func changes() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
+
+  /// What is there, as the device sees it now.
+  private var objects: any ObjectStore {
+    get throws(RemoteError) { try world.place.objects(as: world.devices[process.device].mount) }
+  }
+}

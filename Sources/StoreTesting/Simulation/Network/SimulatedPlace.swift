@@ -1,0 +1,157 @@
+import EventStore
+import OperationFormat
+import Replicator
+import Synchronization
+
+/// Where the remote of a world lies, and what else may be in its place.
+final class SimulatedPlace: Sendable {
+  /// What a device finds where its remote should be.
+  enum Mount: Sendable { case right, nothing, foreign, old }
+
+  private let objects: KeptObjects
+  let server: ObjectRemote
+  private let foreign: MemoryObjects
+  private let receivedMilliseconds: (@Sendable () -> UInt64)?
+  /// The remote as nobody's network lies before it.
+  let observer: ObjectRemote
+  /// How many objects had been put when the old copy was made; nil while there is none.
+  private let copied = Mutex<Int?>(nil)
+
+  init(
+    _ objects: any ObjectStore, marker: [UInt8], foreign: MemoryObjects,
+    receivedMilliseconds: (@Sendable () -> UInt64)?
+  ) {
+    self.objects = KeptObjects(objects, marker: marker)
+    self.receivedMilliseconds = receivedMilliseconds
+    server = ObjectRemote(self.objects, receivedMilliseconds: receivedMilliseconds)
+    observer = ObjectRemote(objects, isReadOnly: true)
+    self.foreign = foreign
+  }
+
+  /// Makes the old copy of what is there now, unless there is one.
+  func copy() { copied.withLock { $0 = $0 ?? objects.count } }
+
+  /// What takes calls of a remote.
+  func log(as mount: Mount) throws(RemoteError) -> any RemoteLog {
+    mount == .right ? server : makeLog(over: try objects(as: mount))
+  }
+
+  /// The log's algorithm over objects.
+  func makeLog(over objects: any ObjectStore) -> ObjectRemote {
+    ObjectRemote(objects, receivedMilliseconds: receivedMilliseconds)
+  }
+
+  /// What takes the verbs of an object store.
+  func objects(as mount: Mount) throws(RemoteError) -> any ObjectStore {
+    switch mount {
+    case .right: objects
+    case .nothing: ReadOnlyObjects(MemoryObjects(name: "nothing"))
+    case .foreign: ReadOnlyObjects(foreign)
+    case .old: ReadOnlyObjects(objects.copy(ofFirst: copied.withLock { $0 } ?? 0))
+    }
+  }
+}
+
+extension SimulatedPlace {
+  /// Makes an empty remote.
+  static func make(
+    _ configuration: SimulationConfiguration, _ directory: String, _ clock: SimulatedClock,
+    _ executor: SimulatedExecutor, _ random: SeededRandom
+  ) throws -> SimulatedPlace {
+    let random = DeviceRandom(random)
+    let identity = RemoteID(rawValue: UInt128(random.next()) << 64 | UInt128(random.next()))
+    let other = RemoteID(rawValue: UInt128(random.next()) << 64 | UInt128(random.next()))
+    let memory = MemoryRemote(identity: identity).objects
+    let marker = memory.contents[.marker]!
+    var objects: any ObjectStore = memory
+    if configuration.place == .folder {
+      let folder = FolderObjects(directory: "\(directory)/remote", makeRandom: { random.next() })
+      try executor.wait { try await folder.create(identity) }
+      objects = folder
+    }
+    let start = configuration.startMilliseconds
+    let receivedMilliseconds = configuration.remoteClockOffset.map { offset in
+      { @Sendable in UInt64(start + offset + clock.milliseconds) }
+    }
+    return SimulatedPlace(
+      objects, marker: marker, foreign: MemoryRemote(identity: other, name: "foreign").objects,
+      receivedMilliseconds: receivedMilliseconds)
+  }
+}
+
+/// Objects that remember in which order they were put.
+private final class KeptObjects: ObjectStore {
+  private let objects: any ObjectStore
+  private let puts: Mutex<[(name: ObjectName, bytes: [UInt8])]>
+
+  init(_ objects: any ObjectStore, marker: [UInt8]) {
+    self.objects = objects
+    puts = Mutex([(.marker, marker)])
+  }
+
+  var name: String { objects.name }
+  var count: Int { puts.withLock { $0.count } }
+
+  func get(_ name: ObjectName, bytesMax: Int) async throws(RemoteError) -> [UInt8]? {
+    try await objects.get(name, bytesMax: bytesMax)
+  }
+
+  func getPrefix(_ name: ObjectName, _ count: Int) async throws(RemoteError) -> ObjectPrefix? {
+    try await objects.getPrefix(name, count)
+  }
+
+  func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool {
+    let isPut = try await objects.putIfAbsent(name, bytes)
+    if isPut { puts.withLock { $0.append((name, bytes)) } }
+    return isPut
+  }
+
+  func list() async throws(RemoteError) -> [ObjectEntry] { try await objects.list() }
+  func delete(_ name: ObjectName) async throws(RemoteError) { try await objects.delete(name) }
+  func changes() -> AsyncStream<Void> { objects.changes() }
+
+  func copy(ofFirst count: Int) -> MemoryObjects {
+    let copy = MemoryObjects(name: "old copy")
+    for (name, bytes) in puts.withLock({ $0.prefix(max(1, count)) }) { copy.replace(name, with: bytes) }
+    return copy
+  }
+}
+
+/// Objects that nothing can be put into, as a copy that is mounted for reading.
+private struct ReadOnlyObjects: ObjectStore {
+  private let objects: MemoryObjects
+
+  init(_ objects: MemoryObjects) { self.objects = objects }
+
+  var name: String { objects.name }
+
+  func get(_ name: ObjectName, bytesMax: Int) async throws(RemoteError) -> [UInt8]? {
+    try await objects.get(name, bytesMax: bytesMax)
+  }
+
+  func getPrefix(_ name: ObjectName, _ count: Int) async throws(RemoteError) -> ObjectPrefix? {
+    try await objects.getPrefix(name, count)
+  }
+
+  func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool {
+    throw RemoteError(.denied, "\(self.name) may only be read", hint: "mount it for writing")
+  }
+
+  func list() async throws(RemoteError) -> [ObjectEntry] { try await objects.list() }
+  func delete(_ name: ObjectName) async throws(RemoteError) {}
+  func changes() -> AsyncStream<Void> { objects.changes() }
+}
+
+extension FetchOutcome {
+  /// The same as an older version sees it, for which some segments are of a newer format.
+  func asNewer(_ isNewer: (UInt64) -> Bool) -> FetchOutcome {
+    guard case .segments(var page, let hasMore) = self else { return self }
+    for index in page.indices where isNewer(page[index].offset) {
+      page[index].bytes[Self.versionIndex] = 255
+    }
+    return .segments(page, hasMore: hasMore)
+  }
+
+  /// Where a segment's version lies: after four bytes of magic.
+  private static let versionIndex = 4
+}

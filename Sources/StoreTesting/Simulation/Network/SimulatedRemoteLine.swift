@@ -1,0 +1,61 @@
+import EventStore
+import Replicator
+
+/// A device's way to a server that keeps the log: calls of the remote travel.
+struct SimulatedRemoteLine: RemoteLog {
+  let world: SimulatedWorld
+  let process: SimulatedProcess
+
+  var name: String { "simulated" }
+
+  func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
+    try await world.call(process, "zoneEvents") { [self] () throws(RemoteError) in
+      try await server.zoneEvents(after: token)
+    }
+  }
+
+  func createZone(
+    _ zone: ZoneID, proposing proposed: IncarnationID
+  ) async throws(RemoteError) -> IncarnationID {
+    try await world.call(process, "createZone \(zone)") { [self] () throws(RemoteError) in
+      try await server.createZone(zone, proposing: proposed)
+    }
+  }
+
+  func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    try await world.call(process, "deleteZone \(zone)") { [self] () throws(RemoteError) in
+      try await server.deleteZone(zone, incarnation)
+    }
+  }
+
+  func append(_ segment: PackedSegment, after offset: UInt64) async throws(RemoteError) -> AppendOutcome {
+    let sequences = segment.header.sequences
+    return try await world.call(
+      process, "append \(segment.header.zone) \(sequences.lowerBound)…\(sequences.upperBound)"
+    ) { [self] () throws(RemoteError) in try await server.append(segment, after: offset) }
+  }
+
+  func segments(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome {
+    let outcome = try await world.call(
+      process, "segments \(token.zone) after \(token.offset)", damage: Self.spoil
+    ) { [self] () throws(RemoteError) in try await server.segments(after: token, bytesMax: bytesMax) }
+    return world.devices[process.device].isOlder ? outcome.asNewer { world.facts.isNewer($0, in: token.incarnation) } : outcome
+  }
+
+  func changes() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
+
+  /// What answers, as the device sees it now.
+  private var server: any RemoteLog {
+    get throws(RemoteError) {
+      let device = world.devices[process.device]
+      return try world.place.log(as: device.mount)
+    }
+  }
+
+  private static func spoil(_ outcome: inout FetchOutcome, _ choices: inout SimulationChoices) {
+    guard case .segments(var page, let hasMore) = outcome, !page.isEmpty else { return }
+    let index = choices.next(below: page.count)
+    SimulatedWorld.spoil(&page[index].bytes, &choices)
+    outcome = .segments(page, hasMore: hasMore)
+  }
+}

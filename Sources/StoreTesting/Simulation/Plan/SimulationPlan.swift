@@ -1,0 +1,40 @@
+/// All that decides what happens in a world: one seed's, or one made smaller from it.
+struct SimulationPlan: Sendable {
+  /// The streams of a seed. Each is drawn from alone, so that less of one does not shuffle the others.
+  enum Stream: UInt64, CaseIterable {
+    case configuration = 1
+    case schedule
+    case workload
+    case timing
+    case network
+    case disk
+    case identities
+  }
+
+  let seed: UInt64
+  var configuration: SimulationConfiguration
+  var steps: [SimulationStep]
+  /// What was drawn while the world went on, by stream; absent: it is drawn from the seed.
+  var recorded: [Stream: [Int]] = [:]
+
+  init(seed: UInt64, _ options: SimulationOptions) {
+    self.seed = seed
+    let random = SeededRandom(seed: seed)
+    var choices = SimulationChoices(random.stream(Stream.configuration.rawValue))
+    configuration = SimulationConfiguration(&choices, options)
+    steps = configuration.makeSteps(random.stream(Stream.schedule.rawValue))
+  }
+
+  func random(_ stream: Stream) -> SeededRandom { SeededRandom(seed: seed).stream(stream.rawValue) }
+
+  /// What is drawn of a stream while the world goes on.
+  func choices(_ stream: Stream) -> SimulationChoices {
+    recorded[stream].map(SimulationChoices.init(replaying:)) ?? SimulationChoices(random(stream))
+  }
+
+  /// What a step chooses.
+  func choices(ofStep index: Int) -> SimulationChoices {
+    steps[index].choices.map(SimulationChoices.init(replaying:))
+      ?? SimulationChoices(random(.workload).stream(UInt64(index)))
+  }
+}

@@ -1,0 +1,93 @@
+/// One thing that is done to a world, after some of what is under way went on.
+struct SimulationStep: Sendable {
+  enum Action: String, Sendable, CaseIterable {
+    /// A workload writes.
+    case write
+    /// Several writes wait and are committed together.
+    case writeGroup
+    /// The app asks for a round.
+    case sync
+    /// The remote says that something changed.
+    case push
+    /// The process ends.
+    case crash
+    /// The store is closed and opened.
+    case restart
+    /// The device no longer reaches the remote, or does again.
+    case partition
+    /// Time passes while every machine is suspended.
+    case sleep
+    /// The device reaches nothing for months of the world's time.
+    case leave
+    case clockJump
+    case wipe
+    /// What is in the remote's place, as the device sees it, is another thing, or again the right one.
+    case unmount
+    case mountForeign
+    case mountOld
+    case deleteZone
+    /// A newer version's replica appends a segment.
+    case newerWrite
+    case upgrade
+    case holdRead
+    case endRead
+    /// A loser of a conflict is restored.
+    case restoreLoser
+    /// The store is verified: records against a fold of the log.
+    case verify
+    /// The space of removed zones is taken back.
+    case reclaim
+  }
+
+  /// How many of the things that are under way go on before.
+  var events: Int
+  var action: Action
+  var device: Int
+  /// What the action chooses: none yet, or what it chose when it was first run.
+  var choices: [Int]?
+}
+
+extension SimulationConfiguration {
+  /// Draws the steps of a world.
+  func makeSteps(_ random: SeededRandom) -> [SimulationStep] {
+    var choices = SimulationChoices(random)
+    let weights = weights()
+    var steps: [SimulationStep] = []
+    var total = 0
+    // Bursts and quiet times: what is done while others' work is under way finds other faults than what is done alone.
+    let eventsMax = choices.pick([3, 1, 8, 20])
+    while total < self.steps {
+      let events = choices.next(below: eventsMax + 1)
+      let action = weights[choices.pick(weights: weights.map(\.weight))].action
+      steps.append(
+        SimulationStep(
+          events: events, action: action, device: choices.next(below: devices.count), choices: nil))
+      total += events + 1
+    }
+    return steps
+  }
+
+  private func weights() -> [(action: SimulationStep.Action, weight: Int)] {
+    var weights: [(SimulationStep.Action, Int)] = [(.write, 500), (.sync, 90), (.push, 60)]
+    func add(_ action: SimulationStep.Action, _ weight: Int, if fault: SimulationFault) {
+      if has(fault) { weights.append((action, weight)) }
+    }
+    add(.writeGroup, 30, if: .groupCommit)
+    if has(.crash) { weights.append((.crash, max(1, 4 * rate(.crash)))) }
+    add(.restart, 5, if: .restart)
+    add(.partition, 20, if: .partition)
+    add(.sleep, 8, if: .sleep)
+    add(.leave, 4, if: .offlineForMonths)
+    if devices.contains(where: \.clockJumps) { weights.append((.clockJump, 6)) }
+    add(.wipe, 3, if: .storeWiped)
+    add(.unmount, 8, if: .remoteUnmounted)
+    add(.mountForeign, 8, if: .remoteForeign)
+    add(.mountOld, 8, if: .remoteOld)
+    add(.deleteZone, 8, if: .zoneDeleted)
+    add(.newerWrite, 25, if: .newerWriter)
+    add(.upgrade, 2, if: .newerSegment)
+    if has(.heldRead) { weights += [(.holdRead, 10), (.endRead, 10)] }
+    weights += [(.restoreLoser, 15), (.verify, 1), (.reclaim, 4)]
+    return weights
+  }
+}

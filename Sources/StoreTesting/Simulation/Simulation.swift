@@ -1,0 +1,61 @@
+/// Runs worlds in which everything fails: the real store, the real replicator and the real remotes, over a network, disks
+/// and clocks that are made up.
+///
+/// One seed determines everything that happens in a world; no clock, thread or random number of the machine is in it.
+///
+/// ```swift
+/// let simulation = Simulation(SimulationOptions(workloads: [MyWorkload()]))
+/// for seed in 1...1000 as ClosedRange<UInt64> {
+///   if let failure = try simulation.run(seed: seed).failure { print(seed, failure) }
+/// }
+/// ```
+public struct Simulation: Sendable {
+  public let options: SimulationOptions
+
+  /// Creates a simulation.
+  public init(_ options: SimulationOptions = SimulationOptions()) { self.options = options }
+
+  /// Runs the world of a seed. It takes some milliseconds, in which it blocks its thread.
+  ///
+  /// - Parameters:
+  ///   - seed: which world.
+  ///   - keepsTrace: whether the result has a line for each event.
+  public func run(seed: UInt64, keepsTrace: Bool = false) -> SimulationResult {
+    run(SimulationPlan(seed: seed, options), keepsTrace: keepsTrace).result
+  }
+
+  /// Runs a plan. Gives the plan with all that was drawn meanwhile, which runs in the same way.
+  func run(_ plan: SimulationPlan, keepsTrace: Bool) -> (result: SimulationResult, plan: SimulationPlan) {
+    var result = SimulationResult(seed: plan.seed)
+    do {
+      let world = try SimulatedWorld(plan, options, isTraceKept: keepsTrace)
+      defer { world.close() }
+      do { try world.run() } catch { result.failure = world.failure(error) }
+      result.steps = world.steps
+      result.simulatedMilliseconds = world.now
+      result.traceHash = world.trace.hash
+      result.trace = world.trace.lines
+      result.coverage = world.coverage
+      return (result, world.recordedPlan)
+    } catch {
+      result.failure = SimulationFailure(.noSurprise, "the world cannot be made: \(error)")
+      return (result, plan)
+    }
+  }
+}
+
+/// What came of one world.
+public struct SimulationResult: Sendable {
+  public let seed: UInt64
+  /// Things that happened while faults were on, and until it had come to rest.
+  public internal(set) var steps = 0
+  /// How long the world lived, by its own time.
+  public internal(set) var simulatedMilliseconds: Int64 = 0
+  /// What did not hold; nil if everything did.
+  public internal(set) var failure: SimulationFailure?
+  /// Equal wherever and whenever the seed is run with the same code.
+  public internal(set) var traceHash: UInt64 = 0
+  /// A line for each event, if it was asked for.
+  public internal(set) var trace: [String] = []
+  public internal(set) var coverage = SimulationCoverage()
+}

@@ -1,0 +1,99 @@
+/// What can go wrong in a simulated world, and what happens besides.
+public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
+  // The network.
+  case requestLost
+  case answerLost
+  case requestRepeated
+  case requestDelayed
+  case requestDelayedForDays
+  case bodyCut
+  case bodyFlipped
+  case throttled
+  case unavailable
+  case denied
+  case partition
+  // Processes and disks.
+  case crash
+  case crashInCommit
+  case crashInRecovery
+  case restart
+  case diskFull
+  case commitFailed
+  case commitUncertain
+  case storeWiped
+  // Time.
+  case clockJump
+  case clockOff
+  case sleep
+  case offlineForMonths
+  // The remote.
+  case remoteUnmounted
+  case remoteForeign
+  case remoteOld
+  case zoneDeleted
+  case zoneRecreated
+  // Ways of use.
+  case groupCommit
+  case heldRead
+  case secondReplicator
+  case newerWriter
+  case newerSegment
+
+  /// What it is, and how often a seed that has it meets it.
+  public var summary: String {
+    switch self {
+    case .requestLost: "a call never reaches the remote: 0 to 30 % of the calls"
+    case .answerLost: "a call is done and its answer is lost: 0 to 10 %"
+    case .requestRepeated: "a call arrives again, at once or much later: 0 to 50 %"
+    case .requestDelayed: "a call or its answer takes up to ten seconds: 0 to 30 %"
+    case .requestDelayedForDays: "a call arrives after up to 90 days; its caller has long given up: 0 to 3 %"
+    case .bodyCut: "bytes that are read end early: 0 to 2 %"
+    case .bodyFlipped: "a bit of bytes that are read is wrong: 0 to 2 %"
+    case .throttled: "the remote asks to come back later: 0 to 10 %"
+    case .unavailable: "the remote fails: 0 to 10 %"
+    case .denied: "the remote refuses the user: 0 to 10 %"
+    case .partition: "a device does not reach the remote for a while: half of the seeds"
+    case .crash: "a process ends between two effects: 0 to 2 % of the steps"
+    case .crashInCommit: "a process ends in a commit, before or after it lasts: 0 to 2 % of the commits"
+    case .crashInRecovery: "a process ends again while it starts: 10 % of the crashes"
+    case .restart: "a store is closed and opened again"
+    case .diskFull: "a commit finds the disk full: 0 to 5 % of the commits"
+    case .commitFailed: "a commit fails with an I/O error: 0 to 2 %"
+    case .commitUncertain: "a commit lasts and says that it failed: 0 to 2 %"
+    case .storeWiped: "a store is thrown away and begun anew: 10 % of the seeds, once"
+    case .clockJump: "a wall clock jumps by up to years: 5 % of the devices"
+    case .clockOff: "a wall clock is an hour or a time zone off, in 1970 or in 2099: 25 % of the devices"
+    case .sleep: "a machine is suspended: its timers fire late"
+    case .offlineForMonths: "a device does not reach the remote for up to 90 days"
+    case .remoteUnmounted: "the remote's place is empty: 5 % of the seeds"
+    case .remoteForeign: "another remote is in the remote's place: 5 % of the seeds"
+    case .remoteOld: "an old copy of the remote, for reading alone, is in its place: 5 % of the seeds"
+    case .zoneDeleted: "a zone is deleted: 5 % of the seeds"
+    case .zoneRecreated: "a zone is made again under the name of a deleted one"
+    case .groupCommit: "several writes wait and share a commit, one of which may fail"
+    case .heldRead: "a read transaction stays open over many commits"
+    case .secondReplicator: "two replicators work at one store: 20 % of the devices"
+    case .newerWriter: "a newer version writes operations of unknown kinds: 20 % of the seeds"
+    case .newerSegment: "an older version meets segments of a newer one, until it is upgraded: 10 % of the seeds"
+    }
+  }
+
+  /// Faults of what does not exist yet: each is to be added with its feature.
+  public static let toCome: [(fault: String, feature: String)] = [
+    ("store cloned; pending re-issued by a clone", "detection of copied stores"),
+    ("store restored from an old copy; epoch not raised", "new identity after a restore"),
+    ("remote rolled back for good, or re-created", "re-creation of a remote log by its replicas"),
+    ("token expired", "snapshots"),
+    ("snapshot damaged, half uploaded, without its tail, or with its maker's pending", "snapshots"),
+    ("compaction beside a slow reader; tombstones collected", "compaction"),
+    ("positions retired behind a checkpoint; pins that expire", "checkpoints and pinned reads"),
+    ("key reset; key lost; nonce used twice", "encryption"),
+    ("zone purged or reset", "administration of a remote"),
+    ("role revoked in mid-stream", "sharing"),
+    ("counter, set, list and text contributions delivered twice", "contributions"),
+    ("cascade over a deleted target", "references"),
+    ("asset half uploaded", "assets"),
+    ("second process at one store", "processes are tested with real ones: they share no world"),
+    ("power cut", "real machines: a world's stores lie in memory"),
+  ]
+}

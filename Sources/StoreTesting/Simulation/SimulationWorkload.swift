@@ -1,0 +1,27 @@
+public import EventStore
+public import OperationFormat
+
+/// What the devices of a simulated world write, and what every reader must find at any time.
+///
+/// The world makes the zones, calls ``write(_:_:)`` on its devices at times of its own, and after every step that changed
+/// a store it calls ``check(_:)`` there. That the state is the fold of what was written, on every device, it checks
+/// by itself.
+public protocol SimulationWorkload: Sendable {
+  /// What it is called in traces.
+  var name: String { get }
+  /// The zones that it writes to, in one write or several.
+  var zones: [ZoneID] { get }
+  /// Makes one write. Everything that it decides must come from the choices and from what it reads, so that a seed
+  /// repeats it; few records and fields make more collisions.
+  ///
+  /// - Throws: what the transaction throws. Other errors end the write without a failure, as in an app.
+  func write(_ transaction: inout WriteTransaction, _ choices: inout SimulationChoices) throws
+  /// Checks what holds in every snapshot of a store that has the workload's zones.
+  ///
+  /// - Throws: ``SimulationFailure`` for what does not hold.
+  func check(_ transaction: borrowing ReadTransaction) throws
+}
+
+extension SimulationWorkload {
+  public func check(_ transaction: borrowing ReadTransaction) throws {}
+}

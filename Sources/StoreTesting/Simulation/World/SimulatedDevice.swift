@@ -1,0 +1,127 @@
+import EventStore
+import Replicator
+
+/// A device of a world: a store, a clock, and what replicates it.
+///
+/// It is `@unchecked Sendable` since a world has one thread.
+final class SimulatedDevice: @unchecked Sendable {
+  /// Address space of a store, in bytes: hundreds of worlds may run in one process.
+  private static let mapBytes = 64 << 20
+
+  let number: Int
+  let configuration: SimulationConfiguration.Device
+  private(set) var process: SimulatedProcess
+  /// Nil while its process is over.
+  private(set) var store: LocalStore?
+  private(set) var runner: EffectRunner?
+  var replicators: [SimulatedReplicator] = []
+  /// What its wall clock is off, in milliseconds.
+  var clockOffset: Int64
+  /// Whether no call of it arrives.
+  var isCutOff = false
+  var mount = SimulatedPlace.Mount.right
+  var isOlder: Bool
+  var heldRead: SimulatedHeldRead?
+  /// Whether its process ends once what it does at the moment is done.
+  var isDying = false
+  /// Zones that its app is deleting at the moment.
+  var deletedZones: Set<ZoneID> = []
+  /// What its store is known to have.
+  var view = DeviceView()
+  /// How often its store was thrown away.
+  private(set) var generation = 0
+  private let parent: String
+  private let random: DeviceRandom
+
+  init(_ number: Int, _ configuration: SimulationConfiguration.Device, parent: String, random: SeededRandom) {
+    self.number = number
+    self.configuration = configuration
+    self.parent = parent
+    self.random = DeviceRandom(random)
+    clockOffset = configuration.clockOffset
+    isOlder = configuration.isOlder
+    process = SimulatedProcess(device: number, number: 0)
+    process.end()
+  }
+
+  var directory: String { "\(parent)/d\(number)-\(generation)" }
+
+  /// Opens the store in a process of its own.
+  func start(
+    wallMilliseconds: @escaping @Sendable () -> Int64, commitFault: @escaping @Sendable () -> CommitFault?,
+    makeRemote: (SimulatedProcess) -> any RemoteLog
+  ) throws {
+    let random = random
+    var configuration = StoreConfiguration()
+    configuration.mapBytes = Self.mapBytes
+    configuration.wallMilliseconds = wallMilliseconds
+    configuration.makeRandom = { random.next() }
+    configuration.isUnsynced = true
+    configuration.writesOnCallingThread = true
+    configuration.commitFault = commitFault
+    let store = try LocalStore(directory: directory, durability: .consistent, configuration: configuration)
+    process = SimulatedProcess(device: number, number: process.number + 1)
+    self.store = store
+    runner = EffectRunner(
+      store: store, remote: makeRemote(process), selection: .all,
+      pageBytesMax: self.configuration.pageBytesMax, makeRandom: { random.next() })
+    var policy = SyncPolicy()
+    policy.pollMilliseconds = self.configuration.pollMilliseconds
+    replicators = (0..<self.configuration.replicators).map { _ in SimulatedReplicator(policy) }
+  }
+
+  /// Ends the process: nothing that it has begun goes on.
+  func end() {
+    process.end()
+    heldRead = nil
+    store?.close()
+    store = nil
+    runner = nil
+    replicators = []
+    isDying = false
+  }
+
+  /// Throws the store away. The next process begins with an empty one.
+  func wipe() {
+    end()
+    generation += 1
+    view = DeviceView()
+  }
+
+  /// A number for the jitter of its timers.
+  func drawMilliseconds(in range: ClosedRange<Int64>) -> Int64 {
+    range.lowerBound + Int64(random.next() % UInt64(range.upperBound - range.lowerBound + 1))
+  }
+}
+
+/// A replicator of a device: the machine, its timers, and what is known of its rounds.
+final class SimulatedReplicator {
+  var machine: ReplicatorMachine
+  /// Which of the timers of a kind counts.
+  var timers: [ReplicatorTimer: Int] = [:]
+  /// What the next round is to do; nil if that is not known.
+  var steps: SyncSteps? = .all
+  /// Set while a round is under way.
+  var round: Round?
+  /// What the last round came to, and when it was over.
+  var last: (report: SyncReport, milliseconds: Int64)?
+  /// Whether something called for a round since the last one began.
+  var isCalled = true
+  /// Whether the app asked for a round since then: that goes ahead of every wait.
+  var isAsked = true
+
+  struct Round {
+    /// Writes of the device when it began.
+    var writes: Int
+    /// What it was to do; nil where several calls may have been taken together.
+    var steps: SyncSteps?
+  }
+
+  init(_ policy: SyncPolicy) { machine = ReplicatorMachine(policy: policy, selection: .all) }
+}
+
+/// A read transaction that is held open, and what it saw when it began.
+struct SimulatedHeldRead {
+  var read: HeldRead
+  var state: DeviceState
+}

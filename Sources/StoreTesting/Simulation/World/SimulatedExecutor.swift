@@ -1,0 +1,42 @@
+import DequeModule
+import Synchronization
+
+/// Runs the tasks of one world, one job after the other, on the thread of whoever calls ``run()``.
+///
+/// The jobs of a world are made by what runs in it, so their order is a function of the seed.
+final class SimulatedExecutor: TaskExecutor {
+  private let jobs = Mutex<Deque<UnownedJob>>([])
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    jobs.withLock { $0.append(job) }
+  }
+
+  /// Runs until no task can go on.
+  func run() {
+    while let job = jobs.withLock({ $0.popFirst() }) { job.runSynchronously(on: asUnownedTaskExecutor()) }
+  }
+}
+
+extension SimulatedExecutor {
+  /// Runs a task to its end, which must wait for nothing but what this executor runs.
+  func wait<R: Sendable>(_ body: @escaping @Sendable () async throws -> R) throws -> R {
+    let result = TaskResult<R>()
+    Task(executorPreference: self) {
+      do { result.value = .success(try await body()) } catch { result.value = .failure(error) }
+    }
+    run()
+    guard let value = result.value else { preconditionFailure("the task waits for what never comes") }
+    return try value.get()
+  }
+}
+
+/// What a task came to.
+private final class TaskResult<R: Sendable>: Sendable {
+  private let mutex = Mutex<Result<R, any Error>?>(nil)
+
+  var value: Result<R, any Error>? {
+    get { mutex.withLock { $0 } }
+    set { mutex.withLock { $0 = newValue } }
+  }
+}

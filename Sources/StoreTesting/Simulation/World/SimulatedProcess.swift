@@ -1,0 +1,38 @@
+/// One life of a device's process: from its start to its crash.
+///
+/// It is `@unchecked Sendable` since a world has one thread.
+final class SimulatedProcess: @unchecked Sendable {
+  let device: Int
+  let number: Int
+  private(set) var isOver = false
+  /// Calls that wait for an answer, and what ends the wait.
+  private var calls: [Int: () -> Void] = [:]
+  private var callCount = 0
+
+  init(device: Int, number: Int) {
+    self.device = device
+    self.number = number
+  }
+
+  /// Notes a call that waits for an answer.
+  ///
+  /// - Parameter hangUp: ends the wait if the process ends.
+  func open(hangUp: @escaping () -> Void) -> Int {
+    callCount += 1
+    calls[callCount] = hangUp
+    return callCount
+  }
+
+  func waits(for call: Int) -> Bool { calls[call] != nil }
+
+  /// Ends a call's wait; false if it has ended.
+  func close(_ call: Int) -> Bool { calls.removeValue(forKey: call) != nil }
+
+  /// Ends it: whatever it waits for never comes.
+  func end() {
+    isOver = true
+    let hangUps = calls.sorted { $0.key < $1.key }
+    calls = [:]
+    for (_, hangUp) in hangUps { hangUp() }
+  }
+}

@@ -1,0 +1,299 @@
+import EventStore
+import OperationFormat
+import Replicator
+
+extension SimulatedWorld {
+  /// Does a step of the plan.
+  func perform(_ step: SimulationStep, _ choices: inout SimulationChoices) throws {
+    let device = devices[step.device]
+    switch step.action {
+    case .write: try write(on: device, &choices)
+    case .writeGroup: try writeGroup(on: device, &choices)
+    case .sync: try sync(device, &choices)
+    case .push: try push(device)
+    case .crash:
+      guard device.store != nil else { return }
+      mark(.crash)
+      try crash(device)
+    case .restart:
+      guard device.store != nil else { return }
+      mark(.restart)
+      device.end()
+      executor.run()
+      try boot(device)
+    case .partition: device.isCutOff.toggle()
+    case .sleep:
+      mark(.sleep)
+      pass(Int64(choices.next(in: 1...(choices.next(below: 2) == 0 ? 600 : 480_000))) * 1000)
+    case .leave: leave(device, &choices)
+    case .clockJump: jump(device, &choices)
+    case .wipe: wipe(device)
+    case .unmount: mount(.nothing, .remoteUnmounted, device, &choices)
+    case .mountForeign: mount(.foreign, .remoteForeign, device, &choices)
+    case .mountOld: mount(.old, .remoteOld, device, &choices)
+    case .deleteZone: try deleteZone(on: device, &choices)
+    case .newerWrite: try newerWrite(&choices)
+    case .upgrade: device.isOlder = false
+    case .holdRead: try holdRead(device)
+    case .endRead: try endRead(device)
+    case .restoreLoser: try restoreLoser(on: device, &choices)
+    case .verify: try verify(device)
+    case .reclaim: try reclaim(device)
+    }
+    try throwSurprise()
+  }
+
+  // MARK: Writing
+
+  private func write(on device: SimulatedDevice, _ choices: inout SimulationChoices) throws {
+    guard let store = device.store, device.configuration.role == .writer else { return }
+    let write = SimulatedWrite(choices)
+    let workload = write.choose(options.workloads)
+    note("d\(device.number) writes \(workload.name)")
+    try act(device) {
+      do {
+        try store.writeBlockingThisThread { try write.run(workload, &$0) }
+        try didWrite(device)
+      } catch {
+        try didFail(write, device, error)
+      }
+    }
+    choices = write.choices
+  }
+
+  private func writeGroup(on device: SimulatedDevice, _ choices: inout SimulationChoices) throws {
+    guard let store = device.store, device.configuration.role == .writer else { return }
+    let writes = (0..<choices.next(in: 2...5)).map { _ in
+      SimulatedWrite(SimulationChoices(SeededRandom(seed: UInt64(choices.next(below: 1 << 30)))))
+    }
+    mark(.groupCommit)
+    note("d\(device.number) writes \(writes.count) times at once")
+    try act(device) {
+      store.holdWrites()
+      for write in writes {
+        let workload = write.choose(options.workloads)
+        let fails = choices.next(below: 5) == 4
+        Task(executorPreference: executor) { [self] in
+          do {
+            try await store.write { transaction in
+              try write.run(workload, &transaction)
+              if fails { throw AppError() }
+            }
+            try didWrite(device)
+          } catch {
+            do { try didFail(write, device, error) } catch { note(error) }
+          }
+        }
+      }
+      executor.run()
+      store.releaseWrites()
+      executor.run()
+    }
+  }
+
+  private func didWrite(_ device: SimulatedDevice) throws {
+    coverage.add(.writes)
+    device.view.writes += 1
+    guard !device.isDying else { return }
+    for index in device.replicators.indices { try deliver(.localCommit, device, index) }
+  }
+
+  private func didFail(_ write: SimulatedWrite, _ device: SimulatedDevice, _ error: any Error) throws {
+    if let failure = error as? SimulationFailure { throw failure }
+    coverage.add(.writesFailed)
+    note("d\(device.number) write failed: \(Self.code(of: error))")
+    // What the app throws is its own.
+    if error is StoreError {
+      try expect(error, [.full, .commitFailed, .commitUncertain, .recordUnknown, .recordExists, .closed])
+    }
+    device.view.writes += 1
+  }
+
+  /// Restores a loser of the first conflict of a zone.
+  private func restoreLoser(on device: SimulatedDevice, _ choices: inout SimulationChoices) throws {
+    guard let store = device.store, device.configuration.role == .writer, !device.view.zones.isEmpty else { return }
+    let zone = device.view.zones[choices.next(below: device.view.zones.count)].facts.zone
+    let conflict = try store.read { transaction in
+      try transaction.conflicts(in: zone).first { $0.field != nil }
+    }
+    guard let conflict, let field = conflict.field else { return }
+    let loser = conflict.losers[choices.next(below: conflict.losers.count)].operation
+    coverage.add(.losersRestored)
+    note("d\(device.number) restores \(loser) of \(conflict.record)")
+    try act(device) {
+      do {
+        try store.writeBlockingThisThread { try $0.restore(loser, in: field, of: conflict.record) }
+        try didWrite(device)
+      } catch {
+        try expect(error, [.full, .commitFailed, .commitUncertain, .recordUnknown])
+      }
+    }
+  }
+
+  // MARK: Zones
+
+  private func deleteZone(on device: SimulatedDevice, _ choices: inout SimulationChoices) throws {
+    guard let store = device.store, device.configuration.role == .writer, !device.view.zones.isEmpty else { return }
+    let facts = device.view.zones[choices.next(below: device.view.zones.count)].facts
+    let zone = facts.zone
+    mark(.zoneDeleted)
+    note("d\(device.number) deletes zone \(zone)")
+    facts.isDeletionAsked = true
+    device.deletedZones.insert(zone)
+    try act(device) {
+      do {
+        try store.writeBlockingThisThread { try $0.deleteZone(zone) }
+        try didWrite(device)
+      } catch {
+        try expect(error, [.full, .commitFailed, .commitUncertain])
+      }
+    }
+    device.deletedZones.remove(zone)
+  }
+
+  /// Has a newer version's replica, which is no device, append a segment: with operations of kinds that no store here
+  /// knows, and some that all know.
+  private func newerWrite(_ choices: inout SimulationChoices) throws {
+    let open = facts.lives.filter { !$0.isClosed && !$0.isDeletionAsked }
+    guard !open.isEmpty else { return }
+    let life = open[choices.next(below: open.count)]
+    mark(.newerWriter)
+    note("a newer version writes to \(life.zone)")
+    let segment = try facts.makeNewerSegment(
+      for: life, wall: configuration.startMilliseconds + now, &choices)
+    let log = place.server
+    let outcome = try executor.wait { try await log.append(segment, after: 0) }
+    guard case .appended = outcome else {
+      throw SimulationFailure(.noSurprise, "a newer version's append came to \(outcome)")
+    }
+    try observeRemote()
+    if configuration.has(.newerSegment), choices.next(below: 2) == 1 {
+      mark(.newerSegment)
+      life.markLastAsNewer()
+    }
+  }
+
+  private func reclaim(_ device: SimulatedDevice) throws {
+    guard let store = device.store else { return }
+    coverage.add(.reclaimed)
+    try act(device) {
+      Task(executorPreference: executor) { [self] in
+        do {
+          _ = try await store.reclaim()
+        } catch {
+          do { try expect(error, [.full, .commitFailed, .commitUncertain, .closed]) } catch { note(error) }
+        }
+      }
+    }
+  }
+
+  // MARK: Syncing
+
+  private func sync(_ device: SimulatedDevice, _ choices: inout SimulationChoices) throws {
+    guard device.store != nil else { return }
+    let steps: SyncSteps = choices.pick([.all, .fetch, .ship])
+    let index = choices.next(below: device.replicators.count)
+    note("d\(device.number) is asked to sync")
+    try act(device) { try deliver(.syncRequested(steps), device, index) }
+  }
+
+  private func push(_ device: SimulatedDevice) throws {
+    guard device.store != nil else { return }
+    try act(device) {
+      for index in device.replicators.indices { try deliver(.remoteChanged, device, index) }
+    }
+  }
+
+  private func leave(_ device: SimulatedDevice, _ choices: inout SimulationChoices) {
+    guard !device.isCutOff else { return }
+    mark(.offlineForMonths)
+    device.isCutOff = true
+    let days = Int64(choices.next(in: 1...90))
+    note("d\(device.number) leaves for \(days) days")
+    queue.add(at: now + days * dayMilliseconds, nil) { device.isCutOff = false }
+  }
+
+  private func mount(
+    _ mount: SimulatedPlace.Mount, _ fault: SimulationFault, _ device: SimulatedDevice,
+    _ choices: inout SimulationChoices
+  ) {
+    // One that never synced cannot tell another remote from its own.
+    guard device.mount == .right, device.view.databaseToken != nil else { return device.mount = .right }
+    mark(fault)
+    note("d\(device.number) sees \(mount) in the remote's place")
+    device.mount = mount
+    if mount == .old { place.copy() }
+    queue.add(at: now + Int64(choices.next(in: 1...600)) * 1000, nil) { device.mount = .right }
+  }
+
+  // MARK: Machines
+
+  private func jump(_ device: SimulatedDevice, _ choices: inout SimulationChoices) {
+    guard device.configuration.clockJumps else { return }
+    mark(.clockJump)
+    let hours = choices.pick([1, 24, 24 * 365, 24 * 365 * 30])
+    let sign: Int64 = choices.next(below: 2) == 0 ? -1 : 1
+    device.clockOffset = max(
+      device.clockOffset + sign * Int64(hours) * 3_600_000, -configuration.startMilliseconds)
+    note("d\(device.number)'s clock jumps by \(sign * Int64(hours)) hours")
+  }
+
+  private func wipe(_ device: SimulatedDevice) {
+    guard device.generation == 0, device.store != nil else { return }
+    mark(.storeWiped)
+    note("d\(device.number) is wiped")
+    device.wipe()
+    executor.run()
+    restart(device)
+  }
+
+  private func holdRead(_ device: SimulatedDevice) throws {
+    guard let store = device.store, device.heldRead == nil else { return }
+    mark(.heldRead)
+    let read = try store.beginHeldRead()
+    device.heldRead = SimulatedHeldRead(read: read, state: try read.read { try DeviceState($0) })
+  }
+
+  func endRead(_ device: SimulatedDevice) throws {
+    guard let held = device.heldRead else { return }
+    device.heldRead = nil
+    coverage.add(.readsHeld)
+    guard try held.read.read({ try DeviceState($0) }) == held.state else {
+      throw SimulationFailure(.transactionsAreAtomic, "a read of d\(device.number) saw what came after it began")
+    }
+  }
+
+  func verify(_ device: SimulatedDevice) throws {
+    guard let store = device.store else { return }
+    coverage.add(.verified)
+    let report = try store.verify()
+    guard report.isSound else {
+      throw SimulationFailure(
+        .recordsAreFold, "d\(device.number): \(report.problems.map(\.description).joined(separator: "; "))")
+    }
+  }
+}
+
+/// What an app's closure throws.
+struct AppError: Error {}
+
+/// One write of a workload, with what it chooses.
+///
+/// It is `@unchecked Sendable` since a world has one thread.
+final class SimulatedWrite: @unchecked Sendable {
+  private(set) var choices: SimulationChoices
+
+  init(_ choices: SimulationChoices) { self.choices = choices }
+
+  func choose(_ workloads: [any SimulationWorkload]) -> any SimulationWorkload { choices.pick(workloads) }
+
+  /// Makes the zones that are missing, has them synced, and writes.
+  func run(_ workload: any SimulationWorkload, _ transaction: inout WriteTransaction) throws {
+    for zone in workload.zones {
+      // Now and then a zone is its device's own for a while.
+      let isNew = try transaction.createZone(zone)
+      if choices.next(below: 8) < (isNew ? 7 : 1) { try transaction.attachZone(zone) }
+    }
+    try workload.write(&transaction, &choices)
+  }
+}

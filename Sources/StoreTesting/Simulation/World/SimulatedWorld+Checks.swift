@@ -1,0 +1,182 @@
+import EventStore
+import OperationFormat
+import Replicator
+
+extension SimulatedWorld {
+  /// Reads what lies at the remote now, and tells some devices that there is something new.
+  func observeRemote() throws {
+    let (facts, observer) = (facts, place.observer)
+    guard try executor.wait({ try await facts.observe(observer) }) else { return }
+    for device in devices where !device.isCutOff && !isHealed && timing.next(below: 3) == 2 {
+      queue.add(at: now + Int64(1 + timing.next(below: 50)), device.process) { [unowned self] in
+        try act(device) {
+          for index in device.replicators.indices { try deliver(.remoteChanged, device, index) }
+        }
+      }
+    }
+  }
+
+  // MARK: Rounds
+
+  /// Errors that a fault of the world explains, by their codes.
+  private func isExplained(_ code: String) -> Bool {
+    coverage.explanations(of: code).contains { configuration.has($0) || $0 == .zoneRecreated }
+  }
+
+  /// What a round reports is so, and says why where it got nowhere.
+  func check(_ report: SyncReport, of device: SimulatedDevice, _ replicator: SimulatedReplicator) throws {
+    coverage.add(.rounds)
+    coverage.add(.folded, report.received)
+    coverage.add(.conflicts, report.conflicts)
+    if let failure = report.failure {
+      coverage.add(.roundsFailed)
+      try check(failure, device)
+    }
+    for zone in report.zones {
+      switch zone.status {
+      case .inSync: try checkShipped(zone.zone, device, replicator, report)
+      case .unfinished: coverage.add(.zonesUnfinished)
+      case .parked(_, let failure):
+        coverage.add(.zonesParked)
+        try check(failure, device)
+      case .failed(let failure):
+        coverage.add(.zonesFailed)
+        try check(failure, device)
+      case .paused: coverage.add(.zonesPaused)
+      case .removed: coverage.add(.zonesRemoved)
+      case .local: break
+      case .forked(let offset):
+        throw SimulationFailure(
+          .noSurprise, "zone \(zone.zone) of d\(device.number) is forked at \(offset), and nobody shares its identity")
+      }
+    }
+  }
+
+  private func check(_ failure: SyncFailure, _ device: SimulatedDevice) throws {
+    coverage.add(code: failure.code)
+    guard isHealed || !isExplained(failure.code) else { return }
+    if isHealed, failure.code == RemoteError.Code.zoneUnknown.rawValue { return }
+    throw SimulationFailure(
+      .noSurprise, "a round of d\(device.number) failed, and nothing explains it: \(failure)")
+  }
+
+  /// A zone that is in sync has nothing pending but what was written meanwhile.
+  private func checkShipped(
+    _ zone: ZoneID, _ device: SimulatedDevice, _ replicator: SimulatedReplicator, _ report: SyncReport
+  ) throws {
+    guard report.failure == nil, let round = replicator.round, round.steps == .all,
+      round.writes == device.view.writes, let store = device.store
+    else { return }
+    let state = try store.syncState().zones.first { $0.zone == zone && $0.attachment == .attached }
+    guard let state, state.pending > 0 else { return }
+    throw SimulationFailure(
+      .roundsMakeProgress,
+      "a round of d\(device.number) says that \(zone) is in sync, and \(state.pending) transactions are pending")
+  }
+
+  /// Rounds come no faster than they may: not at all at one instant, later after a failure, and not before what the
+  /// remote asked for.
+  func checkPace(of replicator: SimulatedReplicator, _ device: SimulatedDevice) throws {
+    guard let last = replicator.last, !replicator.isAsked else { return }
+    let waited = now - last.milliseconds
+    let asked = last.report.failure?.retryAfterMilliseconds ?? 0
+    let least = last.report.failure == nil ? (replicator.isCalled ? 0 : 50) : max(asked, 400)
+    guard waited < least else { return }
+    throw SimulationFailure(
+      .roundsMakeProgress,
+      "d\(device.number) began a round \(waited) ms after the last, and must wait at least \(least) ms")
+  }
+
+  // MARK: Errors
+
+  /// An error must be one of those that may be.
+  func expect(_ error: any Error, _ codes: Set<StoreError.Code>) throws {
+    if let error = error as? StoreError, codes.contains(error.code) { return }
+    throw SimulationFailure(.noSurprise, "nothing explains this: \(error)")
+  }
+
+  static func code(of error: any Error) -> String {
+    switch error {
+    case let error as StoreError: error.code.rawValue
+    case let error as RemoteError: error.code.rawValue
+    default: "\(type(of: error))"
+    }
+  }
+
+  // MARK: Words
+
+  static func describe(_ report: SyncReport) -> String {
+    var words = ["sent \(report.sent), received \(report.received)"]
+    if let failure = report.failure { words.append("failed: \(failure.code)") }
+    for zone in report.zones where zone.status != .inSync {
+      words.append("\(zone.zone) \(describe(zone.status))")
+    }
+    return words.joined(separator: "; ")
+  }
+
+  private static func describe(_ status: ZoneStatus) -> String {
+    switch status {
+    case .inSync: "in sync"
+    case .local: "local"
+    case .unfinished: "unfinished"
+    case .parked(let offset, let failure): "parked at \(offset): \(failure.code)"
+    case .paused: "paused"
+    case .forked(let offset): "forked at \(offset)"
+    case .removed: "removed"
+    case .failed(let failure): "failed: \(failure.code)"
+    }
+  }
+
+  static func describe(_ effect: RoundEffect) -> String {
+    switch effect {
+    case .readState: "reads its state"
+    case .fetchZoneEvents(let token): "fetches the list of zones after \(token?.offset ?? 0)"
+    case .applyZoneEvents(let page): "applies \(page.events.count) events of the list of zones"
+    case .reclaim: "reclaims"
+    case .zone(let zone, let effect): "\(zone): \(describe(effect))"
+    }
+  }
+
+  private static func describe(_ effect: ZoneEffect) -> String {
+    switch effect {
+    case .create: "creates it at the remote"
+    case .adopt: "adopts it"
+    case .fetch(let token): "fetches after \(token.offset)"
+    case .fold(let segments, let token): "folds \(segments.count) segments after \(token.offset)"
+    case .prepare: "cuts"
+    case .append(let segment, let offset):
+      "appends \(segment.header.sequences.lowerBound)…\(segment.header.sequences.upperBound) after \(offset)"
+    case .acknowledge(let header, let place):
+      "acknowledges \(header.sequences.lowerBound)…\(header.sequences.upperBound) at \(place.offset)"
+    case .withdraw: "withdraws it"
+    case .deleteAtRemote: "deletes it at the remote"
+    case .finishDeletion: "finishes its deletion"
+    }
+  }
+}
+
+extension SimulationCoverage {
+  /// The faults that make an error of a code possible in a round.
+  func explanations(of code: String) -> [SimulationFault] {
+    switch code {
+    case "unreachable":
+      [
+        .requestLost, .answerLost, .requestDelayed, .requestDelayedForDays, .unavailable, .partition,
+        .offlineForMonths,
+      ]
+    case "later": [.throttled]
+    case "denied": [.denied, .remoteUnmounted, .remoteForeign, .remoteOld]
+    case "full": [.diskFull]
+    case "commitFailed": [.commitFailed, .diskFull]
+    case "commitUncertain": [.commitUncertain]
+    case "damaged", "damagedSegment", "invalid", "truncated", "mismatch", "newerFormat":
+      [.bodyCut, .bodyFlipped] + (code == "newerFormat" ? [.newerSegment] : [])
+    case "newerSegment": [.newerSegment, .bodyFlipped]
+    case "notARemote": [.remoteUnmounted, .bodyCut, .bodyFlipped]
+    case "identityMismatch": [.remoteForeign]
+    case "wentBack": [.remoteOld, .remoteUnmounted, .remoteForeign]
+    case "zoneUnknown": [.remoteOld, .remoteUnmounted, .remoteForeign, .zoneDeleted]
+    default: []
+    }
+  }
+}

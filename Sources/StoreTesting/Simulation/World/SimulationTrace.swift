@@ -1,0 +1,19 @@
+/// What happened in a world, a line an event, and a hash over it that two processes can compare.
+struct SimulationTrace {
+  private(set) var lines: [String] = []
+  /// FNV-1a over the lines: equal in every process.
+  private(set) var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+  /// Whether the lines are kept.
+  let isKept: Bool
+
+  init(isKept: Bool) { self.isKept = isKept }
+
+  mutating func add(_ line: String) {
+    var line = line
+    line.withUTF8 { bytes in
+      for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
+    }
+    hash = (hash ^ 10) &* 0x0000_0100_0000_01b3
+    if isKept { lines.append(line) }
+  }
+}
