@@ -29,6 +29,7 @@ struct DeterminismTests {
     ),
     ("ReplayTool/FoldCheckCommand.swift", [.continuousClock], "prints how long the check took"),
     ("ReplayTool/Commands/HistoryCommand.swift", [.continuousClock], "prints how long the run took"),
+    ("ReplayTool/Commands/SimulateCommand.swift", [.continuousClock], "prints how long the run took"),
     ("ReplayTool/Commands/LogCommand.swift", [.sleep], "follows a log that others write"),
     ("ReplayTool/Import/ChildProcess.swift", [.files], "finds the program to start"),
     ("ReplayTool/Import/GitRepository.swift", [.files], "looks at the repository to import"),
@@ -89,7 +90,8 @@ struct DeterminismTests {
     #expect(bans("let a = Int.random(in: 0...9)") == [.random])
     #expect(bans("let a = Int.random(in: f(using: 1)...9)") == [.random])
     #expect(bans("let a = [Bool.random(), f(using: 1)]") == [.random])
-    #expect(bans("self.random = random.stream(2)") == [])
+    #expect(bans("let a = Int.random(\n  in: 0...9)") == [.random])
+    #expect(bans("self.random = random.stream(2); let a = plan.random(.identities)") == [])
   }
 
   @Test("words that only look alike are allowed")

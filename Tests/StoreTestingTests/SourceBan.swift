@@ -70,24 +70,27 @@ enum SourceBan: String, CaseIterable {
       return false
     }
     switch self {
-    case .random, .shuffled, .shuffle, .randomElement: return !Self.namesGenerator(end, in: code)
+    case .random, .shuffled, .shuffle, .randomElement: return Self.namesNoGenerator(end, in: code)
     case .time: return Self.isFunctionOfC(offset, in: code)
     default: return true
     }
   }
 
-  /// Whether the arguments of a call, which begin there, say `using:` which generator.
-  private static func namesGenerator(_ start: Int, in code: [UInt8]) -> Bool {
+  /// Whether the arguments of a call, which begin there, are those of a draw from the system's generator: none, or `in:`
+  /// without `using:`. Others are of a function of ours.
+  private static func namesNoGenerator(_ start: Int, in code: [UInt8]) -> Bool {
+    let arguments = code[start...].drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }
+    guard arguments.first == UInt8(ascii: ")") || arguments.starts(with: "in:".utf8) else { return false }
     var depth = 1
-    for offset in start..<code.count {
+    for offset in arguments.indices {
       switch code[offset] {
       case UInt8(ascii: "("): depth += 1
       case UInt8(ascii: ")"): depth -= 1
-      default: if depth == 1, code[offset...].starts(with: "using:".utf8) { return true }
+      default: if depth == 1, code[offset...].starts(with: "using:".utf8) { return false }
       }
       if depth == 0 { break }
     }
-    return false
+    return true
   }
 
   /// Whether a call is none of a member of ours, and no declaration.
