@@ -20,7 +20,8 @@ extension LocalStore {
 
   /// Ties a zone that is synced, or offered, to an incarnation of its remote log: the remote has it under that one.
   ///
-  /// - Throws: ``StoreError`` `zoneUnknown`; `incarnationChanged` if something of the zone lies in another.
+  /// - Throws: ``StoreError`` `zoneUnknown`; `incarnationChanged` if something of the zone lies in another, or the
+  ///   incarnation is that of a zone that was deleted here.
   package func adopt(_ zone: ZoneID, _ incarnation: IncarnationID) async throws {
     try await perform(isRepeatable: true) { try $0.adopt(zone, incarnation) }
   }
@@ -76,10 +77,7 @@ extension WriteBatch {
       guard token.offset > stored.offset, start <= stored.offset else { return report }
     }
     // Zones that were made and deleted here: the event of their beginning may come after.
-    var gone: Set<IncarnationNumber> = []
-    for (_, row) in try storage.tables.zoneRows(storage.transaction) where row.status.isGone {
-      if let token = row.token { gone.insert(token.incarnation) }
-    }
+    var gone = try goneIncarnations()
     // What the same page deletes begins nothing here: a zone of that name may be another one, made here since.
     for event in events where event.kind == .deleted {
       gone.insert(
@@ -125,6 +123,14 @@ extension WriteBatch {
     try storage.flush()
   }
 
+  /// The incarnations of zones that were deleted here, and whose rows are there still.
+  private func goneIncarnations() throws -> Set<IncarnationNumber> {
+    Set(
+      try storage.tables.zoneRows(storage.transaction).compactMap { _, row in
+        row.status.isGone ? row.token?.incarnation : nil
+      })
+  }
+
   /// Whether a zone may be tied to any incarnation: nothing of it lies in that of its token.
   private func isFree(_ row: ZoneRow, _ zone: ZoneNumber) throws -> Bool {
     guard let token = row.token else { return true }
@@ -140,7 +146,11 @@ extension WriteBatch {
     let found = try storage.interned.incarnations.makeNumber(
       for: incarnation, in: storage.tables.incarnations, storage.transaction)
     if row.token?.incarnation != found {
-      guard try isFree(row, number) else { throw StoreError.incarnationChanged(zone, incarnation) }
+      // The answer to a call for a zone that was deleted since says nothing of one that was made under its name: in its
+      // log lie other transactions under the same sequences.
+      guard try isFree(row, number), try !goneIncarnations().contains(found) else {
+        throw StoreError.incarnationChanged(zone, incarnation)
+      }
       row.token = ZoneRow.Token(incarnation: found, offset: 0, hash: .zero)
     }
     row.status = .attached

@@ -2,7 +2,8 @@ import ArgumentParser
 import StoreTesting
 
 struct SimulateCommand: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(commandName: "simulate", abstract: "Runs worlds in which everything fails.")
+  static let configuration = CommandConfiguration(
+    commandName: "simulate", abstract: "Runs worlds in which everything fails.")
   @Option var seeds: String = "1..10"
   @Option var steps: Int?
   @Flag var trace = false
@@ -20,7 +21,10 @@ struct SimulateCommand: AsyncParsableCommand {
       coverage.add(result.coverage)
       steps += result.steps
       if trace { for line in result.trace { print(line) } }
-      if let failure = result.failure { failures += 1; print("seed \(seed) step \(failure.step): \(failure)") }
+      if let failure = result.failure {
+        failures += 1
+        print("seed \(seed) step \(failure.step): \(failure)")
+      }
     }
     print("steps \(steps), \(ContinuousClock.now - time), failures \(failures)")
     for (f, c) in coverage.faultCounts { print(f, c, terminator: "  ") }

@@ -39,7 +39,9 @@ public struct SimulationChoices: Sendable {
   }
 
   /// Chooses one of some elements; the first is the simplest.
-  public mutating func pick<Element>(_ elements: [Element]) -> Element { elements[next(below: elements.count)] }
+  public mutating func pick<Element>(_ elements: [Element]) -> Element {
+    elements[next(below: elements.count)]
+  }
 
   /// Chooses an index by weights.
   mutating func pick(weights: [Int]) -> Int {

@@ -6,6 +6,8 @@ public struct CellWorkload: SimulationWorkload {
   public let name = "cells"
   public let zones: [ZoneID] = [ZoneID(name: "cells"), ZoneID(name: "more")]
 
+  public let allowsRestoring = true
+
   private let records: [Name] = ["r0", "r1", "r2", "r3"]
   private let fields: [Name] = ["f0", "f1", "f2"]
   private let types: [Name] = ["t0", "t1"]
@@ -37,7 +39,8 @@ public struct CellWorkload: SimulationWorkload {
       // A write reads what it wrote.
       let found = try transaction.value(of: field, in: record)
       guard found == (value == .null ? nil : value) else {
-        throw SimulationFailure(.transactionsAreAtomic, "field \(field) of \(record) was set and reads \(found as Any)")
+        throw SimulationFailure(
+          .transactionsAreAtomic, "field \(field) of \(record) was set and reads \(found as Any)")
       }
     case 7: if isThere { try transaction.clear(choices.pick(fields), of: record) }
     case 8: if isThere { try transaction.delete(record) }
