@@ -1,4 +1,4 @@
-import OperationFormat
+package import OperationFormat
 
 /// The naive second implementation of the one rule for all conflicts (DESIGN.md, 3): it keeps every operation, and
 /// finds what replaces what by comparing each operation of a cell with each.
@@ -126,7 +126,7 @@ package struct Oracle: Sendable {
   }
 
   /// At most 5 minutes after the time of receipt, whatever the counter (DESIGN.md, 4).
-  static func effective(_ timestamp: Timestamp, _ received: Int64) -> Timestamp {
+  package static func effective(_ timestamp: Timestamp, _ received: Int64) -> Timestamp {
     if received == .max { return timestamp }
     let milliseconds = min(UInt64(max(received, 0)) + 300_000, Timestamp.millisecondsMax)
     return Timestamp(rawValue: min(timestamp.rawValue, milliseconds << 16 | 0xffff))
