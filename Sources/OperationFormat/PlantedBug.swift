@@ -9,6 +9,10 @@
   /// PLANTED_BUGS=1 swift build -c release --scratch-path .build-planted --product replay
   /// ```
   ///
+  /// `checkouts`, `repositories` and `workspace-state.json` of another scratch path can be copied there first: then nothing
+  /// is fetched. What was compiled cannot: its commands name the scratch path, so the libraries below are compiled again,
+  /// about a minute once, and a module cache that was copied along is refused.
+  ///
   /// Each sits at the place where the mistake would be made, in a block `#if PLANTED_BUGS`. The numbers at a case are
   /// the invariants that find it. A word in brackets is what the world must have for it to show.
   ///
