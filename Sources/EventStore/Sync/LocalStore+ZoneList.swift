@@ -15,7 +15,12 @@ extension LocalStore {
   package func applyZoneEvents(
     _ events: [ZoneEvent], after start: UInt64 = 0, token: DatabaseToken, chosen: Set<ZoneID>?
   ) async throws -> ZoneListReport {
-    try await perform(isRepeatable: true) { try $0.apply(events, start, token, chosen) }
+    #if PLANTED_BUGS
+      if PlantedBug.databaseTokenBeforeEvents.isPlanted {
+        return try await applyAfterToken(events, start, token, chosen)
+      }
+    #endif
+    return try await perform(isRepeatable: true) { try $0.apply(events, start, token, chosen) }
   }
 
   /// Ties a zone that is synced, or offered, to an incarnation of its remote log: the remote has it under that one.
@@ -85,6 +90,9 @@ extension WriteBatch {
           for: event.incarnation, in: storage.tables.incarnations, storage.transaction))
     }
     for event in events {
+      #if PLANTED_BUGS
+        if PlantedBug.eventsAfterDeletionSkipped.isPlanted, !report.removed.isEmpty { break }
+      #endif
       switch event.kind {
       case .created: try create(event.zone, event.incarnation, chosen, gone, &report)
       case .deleted:
@@ -111,6 +119,9 @@ extension WriteBatch {
     guard !gone.contains(found) else { return }
     let number: ZoneNumber
     if let (known, row) = try storage.findZone(zone) {
+      #if PLANTED_BUGS
+        if try takeOver(known, found) { return }
+      #endif
       guard try isFree(row, known) else { return }
       number = known
     } else {
@@ -145,6 +156,9 @@ extension WriteBatch {
     var row = known
     let found = try storage.interned.incarnations.makeNumber(
       for: incarnation, in: storage.tables.incarnations, storage.transaction)
+    #if PLANTED_BUGS
+      if try takeOver(number, found) { return }
+    #endif
     if row.token?.incarnation != found {
       // The answer to a call for a zone that was deleted since says nothing of one that was made under its name: in its
       // log lie other transactions under the same sequences.
@@ -153,6 +167,9 @@ extension WriteBatch {
       }
       row.token = ZoneRow.Token(incarnation: found, offset: 0, hash: .zero)
     }
+    #if PLANTED_BUGS
+      if PlantedBug.adoptForgetsHistory.isPlanted { try forgetPending(of: number, found) }
+    #endif
     row.status = .attached
     storage.setZoneRow(row, number)
     try storage.flush()
@@ -183,6 +200,9 @@ extension WriteBatch {
   /// Whether a zone has what does not lie in an incarnation: own transactions that are pending, or those of a store
   /// whose log was imported, which are pending nowhere.
   private func hasUnshipped(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) throws -> Bool {
+    #if PLANTED_BUGS
+      if PlantedBug.withdrawDropsUnshipped.isPlanted { return false }
+    #endif
     let tables = storage.tables
     return try tables.lanes(of: zone, storage.transaction).contains { lane in
       try tables.lastPlaced(lane.replica, lane.epoch, in: zone, incarnation, storage.transaction) < lane.last
@@ -208,6 +228,9 @@ extension WriteBatch {
     for (number, known) in try storage.tables.zoneRows(storage.transaction) {
       guard let token = known.token, token.offset > 0, !known.status.isGone else { continue }
       var row = known
+      #if PLANTED_BUGS
+        if PlantedBug.baseGoesBack.isPlanted { row.base = nil }
+      #endif
       row.token = ZoneRow.Token(incarnation: token.incarnation, offset: 0, hash: .zero)
       storage.setZoneRow(row, number)
     }

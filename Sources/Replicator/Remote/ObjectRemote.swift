@@ -56,6 +56,9 @@ package final class ObjectRemote: RemoteLog {
       let list = try await readZones()
       if let incarnation = try list.incarnation(of: zone, proposing: proposed) { return incarnation }
       try await put(ZoneEvent(kind: .created, zone: zone, incarnation: proposed), after: list)
+      #if PLANTED_BUGS
+        if PlantedBug.ownIncarnationAssumed.isPlanted { return proposed }
+      #endif
     }
   }
 
