@@ -24,7 +24,7 @@ extension FoldOperation {
 
 extension WriteTransaction {
   /// Does what a generated operation says, as an app would: what is not there is created before it is set, what is
-  /// there is not created again, and what is not there is not deleted.
+  /// there is deleted before it is created anew, and what is not there is not deleted.
   ///
   /// - Returns: whether it changed anything.
   @discardableResult
@@ -33,7 +33,7 @@ extension WriteTransaction {
     let isThere = try contains(record)
     switch operation.kind {
     case .create:
-      if isThere { return false }
+      if isThere { try delete(record) }
       try create(record, type: operation.typeName)
     case .set:
       if !isThere { try create(record, type: operation.typeName) }

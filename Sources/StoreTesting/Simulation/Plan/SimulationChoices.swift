@@ -2,7 +2,7 @@
 ///
 /// The least choice is the simplest: no fault, the first record, one operation. A replay that runs past what was kept
 /// goes on with the least, which is what lets a failing run shrink.
-public struct SimulationChoices: Sendable {
+public struct SimulationChoices: ChoiceSource, Sendable {
   /// What was chosen so far, or is to be.
   private(set) var values: [Int]
   private var random: SeededRandom?
@@ -26,11 +26,6 @@ public struct SimulationChoices: Sendable {
     let value = random!.next(below: bound)
     values.append(value)
     return value
-  }
-
-  /// Chooses a number of a closed range; the least is the simplest.
-  public mutating func next(in range: ClosedRange<Int>) -> Int {
-    range.lowerBound + next(below: range.upperBound - range.lowerBound + 1)
   }
 
   /// Whether something happens that happens in `perMille` of 1,000 cases. Nothing is drawn for what never does.
