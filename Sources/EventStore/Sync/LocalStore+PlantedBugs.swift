@@ -9,6 +9,8 @@
       guard let last = segments.last else { return nil }
       if PlantedBug.tokenBeforeData.isPlanted {
         try await perform(isRepeatable: true) { batch in
+          let token = try batch.storage.zone(last.zone).row.token
+          guard segments[0].offset <= (token?.offset ?? 0) + 1 else { return }
           try batch.moveToken(to: last.offset, last.hash, of: last.incarnation, last.zone)
         }
       }
@@ -102,7 +104,7 @@
       var segment = self
       for (index, bytes) in transactions.enumerated() {
         let span = bytes.span
-        var transaction = try LogTransaction(decoding: span.bytes)
+        guard var transaction = try? LogTransaction(decoding: span.bytes) else { continue }
         let known = transaction.operations.filter { if case .unknown = $0 { false } else { true } }
         guard !known.isEmpty, known.count < transaction.operations.count else { continue }
         transaction.operations = known
