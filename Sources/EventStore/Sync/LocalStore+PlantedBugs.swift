@@ -47,7 +47,8 @@
       guard PlantedBug.acknowledgesOneTooMany.isPlanted else { return acknowledgement }
       let sequences = acknowledgement.sequences
       let pending = try read { try $0.pendingCount(in: acknowledgement.zone) }
-      guard pending > sequences.count else { return acknowledgement }
+      let count = sequences.upperBound - sequences.lowerBound
+      guard pending > 1, count < UInt64(pending - 1) else { return acknowledgement }
       var more = acknowledgement
       more.sequences = sequences.lowerBound...sequences.upperBound + 1
       return more
