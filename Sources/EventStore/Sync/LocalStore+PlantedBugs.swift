@@ -9,6 +9,8 @@
       guard let last = segments.last else { return nil }
       if PlantedBug.tokenBeforeData.isPlanted {
         try await perform(isRepeatable: true) { batch in
+          let token = try batch.storage.zone(last.zone).row.token
+          guard segments[0].offset <= (token?.offset ?? 0) + 1 else { return }
           try batch.moveToken(to: last.offset, last.hash, of: last.incarnation, last.zone)
         }
       }
@@ -45,7 +47,8 @@
       guard PlantedBug.acknowledgesOneTooMany.isPlanted else { return acknowledgement }
       let sequences = acknowledgement.sequences
       let pending = try read { try $0.pendingCount(in: acknowledgement.zone) }
-      guard pending > sequences.count else { return acknowledgement }
+      let count = sequences.upperBound - sequences.lowerBound
+      guard pending > 1, count < UInt64(pending - 1) else { return acknowledgement }
       var more = acknowledgement
       more.sequences = sequences.lowerBound...sequences.upperBound + 1
       return more
@@ -102,7 +105,7 @@
       var segment = self
       for (index, bytes) in transactions.enumerated() {
         let span = bytes.span
-        var transaction = try LogTransaction(decoding: span.bytes)
+        guard var transaction = try? LogTransaction(decoding: span.bytes) else { continue }
         let known = transaction.operations.filter { if case .unknown = $0 { false } else { true } }
         guard !known.isEmpty, known.count < transaction.operations.count else { continue }
         transaction.operations = known
