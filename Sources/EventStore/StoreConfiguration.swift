@@ -31,6 +31,9 @@ public struct StoreConfiguration: Sendable {
   package var writesOnCallingThread = false
   /// For a simulator alone: asked before each commit whether it is to fail.
   package var commitFault: (@Sendable () -> CommitFault?)?
+  /// For tests alone: where verification and the past fold the log anew; nil for `TMPDIR` or, without it, `/tmp`. A
+  /// memory-backed directory makes a small store's verification many times faster.
+  package var scratchDirectory: String?
   #if DEBUG
     /// For tests alone: lets calls of LMDB fail.
     package var faults: FaultPlan?

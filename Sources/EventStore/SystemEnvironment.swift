@@ -34,9 +34,9 @@ public enum SystemEnvironment {
   /// Whether a file or directory is there.
   static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-  /// Makes a new directory of a unique name for scratch files: in `TMPDIR`, else `/tmp`.
-  static func makeScratchDirectory() throws -> String {
-    let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+  /// Makes a new directory of a unique name for scratch files: in the given directory, else in `TMPDIR`, else `/tmp`.
+  static func makeScratchDirectory(in directory: String?) throws -> String {
+    let parent = directory ?? getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
     var template = Array("\(parent)/tributary-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else {
       throw StoreError(

@@ -20,7 +20,7 @@ final class DataFile: Sendable {
       if !options.allowsNetworkFileSystem, try SystemCalls.isOnNetwork(descriptor, path) {
         throw LMDBError(code: .networkFileSystem, call: "fstatfs", path: path)
       }
-      if isNew { try Self.syncEntry(directory) }
+      if isNew && options.sync != .none { try Self.syncEntry(directory) }
       self.identity = status.identity
     } catch {
       SystemCalls.close(descriptor)

@@ -19,7 +19,7 @@ extension LocalStore {
       }
       // On damaged pages nothing further can be read with trust.
       guard report.isSound else { return report }
-      var verification = Verification(report: report)
+      var verification = Verification(report: report, scratchDirectory: configuration.scratchDirectory)
       try verification.checkKeys(transaction)
       if verification.report.isSound { try verification.checkIdentities(transaction) }
       // Without keys and identities that can be read, nothing else can.
@@ -61,6 +61,8 @@ extension LocalStore {
 /// The steps of a verification.
 struct Verification {
   var report: VerificationReport
+  /// Where to fold the log anew.
+  let scratchDirectory: String?
 
   /// Every position is there, every entry can be read, and every sequence follows the one before and is named.
   mutating func checkLog(
@@ -148,7 +150,7 @@ struct Verification {
     _ source: borrowing ReadTransaction, _ progress: (VerificationProgress) throws -> Void
   ) throws {
     let last = try source.lastPosition()
-    let fresh = try PastStore(of: source, through: last) { done, total in
+    let fresh = try PastStore(of: source, through: last, in: scratchDirectory) { done, total in
       try progress(VerificationProgress(step: .fold, done: done, total: total))
     }
     var live: Set<UInt32> = []

@@ -18,14 +18,18 @@ public final class PastStore: Sendable {
 
   /// Folds the log of a snapshot up to a position.
   ///
-  /// - Parameter progress: called now and then with how many transactions are done, of how many.
+  /// - Parameters:
+  ///   - source: the snapshot.
+  ///   - position: the last position that counts.
+  ///   - scratchDirectory: where to fold; nil for where the system keeps such files.
+  ///   - progress: called now and then with how many transactions are done, of how many.
   init(
-    of source: borrowing ReadTransaction, through position: Position,
+    of source: borrowing ReadTransaction, through position: Position, in scratchDirectory: String?,
     progress: (_ done: UInt64, _ total: UInt64) throws -> Void
   ) throws {
     self.position = position
     identity = source.identity
-    directory = try SystemEnvironment.makeScratchDirectory()
+    directory = try SystemEnvironment.makeScratchDirectory(in: scratchDirectory)
     do {
       environment = try Environment(directory: directory, options: Environment.Options(sync: .none))
       let transaction = try environment.beginWrite()
@@ -137,7 +141,8 @@ extension LocalStore {
         throw StoreError(
           .positionUnknown, "the log has no position \(position)", hint: "the last is \(last)")
       }
-      return try PastStore(of: transaction, through: position, progress: progress)
+      return try PastStore(
+        of: transaction, through: position, in: configuration.scratchDirectory, progress: progress)
     }
   }
 }

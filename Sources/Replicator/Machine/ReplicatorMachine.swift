@@ -22,7 +22,7 @@ package enum ReplicatorEffect: Sendable {
   case report(SyncReport)
 }
 
-package enum ReplicatorTimer: Hashable, Sendable {
+package enum ReplicatorTimer: Hashable, Sendable, CaseIterable {
   /// Local commits have waited long enough for others.
   case commit
   /// The remote's words have.

@@ -91,7 +91,7 @@ public final class LogReplicator: Sendable {
           }
         }
       }
-      for timer in timers.values { timer.cancel() }
+      for timer in ReplicatorTimer.allCases { timers[timer]?.cancel() }
       group.cancelAll()
     }
   }

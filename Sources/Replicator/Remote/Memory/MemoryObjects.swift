@@ -27,7 +27,8 @@ package final class MemoryObjects: ObjectStore {
     state.withLock { state in
       guard state.objects[name] == nil else { return false }
       state.objects[name] = bytes
-      for watcher in state.watchers.values { watcher.yield() }
+      // In the order in which they came: who wakes first may decide what is shipped first.
+      for (_, watcher) in state.watchers.sorted(by: { $0.key < $1.key }) { watcher.yield() }
       return true
     }
   }

@@ -1,0 +1,50 @@
+import Foundation
+import StoreTesting
+import Testing
+
+@testable import EventStore
+
+@Suite("The log is folded anew in a scratch directory that was chosen")
+struct ScratchDirectoryTests {
+  let directory = TemporaryDirectory()
+  let scratch = TemporaryDirectory()
+
+  private func makeStore(scratch path: String) throws -> LocalStore {
+    let store = try directory.store {
+      $0.mapBytes = 256 << 20
+      $0.scratchDirectory = path
+    }
+    try store.writeBlockingThisThread { tx in
+      try tx.createZone(noteZone)
+      try tx.create(note("first"), type: "note")
+    }
+    return store
+  }
+
+  private func names() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: scratch.path)
+  }
+
+  @Test("the past lies there as long as it is held; a verification leaves nothing")
+  func chosen() throws {
+    let store = try makeStore(scratch: scratch.path)
+    let report = try store.verify()
+    #expect(report.isSound)
+    #expect(try names() == [])
+    var past: PastStore? = try store.past(at: try store.lastPosition())
+    #expect(try names().count == 1)
+    let isThere = try past?.read { try $0.contains(note("first")) }
+    #expect(isThere == true)
+    past = nil
+    #expect(try names() == [])
+  }
+
+  @Test("one that is not there is an error that names it")
+  func missing() throws {
+    let path = scratch.path + "/absent"
+    let store = try makeStore(scratch: path)
+    let error = #expect(throws: StoreError.self) { try store.verify() }
+    #expect(error?.code == .system)
+    #expect(error?.message.contains(path) == true)
+  }
+}
