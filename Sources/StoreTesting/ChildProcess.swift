@@ -127,7 +127,9 @@ package final class ChildProcess {
   package func line(waitingSeconds: Int32 = 60) -> String? {
     while true {
       if let line = takeLine() { return line }
-      guard Self.ready([self], waitingMilliseconds: waitingSeconds * 1000) == [0], receive() else { return nil }
+      guard Self.ready([self], waitingMilliseconds: waitingSeconds * 1000) == [0], receive() else {
+        return nil
+      }
     }
   }
 

@@ -15,7 +15,8 @@
     /// Plants bugs, one after the other, and looks for each until a seed fails.
     func findBugs(_ text: String, _ console: Console) throws -> ToolError.Exit? {
       let bugs = try Self.bugs(text)
-      let list = try seed.map { SeedList([$0...$0]) } ?? seeds.map { try SeedList($0) } ?? SeedList([Self.seedsOfBug])
+      let list =
+        try seed.map { SeedList([$0...$0]) } ?? seeds.map { try SeedList($0) } ?? SeedList([Self.seedsOfBug])
       var finds: [PlantedBugFind] = []
       var limits = limits(of: list)
       limits.stopAfter = 1
@@ -50,7 +51,8 @@
       return bug
     }
 
-    /// Parses a bug's name, several between commas, `all`, or a part such as `3/10`: every tenth from the third on.
+    /// Parses a bug's name, several between commas, `all`, or a part such as `3/10`: every tenth from the
+    /// third on.
     static func bugs(_ text: String) throws(ToolError) -> [PlantedBug] {
       if text == "all" { return PlantedBug.allCases }
       let parts = text.split(separator: "/", omittingEmptySubsequences: false)
@@ -63,7 +65,9 @@
         return PlantedBug.allCases.enumerated().filter { $0.offset % count == part - 1 }.map(\.element)
       }
       var bugs: [PlantedBug] = []
-      for name in text.split(separator: ",", omittingEmptySubsequences: false) { bugs.append(try bug(String(name))) }
+      for name in text.split(separator: ",", omittingEmptySubsequences: false) {
+        bugs.append(try bug(String(name)))
+      }
       return bugs
     }
   }

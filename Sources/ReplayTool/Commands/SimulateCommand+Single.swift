@@ -35,7 +35,8 @@ extension SimulateCommand {
     defer { progress.end() }
     let shrunk = try Simulation(try options()).shrink(seed: seed) { step in
       try progress.update(
-        "shrinking, \(Display.count(step.steps, "step"))", done: UInt64(step.runs), total: UInt64(step.runsMax))
+        "shrinking, \(Display.count(step.steps, "step"))", done: UInt64(step.runs),
+        total: UInt64(step.runsMax))
     }
     progress.end()
     let output = console.output
@@ -63,7 +64,8 @@ extension SimulateCommand {
     for line in shrunk.trace { try output.line("  " + Display.plain(line)) }
     try output.line(output.styled(failure.line, .loser))
     let end = shrunk.isSmallest ? "nothing more can be taken away" : "it may be smaller still"
-    try output.line("\(Display.count(shrunk.stepCount, "step")) after \(Display.count(shrunk.runs, "run")): \(end)")
+    try output.line(
+      "\(Display.count(shrunk.stepCount, "step")) after \(Display.count(shrunk.runs, "run")): \(end)")
     return .problem
   }
 }

@@ -8,9 +8,10 @@ struct SimulateCommand: ReplayCommand {
     commandName: "simulate",
     abstract: "Runs worlds in which everything fails, and checks what must hold.",
     discussion: """
-      A world has some devices with real stores and replicators, over a network, disks and clocks that are made \
-      up. One seed determines all that happens in it. After every step the invariants are checked. The seeds run in \
-      processes of their own, so that one which ends its process is a failure like others. It ends with 1 if any failed.
+      A world has some devices with real stores and replicators, over a network, disks and clocks that are \
+      made up. One seed determines all that happens in it. After every step the invariants are checked. The \
+      seeds run in processes of their own, so that one which ends its process is a failure like others. It \
+      ends with 1 if any failed.
 
       Example: replay simulate --seeds 1..100000
       Example: replay simulate --seed 17 --shrink
@@ -31,7 +32,8 @@ struct SimulateCommand: ReplayCommand {
   @Flag(help: "Make the failure of the one seed as small as it can be.")
   var shrink = false
 
-  @Option(help: ArgumentHelp("Steps of each world while faults are on; else 200 to 2,000.", valueName: "count"))
+  @Option(
+    help: ArgumentHelp("Steps of each world while faults are on; else 200 to 2,000.", valueName: "count"))
   var steps: Int?
 
   @Option(
@@ -40,11 +42,13 @@ struct SimulateCommand: ReplayCommand {
       "list prints them; none, a,b for these alone, or -a,-b for all but these.", valueName: "faults"))
   var faults = "all"
 
-  @Option(help: ArgumentHelp("Processes at a time; as many as there are cores if not given.", valueName: "count"))
+  @Option(
+    help: ArgumentHelp("Processes at a time; as many as there are cores if not given.", valueName: "count"))
   var jobs: Int?
 
   @Option(
-    help: ArgumentHelp("Run one seed in so many again in another process, and compare; 0: none.", valueName: "count"))
+    help: ArgumentHelp(
+      "Run one seed in so many again in another process, and compare; 0: none.", valueName: "count"))
   var repeatEvery: UInt64 = 100
 
   @Option(help: ArgumentHelp("End after so many failures.", valueName: "count"))
@@ -58,7 +62,8 @@ struct SimulateCommand: ReplayCommand {
 
   #if PLANTED_BUGS
     @Option(
-      help: ArgumentHelp("Plant a bug, or all, or the third tenth of them with 3/10, and find it.", valueName: "bug"))
+      help: ArgumentHelp(
+        "Plant a bug, or all, or the third tenth of them with 3/10, and find it.", valueName: "bug"))
     var plantedBug: String?
   #endif
 
@@ -97,7 +102,11 @@ struct SimulateCommand: ReplayCommand {
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
     if faults == "list" {
-      if json { try console.output.line(FaultChoice.listJSON) } else { try FaultChoice.printList(console.output) }
+      if json {
+        try console.output.line(FaultChoice.listJSON)
+      } else {
+        try FaultChoice.printList(console.output)
+      }
       return nil
     }
     #if PLANTED_BUGS
@@ -143,7 +152,10 @@ struct SimulateCommand: ReplayCommand {
     let list = try seedList(console)
     let (page, isWhole) = try run(list, console, limits: limits(of: list))
     if json { try console.output.line(page.json) } else { try page.print(console.output) }
-    if !isWhole { return .interrupted }
+    if !isWhole {
+      try console.errors.line("interrupted: the seeds that were under way are not counted")
+      return .interrupted
+    }
     return page.tally.failures.isEmpty ? nil : .problem
   }
 
@@ -151,7 +163,8 @@ struct SimulateCommand: ReplayCommand {
 
   func limits(of list: SeedList) -> SimulationPool.Limits {
     SimulationPool.Limits(
-      jobs: min(jobs ?? cores, Int(clamping: max(1, list.count))), repeatEvery: repeatEvery, stopAfter: stopAfter,
+      jobs: min(jobs ?? cores, Int(clamping: max(1, list.count))), repeatEvery: repeatEvery,
+      stopAfter: stopAfter,
       seedMilliseconds: timeout * 1000)
   }
 
@@ -168,26 +181,28 @@ struct SimulateCommand: ReplayCommand {
     defer { progress.end() }
     let clock = ContinuousClock()
     let start = clock.now
+    let program = WorkerProgram.current
     var pool = SimulationPool(
-      list, limits, scratch: scratch, milliseconds: { Int64(start.duration(to: clock.now) / .milliseconds(1)) }
-    ) { _, errors in try WorkerProgram.current.start(command, errors: errors) }
+      list, limits, scratch: scratch,
+      milliseconds: { Int64(start.duration(to: clock.now) / .milliseconds(1)) },
+      start: { _, errors in try program.start(command, errors: errors) })
     let total = list.count
-    var isWhole = false
-    do {
-      isWhole = try pool.run { tally in
-        let failures = tally.failures.count
-        let text = failures == 0 ? what : "\(what), \(Display.count(failures, "failure"))"
-        do {
-          try progress.update(text, done: tally.seeds, total: total)
-          return true
-        } catch {
-          return false
-        }
+    let isWhole = try pool.run { tally in
+      let failures = tally.failures.count
+      let text = failures == 0 ? what : "\(what), \(Display.count(failures, "failure"))"
+      do {
+        try progress.update(text, done: tally.seeds, total: total)
+        return true
+      } catch {
+        // Interrupted, or nobody looks at it any more.
+        return false
       }
     }
+    progress.end()
     let page = SimulationPage(
       tally: pool.tally, seconds: start.duration(to: clock.now) / .seconds(1), cores: min(limits.jobs, cores),
-      faults: try FaultChoice.parse(faults), arguments: arguments.map { " \($0)" }.joined(), keepDirectory: keep)
+      faults: try FaultChoice.parse(faults), arguments: arguments.map { " \($0)" }.joined(),
+      keepDirectory: keep)
     return (page, isWhole)
   }
 

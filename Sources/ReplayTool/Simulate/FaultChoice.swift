@@ -14,7 +14,7 @@ enum FaultChoice {
     let isWithout = words.allSatisfy { $0.hasPrefix("-") }
     guard isWithout || words.allSatisfy({ !$0.hasPrefix("-") }) else {
       throw .input(
-        "faultsInvalid", "“\(Display.plain(text, limit: 200))” names faults to have and faults to leave out",
+        "faultsInvalid", "“\(Display.plain(text, limit: 200))” names faults to have and to leave out",
         hint: "name the faults to have, or put a - before each that is left out")
     }
     var faults: Set<SimulationFault> = []

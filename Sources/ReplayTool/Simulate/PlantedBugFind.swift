@@ -17,7 +17,8 @@
     var line: String {
       let name = bug.rawValue + String(repeating: " ", count: max(0, Self.nameWidth - bug.rawValue.count))
       guard let failure else { return "\(name)  NOT FOUND in \(Display.count(seeds, "seed"))" }
-      return "\(name)  found after \(Display.count(seeds, "seed"))  as \(failure.kind.name), by seed \(failure.seed)"
+      return
+        "\(name)  found after \(Display.count(seeds, "seed"))  as \(failure.kind.name), by seed \(failure.seed)"
     }
 
     var json: JSON {

@@ -1,6 +1,7 @@
 /// Which seeds are run, in their order: ranges, since there may be more of them than memory holds.
 struct SeedList {
-  /// The most seeds of one run: at a hundred a second they take three centuries, so more is a slip of the hand.
+  /// The most seeds of one run: at a hundred a second they take three centuries, so more is a slip of the
+  /// hand.
   static let countMax: UInt64 = 1_000_000_000_000
   /// The longest file of seeds, in bytes.
   static let fileBytesMax = 16 << 20
@@ -39,17 +40,19 @@ struct SeedList {
     }
     guard bytes.count <= Self.fileBytesMax else {
       throw ToolError.input(
-        "seedsInvalid", "\(file.name) is longer than \(Self.fileBytesMax >> 20) MiB", hint: "give a file of seeds")
+        "seedsInvalid", "\(file.name) is longer than \(Self.fileBytesMax >> 20) MiB",
+        hint: "give a file of seeds")
     }
     ranges = []
     let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     for (index, line) in lines.enumerated() {
       let text = String(decoding: line.prefix { $0 != UInt8(ascii: "#") }, as: UTF8.self)
-      let word = text.filter { !$0.isWhitespace }
-      guard !word.isEmpty else { continue }
-      guard let seed = UInt64(word) else {
+      let words = text.split(whereSeparator: \.isWhitespace)
+      guard !words.isEmpty else { continue }
+      guard words.count == 1, let seed = UInt64(words[0]) else {
         throw ToolError.input(
-          "seedsInvalid", "line \(index + 1) of \(file.name) has no seed: “\(Display.plain(text, limit: 60))”",
+          "seedsInvalid",
+          "line \(index + 1) of \(file.name) has no seed: “\(Display.plain(text, limit: 60))”",
           hint: "write one number a line, and what it found after a #")
       }
       ranges.append(seed...seed)

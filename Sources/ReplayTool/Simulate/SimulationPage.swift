@@ -30,13 +30,13 @@ struct SimulationPage {
   }
 
   func print(_ output: Output) throws {
-    var heading = "\(Display.count(tally.seeds, "seed")), \(Display.count(tally.steps)) steps in \(Self.text(seconds)) s"
+    var heading =
+      "\(Display.count(tally.seeds, "seed")), \(Display.count(tally.steps)) steps in \(Self.text(seconds)) s"
     if tally.repeats > 0 { heading += ", \(Display.count(tally.repeats)) run twice" }
     try output.line(output.styled(heading, .heading))
     try output.line(
       "\(Self.text(seedRate)) seeds a second and core, \(Self.text(comparableRate)) of 300 steps")
-    let days = tally.simulatedMilliseconds / 86_400_000
-    try output.line("\(Display.count(days, "day")) in \(Self.text(seconds)) s")
+    try output.line("\(Self.text(milliseconds: tally.simulatedMilliseconds)) in \(Self.text(seconds)) s")
     try printCounts("faults", SimulationFault.allCases.map(\.rawValue), tally.counts.faults, output)
     try printCounts("marks", SimulationCoverage.Mark.allCases.map(\.rawValue), tally.counts.marks, output)
     try printCounts("errors", tally.counts.codes.keys.sorted(), tally.counts.codes, output)
@@ -90,6 +90,13 @@ struct SimulationPage {
       line += (line.isEmpty ? "  " : " ") + word + (index < words.count - 1 ? "," : "")
     }
     try output.line(line)
+  }
+
+  /// A simulated time: days, where there are some.
+  private static func text(milliseconds: Int128) -> String {
+    let days = milliseconds / 86_400_000
+    return days > 0
+      ? Display.count(days, "day") : Display.duration(milliseconds: UInt64(max(0, milliseconds)))
   }
 
   /// A number with one digit behind the point.

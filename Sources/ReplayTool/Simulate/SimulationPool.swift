@@ -6,7 +6,8 @@ import StoreTesting
   import Darwin
 #endif
 
-/// Runs seeds in processes, some at a time: a world that ends its process, or never ends, is a failure of its seed
+/// Runs seeds in processes, some at a time: a world that ends its process, or never ends, is a failure of its
+/// seed
 /// and of no other.
 struct SimulationPool {
   /// A process is told this many seeds ahead: it never waits for the next.
@@ -62,7 +63,8 @@ struct SimulationPool {
 
   /// Runs all seeds, or until there were enough failures.
   ///
-  /// - Parameter goesOn: hears of what was done, many times a second, and says whether to go on. What was under way
+  /// - Parameter goesOn: hears of what was done, many times a second, and says whether to go on. What was
+  /// under way
   ///   when it says no is dropped.
   /// - Returns: whether it came to the end.
   mutating func run(_ goesOn: (SimulationTally) -> Bool) throws -> Bool {
@@ -125,7 +127,9 @@ struct SimulationPool {
   private mutating func takeJob(for number: Int) -> SimulationWorker.Job? {
     if isStopping { return nil }
     if let index = left.firstIndex(where: { $0.first?.worker != number }) { return left.remove(at: index) }
-    if let index = repeats.firstIndex(where: { $0.first?.worker != number }) { return repeats.remove(at: index) }
+    if let index = repeats.firstIndex(where: { $0.first?.worker != number }) {
+      return repeats.remove(at: index)
+    }
     guard let seed = seeds.takeFirst() else { return nil }
     defer { seedCount += 1 }
     return SimulationWorker.Job(seed: seed, ordinal: seedCount)
@@ -136,7 +140,9 @@ struct SimulationPool {
   /// Takes what a worker said. False if it has ended.
   private mutating func hear(_ worker: SimulationWorker) throws -> Bool {
     let isThere = worker.process.receive()
-    while let (job, report) = try worker.takeAnswer(milliseconds: milliseconds()) { take(report, of: job, worker) }
+    while let (job, report) = try worker.takeAnswer(milliseconds: milliseconds()) {
+      take(report, of: job, worker)
+    }
     if !isThere { bury(worker, .processEnded, worker.epitaph()) }
     return isThere
   }

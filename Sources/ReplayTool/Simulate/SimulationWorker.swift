@@ -80,6 +80,8 @@ final class SimulationWorker {
       return nil
     }
     let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
-    return (lines.first { $0.contains("atal error") } ?? lines.last).map { Display.plain(String($0), limit: 400) }
+    return (lines.first { $0.contains("atal error") } ?? lines.last).map {
+      Display.plain(String($0), limit: 400)
+    }
   }
 }

@@ -22,7 +22,8 @@ struct WorkerProgram {
     let environment = ProcessInfo.processInfo.environment.filter { !settings.contains($0.key) }
     do throws(StoreTesting.ChildProcess.Refusal) {
       return try StoreTesting.ChildProcess(
-        path: path, arguments, environment: environment.map { "\($0.key)=\($0.value)" } + ["SWIFT_BACKTRACE=enable=no"],
+        path: path, arguments,
+        environment: environment.map { "\($0.key)=\($0.value)" } + ["SWIFT_BACKTRACE=enable=no"],
         errors: errors, takesInput: true, isApart: true)
     } catch {
       throw ToolError(

@@ -52,7 +52,8 @@ extension Simulation {
       let smallest = simulation.run(shrinker.plan, keepsTrace: true).result
       return ShrunkSimulation(
         seed: seed, failure: smallest.failure ?? shrinker.failure, plan: shrinker.plan.lines,
-        stepCount: shrinker.plan.steps.count, trace: smallest.trace, runs: shrinker.runs, isSmallest: !shrinker.isSpent)
+        stepCount: shrinker.plan.steps.count, trace: smallest.trace, runs: shrinker.runs,
+        isSmallest: !shrinker.isSpent)
     }
   }
 }

@@ -22,7 +22,8 @@ extension SimulationPlan {
   }
 
   private var remoteClock: String {
-    configuration.remoteClockOffset.map { $0 == 0 ? ", with a clock" : ", with a clock that is \($0) ms off" } ?? ""
+    configuration.remoteClockOffset.map { $0 == 0 ? ", with a clock" : ", with a clock that is \($0) ms off" }
+      ?? ""
   }
 
   private static func text(_ device: SimulationConfiguration.Device) -> String {
@@ -41,7 +42,10 @@ extension SimulationPlan {
     var index = 0
     while index < choices.count {
       let run = choices[index...].prefix { $0 == choices[index] }.count
-      words.append(run > 3 ? "\(run)×\(choices[index])" : Array(repeating: "\(choices[index])", count: run).joined(separator: " "))
+      words.append(
+        run > 3
+          ? "\(run)×\(choices[index])"
+          : Array(repeating: "\(choices[index])", count: run).joined(separator: " "))
       index += run
     }
     return "[\(words.joined(separator: " "))]"

@@ -1,7 +1,9 @@
-/// Makes a failing plan smaller, as long as what failed still fails: it takes faults, devices, steps and choices away, and
+/// Makes a failing plan smaller, as long as what failed still fails: it takes faults, devices, steps and
+/// choices away, and
 /// makes simpler what remains.
 ///
-/// Each attempt is a run. Those that take away the most come first; they are repeated until a whole pass changes
+/// Each attempt is a run. Those that take away the most come first; they are repeated until a whole pass
+/// changes
 /// nothing, or there were enough runs.
 struct SimulationShrinker {
   private(set) var plan: SimulationPlan
@@ -16,7 +18,8 @@ struct SimulationShrinker {
   ///   - failure: how it fails. What fails in another way is another failure.
   ///   - runsMax: how many plans are tried at most.
   ///   - run: runs a plan.
-  ///   - progress: hears of each run, and of the steps of the smallest plan. What it throws ends the shrinking.
+  ///   - progress: hears of each run, and of the steps of the smallest plan. What it throws ends the
+  /// shrinking.
   init(
     _ plan: SimulationPlan, _ failure: SimulationFailure, runsMax: Int,
     run: @escaping (SimulationPlan) -> SimulationFailure?,
@@ -50,7 +53,8 @@ struct SimulationShrinker {
     }
   }
 
-  /// Leaves out steps that the run did not come to: what they would choose is not known, and nothing waits for it.
+  /// Leaves out steps that the run did not come to: what they would choose is not known, and nothing waits
+  /// for it.
   private mutating func dropUnreached() {
     let reached = plan.steps.lastIndex { $0.choices != nil } ?? -1
     var candidate = plan
@@ -87,9 +91,15 @@ struct SimulationShrinker {
         // The end goes first, then single numbers: a list that was cut ends in the least.
         guard let choices = plan.steps[step].choices, last < choices.count else { continue }
         let isLast = last == choices.count - 1
-        if isLast, try attempt({ $0.steps[step].choices?.removeLast() }) { isSmaller = true; continue }
+        if isLast, try attempt({ $0.steps[step].choices?.removeLast() }) {
+          isSmaller = true
+          continue
+        }
         for smaller in [0, choices[last] / 2] where smaller < plan.steps[step].choices?[last] ?? 0 {
-          if try attempt({ $0.steps[step].choices?[last] = smaller }) { isSmaller = true; break }
+          if try attempt({ $0.steps[step].choices?[last] = smaller }) {
+            isSmaller = true
+            break
+          }
         }
       }
     }
@@ -129,7 +139,8 @@ struct SimulationShrinker {
     var isSmaller = false
     var length = (plan.recorded[stream]?.count ?? 0) / 2
     while length > 0, !isSpent {
-      if length <= plan.recorded[stream]?.count ?? 0, try attempt({ $0.recorded[stream]?.removeLast(length) }) {
+      if length <= plan.recorded[stream]?.count ?? 0, try attempt({ $0.recorded[stream]?.removeLast(length) })
+      {
         isSmaller = true
       } else {
         length /= 2

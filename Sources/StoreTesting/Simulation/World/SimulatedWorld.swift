@@ -79,6 +79,8 @@ final class SimulatedWorld: @unchecked Sendable {
   func close() {
     for device in devices where device.store != nil { device.end() }
     executor.run()
+    // What is still under way holds the world, and the world holds that.
+    queue = SimulatedQueue()
   }
 
   // MARK: Time
