@@ -3,7 +3,7 @@ import PackageDescription
 
 /// What every Swift target is built with. `Lifetimes` lets our own types hold and return spans; a client that
 /// depends on them needs no flag.
-let settings: [SwiftSetting] = [
+var settings: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
   .enableUpcomingFeature("MemberImportVisibility"),
@@ -12,6 +12,9 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("ImmutableWeakCaptures"),
   .enableExperimentalFeature("Lifetimes"),
 ]
+
+// The known bugs that the simulator must find: see `PlantedBug`. No other build contains any of them.
+if Context.environment["PLANTED_BUGS"] != nil { settings.append(.define("PLANTED_BUGS")) }
 
 let package = Package(
   name: "tributary",

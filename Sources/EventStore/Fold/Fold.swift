@@ -38,6 +38,9 @@ package struct Fold<Storage: FoldStorage> {
   {
     try select(record, in: state)
     for cell in try RecordLayout.cells(of: row.span.bytes) where cell != .existence {
+      #if PLANTED_BUGS
+        if PlantedBug.createKeepsFields.isPlanted { break }
+      #endif
       try replace(cell, removing: .seen(at: index), adding: nil)
     }
     try set(existence: .alive(type: type), index: index)
@@ -46,6 +49,9 @@ package struct Fold<Storage: FoldStorage> {
   /// Folds `delete`: the record is dead. Its fields stay, hidden.
   package mutating func delete(_ record: RawSpan, in state: StateNumber, index: UInt32) throws {
     try select(record, in: state)
+    #if PLANTED_BUGS
+      if PlantedBug.deleteTakesUnseen.isPlanted { viewpoint.seesAllPlaced = true }
+    #endif
     try set(existence: .dead, index: index)
   }
 
@@ -55,6 +61,9 @@ package struct Fold<Storage: FoldStorage> {
     index: UInt32
   ) throws {
     try select(record, in: state)
+    #if PLANTED_BUGS
+      if try isLate(field) { return }
+    #endif
     try replace(
       CellNumber(register: field), removing: .seen(at: index), adding: head(at: index), payload: value)
     try set(existence: .alive(type: type), index: index)
@@ -233,7 +242,7 @@ package struct Fold<Storage: FoldStorage> {
     if let added {
       let isApart = payload.byteCount > Cell.inlinePayloadBytesMax
       if isApart { try writeApart(added, payload, in: cell) }
-      let stored = isApart ? Self.mark(payload.byteCount) : payload.withUnsafeBytes { Array($0) }
+      let stored = isApart ? Cell.mark(payload.byteCount) : payload.withUnsafeBytes { Array($0) }
       inline.append(OwnedHead(head: added, payload: stored))
     }
     try inline.sort { try isGreater($0.head, $1.head) }
@@ -245,7 +254,7 @@ package struct Fold<Storage: FoldStorage> {
       for head in rest.prefix(Cell.inlineHeadsMax) {
         let isLarge = head.payload.count > Cell.inlinePayloadBytesMax
         inline.append(
-          OwnedHead(head: head.head, payload: isLarge ? Self.mark(head.payload.count) : head.payload))
+          OwnedHead(head: head.head, payload: isLarge ? Cell.mark(head.payload.count) : head.payload))
         if !isLarge { try storage.deleteElement(key(of: cell, head.head.id)) }
         apartCount -= 1
       }
@@ -253,6 +262,9 @@ package struct Fold<Storage: FoldStorage> {
     }
     while let least = inline.last, inline.count > Cell.inlineHeadsMax {
       inline.removeLast()
+      #if PLANTED_BUGS
+        if PlantedBug.losersLostBeyondFour.isPlanted { continue }
+      #endif
       apartCount += 1
       if least.payload.first != Cell.apartMark {
         try writeApart(least.head, least.payload.span.bytes, in: cell)
@@ -273,7 +285,7 @@ package struct Fold<Storage: FoldStorage> {
     edited.append(head)
     if payload.byteCount > Cell.inlinePayloadBytesMax {
       try writeApart(head, payload, in: cell)
-      let mark = Self.mark(payload.byteCount)
+      let mark = Cell.mark(payload.byteCount)
       edited.append(varint: UInt64(mark.count))
       edited.bytes.append(contentsOf: mark)
     } else {
@@ -305,13 +317,6 @@ package struct Fold<Storage: FoldStorage> {
   }
 
   // MARK: What lies apart
-
-  private static func mark(_ byteCount: Int) -> [UInt8] {
-    var writer = ByteWriter()
-    writer.append(Cell.apartMark)
-    writer.append(varint: UInt64(byteCount))
-    return writer.bytes
-  }
 
   private func key(of cell: CellNumber) throws -> ElementKey {
     ElementKey(state: state, record: try RecordLayout.recordNumber(of: row.span.bytes), cell: cell)
@@ -380,6 +385,10 @@ package struct Fold<Storage: FoldStorage> {
     if left.timestamp != right.timestamp { return left.timestamp > right.timestamp }
     let (a, b) = (left.id, right.id)
     if a.replica != b.replica {
+      #if PLANTED_BUGS
+        if PlantedBug.noReplicaTieBreak.isPlanted { return (a.sequence, a.index) > (b.sequence, b.index) }
+        if PlantedBug.replicaTieBreakByNumber.isPlanted { return a.replica > b.replica }
+      #endif
       return try storage.replicaID(a.replica) > storage.replicaID(b.replica)
     }
     return (a.epoch, a.sequence, a.index) > (b.epoch, b.sequence, b.index)

@@ -109,6 +109,9 @@ package struct Viewpoint: Sendable {
     guard let found = try offset(head.replica, head.epoch, head.sequence, base.incarnation) else {
       return false
     }
+    #if PLANTED_BUGS
+      if PlantedBug.seenExcludesBase.isPlanted { return found < base.offset }
+    #endif
     return found <= base.offset
   }
 }

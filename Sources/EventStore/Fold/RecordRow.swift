@@ -26,6 +26,14 @@ package enum Cell {
   package static let inlinePayloadBytesMax = 1024
   /// Stands in the place of a payload that lies apart. No payload begins with it.
   package static let apartMark: UInt8 = 0xff
+
+  /// What stands for a payload of so many bytes that lies apart.
+  static func mark(_ byteCount: Int) -> [UInt8] {
+    var writer = ByteWriter()
+    writer.append(apartMark)
+    writer.append(varint: UInt64(byteCount))
+    return writer.bytes
+  }
 }
 
 /// Where a cell lies in a row.

@@ -83,7 +83,10 @@ extension LocalStore {
   /// - Throws: ``StoreError`` `zoneUnknown`, `incarnationChanged`, `outOfOrder`, `fork`, `mismatch`, `damaged`,
   ///   `newerFormat`.
   package func fold(_ segments: [RemoteSegment]) async throws -> FoldReport {
-    try await perform(isRepeatable: true) { batch in
+    #if PLANTED_BUGS
+      if let report = try await foldAsPlanted(segments) { return report }
+    #endif
+    return try await perform(isRepeatable: true) { batch in
       var report = FoldReport()
       for segment in segments { try batch.fold(segment, &report) }
       return report
@@ -94,7 +97,10 @@ extension LocalStore {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `incarnationChanged`, `outOfOrder`, `mismatch`.
   package func acknowledge(_ acknowledgement: Acknowledgement) async throws -> FoldReport {
-    try await perform(isRepeatable: true) { batch in
+    #if PLANTED_BUGS
+      let acknowledgement = try asPlanted(acknowledgement)
+    #endif
+    return try await perform(isRepeatable: true) { batch in
       var report = FoldReport()
       try batch.acknowledge(acknowledgement, &report)
       return report

@@ -174,6 +174,9 @@ extension WriteBatch {
     guard header.sequence > last else {
       report.known += 1
       guard let entry = try entry(replica, header.epoch, header.sequence, zone) else { return nil }
+      #if PLANTED_BUGS
+        if PlantedBug.redeliveredFoldedAgain.isPlanted { try foldAgain(entry) }
+      #endif
       try compare(header, body, with: entry)
       return try known(entry, receivedMilliseconds: segment.receivedMilliseconds)
     }
@@ -182,6 +185,10 @@ extension WriteBatch {
     }
     let timestamp = try timestamp(ofBody: body)
     let wall = wallMilliseconds()
+    #if PLANTED_BUGS
+      var header = header
+      if PlantedBug.oneBaseForSegment.isPlanted, segment.base > 0 { header.base?.offset = segment.base }
+    #endif
     let numbered = try number(
       header, replica, zone, arrivalDelay: wall &- Int64(timestamp.milliseconds))
     try appendParsed(numbered, body: body, receivedMilliseconds: segment.receivedMilliseconds)
@@ -216,6 +223,9 @@ extension WriteBatch {
   private func compare(
     _ header: TransactionHeader, _ body: RawSpan, with entry: (header: LogEntryHeader, body: [UInt8])
   ) throws {
+    #if PLANTED_BUGS
+      if PlantedBug.knownNotCompared.isPlanted { return }
+    #endif
     let reader = LogReader(storage.tables, storage.interned)
     guard
       try reader.header(entry.header, storage.transaction) == header, entry.body == body.bytes
@@ -266,6 +276,9 @@ extension WriteBatch {
   /// Gives the heads of transactions another effective timestamp, where what was placed since says so: of a
   /// transaction's places in one incarnation the first counts, and of those the least receive time.
   private func retime(_ transactions: [Known], _ zone: ZoneNumber, _ report: inout FoldReport) throws {
+    #if PLANTED_BUGS
+      if PlantedBug.retimeForgotten.isPlanted { return }
+    #endif
     for known in transactions {
       let header = known.header
       let received = try storage.tables.leastReceived(
@@ -311,9 +324,15 @@ extension WriteBatch {
     }
     try removeShippedCut(zone, incarnation)
     var row = try storage.zoneRow(zone)
+    #if PLANTED_BUGS
+      if PlantedBug.baseFromAcknowledgement.isPlanted { try moveBase(to: offset, of: incarnation, zone) }
+    #endif
     guard offset == (row.token?.offset ?? 0) + 1 else { return }
     row.token = ZoneRow.Token(incarnation: incarnation, offset: offset, hash: segment.hash)
     if row.base?.incarnation != incarnation || row.base!.offset < offset { row.base = (incarnation, offset) }
+    #if PLANTED_BUGS
+      if PlantedBug.baseOneTooLow.isPlanted, offset > 1 { row.base = (incarnation, offset - 1) }
+    #endif
     storage.setZoneRow(row, zone)
   }
 }

@@ -88,6 +88,11 @@ final class GroupCommit {
           batch.abortNested()
           job.finish(StoreError.translate(error))
         } else {
+          #if PLANTED_BUGS
+            if PlantedBug.failedWriteCommitted.isPlanted, (try? batch.commit()) != nil {
+              didCommit(batch.storage.interned.caches)
+            }
+          #endif
           batch.abort()
           job.finish(StoreError.translate(error))
           return more()

@@ -211,6 +211,9 @@ package final class WriteBatch {
       try fold.set(
         fieldNumber, of: record, in: drafts[index].state, type: typeNumber, value: value, index: operation)
     }
+    #if PLANTED_BUGS
+      if PlantedBug.operationNotLogged.isPlanted, operation >= 7 { return }
+    #endif
     let recordIndex = drafts[index].builder.nameIndex(name)
     let typeIndex = drafts[index].builder.nameIndex(type)
     drafts[index].builder.appendSet(
@@ -312,6 +315,10 @@ package final class WriteBatch {
   ) throws {
     fold.viewpoint = try viewpoint(of: header)
     fold.timestamp = Self.effective(layout.timestamp, receivedMilliseconds)
+    #if PLANTED_BUGS
+      if PlantedBug.timestampUncapped.isPlanted { fold.timestamp = layout.timestamp }
+      if PlantedBug.foldInDictionaryOrder.isPlanted { return try foldInDictionaryOrder(body, into: state) }
+    #endif
     forgetNumbers()
     for (index, operation) in layout.operations.enumerated() {
       let index = UInt32(index)

@@ -15,12 +15,18 @@ extension LocalStore {
   package func applyZoneEvents(
     _ events: [ZoneEvent], after start: UInt64 = 0, token: DatabaseToken, chosen: Set<ZoneID>?
   ) async throws -> ZoneListReport {
-    try await perform(isRepeatable: true) { try $0.apply(events, start, token, chosen) }
+    #if PLANTED_BUGS
+      if PlantedBug.databaseTokenBeforeEvents.isPlanted {
+        return try await applyAfterToken(events, start, token, chosen)
+      }
+    #endif
+    return try await perform(isRepeatable: true) { try $0.apply(events, start, token, chosen) }
   }
 
   /// Ties a zone that is synced, or offered, to an incarnation of its remote log: the remote has it under that one.
   ///
-  /// - Throws: ``StoreError`` `zoneUnknown`; `incarnationChanged` if something of the zone lies in another.
+  /// - Throws: ``StoreError`` `zoneUnknown`; `incarnationChanged` if something of the zone lies in another, or the
+  ///   incarnation is that of a zone that was deleted here.
   package func adopt(_ zone: ZoneID, _ incarnation: IncarnationID) async throws {
     try await perform(isRepeatable: true) { try $0.adopt(zone, incarnation) }
   }
@@ -76,10 +82,7 @@ extension WriteBatch {
       guard token.offset > stored.offset, start <= stored.offset else { return report }
     }
     // Zones that were made and deleted here: the event of their beginning may come after.
-    var gone: Set<IncarnationNumber> = []
-    for (_, row) in try storage.tables.zoneRows(storage.transaction) where row.status.isGone {
-      if let token = row.token { gone.insert(token.incarnation) }
-    }
+    var gone = try goneIncarnations()
     // What the same page deletes begins nothing here: a zone of that name may be another one, made here since.
     for event in events where event.kind == .deleted {
       gone.insert(
@@ -87,6 +90,9 @@ extension WriteBatch {
           for: event.incarnation, in: storage.tables.incarnations, storage.transaction))
     }
     for event in events {
+      #if PLANTED_BUGS
+        if PlantedBug.eventsAfterDeletionSkipped.isPlanted, !report.removed.isEmpty { break }
+      #endif
       switch event.kind {
       case .created: try create(event.zone, event.incarnation, chosen, gone, &report)
       case .deleted:
@@ -113,6 +119,9 @@ extension WriteBatch {
     guard !gone.contains(found) else { return }
     let number: ZoneNumber
     if let (known, row) = try storage.findZone(zone) {
+      #if PLANTED_BUGS
+        if try takeOver(known, found) { return }
+      #endif
       guard try isFree(row, known) else { return }
       number = known
     } else {
@@ -123,6 +132,14 @@ extension WriteBatch {
     row.token = ZoneRow.Token(incarnation: found, offset: 0, hash: .zero)
     storage.setZoneRow(row, number)
     try storage.flush()
+  }
+
+  /// The incarnations of zones that were deleted here, and whose rows are there still.
+  private func goneIncarnations() throws -> Set<IncarnationNumber> {
+    Set(
+      try storage.tables.zoneRows(storage.transaction).compactMap { _, row in
+        row.status.isGone ? row.token?.incarnation : nil
+      })
   }
 
   /// Whether a zone may be tied to any incarnation: nothing of it lies in that of its token.
@@ -139,10 +156,20 @@ extension WriteBatch {
     var row = known
     let found = try storage.interned.incarnations.makeNumber(
       for: incarnation, in: storage.tables.incarnations, storage.transaction)
+    #if PLANTED_BUGS
+      if try takeOver(number, found) { return }
+    #endif
     if row.token?.incarnation != found {
-      guard try isFree(row, number) else { throw StoreError.incarnationChanged(zone, incarnation) }
+      // The answer to a call for a zone that was deleted since says nothing of one that was made under its name: in its
+      // log lie other transactions under the same sequences.
+      guard try isFree(row, number), try !goneIncarnations().contains(found) else {
+        throw StoreError.incarnationChanged(zone, incarnation)
+      }
       row.token = ZoneRow.Token(incarnation: found, offset: 0, hash: .zero)
     }
+    #if PLANTED_BUGS
+      if PlantedBug.adoptForgetsHistory.isPlanted { try forgetPending(of: number, found) }
+    #endif
     row.status = .attached
     storage.setZoneRow(row, number)
     try storage.flush()
@@ -173,6 +200,9 @@ extension WriteBatch {
   /// Whether a zone has what does not lie in an incarnation: own transactions that are pending, or those of a store
   /// whose log was imported, which are pending nowhere.
   private func hasUnshipped(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) throws -> Bool {
+    #if PLANTED_BUGS
+      if PlantedBug.withdrawDropsUnshipped.isPlanted { return false }
+    #endif
     let tables = storage.tables
     return try tables.lanes(of: zone, storage.transaction).contains { lane in
       try tables.lastPlaced(lane.replica, lane.epoch, in: zone, incarnation, storage.transaction) < lane.last
@@ -198,6 +228,9 @@ extension WriteBatch {
     for (number, known) in try storage.tables.zoneRows(storage.transaction) {
       guard let token = known.token, token.offset > 0, !known.status.isGone else { continue }
       var row = known
+      #if PLANTED_BUGS
+        if PlantedBug.baseGoesBack.isPlanted { row.base = nil }
+      #endif
       row.token = ZoneRow.Token(incarnation: token.incarnation, offset: 0, hash: .zero)
       storage.setZoneRow(row, number)
     }

@@ -118,6 +118,10 @@ package struct ReplicatorMachine: Sendable {
     isWaiting = report.failure != nil
     guard isRunning else { return wanted.isEmpty ? [] : begin(wanted) }
     if let failure {
+      #if PLANTED_BUGS
+        if PlantedBug.noRetryAfterFailure.isPlanted { return callAgain() }
+        if PlantedBug.laterWaitsForEver.isPlanted, failure.retryAfterMilliseconds != nil { return [] }
+      #endif
       let delay = policy.delay(
         afterFailures: failures, retryAfterMilliseconds: failure.retryAfterMilliseconds)
       let poll = policy.pollMilliseconds

@@ -18,6 +18,9 @@ public struct SyncPolicy: Hashable, Sendable {
   /// How long to wait after failures in a row: a range for the jitter to choose from, so that many replicas do not
   /// come back at one instant. Never before what the remote asked for.
   func delay(afterFailures count: Int, retryAfterMilliseconds: Int64?) -> ClosedRange<Int64> {
+    #if PLANTED_BUGS
+      if PlantedBug.noDelayAfterFailure.isPlanted { return 1...1 }
+    #endif
     let doublings = min(max(count - 1, 0), 32)
     let (product, overflow) = retryMilliseconds.multipliedReportingOverflow(by: 1 << doublings)
     let delay = max(1, overflow ? retryMillisecondsMax : min(product, retryMillisecondsMax))

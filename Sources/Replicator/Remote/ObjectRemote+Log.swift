@@ -13,14 +13,26 @@ extension ObjectRemote {
       switch try await look(header.incarnation, header.zone, next) {
       case .segment(let found)?:
         if let outcome = try await compare(segment, with: found, at: next) { return outcome }
+        #if PLANTED_BUGS
+          if PlantedBug.offsetProbedTooFar.isPlanted { next += 1 }
+        #endif
         next += 1
       case .seal(let fate)?:
+        #if PLANTED_BUGS
+          if PlantedBug.appendPastSeal.isPlanted {
+            next += 1
+            continue
+          }
+        #endif
         return .gone(try await finish(fate, log, header.incarnation))
       case nil:
         if let fate = log.fate { return .gone(fate) }
         try await checkIsEnd(next, of: header.incarnation, after: offset)
         let put = try await put(segment, next)
         if put.isPut { return .appended(put.place) }
+        #if PLANTED_BUGS
+          if PlantedBug.lostPutTakenAsSuccess.isPlanted { return .alreadyThere(put.place) }
+        #endif
         guard try await exists(header.incarnation, next) else {
           throw .unreadable(.entry(of: header.incarnation, next))
         }
@@ -100,6 +112,9 @@ extension ObjectRemote {
   /// Throws unless a token's segment is where it was.
   private func check(_ token: ChangeToken) async throws(RemoteError) {
     if token.offset == 0 { return }
+    #if PLANTED_BUGS
+      if PlantedBug.tokenHashUncompared.isPlanted { return }
+    #endif
     if case .segment(let found)? = try await look(token.incarnation, token.zone, token.offset),
       found.header.contentHash == token.hash
     {
@@ -132,6 +147,9 @@ extension ObjectRemote {
     guard own.replica == other.replica, own.epoch == other.epoch, own.sequences.overlaps(other.sequences)
     else { return nil }
     let place = SegmentPlace(offset: offset, receivedMilliseconds: found.receivedMilliseconds)
+    #if PLANTED_BUGS
+      if PlantedBug.alreadyThereUncompared.isPlanted { return .alreadyThere(place) }
+    #endif
     let isCutAlike = own.sequences == other.sequences
     if isCutAlike && own.contentHash != other.contentHash { return .fork(place) }
     // Read whole, for its writer forgets that it is pending.
@@ -147,6 +165,9 @@ extension ObjectRemote {
     } catch {
       throw RemoteError.damaged(.damagedSegment, .entry(of: own.incarnation, offset), error).ofSegment
     }
+    #if PLANTED_BUGS
+      if PlantedBug.alreadyThereIsFork.isPlanted { return .fork(place) }
+    #endif
     // Whoever put it may not have lived to make it last.
     _ = try await put(segment, offset)
     return .alreadyThere(place)

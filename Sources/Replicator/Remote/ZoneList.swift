@@ -83,6 +83,13 @@ struct ZoneList: Sendable {
     }
   }
 
+  /// Checks that bytes are an event, whichever.
+  ///
+  /// - Throws: ``RemoteError`` `damaged`; `newerFormat`.
+  func check(_ bytes: [UInt8], _ name: ObjectName) throws(RemoteError) {
+    do throws(FormatError) { _ = try ZoneEvent.read(bytes.span.bytes) } catch { throw .damaged(.damaged, name, error) }
+  }
+
   /// Adds the next event.
   ///
   /// What cannot be, such as a second life beside the first, changes nothing: the first stays.

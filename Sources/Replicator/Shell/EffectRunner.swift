@@ -40,6 +40,9 @@ package struct EffectRunner: Sendable {
       case .zone(let zone, let effect): return .zone(zone, await perform(effect, in: zone))
       }
     } catch {
+      #if PLANTED_BUGS
+        await deleteUnlisted(effect, error)
+      #endif
       return .failed(SyncFailure(error))
     }
   }
@@ -69,6 +72,9 @@ package struct EffectRunner: Sendable {
         return .finishedDeletion
       }
     } catch {
+      #if PLANTED_BUGS
+        if let result = await take(error, of: effect) { return result }
+      #endif
       return .failed(SyncFailure(error))
     }
   }
@@ -80,6 +86,9 @@ package struct EffectRunner: Sendable {
     for _ in 0..<Self.cutsMax {
       guard let cut = try store.nextCut(of: zone) else { return nil }
       let packed = try SegmentPacker.pack(cut)
+      #if PLANTED_BUGS
+        if PlantedBug.cutNotStored.isPlanted { return packed }
+      #endif
       if cut.isStored, packed.header == cut.header { return packed }
       do {
         if try await store.storeCut(packed.header) == packed.header { return packed }
@@ -110,6 +119,14 @@ package struct EffectRunner: Sendable {
         // Counted from the page's start: another process may have folded further meanwhile.
         try batch.append(stored, at: token.offset + UInt64(index) + 1, of: token)
       } catch {
+        #if PLANTED_BUGS
+          if PlantedBug.skipOnDecodeError.isPlanted, let header = Self.header(of: stored) {
+            try await commit(&batch, &outcome)
+            if outcome.problem != nil { return outcome }
+            try await skip(header, at: stored.offset, &outcome)
+            continue
+          }
+        #endif
         outcome.problem = SyncFailure(error)
         break
       }
@@ -128,7 +145,21 @@ package struct EffectRunner: Sendable {
   private func commit(_ batch: inout FoldBatch, _ outcome: inout FoldOutcome) async throws {
     let parts = batch.parts
     batch = FoldBatch()
+    #if PLANTED_BUGS
+      if PlantedBug.pageCountedAsWhole.isPlanted, parts.count > 3, let last = parts.last {
+        guard try await fold(Array(parts.prefix(3)), &outcome) == nil else { return }
+        return try await skip(last.header, at: last.segment.offset, &outcome)
+      }
+    #endif
     guard let first = parts.first, let failure = try await fold(parts, &outcome) else { return }
+    #if PLANTED_BUGS
+      if PlantedBug.tokenPassesParked.isPlanted {
+        for part in parts where try await fold([part], &outcome) != nil {
+          try await skip(part.header, at: part.segment.offset, &outcome)
+        }
+        return
+      }
+    #endif
     guard parts.count > 1 else { return stop(&outcome, failure, at: first.header) }
     for part in parts {
       if let failure = try await fold([part], &outcome) { return stop(&outcome, failure, at: part.header) }

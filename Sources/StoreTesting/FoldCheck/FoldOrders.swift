@@ -13,7 +13,7 @@ struct FoldOrders {
     self.history = history
     self.comparison = comparison
     knowledge = FoldKnowledge(history, FoldNumbering(turn: 0))
-    knowledge.places = history.oracle.places
+    knowledge.places = history.transactions.indices.map(history.oracle.place)
     knowledge.received = received
   }
 
@@ -47,7 +47,7 @@ struct FoldOrders {
   }
 
   private func isFree(_ number: Int, after folded: TransactionSet) -> Bool {
-    !folded.contains(number) && folded.isSuperset(of: history.oracle.seen[number])
+    !folded.contains(number) && folded.isSuperset(of: history.oracle.seen(by: number))
   }
 
   private func effective(_ number: Int) -> Timestamp {

@@ -13,8 +13,7 @@ struct FoldScheduleGenerator {
   private var skews: [Int64]
   private var replicas: Int
   private var nextIdentity = FoldSchedule.replicasMax
-  private let deletePercent: Int
-  private let createPercent: Int
+  private let operations: CellOperations
 
   /// What the remote says of when it received something.
   private enum Receipts: CaseIterable { case none, trueTime, atTimes, wild }
@@ -29,9 +28,9 @@ struct FoldScheduleGenerator {
     self.sizes = sizes
     var choice = root.stream(3)
     isCrowd = choice.chance(6)
-    replicas = isCrowd ? choice.next(in: 5...7) : Self.few(from: 2, to: sizes.replicasMax, &choice)
-    let records = isCrowd ? 1 : Self.few(from: 1, to: sizes.recordsMax, &choice)
-    let fields = isCrowd ? 1 : Self.few(from: 1, to: sizes.fieldsMax, &choice)
+    replicas = isCrowd ? choice.next(in: 5...7) : choice.few(2...max(2, sizes.replicasMax))
+    let records = isCrowd ? 1 : choice.few(1...max(1, sizes.recordsMax))
+    let fields = isCrowd ? 1 : choice.few(1...max(1, sizes.fieldsMax))
     schedule = FoldSchedule(replicas: replicas, records: records, fields: fields, seed: root.stream(4).peek)
     let most = sizes.transactionsMax
     transactionsLeft =
@@ -42,8 +41,7 @@ struct FoldScheduleGenerator {
       default: choice.next(in: most...max(most, min(most * 2, FoldSchedule.transactionsMax)))
       }
     receipts = Receipts.allCases[choice.next(below: 4)]
-    deletePercent = choice.next(in: 5...35)
-    createPercent = choice.next(in: 5...30)
+    operations = CellOperations(records: records, fields: fields, from: &choice)
     skews = (0..<FoldSchedule.replicasMax).map { _ in Self.skew(&choice) }
     random = root.stream(5)
   }
@@ -83,7 +81,7 @@ struct FoldScheduleGenerator {
     transactionsLeft = max(0, transactionsLeft - 1)
     return .write(
       replica: replica, wallMilliseconds: now + skews[replica],
-      operations: (0..<Self.few(from: 1, to: sizes.operationsMax, &random)).map { _ in makeOperation() })
+      operations: operations.draw(upTo: sizes.operationsMax, from: &random))
   }
 
   private mutating func makeShip(_ replica: Int) -> FoldStep {
@@ -107,24 +105,6 @@ struct FoldScheduleGenerator {
       guard replicas < FoldSchedule.replicasMax else { return .acknowledge(replica: replica) }
       replicas += 1
       return .copy(from: replica, to: replicas - 1, identity: makeIdentity())
-    }
-  }
-
-  private mutating func makeOperation() -> FoldOperation {
-    let kind = random.next(below: 100)
-    let record = UInt8(random.next(below: schedule.records))
-    let type: UInt8 = random.chance(85) ? 0 : 1
-    if kind < deletePercent { return FoldOperation(.delete, record: record) }
-    if kind < deletePercent + createPercent { return FoldOperation(.create, record: record, type: type) }
-    return FoldOperation(
-      .set, record: record, field: UInt8(random.next(below: schedule.fields)), type: type, value: makeValue())
-  }
-
-  private mutating func makeValue() -> FoldValue {
-    switch random.next(below: 100) {
-    case 0..<8: .null
-    case 8..<88: FoldValue(rawValue: UInt8(random.next(in: 1...7)))
-    default: FoldValue(rawValue: UInt8(random.next(in: 8...Int(FoldValue.count - 1))))
     }
   }
 
@@ -167,13 +147,6 @@ struct FoldScheduleGenerator {
     case 85..<92: -1_749_999_999_000
     default: 2_340_000_000_000
     }
-  }
-
-  // MARK: Choices
-
-  /// A number of a range, small ones more often.
-  private static func few(from least: Int, to most: Int, _ random: inout SeededRandom) -> Int {
-    min(random.next(in: least...max(least, most)), random.next(in: least...max(least, most)))
   }
 }
 

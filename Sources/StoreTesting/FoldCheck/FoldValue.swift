@@ -1,4 +1,4 @@
-import OperationFormat
+package import OperationFormat
 
 /// Names a value that a generated operation sets: a number into a small table of encoded values.
 public struct FoldValue: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
@@ -21,6 +21,9 @@ public struct FoldValue: RawRepresentable, Hashable, Sendable, CustomStringConve
   /// The least value that is larger than 1 KiB when it is encoded.
   static let firstLarge: UInt8 = 10
 
+  /// The value itself.
+  package var value: Value { Self.values[Int(rawValue)] }
+
   /// The encoded value.
   var payload: [UInt8] { Self.payloads[Int(rawValue)] }
 
@@ -33,10 +36,10 @@ public struct FoldValue: RawRepresentable, Hashable, Sendable, CustomStringConve
     }
   }
 
-  private static let payloads: [[UInt8]] = (0..<count).map { number in
+  private static let values: [Value] = (0..<count).map { number in
     switch number {
-    case 0: encoded(.null)
-    case 1...7: encoded(.int(Int64(number)))
+    case 0: .null
+    case 1...7: .int(Int64(number))
     case 8: string(number, encodedBytes: 1023)
     case 9: string(number, encodedBytes: 1024)
     case 10: string(number, encodedBytes: 1025)
@@ -45,16 +48,16 @@ public struct FoldValue: RawRepresentable, Hashable, Sendable, CustomStringConve
     }
   }
 
-  /// A string that takes that many bytes with its tag and its count of two bytes.
-  private static func string(_ number: UInt8, encodedBytes: Int) -> [UInt8] {
-    encoded(.string(String(repeating: String(UnicodeScalar(97 + number)), count: encodedBytes - 3)))
-  }
-
-  private static func encoded(_ value: Value) -> [UInt8] {
+  private static let payloads: [[UInt8]] = values.map { value in
     do {
       return try value.encoded()
     } catch {
       preconditionFailure("a value of the table cannot be encoded: \(error)")
     }
+  }
+
+  /// A string that takes that many bytes with its tag and its count of two bytes.
+  private static func string(_ number: UInt8, encodedBytes: Int) -> Value {
+    .string(String(repeating: String(UnicodeScalar(97 + number)), count: encodedBytes - 3))
   }
 }

@@ -2,7 +2,7 @@
 ///
 /// One root seed is split into streams, so that a change of what one stream is used for does not shuffle the
 /// others. Equal seeds give equal numbers on every platform.
-public struct SeededRandom: RandomNumberGenerator, Hashable, Sendable {
+public struct SeededRandom: RandomNumberGenerator, ChoiceSource, Hashable, Sendable {
   private var state: UInt64
 
   /// Creates the stream of a seed.
@@ -26,14 +26,6 @@ public struct SeededRandom: RandomNumberGenerator, Hashable, Sendable {
     precondition(bound > 0, "there is no number below \(bound)")
     return Int(truncatingIfNeeded: next().multipliedFullWidth(by: UInt64(bound)).high)
   }
-
-  /// Returns a number of a closed range.
-  public mutating func next(in range: ClosedRange<Int>) -> Int {
-    range.lowerBound + next(below: range.upperBound - range.lowerBound + 1)
-  }
-
-  /// Returns true in `percent` of 100 cases.
-  public mutating func chance(_ percent: Int) -> Bool { next(below: 100) < percent }
 
   private static let step: UInt64 = 0x9e37_79b9_7f4a_7c15
 

@@ -67,8 +67,11 @@ package struct NumberSet: Hashable, Sendable {
   /// Whether no number is in both sets.
   package func isDisjoint(with other: NumberSet) -> Bool {
     guard first & other.first == 0 else { return false }
-    for word in 0..<Swift.min(rest.count, other.rest.count) where rest[word] & other.rest[word] != 0 {
-      return false
+    // From the greatest numbers down: transactions are replaced by later ones, and stores have most of them.
+    var word = Swift.min(rest.count, other.rest.count)
+    while word > 0 {
+      word -= 1
+      if rest[word] & other.rest[word] != 0 { return false }
     }
     return true
   }

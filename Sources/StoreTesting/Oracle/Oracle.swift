@@ -1,4 +1,4 @@
-import OperationFormat
+package import OperationFormat
 
 /// The naive second implementation of the one rule for all conflicts (DESIGN.md, 3): it keeps every operation, and
 /// finds what replaces what by comparing each operation of a cell with each.
@@ -10,15 +10,20 @@ import OperationFormat
 ///
 /// Cells, transactions and lanes are numbers from 0, in the order in which they were made.
 package struct Oracle: Sendable {
-  package private(set) var lanes: [OracleLane] = []
-  package private(set) var transactions: [OracleTransaction] = []
-  /// The first offset of each transaction in the remote log; 0 while it has none.
-  package private(set) var places: [Int] = []
+  private var lanes: [OracleLane] = []
+  private var transactions: [Entry] = []
+  private var cells: [OracleCell] = []
   /// The last offset of the remote log.
   package private(set) var lastOffset = 0
-  /// For each transaction the ones that it has seen.
-  package private(set) var seen: [TransactionSet] = []
-  private var cells: [OracleCell] = []
+
+  /// A transaction, and what became of it.
+  private struct Entry {
+    var made: OracleTransaction
+    /// Its first offset in the remote log; 0 while it has none.
+    var place = 0
+    /// The transactions that it has seen.
+    var seen: TransactionSet
+  }
 
   package init() {}
 
@@ -42,11 +47,9 @@ package struct Oracle: Sendable {
   /// - Precondition: everything up to its base was placed.
   package mutating func append(_ made: OracleTransaction) -> Int {
     precondition(made.base <= lastOffset, "a base of \(made.base) in a log of \(lastOffset)")
-    var mask = TransactionSet()
-    for other in transactions.indices where hasSeen(other, made) { mask.insert(other) }
-    transactions.append(made)
-    places.append(0)
-    seen.append(mask)
+    var seen = TransactionSet()
+    for (number, other) in transactions.enumerated() where hasSeen(other, made) { seen.insert(number) }
+    transactions.append(Entry(made: made, seen: seen))
     return transactions.count - 1
   }
 
@@ -59,7 +62,8 @@ package struct Oracle: Sendable {
   package mutating func addOperation(to cell: Int, index: Int, content: Int?) {
     let transaction = transactions.count - 1
     cells[cell].append(
-      OracleCell.Operation(transaction: transaction, index: index, content: content), seen: seen[transaction])
+      OracleCell.Operation(transaction: transaction, index: index, content: content),
+      seen: transactions[transaction].seen)
   }
 
   /// Takes in that a transaction lies at an offset of the remote log. The first one counts.
@@ -68,13 +72,13 @@ package struct Oracle: Sendable {
   package mutating func place(_ number: Int, at offset: Int) {
     precondition(offset > 0 && offset >= lastOffset, "an offset \(offset) after \(lastOffset)")
     lastOffset = offset
-    if places[number] == 0 { places[number] = offset }
+    if transactions[number].place == 0 { transactions[number].place = offset }
   }
 
   /// Whether a transaction has seen another one.
-  private func hasSeen(_ number: Int, _ made: OracleTransaction) -> Bool {
-    if places[number] > 0 && places[number] <= made.base { return true }
-    let other = transactions[number]
+  private func hasSeen(_ other: Entry, _ made: OracleTransaction) -> Bool {
+    if other.place > 0 && other.place <= made.base { return true }
+    let other = other.made
     if other.lane == made.lane { return other.sequence < made.sequence }
     var at = made.lane
     while let parent = lanes[at].parent {
@@ -85,6 +89,12 @@ package struct Oracle: Sendable {
   }
 
   // MARK: What comes of it
+
+  /// The first offset of a transaction in the remote log; 0 while it has none.
+  package func place(of number: Int) -> Int { transactions[number].place }
+
+  /// The transactions that one has seen.
+  package func seen(by number: Int) -> TransactionSet { transactions[number].seen }
 
   /// Whether any operation works on a cell.
   package func isUsed(_ cell: Int) -> Bool { !cells[cell].operations.isEmpty }
@@ -97,13 +107,13 @@ package struct Oracle: Sendable {
   ///   - received: each transaction's first known time of receipt, in milliseconds since 1970; `Int64.max` where none
   ///     is known, as for those after the end.
   ///   - heads: gets the heads.
-  /// - Complexity: O(n) operations on sets of n bits, n being the operations of the cell.
+  /// - Complexity: O(n) in the operations of the cell, each a comparison of two sets of transactions.
   package func findHeads(
     of cell: Int, folded: TransactionSet, received: [Int64], into heads: inout [OracleHead]
   ) {
     heads.removeAll(keepingCapacity: true)
     cells[cell].forEachHead(folded: folded) { operation, content in
-      let made = transactions[operation.transaction]
+      let made = transactions[operation.transaction].made
       let lane = lanes[made.lane]
       let receipt = operation.transaction < received.count ? received[operation.transaction] : .max
       heads.append(
@@ -116,7 +126,7 @@ package struct Oracle: Sendable {
   }
 
   /// At most 5 minutes after the time of receipt, whatever the counter (DESIGN.md, 4).
-  static func effective(_ timestamp: Timestamp, _ received: Int64) -> Timestamp {
+  package static func effective(_ timestamp: Timestamp, _ received: Int64) -> Timestamp {
     if received == .max { return timestamp }
     let milliseconds = min(UInt64(max(received, 0)) + 300_000, Timestamp.millisecondsMax)
     return Timestamp(rawValue: min(timestamp.rawValue, milliseconds << 16 | 0xffff))

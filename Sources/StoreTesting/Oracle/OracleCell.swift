@@ -1,4 +1,4 @@
-/// All operations that ever worked on one cell, and which of them replace which.
+/// All operations that ever worked on one cell, and which transactions replace them.
 struct OracleCell: Sendable {
   /// What an operation does to the cell. All of them remove what they have seen.
   struct Operation: Sendable {
@@ -7,12 +7,19 @@ struct OracleCell: Sendable {
     var index: Int
     /// What its head says; nil if it adds none.
     var content: Int?
+    /// The transactions that work on the cell and have seen this operation. Its own is among them if a later operation
+    /// of it works on the cell.
+    fileprivate var replacements = TransactionSet()
+
+    init(transaction: Int, index: Int, content: Int?) {
+      self.transaction = transaction
+      self.index = index
+      self.content = content
+    }
   }
 
   /// In the order in which they were made.
   private(set) var operations: [Operation] = []
-  /// For each operation, the numbers of those of this cell that have seen it.
-  private var replacements: [NumberSet] = []
 
   /// Takes in an operation.
   ///
@@ -24,21 +31,18 @@ struct OracleCell: Sendable {
       let (transaction, index) = (operations[earlier].transaction, operations[earlier].index)
       let hasSeen =
         transaction == operation.transaction ? index < operation.index : seen.contains(transaction)
-      if hasSeen { replacements[earlier].insert(operations.count) }
+      if hasSeen { operations[earlier].replacements.insert(operation.transaction) }
     }
     operations.append(operation)
-    replacements.append(NumberSet())
   }
 
   /// Calls a closure with each operation that left a head, once certain transactions were folded.
   func forEachHead(folded: TransactionSet, _ body: (Operation, _ content: Int) -> Void) {
-    var present = NumberSet()
-    for number in operations.indices where folded.contains(operations[number].transaction) {
-      present.insert(number)
-    }
+    // A span reads in place: copies of sets would count references.
+    let operations = operations.span
     for number in operations.indices {
-      guard let content = operations[number].content, present.contains(number),
-        replacements[number].isDisjoint(with: present)
+      guard let content = operations[number].content, folded.contains(operations[number].transaction),
+        operations[number].replacements.isDisjoint(with: folded)
       else { continue }
       body(operations[number], content)
     }

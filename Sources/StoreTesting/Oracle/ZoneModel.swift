@@ -144,11 +144,11 @@ package struct ZoneModel: Sendable {
 
   /// The first offset of a transaction in the remote log, nil while it has none.
   package func place(of number: Int) -> UInt64? {
-    oracle.places[number] > 0 ? UInt64(oracle.places[number]) : nil
+    oracle.place(of: number) > 0 ? UInt64(oracle.place(of: number)) : nil
   }
 
   /// The transactions that one has seen.
-  package func seen(by number: Int) -> TransactionSet { oracle.seen[number] }
+  package func seen(by number: Int) -> TransactionSet { oracle.seen(by: number) }
 
   /// The records that a transaction works on, each once, in its order.
   package func records(touchedBy number: Int) -> [Name] {

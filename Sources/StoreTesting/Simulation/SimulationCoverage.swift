@@ -2,11 +2,11 @@
 public struct SimulationCoverage: Sendable {
   /// What a world may come across besides faults.
   public enum Mark: String, Hashable, Sendable, CaseIterable {
-    case writes, writesFailed, rounds, roundsFailed, transactionsMade, segments, segmentsOverlapping
-    case appended, appendedAlreadyThere, appendedToClosed
+    case deviceStarts, deviceStartsFailed, writes, writesFailed, losersRestored
+    case rounds, roundsFailed, appended, appendedAlreadyThere, appendedToClosed
     case folded, foldedKnown, conflicts, retimed
     case zonesParked, zonesPaused, zonesRemoved, zonesFailed, zonesUnfinished
-    case readsHeld, losersRestored, verified, reclaimed, deviceStarts, deviceStartsFailed, settlingRounds
+    case readsHeld, reclaimed, verified, settlingRounds
   }
 
   private var faults: [SimulationFault: Int] = [:]

@@ -74,7 +74,8 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
     case .heldRead: "a read transaction stays open over many commits"
     case .secondReplicator: "two replicators work at one store: 20 % of the devices"
     case .newerWriter: "a newer version writes operations of unknown kinds: 20 % of the seeds"
-    case .newerSegment: "an older version meets segments of a newer one, until it is upgraded: 10 % of the seeds"
+    case .newerSegment:
+      "an older version meets segments of a newer one, until it is upgraded: 10 % of the seeds"
     }
   }
 

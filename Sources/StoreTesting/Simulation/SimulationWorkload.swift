@@ -11,6 +11,8 @@ public protocol SimulationWorkload: Sendable {
   var name: String { get }
   /// The zones that it writes to, in one write or several.
   var zones: [ZoneID] { get }
+  /// Whether losers of conflicts in its zones may be restored, one field at a time.
+  var allowsRestoring: Bool { get }
   /// Makes one write. Everything that it decides must come from the choices and from what it reads, so that a seed
   /// repeats it; few records and fields make more collisions.
   ///
@@ -23,5 +25,6 @@ public protocol SimulationWorkload: Sendable {
 }
 
 extension SimulationWorkload {
+  public var allowsRestoring: Bool { false }
   public func check(_ transaction: borrowing ReadTransaction) throws {}
 }

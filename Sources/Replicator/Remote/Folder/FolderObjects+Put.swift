@@ -13,6 +13,9 @@ extension FolderObjects {
   @concurrent package func putIfAbsent(
     _ name: ObjectName, _ bytes: [UInt8]
   ) async throws(RemoteError) -> Bool {
+    #if PLANTED_BUGS
+      if PlantedBug.folderPutOverwrites.isPlanted { try await delete(name) }
+    #endif
     let parent = try makeParent(of: name)
     do throws(FileError) {
       if try isThere(name, in: parent) {

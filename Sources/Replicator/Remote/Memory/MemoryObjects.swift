@@ -25,6 +25,9 @@ package final class MemoryObjects: ObjectStore {
 
   package func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool {
     state.withLock { state in
+      #if PLANTED_BUGS
+        if PlantedBug.putOverwrites.isPlanted { state.objects[name] = nil }
+      #endif
       guard state.objects[name] == nil else { return false }
       state.objects[name] = bytes
       // In the order in which they came: who wakes first may decide what is shipped first.

@@ -27,6 +27,9 @@ final class DeviceZone {
     return hash
   }
 
+  /// Whether nothing of it lies at the remote, as far as the store knows.
+  var isFree: Bool { offset == 0 && unacknowledged.count == view.folded.count }
+
   func fold(_ number: Int) {
     view.fold(number)
     touch(number)

@@ -33,7 +33,8 @@ extension SimulationFacts {
     (0..<choices.next(in: 1...4)).map { _ in
       if choices.next(below: 3) == 2 {
         return .set(
-          record: "newer", type: "newer", field: choices.pick(["f0", "f1"]), value: .int(Int64(choices.next(below: 9))))
+          record: "newer", type: "newer", field: choices.pick(["f0", "f1"]),
+          value: .int(Int64(choices.next(below: 9))))
       }
       let payload = (0..<choices.next(below: 20)).map { _ in UInt8(choices.next(below: 256)) }
       return .unknown(kind: UInt64(choices.next(in: 4...200)), payload: payload)

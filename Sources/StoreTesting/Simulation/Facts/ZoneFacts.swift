@@ -74,7 +74,8 @@ final class ZoneFacts {
     try chain(header, place)
     segments.append(
       SegmentFacts(
-        numbers: numbers, hash: header.contentHash, receivedMilliseconds: receivedMilliseconds, isNewer: false))
+        numbers: numbers, hash: header.contentHash, receivedMilliseconds: receivedMilliseconds, isNewer: false
+      ))
   }
 
   /// The last sequence of a writer at the remote, and the hash of its last segment.

@@ -39,7 +39,8 @@ struct SimulatedRemoteLine: RemoteLog {
     let outcome = try await world.call(
       process, "segments \(token.zone) after \(token.offset)", damage: Self.spoil
     ) { [self] () throws(RemoteError) in try await server.segments(after: token, bytesMax: bytesMax) }
-    return world.devices[process.device].isOlder ? outcome.asNewer { world.facts.isNewer($0, in: token.incarnation) } : outcome
+    return world.devices[process.device].isOlder
+      ? outcome.asNewer { world.facts.isNewer($0, in: token.incarnation) } : outcome
   }
 
   func changes() -> AsyncStream<Void> { AsyncStream { $0.finish() } }

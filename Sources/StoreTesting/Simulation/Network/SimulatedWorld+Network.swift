@@ -109,7 +109,8 @@ extension SimulatedWorld {
       fate.requestMilliseconds = Int64(network.next(in: 1...90 * 24)) * 3_600_000
     }
     if happens(.requestRepeated) {
-      fate.repeatMilliseconds = Int64(network.next(in: 1...(network.next(below: 10) == 9 ? 86_400_000 : 5000)))
+      fate.repeatMilliseconds = Int64(
+        network.next(in: 1...(network.next(below: 10) == 9 ? 86_400_000 : 5000)))
     }
     if happens(.requestLost) { fate.requestMilliseconds = nil }
     if happens(.answerLost) { fate.answerMilliseconds = nil }

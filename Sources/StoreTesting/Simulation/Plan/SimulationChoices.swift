@@ -2,7 +2,7 @@
 ///
 /// The least choice is the simplest: no fault, the first record, one operation. A replay that runs past what was kept
 /// goes on with the least, which is what lets a failing run shrink.
-public struct SimulationChoices: Sendable {
+public struct SimulationChoices: ChoiceSource, Sendable {
   /// What was chosen so far, or is to be.
   private(set) var values: [Int]
   private var random: SeededRandom?
@@ -28,18 +28,15 @@ public struct SimulationChoices: Sendable {
     return value
   }
 
-  /// Chooses a number of a closed range; the least is the simplest.
-  public mutating func next(in range: ClosedRange<Int>) -> Int {
-    range.lowerBound + next(below: range.upperBound - range.lowerBound + 1)
-  }
-
   /// Whether something happens that happens in `perMille` of 1,000 cases. Nothing is drawn for what never does.
   public mutating func happens(perMille: Int) -> Bool {
     perMille > 0 && next(below: 1000) >= 1000 - perMille
   }
 
   /// Chooses one of some elements; the first is the simplest.
-  public mutating func pick<Element>(_ elements: [Element]) -> Element { elements[next(below: elements.count)] }
+  public mutating func pick<Element>(_ elements: [Element]) -> Element {
+    elements[next(below: elements.count)]
+  }
 
   /// Chooses an index by weights.
   mutating func pick(weights: [Int]) -> Int {

@@ -44,9 +44,12 @@ public struct RingWorkload: SimulationWorkload {
       if at == 0 { break }
     }
     guard seen == size, generations.allSatisfy({ $0 == generations[0] }) else {
-      throw SimulationFailure(.transactionsAreAtomic, "the ring is broken: \(next), generations \(generations)")
+      throw SimulationFailure(
+        .transactionsAreAtomic, "the ring is broken: \(next), generations \(generations)")
     }
   }
 
-  private func record(_ member: Int) -> RecordID { RecordID(zone: zones[0], name: Name(rawValue: "link\(member)")) }
+  private func record(_ member: Int) -> RecordID {
+    RecordID(zone: zones[0], name: Name(rawValue: "link\(member)"))
+  }
 }

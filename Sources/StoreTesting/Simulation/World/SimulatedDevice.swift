@@ -6,7 +6,7 @@ import Replicator
 /// It is `@unchecked Sendable` since a world has one thread.
 final class SimulatedDevice: @unchecked Sendable {
   /// Address space of a store, in bytes: hundreds of worlds may run in one process.
-  private static let mapBytes = 64 << 20
+  private static let mapBytes = 256 << 20
 
   let number: Int
   let configuration: SimulationConfiguration.Device
@@ -22,6 +22,8 @@ final class SimulatedDevice: @unchecked Sendable {
   var mount = SimulatedPlace.Mount.right
   var isOlder: Bool
   var heldRead: SimulatedHeldRead?
+  /// Whether it ever held one: its file may have grown by what was replaced meanwhile.
+  var hasHeldRead = false
   /// Whether its process ends once what it does at the moment is done.
   var isDying = false
   /// Zones that its app is deleting at the moment.
@@ -57,6 +59,7 @@ final class SimulatedDevice: @unchecked Sendable {
     configuration.wallMilliseconds = wallMilliseconds
     configuration.makeRandom = { random.next() }
     configuration.isUnsynced = true
+    configuration.scratchDirectory = parent
     configuration.writesOnCallingThread = true
     configuration.commitFault = commitFault
     let store = try LocalStore(directory: directory, durability: .consistent, configuration: configuration)
@@ -105,8 +108,7 @@ final class SimulatedReplicator {
   var round: Round?
   /// What the last round came to, and when it was over.
   var last: (report: SyncReport, milliseconds: Int64)?
-  /// Whether something called for a round since the last one began.
-  var isCalled = true
+  var pace = SimulatedPace()
   /// Whether the app asked for a round since then: that goes ahead of every wait.
   var isAsked = true
 
@@ -115,6 +117,8 @@ final class SimulatedReplicator {
     var writes: Int
     /// What it was to do; nil where several calls may have been taken together.
     var steps: SyncSteps?
+    /// Whether nothing went wrong any more when it began.
+    var isAfterHealing: Bool
   }
 
   init(_ policy: SyncPolicy) { machine = ReplicatorMachine(policy: policy, selection: .all) }
@@ -124,4 +128,25 @@ final class SimulatedReplicator {
 struct SimulatedHeldRead {
   var read: HeldRead
   var state: DeviceState
+}
+
+/// Bounds how many rounds are made: some for each call, and some with time.
+struct SimulatedPace {
+  /// The shortest time in which a replicator makes a round that nothing calls for, in milliseconds.
+  private static let leastMilliseconds: Int64 = 50
+  private static let creditMax = 20 * leastMilliseconds
+  private var credit = creditMax
+  private var milliseconds: Int64 = 0
+
+  /// Something called for a round. It may come with what was called for before, and once more after.
+  mutating func call() { credit += 2 * Self.leastMilliseconds }
+
+  /// A round begins.
+  ///
+  /// - Returns: whether it may.
+  mutating func begin(at now: Int64) -> Bool {
+    credit = min(credit + now - milliseconds, max(credit, Self.creditMax)) - Self.leastMilliseconds
+    milliseconds = now
+    return credit >= 0
+  }
 }

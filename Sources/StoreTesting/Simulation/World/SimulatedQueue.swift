@@ -19,7 +19,8 @@ struct SimulatedQueue {
   private var heap: Heap<SimulatedEvent> = []
   private var count = 0
 
-  mutating func add(at milliseconds: Int64, _ process: SimulatedProcess?, _ body: @escaping () throws -> Void) {
+  mutating func add(at milliseconds: Int64, _ process: SimulatedProcess?, _ body: @escaping () throws -> Void)
+  {
     count += 1
     heap.insert(SimulatedEvent(milliseconds: milliseconds, number: count, process: process, body: body))
   }

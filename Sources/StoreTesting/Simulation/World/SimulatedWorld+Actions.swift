@@ -111,8 +111,10 @@ extension SimulatedWorld {
 
   /// Restores a loser of the first conflict of a zone.
   private func restoreLoser(on device: SimulatedDevice, _ choices: inout SimulationChoices) throws {
-    guard let store = device.store, device.configuration.role == .writer, !device.view.zones.isEmpty else { return }
-    let zone = device.view.zones[choices.next(below: device.view.zones.count)].facts.zone
+    let allowed = options.workloads.filter(\.allowsRestoring).flatMap(\.zones)
+    let zones = device.view.zones.map(\.facts.zone).filter(allowed.contains)
+    guard let store = device.store, device.configuration.role == .writer, !zones.isEmpty else { return }
+    let zone = choices.pick(zones)
     let conflict = try store.read { transaction in
       try transaction.conflicts(in: zone).first { $0.field != nil }
     }
@@ -133,7 +135,9 @@ extension SimulatedWorld {
   // MARK: Zones
 
   private func deleteZone(on device: SimulatedDevice, _ choices: inout SimulationChoices) throws {
-    guard let store = device.store, device.configuration.role == .writer, !device.view.zones.isEmpty else { return }
+    guard let store = device.store, device.configuration.role == .writer, !device.view.zones.isEmpty else {
+      return
+    }
     let facts = device.view.zones[choices.next(below: device.view.zones.count)].facts
     let zone = facts.zone
     mark(.zoneDeleted)
@@ -218,7 +222,10 @@ extension SimulatedWorld {
     _ choices: inout SimulationChoices
   ) {
     // One that never synced cannot tell another remote from its own.
-    guard device.mount == .right, device.view.databaseToken != nil else { return device.mount = .right }
+    guard device.mount == .right, device.view.databaseToken != nil else {
+      device.mount = .right
+      return
+    }
     mark(fault)
     note("d\(device.number) sees \(mount) in the remote's place")
     device.mount = mount
@@ -243,6 +250,7 @@ extension SimulatedWorld {
     mark(.storeWiped)
     note("d\(device.number) is wiped")
     device.wipe()
+    device.mount = .right
     executor.run()
     restart(device)
   }
@@ -250,6 +258,7 @@ extension SimulatedWorld {
   private func holdRead(_ device: SimulatedDevice) throws {
     guard let store = device.store, device.heldRead == nil else { return }
     mark(.heldRead)
+    device.hasHeldRead = true
     let read = try store.beginHeldRead()
     device.heldRead = SimulatedHeldRead(read: read, state: try read.read { try DeviceState($0) })
   }
@@ -259,7 +268,8 @@ extension SimulatedWorld {
     device.heldRead = nil
     coverage.add(.readsHeld)
     guard try held.read.read({ try DeviceState($0) }) == held.state else {
-      throw SimulationFailure(.transactionsAreAtomic, "a read of d\(device.number) saw what came after it began")
+      throw SimulationFailure(
+        .transactionsAreAtomic, "a read of d\(device.number) saw what came after it began")
     }
   }
 

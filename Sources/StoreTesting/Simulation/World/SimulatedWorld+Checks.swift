@@ -20,7 +20,7 @@ extension SimulatedWorld {
 
   /// Errors that a fault of the world explains, by their codes.
   private func isExplained(_ code: String) -> Bool {
-    coverage.explanations(of: code).contains { configuration.has($0) || $0 == .zoneRecreated }
+    coverage.explanations(of: code).contains(where: configuration.has)
   }
 
   /// What a round reports is so, and says why where it got nowhere.
@@ -28,9 +28,10 @@ extension SimulatedWorld {
     coverage.add(.rounds)
     coverage.add(.folded, report.received)
     coverage.add(.conflicts, report.conflicts)
+    let isAfterHealing = replicator.round?.isAfterHealing ?? false
     if let failure = report.failure {
       coverage.add(.roundsFailed)
-      try check(failure, device)
+      try check(failure, device, isAfterHealing)
     }
     for zone in report.zones {
       switch zone.status {
@@ -38,24 +39,24 @@ extension SimulatedWorld {
       case .unfinished: coverage.add(.zonesUnfinished)
       case .parked(_, let failure):
         coverage.add(.zonesParked)
-        try check(failure, device)
+        try check(failure, device, isAfterHealing)
       case .failed(let failure):
         coverage.add(.zonesFailed)
-        try check(failure, device)
+        try check(failure, device, isAfterHealing)
       case .paused: coverage.add(.zonesPaused)
       case .removed: coverage.add(.zonesRemoved)
       case .local: break
       case .forked(let offset):
         throw SimulationFailure(
-          .noSurprise, "zone \(zone.zone) of d\(device.number) is forked at \(offset), and nobody shares its identity")
+          .noSurprise,
+          "zone \(zone.zone) of d\(device.number) is forked at \(offset), and nobody shares its identity")
       }
     }
   }
 
-  private func check(_ failure: SyncFailure, _ device: SimulatedDevice) throws {
+  private func check(_ failure: SyncFailure, _ device: SimulatedDevice, _ isAfterHealing: Bool) throws {
     coverage.add(code: failure.code)
-    guard isHealed || !isExplained(failure.code) else { return }
-    if isHealed, failure.code == RemoteError.Code.zoneUnknown.rawValue { return }
+    if !isAfterHealing, isExplained(failure.code) { return }
     throw SimulationFailure(
       .noSurprise, "a round of d\(device.number) failed, and nothing explains it: \(failure)")
   }
@@ -71,20 +72,23 @@ extension SimulatedWorld {
     guard let state, state.pending > 0 else { return }
     throw SimulationFailure(
       .roundsMakeProgress,
-      "a round of d\(device.number) says that \(zone) is in sync, and \(state.pending) transactions are pending")
+      "a round of d\(device.number) says that \(zone) is in sync, and \(state.pending) transactions are pending"
+    )
   }
 
-  /// Rounds come no faster than they may: not at all at one instant, later after a failure, and not before what the
-  /// remote asked for.
+  /// Rounds come no faster than they may: no more than something called for, and after a failure not before the wait is
+  /// over, unless the app asks.
   func checkPace(of replicator: SimulatedReplicator, _ device: SimulatedDevice) throws {
-    guard let last = replicator.last, !replicator.isAsked else { return }
-    let waited = now - last.milliseconds
-    let asked = last.report.failure?.retryAfterMilliseconds ?? 0
-    let least = last.report.failure == nil ? (replicator.isCalled ? 0 : 50) : max(asked, 400)
-    guard waited < least else { return }
+    guard replicator.pace.begin(at: now) else {
+      throw SimulationFailure(.roundsMakeProgress, "d\(device.number) makes rounds without a pause")
+    }
+    guard let last = replicator.last, let failure = last.report.failure, !replicator.isAsked else { return }
+    let least = max(failure.retryAfterMilliseconds ?? 0, 400)
+    guard now - last.milliseconds < least else { return }
     throw SimulationFailure(
       .roundsMakeProgress,
-      "d\(device.number) began a round \(waited) ms after the last, and must wait at least \(least) ms")
+      "d\(device.number) began a round \(now - last.milliseconds) ms after one that failed; it must wait \(least) ms"
+    )
   }
 
   // MARK: Errors
@@ -162,7 +166,7 @@ extension SimulationCoverage {
     case "unreachable":
       [
         .requestLost, .answerLost, .requestDelayed, .requestDelayedForDays, .unavailable, .partition,
-        .offlineForMonths,
+        .offlineForMonths, .sleep,
       ]
     case "later": [.throttled]
     case "denied": [.denied, .remoteUnmounted, .remoteForeign, .remoteOld]
@@ -175,6 +179,7 @@ extension SimulationCoverage {
     case "notARemote": [.remoteUnmounted, .bodyCut, .bodyFlipped]
     case "identityMismatch": [.remoteForeign]
     case "wentBack": [.remoteOld, .remoteUnmounted, .remoteForeign]
+    case "incarnationChanged": [.zoneDeleted]
     case "zoneUnknown": [.remoteOld, .remoteUnmounted, .remoteForeign, .zoneDeleted]
     default: []
     }

@@ -55,7 +55,9 @@ final class SimulatedWorld: @unchecked Sendable {
   ///
   /// - Throws: ``SimulationFailure`` for the first thing that does not hold.
   func run() throws {
-    note("a world of \(devices.count) devices over \(configuration.place.rawValue), \(configuration.steps) steps")
+    note(
+      "a world of \(devices.count) devices over \(configuration.place.rawValue), \(configuration.steps) steps"
+    )
     for device in devices { try boot(device) }
     for (index, step) in plan.steps.enumerated() where steps < configuration.steps {
       for _ in 0..<step.events where steps < configuration.steps { try advance() }
@@ -97,7 +99,9 @@ final class SimulatedWorld: @unchecked Sendable {
   /// Lets time pass in which nothing happens.
   func pass(_ milliseconds: Int64) { now += milliseconds }
 
-  func wall(of device: SimulatedDevice) -> Int64 { configuration.startMilliseconds + now + device.clockOffset }
+  func wall(of device: SimulatedDevice) -> Int64 {
+    configuration.startMilliseconds + now + device.clockOffset
+  }
 
   // MARK: Devices
 
@@ -106,11 +110,13 @@ final class SimulatedWorld: @unchecked Sendable {
     try body()
     executor.run()
     try throwSurprise()
+    // Also where it dies: what its last commit left is there.
+    if let store = device.store {
+      try facts.observe(device, store, wall: wall(of: device), options.workloads)
+    }
     if device.isDying {
       mark(.crashInCommit)
       try crash(device)
-    } else if let store = device.store {
-      try facts.observe(device, store, wall: wall(of: device), options.workloads)
     }
   }
 
@@ -123,12 +129,14 @@ final class SimulatedWorld: @unchecked Sendable {
         commitFault: { [unowned self, unowned device] in drawCommitFault(device) },
         makeRemote: { [unowned self] process in makeRemote(process) })
     } catch {
+      coverage.add(.deviceStartsFailed)
       note("d\(device.number) does not start: \(Self.code(of: error))")
       try expect(error, [.full, .system, .commitFailed, .commitUncertain])
       device.isDying = false
       queue.add(at: now + 1000, nil) { [unowned self] in try boot(device) }
       return
     }
+    coverage.add(.deviceStarts)
     note("d\(device.number) starts")
     try act(device) { for index in device.replicators.indices { try deliver(.started, device, index) } }
   }
@@ -161,6 +169,7 @@ final class SimulatedWorld: @unchecked Sendable {
       try boot(device)
       guard !isHealed, configuration.has(.crashInRecovery), timing.next(below: 10) == 9 else { return }
       queue.add(at: now + Int64(timing.next(below: 30)), device.process) { [unowned self] in
+        if isHealed { return }
         mark(.crashInRecovery)
         try crash(device)
       }
@@ -191,11 +200,12 @@ final class SimulatedWorld: @unchecked Sendable {
     let replicator = device.replicators[index]
     switch event {
     case .syncRequested(let steps):
-      (replicator.isCalled, replicator.isAsked) = (true, true)
+      replicator.isAsked = true
+      replicator.pace.call()
       // What is asked for while a round is on comes with the next.
       replicator.steps = replicator.round == nil ? steps : nil
-    case .started: (replicator.isCalled, replicator.isAsked) = (true, true)
-    case .localCommit, .remoteChanged: replicator.isCalled = true
+    case .started: replicator.isAsked = true
+    case .localCommit, .remoteChanged: replicator.pace.call()
     case .timerFired, .completed: break
     }
     for effect in replicator.machine.step(event) {
@@ -211,8 +221,9 @@ final class SimulatedWorld: @unchecked Sendable {
     }
   }
 
-  private func schedule(_ timer: ReplicatorTimer, _ range: ClosedRange<Int64>, _ device: SimulatedDevice, _ index: Int)
-  {
+  private func schedule(
+    _ timer: ReplicatorTimer, _ range: ClosedRange<Int64>, _ device: SimulatedDevice, _ index: Int
+  ) {
     let replicator = device.replicators[index]
     let number = (replicator.timers[timer] ?? 0) + 1
     replicator.timers[timer] = number
@@ -227,9 +238,10 @@ final class SimulatedWorld: @unchecked Sendable {
     let replicator = device.replicators[index]
     if replicator.round == nil {
       try checkPace(of: replicator, device)
-      replicator.round = .init(writes: device.view.writes, steps: replicator.steps)
+      replicator.round = .init(
+        writes: device.view.writes, steps: replicator.steps, isAfterHealing: isHealed)
       replicator.steps = .all
-      (replicator.isCalled, replicator.isAsked) = (false, false)
+      replicator.isAsked = false
     }
     // Between two effects there is time for others', and for a crash.
     let delay = isHealed ? 0 : Int64(timing.next(below: 4))
@@ -240,9 +252,7 @@ final class SimulatedWorld: @unchecked Sendable {
         Task(executorPreference: executor) { [self] in
           let result = await runner.perform(effect)
           guard !process.isOver, !device.isDying else { return }
-          if case .zone(let zone, .failed(let failure)) = result {
-            note("d\(process.device) \(zone): failed: \(failure.code)")
-          }
+          if case .zone(let zone, let result) = result { note(result, of: zone, device) }
           do { try deliver(.completed(result), device, index) } catch { note(error) }
         }
       }
@@ -250,6 +260,20 @@ final class SimulatedWorld: @unchecked Sendable {
   }
 
   // MARK: Notes
+
+  private func note(_ result: ZoneResult, of zone: ZoneID, _ device: SimulatedDevice) {
+    switch result {
+    case .failed(let failure): note("d\(device.number) \(zone): failed: \(failure.code)")
+    case .appended(.appended): coverage.add(.appended)
+    case .appended(.alreadyThere): coverage.add(.appendedAlreadyThere)
+    case .appended(.gone): coverage.add(.appendedToClosed)
+    case .folded(let outcome):
+      coverage.add(.foldedKnown, outcome.report.known)
+      coverage.add(.retimed, outcome.report.retimed)
+    case .acknowledged(let report): coverage.add(.retimed, report.retimed)
+    default: return
+    }
+  }
 
   func note(_ line: String) { trace.add("\(steps) +\(now) \(line)") }
 

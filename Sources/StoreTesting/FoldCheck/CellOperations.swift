@@ -1,0 +1,46 @@
+/// Draws operations on few records and fields, so that those who write meet in the same cells.
+package struct CellOperations: Hashable, Sendable {
+  /// How many records there are.
+  package var records: Int
+  /// How many fields each of them has.
+  package var fields: Int
+  /// How many of a hundred operations delete a record.
+  package var deletePercent: Int
+  /// How many of a hundred create one. The rest set a field.
+  package var createPercent: Int
+
+  /// The types that records have.
+  package static let types = 2
+
+  /// Draws how often there is what.
+  package init(records: Int, fields: Int, from choices: inout some ChoiceSource) {
+    self.records = records
+    self.fields = fields
+    deletePercent = choices.next(in: 5...35)
+    createPercent = choices.next(in: 5...30)
+  }
+
+  /// Draws the operations of one transaction: from one up to a number, few more often than many.
+  package func draw(upTo most: Int, from choices: inout some ChoiceSource) -> [FoldOperation] {
+    (0..<choices.few(1...max(1, most))).map { _ in draw(from: &choices) }
+  }
+
+  /// Draws one operation.
+  package func draw(from choices: inout some ChoiceSource) -> FoldOperation {
+    let kind = choices.next(below: 100)
+    let record = UInt8(choices.next(below: records))
+    let type: UInt8 = choices.chance(85) ? 0 : 1
+    if kind < deletePercent { return FoldOperation(.delete, record: record) }
+    if kind < deletePercent + createPercent { return FoldOperation(.create, record: record, type: type) }
+    return FoldOperation(
+      .set, record: record, field: UInt8(choices.next(below: fields)), type: type, value: drawValue(&choices))
+  }
+
+  private func drawValue(_ choices: inout some ChoiceSource) -> FoldValue {
+    switch choices.next(below: 100) {
+    case 0..<8: .null
+    case 8..<88: FoldValue(rawValue: UInt8(choices.next(in: 1...7)))
+    default: FoldValue(rawValue: UInt8(choices.next(in: 8...Int(FoldValue.count - 1))))
+    }
+  }
+}

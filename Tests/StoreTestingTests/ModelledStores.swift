@@ -1,0 +1,200 @@
+import EventStore
+import OperationFormat
+import Replicator
+import StoreTesting
+import Synchronization
+
+/// Real stores that sync one zone through a remote in memory, and the model of the zone.
+final class ModelledStores {
+  /// One store, and what it has by what it was seen to do.
+  struct Device {
+    let store: LocalStore
+    let replicator: LogReplicator
+    var view = ZoneView()
+    /// Up to where its log was read.
+    var position = Position.start
+  }
+
+  /// What the model was told, in order.
+  enum Fact {
+    case made(LogTransaction)
+    case placed(TransactionID, offset: UInt64)
+  }
+
+  static let zone = ZoneID(name: "notes")
+  private let zone = ModelledStores.zone
+  private let directory = TemporaryDirectory()
+  private let remote: MemoryRemote
+  private let now: Now
+  private(set) var devices: [Device] = []
+  private(set) var model = ZoneModel(zone: ModelledStores.zone)
+  private(set) var facts: [Fact] = []
+  /// When the remote received which transaction, and where.
+  private var receipts: [(number: Int, offset: UInt64, milliseconds: UInt64?)] = []
+  private var token: ChangeToken?
+  /// How many conflicts were compared, and how many heads whose timestamp was capped.
+  private(set) var conflicts = 0
+  private(set) var capped = 0
+
+  /// True time, for all clocks.
+  private final class Now: Sendable {
+    private let time = Mutex<Int64>(1_750_000_000_000)
+    var milliseconds: Int64 {
+      get { time.withLock { $0 } }
+      set { time.withLock { $0 = newValue } }
+    }
+  }
+
+  /// Opens a store for each clock.
+  ///
+  /// - Parameter skews: what each clock is off by, in milliseconds.
+  init(seed: UInt64, skews: [Int64]) async throws {
+    let now = Now()
+    self.now = now
+    remote = MemoryRemote(
+      identity: RemoteID(rawValue: 1), receivedMilliseconds: { UInt64(now.milliseconds) })
+    for (index, skew) in skews.enumerated() {
+      let random = Mutex(SeededRandom(seed: seed).stream(UInt64(index)))
+      let bits = Bits { random.withLock { $0.next() } }
+      var configuration = StoreConfiguration()
+      configuration.isUnsynced = true
+      configuration.mapBytes = 64 << 20
+      configuration.wallMilliseconds = { now.milliseconds + skew }
+      configuration.makeRandom = bits.next
+      let store = try LocalStore(
+        directory: "\(directory.path)/\(index)", durability: .consistent, configuration: configuration)
+      var replicatorConfiguration = ReplicatorConfiguration()
+      replicatorConfiguration.makeRandom = bits.next
+      devices.append(
+        Device(
+          store: store,
+          replicator: LogReplicator(store: store, remote: remote, configuration: replicatorConfiguration)))
+      try await store.write { tx in
+        try tx.createZone(Self.zone)
+        try tx.attachZone(Self.zone)
+      }
+    }
+  }
+
+  /// Random bits, apart from what is captured by an initializer.
+  private struct Bits { let next: @Sendable () -> UInt64 }
+
+  // MARK: Verbs
+
+  func wait(milliseconds: Int64) { now.milliseconds += milliseconds }
+
+  func setPolicy(_ policy: ExistencePolicy, of type: Name, at device: Int) async throws {
+    try await devices[device].store.setExistencePolicy(policy, of: type)
+    devices[device].view.policies[type] = policy
+  }
+
+  /// Writes at a store, tells the model, and compares the records that were touched.
+  func write(_ operations: [FoldOperation], at device: Int) async throws {
+    let zone = zone
+    try await devices[device].store.write { tx in
+      for operation in operations { try tx.perform(operation, in: zone) }
+    }
+    let fresh = try readLog(of: device)
+    try devices[device].store.read { read in
+      for number in fresh {
+        try model.compare(read, devices[device].view, records: model.records(touchedBy: number))
+      }
+    }
+  }
+
+  /// Makes a round at a store, tells the model, and compares everything.
+  func sync(_ device: Int) async throws {
+    _ = try await devices[device].replicator.syncOnce()
+    try await readRemote(by: device)
+    _ = try readLog(of: device)
+    let state = try devices[device].store.syncState().zones.first { $0.zone == zone }
+    let known = state?.token?.offset ?? 0
+    for receipt in receipts where receipt.offset <= known {
+      devices[device].view.receive(receipt.number, atMilliseconds: receipt.milliseconds)
+    }
+    try compareAll(device)
+  }
+
+  /// Syncs until all have everything.
+  func settle() async throws {
+    for _ in 0..<2 {
+      for device in devices.indices { try await sync(device) }
+    }
+  }
+
+  func compareAll(_ device: Int) throws {
+    try compareAll(device, model, devices[device].view)
+    for name in model.recordNames {
+      let record = model.heads(of: name, devices[device].view)
+      conflicts += record.conflicts.count
+      for head in record.existence + record.fields.flatMap(\.heads) {
+        guard let made = model.number(of: head.operation.transaction) else { continue }
+        if model.transactions[made].timestamp != head.timestamp { capped += 1 }
+      }
+    }
+  }
+
+  /// Compares a store with another model, or as if it had something else.
+  func compareAll(_ device: Int, _ model: ZoneModel, _ view: ZoneView) throws(OracleMismatch) {
+    do {
+      try devices[device].store.read { read in try model.compareAll(read, view) }
+    } catch let mismatch as OracleMismatch {
+      throw mismatch
+    } catch {
+      throw OracleMismatch("a reading", expected: "no error", found: "\(error)")
+    }
+  }
+
+  // MARK: Helpers
+
+  /// Tells the model what a store's log has that was not read yet.
+  ///
+  /// - Returns: the numbers of it.
+  private func readLog(of device: Int) throws -> [Int] {
+    var entries: [LogEntry] = []
+    try devices[device].store.read { read in
+      try read.history(after: devices[device].position, zone: zone) { entry in
+        entries.append(entry)
+        return true
+      }
+    }
+    var numbers: [Int] = []
+    for entry in entries {
+      if model.number(of: entry.transaction.id) == nil { facts.append(.made(entry.transaction)) }
+      let number = try model.append(entry.transaction)
+      devices[device].view.fold(number)
+      devices[device].position = entry.position
+      numbers.append(number)
+    }
+    return numbers
+  }
+
+  /// Tells the model what the remote's log has that was not read yet.
+  private func readRemote(by device: Int) async throws {
+    if token == nil {
+      let state = try devices[device].store.syncState().zones.first { $0.zone == zone }
+      guard let incarnation = state?.token?.incarnation else { return }
+      token = .start(of: zone, incarnation)
+    }
+    while let from = token,
+      case .segments(let segments, _) = try await remote.segments(after: from, bytesMax: 1 << 20),
+      !segments.isEmpty
+    {
+      for stored in segments {
+        let header = try SegmentPacker.unpack(stored.bytes).header
+        for sequence in header.sequences {
+          let id = TransactionID(replica: header.replica, epoch: header.epoch, sequence: sequence)
+          guard let number = model.number(of: id) else {
+            throw OracleMismatch(
+              "transaction \(id) at offset \(stored.offset)", expected: "one", found: "none")
+          }
+          model.place(number, at: stored.offset, in: from.incarnation)
+          facts.append(.placed(id, offset: stored.offset))
+          receipts.append((number, stored.offset, stored.receivedMilliseconds))
+        }
+        token?.offset = stored.offset
+        token?.hash = header.contentHash
+      }
+    }
+  }
+}
