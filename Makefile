@@ -8,11 +8,20 @@ SWIFT ?= swift
 # Sequences that `make test` lets FoldCheck run, and its seed.
 SEQUENCES ?= 1000000
 SEED ?= 1
+# Worlds that `make simulate` runs, and how many of them `make test` does.
+SEEDS ?= 1..100000
+CHECKED_SEEDS ?= 1..2000
+# Planted bugs that `make planted` looks for: all, a name, or 3/10 for the third tenth of them.
+BUGS ?= all
 # Repository whose history the demo runs.
 REPO ?= .
 DEMO := .build/demo
 
-.PHONY: help setup build test test-debug foldcheck demo lint docs soak clean
+REPLAY = "$$($(SWIFT) build -c release --show-bin-path)/replay"
+# Known bugs are compiled into no other build, so this one has a place of its own.
+PLANTED := PLANTED_BUGS=1 $(SWIFT) build -c release --scratch-path .build-planted
+
+.PHONY: help setup build test test-debug foldcheck simulate simulate-check planted demo lint docs soak clean
 
 help: ## Shows this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -23,17 +32,28 @@ setup: ## Installs what is missing to build: liblmdb, libzstd, pkg-config; check
 build: setup ## Builds the release products.
 	$(SWIFT) build -c release --product replay
 
-test: test-debug foldcheck ## Runs every test, then FoldCheck from the release build.
+test: test-debug foldcheck simulate-check ## Runs every test, then FoldCheck and simulated worlds from the release build.
 
 test-debug: setup
 	$(SWIFT) build --build-tests
 	$(SWIFT) test --skip-build
 
 foldcheck: build ## Checks the fold against a naive oracle: SEQUENCES=… SEED=…
-	$$($(SWIFT) build -c release --show-bin-path)/replay foldcheck --sequences $(SEQUENCES) --seed $(SEED)
+	$(REPLAY) foldcheck --sequences $(SEQUENCES) --seed $(SEED)
+
+simulate: build ## Runs worlds in which everything fails: SEEDS=1..100000
+	$(REPLAY) simulate --seeds $(SEEDS)
+
+simulate-check: build
+	$(REPLAY) simulate --seeds-file Tests/Regressions/seeds.txt
+	$(REPLAY) simulate --seeds $(CHECKED_SEEDS)
+
+planted: setup ## Plants known bugs, one after the other, and sees that the simulator finds each: BUGS=all
+	$(PLANTED) --product replay
+	"$$($(PLANTED) --show-bin-path)/replay" simulate --planted-bug $(BUGS)
 
 demo: build ## Runs a git history on 16 devices that are mostly offline, and shows that they agree: REPO=…
-	@Scripts/demo "$$($(SWIFT) build -c release --show-bin-path)/replay" "$(REPO)" "$(DEMO)"
+	@Scripts/demo $(REPLAY) "$(REPO)" "$(DEMO)"
 
 lint: ## Checks the format of the sources.
 	$(SWIFT) format lint -r --strict Package.swift Sources Tests
@@ -45,12 +65,13 @@ docs: setup ## Builds the documentation of each library; warnings are errors.
 	    --output-path .build/docs/$$target --warnings-as-errors; \
 	done
 
-soak: build ## Runs what takes hours: FoldCheck at a hundred million sequences, and a thousand histories.
-	$$($(SWIFT) build -c release --show-bin-path)/replay foldcheck --sequences 100000000 --seed $(SEED)
+soak: build ## Runs what takes days: FoldCheck at 10⁸ sequences, 10⁷ simulated worlds, a thousand histories.
+	$(REPLAY) foldcheck --sequences 100000000 --seed $(SEED)
+	$(REPLAY) simulate --seeds 1..10000000
 	for seed in {1..1000}; do \
-	  $$($(SWIFT) build -c release --show-bin-path)/replay history --generate 3000 --devices 16 \
+	  $(REPLAY) history --generate 3000 --devices 16 \
 	    --sync-every 9 --offline 0.6 --seed $$seed; \
 	done
 
 clean: ## Removes what was built.
-	rm -rf .build
+	rm -rf .build .build-planted

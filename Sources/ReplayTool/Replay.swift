@@ -31,7 +31,8 @@ struct Replay: AsyncParsableCommand {
       CommandGroup(name: "Move", subcommands: [ExportCommand.self, ImportCommand.self]),
       CommandGroup(name: "Sync", subcommands: [SyncCommand.self]),
       CommandGroup(
-        name: "Test", subcommands: [ScenarioCommand.self, HistoryCommand.self, FoldCheckCommand.self, SimulateCommand.self]),
+        name: "Test",
+        subcommands: [ScenarioCommand.self, HistoryCommand.self, FoldCheckCommand.self, SimulateCommand.self]),
     ])
 
   static func main() async {

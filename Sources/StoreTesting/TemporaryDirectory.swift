@@ -26,6 +26,14 @@ public final class TemporaryDirectory: Sendable {
 
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
+  /// Copies it under a name into another directory, which is made if there is none. What had the name goes.
+  package func copy(to directory: String, as name: String) throws {
+    let target = "\(directory)/\(name)"
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    if FileManager.default.fileExists(atPath: target) { try FileManager.default.removeItem(atPath: target) }
+    try FileManager.default.copyItem(atPath: path, toPath: target)
+  }
+
   /// `/dev/shm` where there is one, else `/tmp`.
   public static var memoryBacked: String { access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp" }
 }

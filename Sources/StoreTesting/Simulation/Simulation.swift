@@ -29,8 +29,9 @@ public struct Simulation: Sendable {
     var result = SimulationResult(seed: plan.seed)
     do {
       let world = try SimulatedWorld(plan, options, isTraceKept: keepsTrace)
-      defer { world.close() }
       do { try world.run() } catch { result.failure = world.failure(error) }
+      world.close()
+      if let failure = result.failure { result.failure = keep(world, failure) }
       result.steps = world.steps
       result.simulatedMilliseconds = world.now
       result.traceHash = world.trace.hash
@@ -40,6 +41,20 @@ public struct Simulation: Sendable {
     } catch {
       result.failure = SimulationFailure(.noSurprise, "the world cannot be made: \(error)")
       return (result, plan)
+    }
+  }
+
+  /// Keeps the stores of a world that failed, if that is wanted. If they cannot be kept, the failure says so.
+  private func keep(_ world: SimulatedWorld, _ failure: SimulationFailure) -> SimulationFailure {
+    guard let keepDirectory = options.keepDirectory else { return failure }
+    do {
+      try world.directory.copy(to: keepDirectory, as: "seed-\(world.plan.seed)")
+      return failure
+    } catch {
+      var told = SimulationFailure(
+        failure.invariant, "\(failure.message); its stores cannot be kept in \(keepDirectory): \(error)")
+      told.step = failure.step
+      return told
     }
   }
 }

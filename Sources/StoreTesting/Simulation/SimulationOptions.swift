@@ -8,6 +8,11 @@ public struct SimulationOptions: Sendable {
   public var faults: Set<SimulationFault> = Set(SimulationFault.allCases)
   /// Where the stores are kept after a failure: a directory of its own for each seed is made there. Nil: nowhere.
   public var keepDirectory: String?
+  /// Where the world's own directory is made; nil: where it is fastest. Whoever gives one can take away what a
+  /// world left that ended its process.
+  public var scratchDirectory: String?
+  /// Gets each line of the trace as it is made: what a world did before it ended its process.
+  public var traceSink: (@Sendable (String) -> Void)?
 
   /// Creates options.
   public init(workloads: [any SimulationWorkload] = [CellWorkload(), LedgerWorkload(), RingWorkload()]) {

@@ -1,5 +1,5 @@
 /// What a world is, before anything happens in it.
-struct SimulationConfiguration: Sendable {
+struct SimulationConfiguration: Hashable, Sendable {
   /// Where the remote keeps its log, and at which seam the network lies.
   enum Place: String, Sendable, CaseIterable {
     /// A server with a log of its own; calls of the remote travel.
@@ -15,7 +15,7 @@ struct SimulationConfiguration: Sendable {
     case reader
   }
 
-  struct Device: Sendable {
+  struct Device: Hashable, Sendable {
     var role: Role
     /// What its wall clock is off, in milliseconds.
     var clockOffset: Int64

@@ -1,5 +1,5 @@
 /// All that decides what happens in a world: one seed's, or one made smaller from it.
-struct SimulationPlan: Sendable {
+struct SimulationPlan: Hashable, Sendable {
   /// The streams of a seed. Each is drawn from alone, so that less of one does not shuffle the others.
   enum Stream: UInt64, CaseIterable {
     case configuration = 1

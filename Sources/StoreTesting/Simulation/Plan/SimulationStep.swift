@@ -1,5 +1,5 @@
 /// One thing that is done to a world, after some of what is under way went on.
-struct SimulationStep: Sendable {
+struct SimulationStep: Hashable, Sendable {
   enum Action: String, Sendable, CaseIterable {
     /// A workload writes.
     case write

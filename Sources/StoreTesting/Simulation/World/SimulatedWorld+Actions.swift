@@ -49,6 +49,7 @@ extension SimulatedWorld {
   private func write(on device: SimulatedDevice, _ choices: inout SimulationChoices) throws {
     guard let store = device.store, device.configuration.role == .writer else { return }
     let write = SimulatedWrite(choices)
+    defer { choices = write.choices }
     let workload = write.choose(options.workloads)
     note("d\(device.number) writes \(workload.name)")
     try act(device) {
@@ -59,7 +60,6 @@ extension SimulatedWorld {
         try didFail(write, device, error)
       }
     }
-    choices = write.choices
   }
 
   private func writeGroup(on device: SimulatedDevice, _ choices: inout SimulationChoices) throws {

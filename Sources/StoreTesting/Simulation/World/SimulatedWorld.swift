@@ -38,11 +38,11 @@ final class SimulatedWorld: @unchecked Sendable {
     self.plan = plan
     self.options = options
     configuration = plan.configuration
-    trace = SimulationTrace(isKept: isTraceKept)
+    trace = SimulationTrace(isKept: isTraceKept, sink: options.traceSink)
     timing = plan.choices(.timing)
     network = plan.choices(.network)
     disk = plan.choices(.disk)
-    directory = TemporaryDirectory()
+    directory = options.scratchDirectory.map { TemporaryDirectory(in: $0) } ?? TemporaryDirectory()
     let random = plan.random(.identities)
     place = try SimulatedPlace.make(
       plan.configuration, directory.path, clock, executor, random.stream(1))
@@ -66,8 +66,9 @@ final class SimulatedWorld: @unchecked Sendable {
     for (index, step) in plan.steps.enumerated() where steps < configuration.steps {
       for _ in 0..<step.events where steps < configuration.steps { try advance() }
       var choices = plan.choices(ofStep: index)
+      // What fails is kept too: it is made smaller.
+      defer { didChoose(choices.values, inStep: index) }
       try perform(step, &choices)
-      didChoose(choices.values, inStep: index)
       steps += 1
     }
     try heal()
@@ -84,6 +85,8 @@ final class SimulatedWorld: @unchecked Sendable {
   func close() {
     for device in devices where device.store != nil { device.end() }
     executor.run()
+    // What is still under way holds the world, and the world holds that.
+    queue = SimulatedQueue()
   }
 
   // MARK: Time

@@ -5,8 +5,13 @@ struct SimulationTrace {
   private(set) var hash: UInt64 = 0xcbf2_9ce4_8422_2325
   /// Whether the lines are kept.
   let isKept: Bool
+  /// Gets each line at once.
+  let sink: (@Sendable (String) -> Void)?
 
-  init(isKept: Bool) { self.isKept = isKept }
+  init(isKept: Bool, sink: (@Sendable (String) -> Void)? = nil) {
+    self.isKept = isKept
+    self.sink = sink
+  }
 
   mutating func add(_ line: String) {
     var line = line
@@ -15,5 +20,6 @@ struct SimulationTrace {
     }
     hash = (hash ^ 10) &* 0x0000_0100_0000_01b3
     if isKept { lines.append(line) }
+    sink?(line)
   }
 }

@@ -1,0 +1,69 @@
+import EventStore
+import StoreTesting
+
+/// Reads which faults may occur.
+enum FaultChoice {
+  /// Parses `all`, `none`, names of faults to have alone, or names behind a `-` to have all the others.
+  static func parse(_ text: String) throws(ToolError) -> Set<SimulationFault> {
+    switch text {
+    case "all": return Set(SimulationFault.allCases)
+    case "none": return []
+    default: break
+    }
+    let words = text.split(separator: ",", omittingEmptySubsequences: false)
+    let isWithout = words.allSatisfy { $0.hasPrefix("-") }
+    guard isWithout || words.allSatisfy({ !$0.hasPrefix("-") }) else {
+      throw .input(
+        "faultsInvalid", "“\(Display.plain(text, limit: 200))” names faults to have and to leave out",
+        hint: "name the faults to have, or put a - before each that is left out")
+    }
+    var faults: Set<SimulationFault> = []
+    for word in words {
+      let name = String(word.drop { $0 == "-" })
+      guard let fault = SimulationFault(rawValue: name) else {
+        throw .input(
+          "faultsInvalid", "there is no fault “\(Display.plain(name, limit: 60))”",
+          hint: "`replay simulate --faults list` prints them")
+      }
+      faults.insert(fault)
+    }
+    return isWithout ? Set(SimulationFault.allCases).subtracting(faults) : faults
+  }
+
+  /// The faults as an argument that ``parse(_:)`` reads; nil for all.
+  static func text(_ faults: Set<SimulationFault>) -> String? {
+    let without = SimulationFault.allCases.filter { !faults.contains($0) }
+    if without.isEmpty { return nil }
+    if faults.isEmpty { return "none" }
+    if without.count < faults.count { return without.map { "-\($0.rawValue)" }.joined(separator: ",") }
+    return SimulationFault.allCases.filter { faults.contains($0) }.map(\.rawValue).joined(separator: ",")
+  }
+
+  /// Prints the faults, and those that are to come.
+  static func printList(_ output: Output) throws {
+    try output.line(output.styled("faults", .heading))
+    var columns = Columns(output, indent: 2)
+    for fault in SimulationFault.allCases { try columns.add([.init(fault.rawValue), .init(fault.summary)]) }
+    try columns.flush()
+    try output.line("")
+    try output.line(output.styled("to come with their features", .heading))
+    columns = Columns(output, indent: 2)
+    for (fault, feature) in SimulationFault.toCome {
+      try columns.add([.init(feature, .quiet), .init(fault)])
+    }
+    try columns.flush()
+  }
+
+  static var listJSON: JSON {
+    .object([
+      "faults": .array(
+        SimulationFault.allCases.map {
+          .object(["name": .string($0.rawValue), "summary": .string($0.summary)])
+        }),
+      "toCome": .array(
+        SimulationFault.toCome.map {
+          .object(["fault": .string($0.fault), "feature": .string($0.feature)])
+        }),
+    ])
+  }
+}

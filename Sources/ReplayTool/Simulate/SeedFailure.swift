@@ -1,0 +1,70 @@
+import EventStore
+import StoreTesting
+
+/// Why a seed failed.
+struct SeedFailure: Equatable {
+  enum Kind: Equatable {
+    /// Something did not hold.
+    case invariant(SimulationFailure.Invariant)
+    /// The world ended the process that it ran in.
+    case processEnded
+    /// The world came to no end in time.
+    case noEnd
+    /// Two runs of the seed went different ways.
+    case notDeterministic
+
+    /// A word for people and programs.
+    var name: String {
+      switch self {
+      case .invariant(let invariant): "\(invariant)"
+      case .processEnded: "processEnded"
+      case .noEnd: "noEnd"
+      case .notDeterministic: "notDeterministic"
+      }
+    }
+  }
+
+  var seed: UInt64
+  var kind: Kind
+  var message: String
+  /// The step after which it was seen; nil where the world did not live to say it.
+  var step: Int?
+
+  init(_ seed: UInt64, _ kind: Kind, _ message: String, step: Int? = nil) {
+    self.seed = seed
+    self.kind = kind
+    self.message = message
+    self.step = step
+  }
+
+  init(_ seed: UInt64, _ failure: SimulationFailure) {
+    self.init(seed, .invariant(failure.invariant), failure.message, step: failure.step)
+  }
+
+  /// `seed 17 (step 301): tokenIsNotAhead: …`.
+  var line: String {
+    "seed \(seed)\(step.map { " (step \($0))" } ?? ""): \(kind.name): \(Display.plain(message))"
+  }
+
+  var json: JSON {
+    var number: Int?
+    if case .invariant(let invariant) = kind { number = invariant.rawValue }
+    return .members([
+      "seed": .number(seed), "kind": .string(kind.name), "invariant": number.map { .number($0) },
+      "message": .string(message), "step": step.map { .number($0) },
+    ])
+  }
+
+  /// Reads the failure of an invariant, as a worker says it.
+  init(_ members: inout JSONMembers) throws(JSONError) {
+    seed = try members.integer("seed")
+    message = try members.string("message")
+    step = try members.integerIfPresent("step")
+    _ = try members.string("kind")
+    guard let invariant = SimulationFailure.Invariant(rawValue: try members.integer("invariant")) else {
+      throw members.wrong("invariant", "the number of an invariant")
+    }
+    kind = .invariant(invariant)
+    try members.finish()
+  }
+}

@@ -1,0 +1,180 @@
+import StoreTesting
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Runs seeds in processes, some at a time: a world that ends its process, or never ends, is a failure of its
+/// seed
+/// and of no other.
+struct SimulationPool {
+  /// A process is told this many seeds ahead: it never waits for the next.
+  private static let jobsMax = 2
+  /// After so many seeds a process is replaced: what leaks stays small, and hash seeds vary.
+  private static let seedsOfWorkerMax = 1000
+  /// How long to wait for news before time limits and interrupts are looked at.
+  private static let waitMilliseconds: Int32 = 100
+
+  struct Limits {
+    /// Processes at a time.
+    var jobs = 1
+    /// One seed in so many is run again in another process; 0: none.
+    var repeatEvery: UInt64 = 100
+    /// No new seed begins after so many failures.
+    var stopAfter = 10
+    /// How long one world may take.
+    var seedMilliseconds: Int64 = 60_000
+  }
+
+  /// A worker of this number, which writes its errors to a file.
+  typealias Start = (_ number: Int, _ errors: String) throws -> StoreTesting.ChildProcess
+
+  private(set) var tally = SimulationTally()
+  private var seeds: SeedList
+  private let limits: Limits
+  private let start: Start
+  private let milliseconds: () -> Int64
+  private let scratch: TemporaryDirectory
+  private var workers: [SimulationWorker] = []
+  private var workerCount = 0
+  private var seedCount: UInt64 = 0
+  /// What workers that ended had still to do.
+  private var left: [SimulationWorker.Job] = []
+  private var repeats: [SimulationWorker.Job] = []
+
+  /// - Parameters:
+  ///   - scratch: where the workers' errors go.
+  ///   - milliseconds: a clock that never goes back.
+  ///   - start: starts a worker: a process that reads seeds and says a ``SeedReport`` a line.
+  init(
+    _ seeds: SeedList, _ limits: Limits, scratch: TemporaryDirectory, milliseconds: @escaping () -> Int64,
+    start: @escaping Start
+  ) {
+    self.seeds = seeds
+    self.limits = limits
+    self.scratch = scratch
+    self.milliseconds = milliseconds
+    self.start = start
+  }
+
+  private var isStopping: Bool { tally.failures.count >= limits.stopAfter }
+
+  /// Runs all seeds, or until there were enough failures.
+  ///
+  /// - Parameter goesOn: hears of what was done, many times a second, and says whether to go on. What was
+  /// under way
+  ///   when it says no is dropped.
+  /// - Returns: whether it came to the end.
+  mutating func run(_ goesOn: (SimulationTally) -> Bool) throws -> Bool {
+    // A process whose last reference goes is killed.
+    defer { workers = [] }
+    while goesOn(tally) {
+      try hire()
+      guard workers.contains(where: { !$0.jobs.isEmpty }) else { return true }
+      let ready = StoreTesting.ChildProcess.ready(
+        workers.map(\.process), waitingMilliseconds: Self.waitMilliseconds)
+      var ended: [Int] = []
+      for index in ready where try !hear(workers[index]) { ended.append(workers[index].number) }
+      let now = milliseconds()
+      for worker in workers
+      where !worker.jobs.isEmpty && now - worker.milliseconds > limits.seedMilliseconds
+        && !ended.contains(worker.number)
+      {
+        worker.process.send(SIGKILL)
+        bury(worker, .noEnd, "it came to no end in \(limits.seedMilliseconds / 1000) s")
+        ended.append(worker.number)
+      }
+      workers.removeAll { ended.contains($0.number) }
+    }
+    return false
+  }
+
+  // MARK: Work
+
+  /// Gives every worker something to do, and starts and ends workers.
+  private mutating func hire() throws {
+    for worker in workers { fill(worker) }
+    // One that has nothing to do goes: a new one may repeat what it ran.
+    workers.removeAll { worker in
+      guard worker.jobs.isEmpty else { return false }
+      worker.process.endInput()
+      _ = worker.process.wait()
+      return true
+    }
+    while workers.count < limits.jobs, hasWork {
+      workerCount += 1
+      let errors = "\(scratch.path)/errors-\(workerCount)"
+      let worker = SimulationWorker(
+        number: workerCount, process: try start(workerCount, errors), errors: errors,
+        milliseconds: milliseconds())
+      fill(worker)
+      workers.append(worker)
+    }
+  }
+
+  private var hasWork: Bool { !isStopping && (!left.isEmpty || !repeats.isEmpty || !seeds.ranges.isEmpty) }
+
+  private mutating func fill(_ worker: SimulationWorker) {
+    while worker.jobs.count < Self.jobsMax, worker.taken < Self.seedsOfWorkerMax,
+      let job = takeJob(for: worker.number)
+    {
+      worker.give(job, milliseconds: milliseconds())
+    }
+  }
+
+  private mutating func takeJob(for number: Int) -> SimulationWorker.Job? {
+    if isStopping { return nil }
+    if let index = left.firstIndex(where: { $0.first?.worker != number }) { return left.remove(at: index) }
+    if let index = repeats.firstIndex(where: { $0.first?.worker != number }) {
+      return repeats.remove(at: index)
+    }
+    guard let seed = seeds.takeFirst() else { return nil }
+    defer { seedCount += 1 }
+    return SimulationWorker.Job(seed: seed, ordinal: seedCount)
+  }
+
+  // MARK: Answers
+
+  /// Takes what a worker said. False if it has ended.
+  private mutating func hear(_ worker: SimulationWorker) throws -> Bool {
+    let isThere = worker.process.receive()
+    while let (job, report) = try worker.takeAnswer(milliseconds: milliseconds()) {
+      take(report, of: job, worker)
+    }
+    if !isThere { bury(worker, .processEnded, worker.epitaph()) }
+    return isThere
+  }
+
+  private mutating func take(_ report: SeedReport, of job: SimulationWorker.Job, _ worker: SimulationWorker) {
+    guard let (first, _) = job.first else {
+      tally.add(report)
+      if limits.repeatEvery > 0, job.ordinal.isMultiple(of: limits.repeatEvery) {
+        var job = job
+        job.first = (report, worker.number)
+        repeats.append(job)
+      }
+      return
+    }
+    tally.addRepeat(report)
+    guard report != first else { return }
+    tally.add(
+      SeedFailure(
+        job.seed, .notDeterministic,
+        "two processes ran it in two ways: \(Self.text(first)), and \(Self.text(report))"))
+  }
+
+  /// What a worker was at has failed; the rest of what it had is for others.
+  private mutating func bury(_ worker: SimulationWorker, _ kind: SeedFailure.Kind, _ words: String) {
+    guard let job = worker.jobs.first else { return }
+    if job.first == nil { tally.seeds += 1 } else { tally.repeats += 1 }
+    tally.add(SeedFailure(job.seed, kind, words))
+    left += worker.jobs.dropFirst()
+  }
+
+  private static func text(_ report: SeedReport) -> String {
+    let hash = String(report.traceHash, radix: 16)
+    return "\(report.steps) steps, trace \(hash), \(report.failure.map { "\($0.kind.name)" } ?? "no failure")"
+  }
+}

@@ -1,0 +1,174 @@
+import EventStore
+import Foundation
+import StoreTesting
+import Testing
+
+@testable import ReplayTool
+
+@Suite("Worlds from the command line")
+struct SimulateCommands {
+  let tool = Tool()
+  let temporary = TemporaryDirectory()
+
+  private static var executable: String? {
+    let beside = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+      .appendingPathComponent("replay").path
+    return FileManager.default.isExecutableFile(atPath: beside) ? beside : nil
+  }
+
+  /// Runs the command as a process of its own, which starts others.
+  private func replay(_ arguments: String...) throws -> (output: String, exit: Int32) {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: try #require(Self.executable))
+    process.arguments = ["simulate"] + arguments
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    process.standardInput = FileHandle.nullDevice
+    try process.run()
+    let output = pipe.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return (String(decoding: output, as: UTF8.self), process.terminationStatus)
+  }
+
+  private func members(_ text: String) throws -> JSONMembers {
+    try JSONMembers(try JSONScanner.read(Array(text.utf8)), in: "")
+  }
+
+  @Test("as many workers as there may be come to what one comes to", .enabled(if: executable != nil))
+  func countsEqually() throws {
+    var outputs: [JSONMembers] = []
+    for jobs in ["1", "3"] {
+      let (output, exit) = try replay(
+        "--seeds", "1..6", "--steps", "30", "--faults", "none", "--jobs", jobs, "--repeat-every", "1",
+        "--json")
+      var document = try members(output)
+      let failures = try document.array("failures")
+      #expect(failures == [] && exit == 0, "\(output)")
+      let (seeds, repeats) = try (
+        document.integer("seeds", as: Int.self), document.integer("repeats", as: Int.self)
+      )
+      #expect(seeds == 6 && repeats == 6)
+      for name in ["seconds", "seedsPerSecondAndCore", "seedsOf300StepsPerSecondAndCore"] as [Name] {
+        guard case .fraction? = document.take(name) else {
+          Issue.record("\(name) is missing: \(output)")
+          continue
+        }
+      }
+      #expect(document.isMissing("never"), "six seeds never meet everything")
+      outputs.append(document)
+    }
+    for name in ["steps", "simulatedMilliseconds", "counts"] as [Name] {
+      let values = [outputs[0].take(name), outputs[1].take(name)]
+      #expect(values[0] != nil && values[0] == values[1], "\(name)")
+    }
+    try outputs[0].finish()
+  }
+
+  @Test("a worker in this process and one in another see the same worlds", .enabled(if: executable != nil))
+  func hashesEqually() async throws {
+    let arguments = ["simulate", "--worker", "--steps", "40", "--scratch", temporary.path]
+    let here = await tool.run(arguments, input: Array("3\n4\n".utf8))
+    #expect(here.exit == 0)
+    let process = try StoreTesting.ChildProcess(
+      path: try #require(Self.executable), arguments, environment: [], takesInput: true)
+    process.send("3")
+    process.send("4")
+    process.endInput()
+    let there = process.lines()
+    #expect(process.wait() == .exit(0))
+    #expect(there.count == 2)
+    #expect(there == here.lines.filter { !$0.isEmpty })
+    let report = try SeedReport(line: there[1])
+    #expect(report.seed == 4 && report.steps >= 40)
+    #expect(report.json.line == there[1])
+    let left = try FileManager.default.contentsOfDirectory(atPath: temporary.path)
+    #expect(left == [], "worlds are taken away")
+  }
+
+  @Test("a page for people, with what happened in it", .enabled(if: executable != nil))
+  func printsPage() throws {
+    let (output, exit) = try replay("--seeds", "2", "--steps", "20", "--faults", "none")
+    #expect(exit == 0, "\(output)")
+    let lines = output.split(separator: "\n").map(String.init)
+    #expect(lines[0].hasPrefix("1 seed, "), "\(output)")
+    #expect(lines[0].hasSuffix(" s, 1 run twice"), "\(output)")
+    #expect(lines[1].hasSuffix(" of 300 steps"), "\(output)")
+    #expect(lines.contains { $0.contains("writes ") }, "\(output)")
+    #expect(lines.last == "no failures")
+  }
+
+  @Test("the seeds of a file, of which there may be none", .enabled(if: executable != nil))
+  func readsFiles() throws {
+    let path = temporary.path + "/seeds.txt"
+    try "# found before\n 2 # a crash\n\n5#x\n".write(toFile: path, atomically: true, encoding: .utf8)
+    let (output, exit) = try replay("--seeds-file", path, "--steps", "10", "--faults", "none", "--json")
+    #expect(exit == 0)
+    #expect(output.contains(#""seeds":2,"#), "\(output)")
+    try "# none\n".write(toFile: path, atomically: true, encoding: .utf8)
+    let none = try replay("--seeds-file", path, "--json")
+    #expect(none.exit == 0)
+    #expect(none.output.contains(#""seeds":0,"#), "\(none.output)")
+  }
+
+  @Test("one world's events, as lines and as data")
+  func traces() async throws {
+    let arguments = ["simulate", "--seed", "2", "--trace", "--steps", "20", "--faults", "none"]
+    let text = await tool.run(arguments)
+    #expect(text.exit == 0, "\(text.output)")
+    let lines = text.lines.filter { !$0.isEmpty }
+    #expect(lines.count > 20)
+    #expect(lines[0].contains("a world of"), "\(lines[0])")
+    #expect(lines.last?.hasPrefix("no failure in ") == true, "\(lines.last ?? "")")
+    let data = await tool.run(arguments + ["--json"])
+    var document = try members(data.output)
+    let trace = try document.array("trace")
+    #expect(trace == lines.dropLast().map { .string($0) })
+    let report = try SeedReport(line: try document.require("report").line)
+    #expect(report.seed == 2 && report.failure == nil)
+    let shrunk = await tool.run("simulate", "--seed", "2", "--shrink", "--steps", "20", "--faults", "none")
+    #expect(shrunk.output == "seed 2 does not fail\n")
+    #expect(shrunk.exit == 0)
+  }
+
+  @Test("the faults with what they are, and those to come")
+  func listsFaults() async throws {
+    let text = await tool.run("simulate", "--faults", "list")
+    #expect(text.exit == 0)
+    let data = await tool.run("simulate", "--faults", "list", "--json")
+    var document = try members(data.output)
+    let faults = try document.array("faults")
+    #expect(faults.count == SimulationFault.allCases.count)
+    for fault in SimulationFault.allCases {
+      #expect(text.lines.contains { $0.contains(fault.rawValue) && $0.contains(fault.summary) }, "\(fault)")
+      #expect(faults.contains(.object(["name": .string(fault.rawValue), "summary": .string(fault.summary)])))
+    }
+    let toCome = try document.array("toCome")
+    #expect(toCome.count == SimulationFault.toCome.count)
+    try document.finish()
+    for (fault, feature) in SimulationFault.toCome {
+      #expect(text.lines.contains { $0.contains(fault) && $0.contains(feature) }, "\(fault)")
+    }
+  }
+
+  @Test(
+    "arguments that make no sense are refused before anything runs",
+    arguments: [
+      ["--seeds", "5..1"], ["--seeds", "0..18446744073709551615"], ["--seeds", "1..1000000000001"],
+      ["--seeds", "18446744073709551616"], ["--seeds", ""], ["--seeds", ".."], ["--seeds", "1.."],
+      ["--seeds", "..1"], ["--seeds", "1..2..3"], ["--seeds", "1...3"], ["--seeds=-1"],
+      ["--seeds", "1 .. 2"],
+      ["--seeds", "a..b"], ["--seeds", "\u{1B}[2J"], ["--seed", "x"], ["--seed", "-1"],
+      ["--seeds", "1", "--seed", "1"], ["--seeds", "1", "--seeds-file", "x"], ["--trace"], ["--shrink"],
+      ["--seed", "1", "--trace", "--shrink"], ["--steps", "0"], ["--steps", "1000001"], ["--jobs", "0"],
+      ["--jobs", "1025"], ["--stop-after", "0"], ["--timeout", "0"], ["--timeout", "9223372036854775807"],
+      ["--repeat-every", "-1"], ["--faults", "nonsense"], ["--faults", ""], ["--faults", "crash,-sleep"],
+      ["--faults", "crash,"], ["--faults", "-"], ["--seeds-file", "/nowhere"],
+      ["--planted-bug", "tokenBeforeDataX"],
+    ])
+  func refuses(_ arguments: [String]) async {
+    let result = await tool.run(["simulate"] + arguments)
+    #expect(result.exit == 2 || result.exit == 64, "\(result)")
+    #expect(result.output == "")
+    #expect(!result.errors.isEmpty && !result.errors.contains("\u{1B}"), "\(result.errors)")
+  }
+}
