@@ -35,6 +35,7 @@ final class SimulationFacts: @unchecked Sendable {
   func hasPassedCopy(_ view: DeviceView) -> Bool {
     guard let copied else { return false }
     return zip(lives, copied).allSatisfy { life, end in
+      // What it does not have it does not read there.
       let zone = view.zones.first { $0.facts === life }
       return zone.map { $0.token >= end } ?? false
     }

@@ -34,14 +34,22 @@ final class SimulatedDevice: @unchecked Sendable {
   var view = DeviceView()
   /// How often its store was thrown away.
   private(set) var generation = 0
+  /// What it may write.
+  let workloads: [any SimulationWorkload]
+  let selection: ZoneSelection
   private let parent: String
   private let random: DeviceRandom
 
-  init(_ number: Int, _ configuration: SimulationConfiguration.Device, parent: String, random: SeededRandom) {
+  init(
+    _ number: Int, _ configuration: SimulationConfiguration.Device, _ workloads: [any SimulationWorkload],
+    parent: String, random: SeededRandom
+  ) {
     self.number = number
     self.configuration = configuration
     self.parent = parent
     self.random = DeviceRandom(random)
+    self.workloads = configuration.workload.map { [workloads[$0]] } ?? workloads
+    selection = configuration.workload.map { .only(Set(workloads[$0].zones)) } ?? .all
     clockOffset = configuration.clockOffset
     isOlder = configuration.isOlder
     process = SimulatedProcess(device: number, number: 0)
@@ -68,11 +76,11 @@ final class SimulatedDevice: @unchecked Sendable {
     process = SimulatedProcess(device: number, number: process.number + 1)
     self.store = store
     runner = EffectRunner(
-      store: store, remote: makeRemote(process), selection: .all,
+      store: store, remote: makeRemote(process), selection: selection,
       pageBytesMax: self.configuration.pageBytesMax, makeRandom: { random.next() })
     var policy = SyncPolicy()
     policy.pollMilliseconds = self.configuration.pollMilliseconds
-    replicators = (0..<self.configuration.replicators).map { _ in SimulatedReplicator(policy) }
+    replicators = (0..<self.configuration.replicators).map { _ in SimulatedReplicator(policy, selection) }
   }
 
   /// Ends the process: nothing that it has begun goes on.
@@ -91,6 +99,10 @@ final class SimulatedDevice: @unchecked Sendable {
     end()
     generation += 1
     view = DeviceView()
+  }
+
+  func selects(_ zone: ZoneID) -> Bool {
+    configuration.workload == nil || workloads.contains { $0.zones.contains(zone) }
   }
 
   /// What the rounds that are under way come to says nothing of the remote.
@@ -132,7 +144,9 @@ final class SimulatedReplicator {
     var cut: Set<ZoneID> = []
   }
 
-  init(_ policy: SyncPolicy) { machine = ReplicatorMachine(policy: policy, selection: .all) }
+  init(_ policy: SyncPolicy, _ selection: ZoneSelection) {
+    machine = ReplicatorMachine(policy: policy, selection: selection)
+  }
 }
 
 /// A read transaction that is held open, and what it saw when it began.

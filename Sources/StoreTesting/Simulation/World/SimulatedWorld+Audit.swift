@@ -57,7 +57,8 @@ extension SimulatedWorld {
       }
       try endRead(device)
       for zone in device.view.zones { try audit(zone, device, store) }
-      for life in facts.lives where !life.isClosed && device.view.zone(life.zone) == nil {
+      for life in facts.lives
+      where !life.isClosed && device.selects(life.zone) && device.view.zone(life.zone) == nil {
         throw SimulationFailure(.nothingVanishes, "d\(device.number) does not have zone \(life.zone)")
       }
       try verify(device)

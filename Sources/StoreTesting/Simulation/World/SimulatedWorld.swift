@@ -47,7 +47,8 @@ final class SimulatedWorld: @unchecked Sendable {
     place = try SimulatedPlace.make(
       plan.configuration, directory.path, clock, executor, random.stream(1))
     devices = plan.configuration.devices.enumerated().map { index, device in
-      SimulatedDevice(index, device, parent: directory.path, random: random.stream(UInt64(index) + 2))
+      SimulatedDevice(
+        index, device, options.workloads, parent: directory.path, random: random.stream(UInt64(index) + 2))
     }
   }
 
@@ -61,6 +62,7 @@ final class SimulatedWorld: @unchecked Sendable {
     for device in devices {
       if abs(device.clockOffset) > 2000 { mark(.clockOff) }
       if device.configuration.replicators > 1 { mark(.secondReplicator) }
+      if device.configuration.workload != nil { mark(.zonesChosen) }
       try boot(device)
     }
     for (index, step) in plan.steps.enumerated() where steps < configuration.steps {
