@@ -89,7 +89,7 @@ package struct SyncRound: Sendable {
     case .zone(let zone, let result): return advance(zone, result)
     case .reclaimed: return []
     case .failed(let failure):
-      fail(failure)
+      fail(failure.ofRound)
       return []
     }
   }

@@ -39,7 +39,7 @@ package final class ObjectRemote: RemoteLog {
   package func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
     let list = try await readZones()
     if let token {
-      guard token.remote == list.remote else { throw .identityMismatch(name, token.remote, list.remote) }
+      guard token.remote == list.remote else { throw otherRemote(than: token.remote, list.remote) }
       guard list.contains(token) else { throw listWentBack(token.offset) }
     }
     let first = Int(token?.offset ?? 0)
@@ -85,7 +85,7 @@ package final class ObjectRemote: RemoteLog {
   func knownZones() async throws(RemoteError) -> ZoneList {
     let remote = try await readIdentity()
     guard let known = zones.withLock({ $0 }) else { return ZoneList(of: remote) }
-    guard known.remote == remote else { throw .identityMismatch(name, known.remote, remote) }
+    guard known.remote == remote else { throw otherRemote(than: known.remote, remote) }
     return known
   }
 
@@ -156,6 +156,13 @@ package final class ObjectRemote: RemoteLog {
   }
 
   // MARK: Errors
+
+  /// What was known of either is forgotten: the next call sees what is there then, and its caller's token tells whether
+  /// that is the right one. Else the first one seen would count as right for ever, also where it was the wrong disk.
+  private func otherRemote(than known: RemoteID, _ found: RemoteID) -> RemoteError {
+    zones.withLock { $0 = nil }
+    return .identityMismatch(name, known, found)
+  }
 
   private func listWentBack(_ offset: UInt64) -> RemoteError {
     RemoteError(

@@ -61,5 +61,11 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
     .zoneUnknown, .incarnationChanged, .outOfOrder, .fork, .mismatch, .damaged, .newerFormat,
   ]
 
+  /// The same of a whole round: where it came from no zone's part, all of them wait for it.
+  var ofRound: SyncFailure {
+    SyncFailure(
+      code: code, message: message, hint: hint, scope: .round, retryAfterMilliseconds: retryAfterMilliseconds)
+  }
+
   public var description: String { "\(message) (\(code)). \(hint)" }
 }

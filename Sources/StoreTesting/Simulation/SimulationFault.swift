@@ -21,6 +21,7 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
   case commitFailed
   case commitUncertain
   case storeWiped
+  case tokensForgotten
   // Time.
   case clockJump
   case clockOff
@@ -61,13 +62,15 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
     case .commitFailed: "a commit fails with an I/O error: 0 to 2 %"
     case .commitUncertain: "a commit lasts and says that it failed: 0 to 2 %"
     case .storeWiped: "a store is thrown away and begun anew: 10 % of the seeds, once"
+    case .tokensForgotten: "the tokens of a store are set back to the start of their logs: 10 % of the seeds"
     case .clockJump: "a wall clock jumps by up to years: 5 % of the devices"
     case .clockOff: "a wall clock is an hour or a time zone off, in 1970 or in 2099: 25 % of the devices"
     case .sleep: "a machine is suspended: its timers fire late"
     case .offlineForMonths: "a device does not reach the remote for up to 90 days"
     case .remoteUnmounted: "the remote's place is empty: 5 % of the seeds"
     case .remoteForeign: "another remote is in the remote's place: 5 % of the seeds"
-    case .remoteOld: "an old copy of the remote, for reading alone, is in its place: 5 % of the seeds"
+    case .remoteOld:
+      "an old copy of the remote, or one that others went on with, is in its place: 5 % of the seeds"
     case .zoneDeleted: "a zone is deleted: 5 % of the seeds"
     case .zoneRecreated: "a zone is made again under the name of a deleted one"
     case .groupCommit: "several writes wait and share a commit, one of which may fail"

@@ -7,7 +7,7 @@ struct DeviceView {
   var last = Position.start
   var identity: StoreIdentity?
   /// Its clock, as it must be at least.
-  var clock = HybridClock(last: Timestamp(rawValue: 0))
+  var clock = NaiveClock()
   /// Writes that it was asked for and that were acknowledged.
   var writes = 0
   var zones: [DeviceZone] = []

@@ -6,6 +6,8 @@ final class DeviceZone {
   private(set) var facts: ZoneFacts
   private(set) var view = ZoneView()
   /// The offset of its token.
+  private(set) var token = 0
+  /// The greatest offset that its token ever had: up to there everything is folded.
   private(set) var offset = 0
   /// The last of its own sequences.
   var ownSequence: UInt64 = 0
@@ -41,8 +43,12 @@ final class DeviceZone {
       learn(segment)
       passed += segment.numbers
     }
-    self.offset = offset
+    self.offset = max(self.offset, offset)
+    token = offset
   }
+
+  /// The token is set back to the log's start.
+  func forgetToken() { token = 0 }
 
   /// The store was told when the remote received a segment.
   func learn(_ segment: ZoneFacts.SegmentFacts) {

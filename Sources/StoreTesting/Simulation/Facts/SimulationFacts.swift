@@ -9,13 +9,35 @@ final class SimulationFacts: @unchecked Sendable {
   /// The lives of zones at the remote, in the order in which they began.
   private(set) var lives: [ZoneFacts] = []
   private(set) var databaseToken: DatabaseToken?
+  /// Up to where the copy of the remote is like it, by life; nil while there is none.
+  private var copied: [Int]?
 
   func life(_ incarnation: IncarnationID) -> ZoneFacts? { lives.first { $0.incarnation == incarnation } }
+
+  /// Where the logs end.
+  var ends: [IncarnationID: Int] {
+    Dictionary(uniqueKeysWithValues: lives.map { ($0.incarnation!, $0.segments.count) })
+  }
 
   /// Whether an older version cannot read what lies at an offset.
   func isNewer(_ offset: UInt64, in incarnation: IncarnationID) -> Bool {
     guard let life = life(incarnation), offset > 0, offset <= life.segments.count else { return false }
     return life.segments[Int(offset) - 1].isNewer
+  }
+
+  /// A copy of the remote was made.
+  ///
+  /// - Parameter goesOn: whether others append to it.
+  func noteCopy(goesOn: Bool) { copied = lives.map { $0.segments.count + (goesOn ? 1 : 0) } }
+
+  /// Whether a store has read on in every log where the copy ends or is another: then it can tell one from the other.
+  /// Another store would be right to take the copy for the remote.
+  func hasPassedCopy(_ view: DeviceView) -> Bool {
+    guard let copied else { return false }
+    return zip(lives, copied).allSatisfy { life, end in
+      let zone = view.zones.first { $0.facts === life }
+      return zone.map { $0.token >= end } ?? false
+    }
   }
 
   // MARK: The remote
@@ -145,8 +167,8 @@ final class SimulationFacts: @unchecked Sendable {
   private func check(_ token: ChangeToken?, of zone: DeviceZone, _ device: SimulatedDevice) throws {
     let offset = Int(token?.offset ?? 0)
     let name = "the token of \(zone.facts.zone) of d\(device.number)"
-    guard offset >= zone.offset else {
-      throw SimulationFailure(.tokenIsNotAhead, "\(name) went back from \(zone.offset) to \(offset)")
+    guard offset >= zone.token else {
+      throw SimulationFailure(.tokenIsNotAhead, "\(name) went back from \(zone.token) to \(offset)")
     }
     guard offset <= zone.facts.segments.count else {
       throw SimulationFailure(
@@ -214,15 +236,8 @@ final class SimulationFacts: @unchecked Sendable {
         .successorWins, "\(made.id) of \(made.zone) has base \(base), and \(zone.offset) was folded")
     }
     // The zones of one write share its reading of the clock.
-    if made.writeID != nil, made.timestamp == view.clock.last { return }
-    let least = view.clock.tick(wallMilliseconds: wall)
-    let most = min(UInt64(max(wall, 0)) + HybridClock.maxDriftMilliseconds, Timestamp.millisecondsMax)
-    guard made.timestamp >= least, made.timestamp.milliseconds <= most else {
-      throw SimulationFailure(
-        .clockIsBounded,
-        "\(made.id) has timestamp \(made.timestamp): expected \(least) or later, up to \(most) ms")
-    }
-    view.clock.last = made.timestamp
+    if made.writeID != nil, made.timestamp.rawValue == view.clock.last { return }
+    try view.clock.check(made.timestamp, wallMilliseconds: wall)
   }
 
   // MARK: What follows

@@ -14,8 +14,8 @@ final class SimulatedPlace: Sendable {
   private let receivedMilliseconds: (@Sendable () -> UInt64)?
   /// The remote as nobody's network lies before it.
   let observer: ObjectRemote
-  /// How many objects had been put when the old copy was made; nil while there is none.
-  private let copied = Mutex<Int?>(nil)
+  /// A copy of what was there once; nil while there is none.
+  private let copied = Mutex<MemoryObjects?>(nil)
 
   init(
     _ objects: any ObjectStore, marker: [UInt8], foreign: MemoryObjects,
@@ -28,8 +28,24 @@ final class SimulatedPlace: Sendable {
     self.foreign = foreign
   }
 
-  /// Makes the old copy of what is there now, unless there is one.
-  func copy() { copied.withLock { $0 = $0 ?? objects.count } }
+  /// Makes a copy of what is there now.
+  ///
+  /// - Returns: false if there is one.
+  func copy() -> Bool {
+    copied.withLock { copied in
+      guard copied == nil else { return false }
+      copied = objects.copy()
+      return true
+    }
+  }
+
+  /// The copy, which can be written to: nothing before it was made.
+  func oldCopy() throws(RemoteError) -> MemoryObjects {
+    guard let copy = copied.withLock({ $0 }) else {
+      throw RemoteError(.notARemote, "there is no copy", hint: "make one first")
+    }
+    return copy
+  }
 
   /// What takes calls of a remote.
   func log(as mount: Mount) throws(RemoteError) -> any RemoteLog {
@@ -47,7 +63,7 @@ final class SimulatedPlace: Sendable {
     case .right: objects
     case .nothing: ReadOnlyObjects(MemoryObjects(name: "nothing"))
     case .foreign: ReadOnlyObjects(foreign)
-    case .old: ReadOnlyObjects(objects.copy(ofFirst: copied.withLock { $0 } ?? 0))
+    case .old: ReadOnlyObjects(try oldCopy())
     }
   }
 }
@@ -90,7 +106,6 @@ private final class KeptObjects: ObjectStore {
   }
 
   var name: String { objects.name }
-  var count: Int { puts.withLock { $0.count } }
 
   func get(_ name: ObjectName, bytesMax: Int) async throws(RemoteError) -> [UInt8]? {
     try await objects.get(name, bytesMax: bytesMax)
@@ -110,9 +125,9 @@ private final class KeptObjects: ObjectStore {
   func delete(_ name: ObjectName) async throws(RemoteError) { try await objects.delete(name) }
   func changes() -> AsyncStream<Void> { objects.changes() }
 
-  func copy(ofFirst count: Int) -> MemoryObjects {
+  func copy() -> MemoryObjects {
     let copy = MemoryObjects(name: "old copy")
-    for (name, bytes) in puts.withLock({ $0.prefix(max(1, count)) }) { copy.replace(name, with: bytes) }
+    for (name, bytes) in puts.withLock({ $0 }) { copy.replace(name, with: bytes) }
     return copy
   }
 }
@@ -146,12 +161,20 @@ extension FetchOutcome {
   /// The same as an older version sees it, for which some segments are of a newer format.
   func asNewer(_ isNewer: (UInt64) -> Bool) -> FetchOutcome {
     guard case .segments(var page, let hasMore) = self else { return self }
-    for index in page.indices where isNewer(page[index].offset) {
-      page[index].bytes[Self.versionIndex] = 255
-    }
+    for index in page.indices where isNewer(page[index].offset) { page[index].raiseVersion() }
     return .segments(page, hasMore: hasMore)
   }
+}
 
-  /// Where a segment's version lies: after four bytes of magic.
-  private static let versionIndex = 4
+extension StoredSegment {
+  /// Makes the header that of a version to come: four bytes of magic, then the version; after the flags, the header's
+  /// bytes, of which the last four are the checksum of the others.
+  fileprivate mutating func raiseVersion() {
+    let count = Int(bytes[6]) | Int(bytes[7]) << 8
+    guard count > 8, count <= bytes.count else { return }
+    bytes[4] = 255
+    let header = Array(bytes[..<(count - 4)])
+    let checksum = crc32c(header.span.bytes)
+    for index in 0..<4 { bytes[count - 4 + index] = UInt8(truncatingIfNeeded: checksum >> UInt32(8 * index)) }
+  }
 }

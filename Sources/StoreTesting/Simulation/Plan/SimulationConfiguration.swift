@@ -80,7 +80,8 @@ struct SimulationConfiguration: Hashable, Sendable {
 
   /// Those that a seed has or has not, in percent of the seeds. Their steps are drawn with the others.
   private static let rare: [(SimulationFault, percent: Int)] = [
-    (.partition, 50), (.crashInRecovery, 50), (.restart, 50), (.storeWiped, 10), (.clockJump, 100),
+    (.partition, 50), (.crashInRecovery, 50), (.restart, 50), (.storeWiped, 10), (.tokensForgotten, 10),
+    (.clockJump, 100),
     (.clockOff, 100), (.sleep, 30), (.offlineForMonths, 20), (.remoteUnmounted, 5), (.remoteForeign, 5),
     (.remoteOld, 5), (.zoneDeleted, 5), (.zoneRecreated, 50), (.groupCommit, 40), (.heldRead, 20),
     (.secondReplicator, 100), (.newerWriter, 20), (.newerSegment, 10),

@@ -21,6 +21,7 @@ struct SimulationStep: Hashable, Sendable {
     case leave
     case clockJump
     case wipe
+    case forgetTokens
     /// What is in the remote's place, as the device sees it, is another thing, or again the right one.
     case unmount
     case mountForeign
@@ -80,6 +81,7 @@ extension SimulationConfiguration {
     add(.leave, 4, if: .offlineForMonths)
     if devices.contains(where: \.clockJumps) { weights.append((.clockJump, 6)) }
     add(.wipe, 3, if: .storeWiped)
+    add(.forgetTokens, 6, if: .tokensForgotten)
     add(.unmount, 8, if: .remoteUnmounted)
     add(.mountForeign, 8, if: .remoteForeign)
     add(.mountOld, 8, if: .remoteOld)

@@ -19,7 +19,9 @@ final class SimulatedDevice: @unchecked Sendable {
   var clockOffset: Int64
   /// Whether no call of it arrives.
   var isCutOff = false
-  var mount = SimulatedPlace.Mount.right
+  var mount = SimulatedPlace.Mount.right {
+    didSet { disturbRounds() }
+  }
   var isOlder: Bool
   var heldRead: SimulatedHeldRead?
   /// Whether it ever held one: its file may have grown by what was replaced meanwhile.
@@ -91,6 +93,11 @@ final class SimulatedDevice: @unchecked Sendable {
     view = DeviceView()
   }
 
+  /// What the rounds that are under way come to says nothing of the remote.
+  func disturbRounds() {
+    for replicator in replicators { replicator.round?.steps = nil }
+  }
+
   /// A number for the jitter of its timers.
   func drawMilliseconds(in range: ClosedRange<Int64>) -> Int64 {
     range.lowerBound + Int64(random.next() % UInt64(range.upperBound - range.lowerBound + 1))
@@ -119,6 +126,10 @@ final class SimulatedReplicator {
     var steps: SyncSteps?
     /// Whether nothing went wrong any more when it began.
     var isAfterHealing: Bool
+    /// Where the zones' logs ended when it began.
+    var ends: [IncarnationID: Int]
+    /// Zones of which it looked for something to ship.
+    var cut: Set<ZoneID> = []
   }
 
   init(_ policy: SyncPolicy) { machine = ReplicatorMachine(policy: policy, selection: .all) }

@@ -28,9 +28,10 @@ extension SimulatedWorld {
     case .leave: leave(device, &choices)
     case .clockJump: jump(device, &choices)
     case .wipe: wipe(device)
-    case .unmount: mount(.nothing, .remoteUnmounted, device, &choices)
-    case .mountForeign: mount(.foreign, .remoteForeign, device, &choices)
-    case .mountOld: mount(.old, .remoteOld, device, &choices)
+    case .forgetTokens: try forgetTokens(device)
+    case .unmount: try mount(.nothing, .remoteUnmounted, device, &choices)
+    case .mountForeign: try mount(.foreign, .remoteForeign, device, &choices)
+    case .mountOld: try mount(.old, .remoteOld, device, &choices)
     case .deleteZone: try deleteZone(on: device, &choices)
     case .newerWrite: try newerWrite(&choices)
     case .upgrade: device.isOlder = false
@@ -220,17 +221,32 @@ extension SimulatedWorld {
   private func mount(
     _ mount: SimulatedPlace.Mount, _ fault: SimulationFault, _ device: SimulatedDevice,
     _ choices: inout SimulationChoices
-  ) {
+  ) throws {
     // One that never synced cannot tell another remote from its own.
     guard device.mount == .right, device.view.databaseToken != nil else {
       device.mount = .right
       return
     }
+    if mount == .old { try copyRemote(&choices) }
+    guard mount != .old || facts.hasPassedCopy(device.view) else { return }
     mark(fault)
     note("d\(device.number) sees \(mount) in the remote's place")
     device.mount = mount
-    if mount == .old { place.copy() }
     queue.add(at: now + Int64(choices.next(in: 1...600)) * 1000, nil) { device.mount = .right }
+  }
+
+  /// Makes the old copy of the remote, unless there is one. Sometimes others have gone on with it since.
+  private func copyRemote(_ choices: inout SimulationChoices) throws {
+    guard place.copy() else { return }
+    let goesOn = choices.next(below: 2) == 1
+    facts.noteCopy(goesOn: goesOn)
+    guard goesOn else { return }
+    for life in facts.lives where !life.isClosed && !life.segments.isEmpty {
+      let segment = try facts.makeNewerSegment(
+        for: life, wall: configuration.startMilliseconds + now, &choices, replica: 0xdead)
+      let log = place.makeLog(over: try place.oldCopy())
+      _ = try executor.wait { try await log.append(segment, after: 0) }
+    }
   }
 
   // MARK: Machines
@@ -253,6 +269,23 @@ extension SimulatedWorld {
     device.mount = .right
     executor.run()
     restart(device)
+  }
+
+  private func forgetTokens(_ device: SimulatedDevice) throws {
+    guard let store = device.store else { return }
+    mark(.tokensForgotten)
+    note("d\(device.number) forgets its tokens")
+    for zone in device.view.zones { zone.forgetToken() }
+    device.disturbRounds()
+    try act(device) {
+      Task(executorPreference: executor) { [self] in
+        do {
+          try await store.forgetTokens()
+        } catch {
+          do { try expect(error, [.full, .commitFailed, .commitUncertain]) } catch { note(error) }
+        }
+      }
+    }
   }
 
   private func holdRead(_ device: SimulatedDevice) throws {

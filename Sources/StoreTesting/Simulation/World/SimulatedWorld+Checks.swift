@@ -6,7 +6,11 @@ extension SimulatedWorld {
   /// Reads what lies at the remote now, and tells some devices that there is something new.
   func observeRemote() throws {
     let (facts, observer) = (facts, place.observer)
+    let lives = facts.lives.count
     guard try executor.wait({ try await facts.observe(observer) }) else { return }
+    for life in facts.lives[lives...] where facts.lives[..<lives].contains(where: { $0.zone == life.zone }) {
+      mark(.zoneRecreated)
+    }
     for device in devices where !device.isCutOff && !isHealed && timing.next(below: 3) == 2 {
       queue.add(at: now + Int64(1 + timing.next(below: 50)), device.process) { [unowned self] in
         try act(device) {
@@ -31,9 +35,13 @@ extension SimulatedWorld {
     let isAfterHealing = replicator.round?.isAfterHealing ?? false
     if let failure = report.failure {
       coverage.add(.roundsFailed)
+      guard failure.scope == .round else {
+        throw SimulationFailure(.roundsMakeProgress, "one zone's failure ended a whole round: \(failure)")
+      }
       try check(failure, device, isAfterHealing)
     }
     for zone in report.zones {
+      try checkIsTold(zone, device, replicator, report)
       switch zone.status {
       case .inSync: try checkShipped(zone.zone, device, replicator, report)
       case .unfinished: coverage.add(.zonesUnfinished)
@@ -51,6 +59,27 @@ extension SimulatedWorld {
           .noSurprise,
           "zone \(zone.zone) of d\(device.number) is forked at \(offset), and nobody shares its identity")
       }
+    }
+  }
+
+  /// A zone that is not folded to the end of the log that the round found says so; and one that waits for a segment still
+  /// ships.
+  private func checkIsTold(
+    _ zone: ZoneReport, _ device: SimulatedDevice, _ replicator: SimulatedReplicator, _ report: SyncReport
+  ) throws {
+    guard let round = replicator.round, round.steps == .all, report.failure == nil,
+      let known = device.view.zone(zone.zone), let incarnation = known.facts.incarnation
+    else { return }
+    let name = "a round of d\(device.number) says that \(zone.zone) is \(Self.describe(zone.status))"
+    switch zone.status {
+    case .inSync:
+      guard let end = round.ends[incarnation], known.token < end else { return }
+      throw SimulationFailure(
+        .nothingIsSilent, "\(name), and it is folded up to \(known.token) of \(end)")
+    case .parked:
+      guard !round.cut.contains(zone.zone) else { return }
+      throw SimulationFailure(.roundsMakeProgress, "\(name), and shipped nothing of it")
+    default: return
     }
   }
 
@@ -179,6 +208,7 @@ extension SimulationCoverage {
     case "notARemote": [.remoteUnmounted, .bodyCut, .bodyFlipped]
     case "identityMismatch": [.remoteForeign]
     case "wentBack": [.remoteOld, .remoteUnmounted, .remoteForeign]
+    case "outOfOrder": [.tokensForgotten]
     case "incarnationChanged": [.zoneDeleted]
     case "zoneUnknown": [.remoteOld, .remoteUnmounted, .remoteForeign, .zoneDeleted]
     default: []

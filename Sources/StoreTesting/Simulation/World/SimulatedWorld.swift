@@ -58,7 +58,11 @@ final class SimulatedWorld: @unchecked Sendable {
     note(
       "a world of \(devices.count) devices over \(configuration.place.rawValue), \(configuration.steps) steps"
     )
-    for device in devices { try boot(device) }
+    for device in devices {
+      if abs(device.clockOffset) > 2000 { mark(.clockOff) }
+      if device.configuration.replicators > 1 { mark(.secondReplicator) }
+      try boot(device)
+    }
     for (index, step) in plan.steps.enumerated() where steps < configuration.steps {
       for _ in 0..<step.events where steps < configuration.steps { try advance() }
       var choices = plan.choices(ofStep: index)
@@ -239,10 +243,12 @@ final class SimulatedWorld: @unchecked Sendable {
     if replicator.round == nil {
       try checkPace(of: replicator, device)
       replicator.round = .init(
-        writes: device.view.writes, steps: replicator.steps, isAfterHealing: isHealed)
+        writes: device.view.writes, steps: device.mount == .right ? replicator.steps : nil,
+        isAfterHealing: isHealed, ends: facts.ends)
       replicator.steps = .all
       replicator.isAsked = false
     }
+    if case .zone(let zone, .prepare) = effect { replicator.round?.cut.insert(zone) }
     // Between two effects there is time for others', and for a crash.
     let delay = isHealed ? 0 : Int64(timing.next(below: 4))
     queue.add(at: now + delay, process) { [unowned self] in
