@@ -32,6 +32,8 @@ final class SimulatedDevice: @unchecked Sendable {
   var deletedZones: Set<ZoneID> = []
   /// What its store is known to have.
   var view = DeviceView()
+  /// The store's last commit that was looked at; nil for none of this process.
+  private var lastCommit: UInt64?
   /// How often its store was thrown away.
   private(set) var generation = 0
   /// What it may write.
@@ -87,6 +89,7 @@ final class SimulatedDevice: @unchecked Sendable {
   func end() {
     process.end()
     heldRead = nil
+    lastCommit = nil
     store?.close()
     store = nil
     runner = nil
@@ -99,6 +102,13 @@ final class SimulatedDevice: @unchecked Sendable {
     end()
     generation += 1
     view = DeviceView()
+  }
+
+  /// Whether the store has committed anything since it was last asked.
+  func hasCommitted(_ store: LocalStore) throws -> Bool {
+    let commit = try store.lastCommitID
+    defer { lastCommit = commit }
+    return commit != lastCommit
   }
 
   func selects(_ zone: ZoneID) -> Bool {

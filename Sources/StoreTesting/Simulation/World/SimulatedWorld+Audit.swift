@@ -16,7 +16,8 @@ extension SimulatedWorld {
       for device in devices {
         // A retry may be far away: the app asks.
         try drain()
-        for index in device.replicators.indices {
+        // A second replicator has what the first has: one round shows that it comes to rest too.
+        for index in device.replicators.indices where index == 0 || round == 1 {
           try act(device) { try deliver(.syncRequested(.all), device, index) }
           try drain()
         }

@@ -5,6 +5,7 @@ import Replicator
 extension SimulatedWorld {
   /// Reads what lies at the remote now, and tells some devices that there is something new.
   func observeRemote() throws {
+    guard place.takeChange() else { return }
     let (facts, observer) = (facts, place.observer)
     let lives = facts.lives.count
     guard try executor.wait({ try await facts.observe(observer) }) else { return }

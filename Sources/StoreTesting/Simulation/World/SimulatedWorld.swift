@@ -117,7 +117,7 @@ final class SimulatedWorld: @unchecked Sendable {
     executor.run()
     try throwSurprise()
     // Also where it dies: what its last commit left is there.
-    if let store = device.store {
+    if let store = device.store, try device.hasCommitted(store) {
       try facts.observe(device, store, wall: wall(of: device), options.workloads)
     }
     if device.isDying {
