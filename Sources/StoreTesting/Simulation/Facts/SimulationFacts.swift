@@ -117,6 +117,12 @@ final class SimulationFacts: @unchecked Sendable {
     }
     view.databaseToken = state.databaseToken
     let shown = state.zones.filter { $0.attachment == .attached || $0.attachment == .local }
+      .map { zone in
+        var zone = zone
+        // The remote has another zone of its name: nothing of this one is there.
+        if zone.attachment == .local { zone.token = nil }
+        return zone
+      }
     for zone in view.zones {
       let found = shown.first { $0.zone == zone.facts.zone }
       let isSame = found.map { zone.isFree || $0.token?.incarnation == zone.facts.incarnation }

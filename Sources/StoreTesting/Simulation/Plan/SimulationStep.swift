@@ -85,7 +85,7 @@ extension SimulationConfiguration {
     add(.unmount, 8, if: .remoteUnmounted)
     add(.mountForeign, 8, if: .remoteForeign)
     add(.mountOld, 8, if: .remoteOld)
-    add(.deleteZone, 8, if: .zoneDeleted)
+    add(.deleteZone, 20, if: .zoneDeleted)
     add(.newerWrite, 25, if: .newerWriter)
     add(.upgrade, 2, if: .newerSegment)
     if has(.heldRead) { weights += [(.holdRead, 10), (.endRead, 10)] }
