@@ -5,7 +5,7 @@ import Replicator
 extension SimulatedWorld {
   /// Reads what lies at the remote now, and tells some devices that there is something new.
   func observeRemote() throws {
-    guard place.takeChange() else { return }
+    guard place.takeChange(), !isCopied else { return }
     let (facts, observer) = (facts, place.observer)
     let lives = facts.lives.count
     guard try executor.wait({ try await facts.observe(observer) }) else { return }
@@ -30,6 +30,7 @@ extension SimulatedWorld {
 
   /// What a round reports is so, and says why where it got nowhere.
   func check(_ report: SyncReport, of device: SimulatedDevice, _ replicator: SimulatedReplicator) throws {
+    if isCopied { return }
     coverage.add(.rounds)
     coverage.add(.folded, report.received)
     coverage.add(.conflicts, report.conflicts)
@@ -150,7 +151,7 @@ extension SimulatedWorld {
     return words.joined(separator: "; ")
   }
 
-  private static func describe(_ status: ZoneStatus) -> String {
+  static func describe(_ status: ZoneStatus) -> String {
     switch status {
     case .inSync: "in sync"
     case .local: "local"

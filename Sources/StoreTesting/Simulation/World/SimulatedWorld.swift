@@ -24,6 +24,8 @@ final class SimulatedWorld: @unchecked Sendable {
   }
   private let clock = SimulatedClock()
   private(set) var steps = 0
+  /// Whether two stores share an identity: what is true of the others is no longer true of them.
+  var isCopied = false
   /// Whether nothing goes wrong any more.
   private(set) var isHealed = false
   var trace: SimulationTrace
@@ -76,6 +78,7 @@ final class SimulatedWorld: @unchecked Sendable {
     try heal()
     try settle()
     try audit()
+    if configuration.has(.storeCopied) { try copyAStore(&timing) }
   }
 
   /// What each step chose, for a plan that is to be made smaller.
@@ -117,7 +120,7 @@ final class SimulatedWorld: @unchecked Sendable {
     executor.run()
     try throwSurprise()
     // Also where it dies: what its last commit left is there.
-    if let store = device.store, try device.hasCommitted(store) {
+    if let store = device.store, !isCopied, try device.hasCommitted(store) {
       try facts.observe(device, store, wall: wall(of: device), options.workloads)
     }
     if device.isDying {
@@ -145,6 +148,17 @@ final class SimulatedWorld: @unchecked Sendable {
     coverage.add(.deviceStarts)
     note("d\(device.number) starts")
     try act(device) { for index in device.replicators.indices { try deliver(.started, device, index) } }
+  }
+
+  /// Copies a device whose process is over.
+  func copyDevice(_ device: SimulatedDevice) throws -> SimulatedDevice {
+    let copy = SimulatedDevice(
+      devices.count, device.configuration, options.workloads, parent: directory.path,
+      random: plan.random(.identities).stream(UInt64(devices.count) + 2))
+    copy.clockOffset = device.clockOffset
+    try TemporaryDirectory.copy(device.directory, to: copy.directory)
+    devices.append(copy)
+    return copy
   }
 
   private func makeRemote(_ process: SimulatedProcess) -> any RemoteLog {
