@@ -124,6 +124,16 @@ extension SimulatedWorld {
     )
   }
 
+  /// A replicator that runs makes another round by itself, whatever became of the last: within a day, the longest that a
+  /// remote can ask for.
+  func checkGoesOn(_ device: SimulatedDevice) throws {
+    for replicator in device.replicators where replicator.round == nil {
+      if let next = replicator.nextMilliseconds, next <= now + 2 * dayMilliseconds { continue }
+      throw SimulationFailure(
+        .roundsMakeProgress, "d\(device.number) makes no more rounds unless something calls for one")
+    }
+  }
+
   // MARK: Errors
 
   /// An error must be one of those that may be.

@@ -247,8 +247,11 @@ final class SimulatedWorld: @unchecked Sendable {
     let replicator = device.replicators[index]
     let number = (replicator.timers[timer] ?? 0) + 1
     replicator.timers[timer] = number
-    queue.add(at: now + device.drawMilliseconds(in: range), device.process) { [unowned self] in
+    let due = now + device.drawMilliseconds(in: range)
+    if timer == .next { replicator.nextMilliseconds = due }
+    queue.add(at: due, device.process) { [unowned self] in
       guard replicator.timers[timer] == number else { return }
+      if timer == .next { replicator.nextMilliseconds = nil }
       try act(device) { try deliver(.timerFired(timer), device, index) }
     }
   }
@@ -315,6 +318,7 @@ final class SimulatedWorld: @unchecked Sendable {
   /// Ends all faults: what was lost stays lost, what is late arrives, and every process runs.
   private func heal() throws {
     note("healed")
+    for device in devices { try checkGoesOn(device) }
     isHealed = true
     for device in devices {
       (device.isCutOff, device.mount, device.isOlder) = (false, .right, false)
