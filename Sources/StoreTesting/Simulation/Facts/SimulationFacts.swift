@@ -111,8 +111,8 @@ final class SimulationFacts: @unchecked Sendable {
     view.identity = state.identity
     // Once a zone is out of the way, the list is read again: a later one of its name may have been passed over.
     let offset = state.databaseToken?.offset ?? 0
-    let isReadAgain = offset == 0 && lives.contains(where: \.isDeletionAsked)
-    if let token = view.databaseToken, offset < token.offset, !isReadAgain {
+    let isGone = !device.deletedZones.isEmpty || lives.contains(where: \.isDeletionAsked)
+    if let token = view.databaseToken, offset < token.offset, offset > 0 || !isGone {
       throw SimulationFailure(.tokenIsNotAhead, "d\(device.number)'s database token went back")
     }
     view.databaseToken = state.databaseToken

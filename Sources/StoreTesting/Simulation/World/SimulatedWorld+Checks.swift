@@ -217,7 +217,7 @@ extension SimulationCoverage {
     case "commitFailed": [.commitFailed, .diskFull]
     case "commitUncertain": [.commitUncertain]
     case "damaged", "damagedSegment", "invalid", "truncated", "mismatch", "newerFormat":
-      [.bodyCut, .bodyFlipped] + (code == "newerFormat" ? [.newerSegment] : [])
+      [.bodyCut, .bodyFlipped, .newerSegment, .remoteUnmounted, .remoteForeign, .remoteOld]
     case "newerSegment": [.newerSegment, .bodyFlipped]
     case "notARemote": [.remoteUnmounted, .bodyCut, .bodyFlipped]
     case "identityMismatch": [.remoteForeign]

@@ -121,6 +121,7 @@ final class SimulatedWorld: @unchecked Sendable {
     try throwSurprise()
     // Also where it dies: what its last commit left is there.
     if let store = device.store, !isCopied, try device.hasCommitted(store) {
+      try noteWritten(device, store)
       try facts.observe(device, store, wall: wall(of: device), options.workloads)
     }
     if device.isDying {
