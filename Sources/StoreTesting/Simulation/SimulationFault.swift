@@ -22,6 +22,7 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
   case commitUncertain
   case storeWiped
   case tokensForgotten
+  case storeCopied
   // Time.
   case clockJump
   case clockOff
@@ -64,6 +65,8 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
     case .commitUncertain: "a commit lasts and says that it failed: 0 to 2 %"
     case .storeWiped: "a store is thrown away and begun anew: 10 % of the seeds, once"
     case .tokensForgotten: "the tokens of a store are set back to the start of their logs: 10 % of the seeds"
+    case .storeCopied:
+      "a store is copied once all is at rest, and both write: the fork must be told: 10 % of the seeds"
     case .clockJump: "a wall clock jumps by up to years: 5 % of the devices"
     case .clockOff: "a wall clock is an hour or a time zone off, in 1970 or in 2099: 25 % of the devices"
     case .sleep: "a machine is suspended: its timers fire late"
@@ -86,7 +89,10 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
 
   /// Faults of what does not exist yet: each is to be added with its feature.
   public static let toCome: [(fault: String, feature: String)] = [
-    ("store cloned; pending re-issued by a clone", "detection of copied stores"),
+    (
+      "store cloned in mid-run; both branches kept; pending re-issued by a clone",
+      "detection of copied stores"
+    ),
     ("store restored from an old copy; epoch not raised", "new identity after a restore"),
     ("remote rolled back for good, or re-created", "re-creation of a remote log by its replicas"),
     ("token expired", "snapshots"),

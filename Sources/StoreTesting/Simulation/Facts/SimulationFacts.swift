@@ -112,9 +112,8 @@ final class SimulationFacts: @unchecked Sendable {
     // Once a zone is out of the way, one that was a device's own alone too, the list is read again: another one of its
     // name may have been passed over.
     let offset = state.databaseToken?.offset ?? 0
-    let mayReadAgain = !device.deletedZones.isEmpty || lives.contains(where: \.isDeletionAsked)
-    let isReadAgain = offset == 0 && mayReadAgain
-    if let token = view.databaseToken, offset < token.offset, !isReadAgain {
+    let isGone = !device.deletedZones.isEmpty || lives.contains(where: \.isDeletionAsked)
+    if let token = view.databaseToken, offset < token.offset, offset > 0 || !isGone {
       throw SimulationFailure(.tokenIsNotAhead, "d\(device.number)'s database token went back")
     }
     view.databaseToken = state.databaseToken

@@ -18,7 +18,8 @@ struct ToldWrite: Hashable {
       } else if write.isLogged == true {
         throw SimulationFailure(
           .acknowledgedIsInLog,
-          "\(store) acknowledged a write of \(write.operationCounts) operations, and its log got \(Array(left))")
+          "\(store) acknowledged a write of \(write.operationCounts) operations, and its log got \(Array(left))"
+        )
       }
     }
     guard left.isEmpty else {

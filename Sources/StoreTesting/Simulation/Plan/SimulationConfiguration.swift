@@ -86,7 +86,8 @@ struct SimulationConfiguration: Hashable, Sendable {
     (.clockJump, 100),
     (.clockOff, 100), (.sleep, 30), (.offlineForMonths, 20), (.remoteUnmounted, 5), (.remoteForeign, 5),
     (.remoteOld, 5), (.zoneDeleted, 5), (.zoneRecreated, 50), (.groupCommit, 40), (.heldRead, 20),
-    (.secondReplicator, 100), (.zonesChosen, 100), (.newerWriter, 20), (.newerSegment, 10),
+    (.secondReplicator, 100), (.zonesChosen, 100), (.storeCopied, 10), (.newerWriter, 20),
+    (.newerSegment, 10),
   ]
 
   private mutating func drawRates(_ choices: inout SimulationChoices, _ options: SimulationOptions) {

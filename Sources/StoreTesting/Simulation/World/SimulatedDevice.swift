@@ -133,6 +133,8 @@ final class SimulatedReplicator {
   var machine: ReplicatorMachine
   /// Which of the timers of a kind counts.
   var timers: [ReplicatorTimer: Int] = [:]
+  /// When it makes a round by itself; nil if it does not.
+  var nextMilliseconds: Int64?
   /// What the next round is to do; nil if that is not known.
   var steps: SyncSteps? = .all
   /// Set while a round is under way.

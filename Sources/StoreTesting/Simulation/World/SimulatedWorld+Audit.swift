@@ -39,7 +39,7 @@ extension SimulatedWorld {
   }
 
   /// Lets everything go on that a round waits for.
-  private func drain() throws {
+  func drain() throws {
     while devices.contains(where: { $0.replicators.contains { $0.round != nil } }) {
       try advance()
     }
