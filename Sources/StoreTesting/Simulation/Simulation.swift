@@ -10,10 +10,16 @@
 /// }
 /// ```
 public struct Simulation: Sendable {
+  /// What its worlds are made of.
   public let options: SimulationOptions
 
   /// Creates a simulation.
-  public init(_ options: SimulationOptions = SimulationOptions()) { self.options = options }
+  ///
+  /// - Precondition: the options have a workload.
+  public init(_ options: SimulationOptions = SimulationOptions()) {
+    precondition(!options.workloads.isEmpty, "a simulation needs a workload")
+    self.options = options
+  }
 
   /// Runs the world of a seed. It takes some milliseconds, in which it blocks its thread.
   ///
@@ -61,6 +67,7 @@ public struct Simulation: Sendable {
 
 /// What came of one world.
 public struct SimulationResult: Sendable {
+  /// Which world.
   public let seed: UInt64
   /// Things that happened while faults were on, and until it had come to rest.
   public internal(set) var steps = 0
@@ -72,5 +79,6 @@ public struct SimulationResult: Sendable {
   public internal(set) var traceHash: UInt64 = 0
   /// A line for each event, if it was asked for.
   public internal(set) var trace: [String] = []
+  /// What the world came across.
   public internal(set) var coverage = SimulationCoverage()
 }

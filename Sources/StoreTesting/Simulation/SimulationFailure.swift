@@ -24,6 +24,7 @@ public struct SimulationFailure: Error, Hashable, Sendable, CustomStringConverti
     case workloadHolds = 18
   }
 
+  /// What did not hold.
   public let invariant: Invariant
   /// What was expected and what was found.
   public let message: String
@@ -40,5 +41,6 @@ public struct SimulationFailure: Error, Hashable, Sendable, CustomStringConverti
     self.message = message
   }
 
+  /// Such as “tokenIsNotAhead (invariant 6): …”.
   public var description: String { "\(invariant) (invariant \(invariant.rawValue)): \(message)" }
 }

@@ -76,7 +76,7 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
     case .remoteOld:
       "an old copy of the remote, or one that others went on with, is in its place: 5 % of the seeds"
     case .zoneDeleted: "a zone is deleted: 5 % of the seeds"
-    case .zoneRecreated: "a zone is made again under the name of a deleted one"
+    case .zoneRecreated: "a zone is made again under the name of a deleted one: half of the seeds"
     case .groupCommit: "several writes wait and share a commit, one of which may fail"
     case .heldRead: "a read transaction stays open over many commits"
     case .secondReplicator: "two replicators work at one store: 20 % of the devices"

@@ -96,8 +96,8 @@ extension SimulatedWorld {
   private func drawFate(of device: SimulatedDevice, hasBody: Bool) -> CallFate {
     var fate = CallFate()
     guard !isHealed else { return fate }
-    fate.requestMilliseconds = Int64(1 + network.next(below: 20))
-    fate.answerMilliseconds = Int64(1 + network.next(below: 20))
+    fate.requestMilliseconds = Int64(1 + network.next(below: configuration.latencyMilliseconds))
+    fate.answerMilliseconds = Int64(1 + network.next(below: configuration.latencyMilliseconds))
     if device.isCutOff {
       mark(.partition)
       fate.requestMilliseconds = nil

@@ -19,7 +19,7 @@ struct SimulationConfiguration: Hashable, Sendable {
     var role: Role
     /// What its wall clock is off, in milliseconds.
     var clockOffset: Int64
-    /// Whether its clock jumps once.
+    /// Whether its clock jumps now and then.
     var clockJumps: Bool
     var pollMilliseconds: Int64
     var replicators: Int
@@ -36,6 +36,9 @@ struct SimulationConfiguration: Hashable, Sendable {
   /// How often a fault occurs, in 1,000 chances; absent: never in this world.
   var rates: [SimulationFault: Int] = [:]
   var steps = 0
+  /// How long a call and its answer take at most, each, in milliseconds. Where that is near the time for which a caller
+  /// waits, there are timeouts and retries among the steps, and not after them.
+  var latencyMilliseconds = 20
   /// The wall clock of one whose clock is right, when the world begins: milliseconds since 1970.
   var startMilliseconds: Int64 = 1_800_000_000_000
   /// What the remote's clock is off; nil if it has none.
@@ -47,6 +50,7 @@ struct SimulationConfiguration: Hashable, Sendable {
   init(_ choices: inout SimulationChoices, _ options: SimulationOptions) {
     steps = options.steps ?? Self.steps(&choices)
     place = Place.allCases[choices.pick(weights: [50, 30, 20])]
+    latencyMilliseconds = [20, 200, 2000, 10_000][choices.pick(weights: [40, 20, 25, 15])]
     remoteClockOffset = Self.remoteClockOffset(&choices)
     drawRates(&choices, options)
     let count = 2 + choices.pick(weights: [25, 35, 20, 10, 6, 4])
@@ -82,9 +86,9 @@ struct SimulationConfiguration: Hashable, Sendable {
 
   /// Those that a seed has or has not, in percent of the seeds. Their steps are drawn with the others.
   private static let rare: [(SimulationFault, percent: Int)] = [
-    (.partition, 50), (.crashInRecovery, 50), (.restart, 50), (.storeWiped, 10), (.tokensForgotten, 10),
+    (.partition, 50), (.crashInRecovery, 100), (.restart, 50), (.storeWiped, 10), (.tokensForgotten, 10),
     (.clockJump, 100),
-    (.clockOff, 100), (.sleep, 30), (.offlineForMonths, 20), (.remoteUnmounted, 5), (.remoteForeign, 5),
+    (.clockOff, 100), (.sleep, 50), (.offlineForMonths, 20), (.remoteUnmounted, 5), (.remoteForeign, 5),
     (.remoteOld, 5), (.zoneDeleted, 5), (.zoneRecreated, 50), (.groupCommit, 40), (.heldRead, 20),
     (.secondReplicator, 100), (.zonesChosen, 100), (.storeCopied, 10), (.newerWriter, 20),
     (.newerSegment, 10),
@@ -100,6 +104,8 @@ struct SimulationConfiguration: Hashable, Sendable {
       let isThere = choices.happens(perMille: percent * 10)
       if isThere, options.faults.contains(fault) { rates[fault] = 1000 }
     }
+    // Segments of a newer version are those of a newer writer.
+    if has(.newerSegment), options.faults.contains(.newerWriter) { rates[.newerWriter] = 1000 }
   }
 
   private func drawDevice(_ choices: inout SimulationChoices, workloads: Int) -> Device {

@@ -56,7 +56,7 @@ extension SimulationConfiguration {
     var steps: [SimulationStep] = []
     var total = 0
     // Bursts and quiet times: what is done while others' work is under way finds other faults than what is done alone.
-    let eventsMax = choices.pick([3, 1, 8, 20])
+    let eventsMax = choices.pick([8, 3, 1, 20, 40])
     while total < self.steps {
       let events = choices.next(below: eventsMax + 1)
       let action = weights[choices.pick(weights: weights.map(\.weight))].action
@@ -79,9 +79,9 @@ extension SimulationConfiguration {
     add(.partition, 20, if: .partition)
     add(.sleep, 8, if: .sleep)
     add(.leave, 4, if: .offlineForMonths)
-    if devices.contains(where: \.clockJumps) { weights.append((.clockJump, 6)) }
-    add(.wipe, 3, if: .storeWiped)
-    add(.forgetTokens, 6, if: .tokensForgotten)
+    if devices.contains(where: \.clockJumps) { weights.append((.clockJump, 40)) }
+    add(.wipe, 10, if: .storeWiped)
+    add(.forgetTokens, 12, if: .tokensForgotten)
     add(.unmount, 20, if: .remoteUnmounted)
     add(.mountForeign, 20, if: .remoteForeign)
     add(.mountOld, 25, if: .remoteOld)

@@ -2,6 +2,7 @@ extension SimulationPlan {
   /// The plan as people read it: what the world is, then a line a step.
   var lines: [String] {
     var lines = ["seed \(seed), over \(configuration.place.rawValue)" + remoteClock]
+    lines.append("calls and answers take up to \(configuration.latencyMilliseconds) ms")
     lines += configuration.devices.enumerated().map { index, device in "d\(index) \(Self.text(device))" }
     let rates = SimulationFault.allCases.filter { configuration.has($0) }.map { fault in
       configuration.rate(fault) == 1000 ? fault.rawValue : "\(fault.rawValue) \(configuration.rate(fault)) ‰"
@@ -28,6 +29,7 @@ extension SimulationPlan {
 
   private static func text(_ device: SimulationConfiguration.Device) -> String {
     var words = [device.role.rawValue, "polls every \(device.pollMilliseconds) ms"]
+    if let workload = device.workload { words.append("has the zones of workload \(workload) alone") }
     if device.clockOffset != 0 { words.append("clock \(device.clockOffset) ms off") }
     if device.clockJumps { words.append("clock jumps") }
     if device.replicators > 1 { words.append("\(device.replicators) replicators") }

@@ -1,9 +1,7 @@
-/// Makes a failing plan smaller, as long as what failed still fails: it takes faults, devices, steps and
-/// choices away, and
+/// Makes a failing plan smaller, as long as what failed still fails: it takes faults, devices, steps and choices away, and
 /// makes simpler what remains.
 ///
-/// Each attempt is a run. Those that take away the most come first; they are repeated until a whole pass
-/// changes
+/// Each attempt is a run. Those that take away the most come first; they are repeated until a whole pass changes
 /// nothing, or there were enough runs.
 struct SimulationShrinker {
   private(set) var plan: SimulationPlan
@@ -18,8 +16,7 @@ struct SimulationShrinker {
   ///   - failure: how it fails. What fails in another way is another failure.
   ///   - runsMax: how many plans are tried at most.
   ///   - run: runs a plan.
-  ///   - progress: hears of each run, and of the steps of the smallest plan. What it throws ends the
-  /// shrinking.
+  ///   - progress: hears of each run, and of the steps of the smallest plan. What it throws ends the shrinking.
   init(
     _ plan: SimulationPlan, _ failure: SimulationFailure, runsMax: Int,
     run: @escaping (SimulationPlan) -> SimulationFailure?,
@@ -53,8 +50,7 @@ struct SimulationShrinker {
     }
   }
 
-  /// Leaves out steps that the run did not come to: what they would choose is not known, and nothing waits
-  /// for it.
+  /// Leaves out steps that the run did not come to: what they would choose is not known, and nothing waits for it.
   private mutating func dropUnreached() {
     let reached = plan.steps.lastIndex { $0.choices != nil } ?? -1
     var candidate = plan
@@ -186,12 +182,14 @@ struct SimulationShrinker {
     }
     if try attempt({ $0.configuration.remoteClockOffset = nil }) { isSmaller = true }
     if try attempt({ $0.configuration.place = .server }) { isSmaller = true }
+    if try attempt({ $0.configuration.latencyMilliseconds = 20 }) { isSmaller = true }
     return isSmaller
   }
 
   private static let simplerDevices: [@Sendable (inout SimulationConfiguration.Device) -> Void] = [
     { $0.clockOffset = 0 }, { $0.clockJumps = false }, { $0.replicators = 1 }, { $0.isOlder = false },
     { $0.pageBytesMax = 8 << 20 }, { $0.pollMilliseconds = 15_000 }, { $0.role = .writer },
+    { $0.workload = nil },
   ]
 
   // MARK: Helpers

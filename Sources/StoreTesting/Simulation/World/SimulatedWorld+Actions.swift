@@ -24,7 +24,8 @@ extension SimulatedWorld {
     case .partition: device.isCutOff.toggle()
     case .sleep:
       mark(.sleep)
-      pass(Int64(choices.next(in: 1...(choices.next(below: 2) == 0 ? 600 : 480_000))) * 1000)
+      // Minutes, days or months.
+      pass(Int64(choices.next(in: 1...choices.pick([600, 480_000, 7_776_000]))) * 1000)
     case .leave: leave(device, &choices)
     case .clockJump: jump(device, &choices)
     case .wipe: wipe(device)
@@ -51,6 +52,7 @@ extension SimulatedWorld {
     let write = SimulatedWrite(choices)
     defer { choices = write.choices }
     let workload = write.choose(device.workloads)
+    guard mayWrite(workload, device) else { return }
     note("d\(device.number) writes \(workload.name)")
     try act(device) {
       do {
@@ -74,6 +76,7 @@ extension SimulatedWorld {
       for write in writes {
         let workload = write.choose(device.workloads)
         let fails = choices.next(below: 5) == 4
+        guard mayWrite(workload, device) else { continue }
         Task(executorPreference: executor) { [self] in
           do {
             try await store.write { transaction in
@@ -90,6 +93,12 @@ extension SimulatedWorld {
       store.releaseWrites()
       executor.run()
     }
+  }
+
+  /// Whether all zones of a workload are there or may be made: in half of the worlds what was deleted stays so.
+  private func mayWrite(_ workload: any SimulationWorkload, _ device: SimulatedDevice) -> Bool {
+    configuration.has(.zoneRecreated)
+      || workload.zones.allSatisfy { !deletedZones.contains($0) || device.view.zone($0) != nil }
   }
 
   private func didWrite(_ write: SimulatedWrite, _ device: SimulatedDevice) throws {
@@ -112,16 +121,17 @@ extension SimulatedWorld {
     device.view.writes += 1
   }
 
-  /// Restores a loser of the first conflict of a zone.
-  private func restoreLoser(on device: SimulatedDevice, _ choices: inout SimulationChoices) throws {
+  /// Restores a loser of a field in conflict.
+  func restoreLoser(on device: SimulatedDevice, _ choices: inout SimulationChoices) throws {
     let allowed = options.workloads.filter(\.allowsRestoring).flatMap(\.zones)
     let zones = device.view.zones.map(\.facts.zone).filter(allowed.contains)
-    guard let store = device.store, device.configuration.role == .writer, !zones.isEmpty else { return }
-    let zone = choices.pick(zones)
-    let conflict = try store.read { transaction in
-      try transaction.conflicts(in: zone).first { $0.field != nil }
+    guard let store = device.store, device.configuration.role == .writer else { return }
+    let conflicts = try store.read { transaction in
+      try zones.flatMap { try transaction.conflicts(in: $0) }.filter { $0.field != nil }
     }
-    guard let conflict, let field = conflict.field else { return }
+    guard !conflicts.isEmpty else { return }
+    let conflict = choices.pick(conflicts)
+    guard let field = conflict.field else { return }
     let loser = conflict.losers[choices.next(below: conflict.losers.count)].operation
     coverage.add(.losersRestored)
     note("d\(device.number) restores \(loser) of \(conflict.record)")
@@ -150,6 +160,7 @@ extension SimulatedWorld {
     mark(.zoneDeleted)
     note("d\(device.number) deletes zone \(zone)")
     facts.isDeletionAsked = true
+    deletedZones.insert(zone)
     device.deletedZones.insert(zone)
     let write = SimulatedWrite(SimulationChoices(replaying: []))
     try act(device) {

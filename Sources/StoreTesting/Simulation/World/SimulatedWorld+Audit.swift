@@ -22,6 +22,8 @@ extension SimulatedWorld {
           try drain()
         }
       }
+      // Most conflicts come to light once everything meets: what some restore, others have not seen.
+      if round == 1 { for device in devices { try restoreLoser(on: device, &timing) } }
       if try states() == before { return }
     }
     throw SimulationFailure(
@@ -109,5 +111,5 @@ extension SimulatedWorld {
 
   /// A file of few transactions: some pages a table, and as many again that wait to be used.
   private static let fileBytesMin = 1 << 20
-  private static let fileBytesFactor = 24
+  private static let fileBytesFactor = 8
 }

@@ -25,7 +25,7 @@ extension SimulatedWorld {
 
   /// Errors that a fault of the world explains, by their codes.
   private func isExplained(_ code: String) -> Bool {
-    coverage.explanations(of: code).contains(where: configuration.has)
+    SimulationFault.explanations(of: code).contains(where: configuration.has)
   }
 
   /// What a round reports is so, and says why where it got nowhere.
@@ -202,9 +202,9 @@ extension SimulatedWorld {
   }
 }
 
-extension SimulationCoverage {
+extension SimulationFault {
   /// The faults that make an error of a code possible in a round.
-  func explanations(of code: String) -> [SimulationFault] {
+  fileprivate static func explanations(of code: String) -> [SimulationFault] {
     switch code {
     case "unreachable":
       [
@@ -221,6 +221,8 @@ extension SimulationCoverage {
     case "newerSegment": [.newerSegment, .bodyFlipped]
     case "notARemote": [.remoteUnmounted, .bodyCut, .bodyFlipped]
     case "identityMismatch": [.remoteForeign]
+    // One of two replicators read another remote's list while its store still knew none.
+    case "remoteChanged": [.remoteForeign]
     case "wentBack": [.remoteOld, .remoteUnmounted, .remoteForeign]
     case "outOfOrder": [.tokensForgotten]
     case "incarnationChanged": [.zoneDeleted]

@@ -24,6 +24,8 @@ final class SimulatedWorld: @unchecked Sendable {
   }
   private let clock = SimulatedClock()
   private(set) var steps = 0
+  /// Zones that any device's app has deleted.
+  var deletedZones: Set<ZoneID> = []
   /// Whether two stores share an identity: what is true of the others is no longer true of them.
   var isCopied = false
   /// Whether nothing goes wrong any more.
@@ -338,7 +340,9 @@ final class SimulatedWorld: @unchecked Sendable {
 extension SimulatedWorld {
   /// What was thrown, as a failure with its step.
   func failure(_ error: any Error) -> SimulationFailure {
-    var failure = error as? SimulationFailure ?? SimulationFailure(.noSurprise, "\(error)")
+    let told = error as? SimulationFailure ?? SimulationFailure(.noSurprise, "\(error)")
+    // Where the world lay differs from run to run, and its trace must not.
+    var failure = SimulationFailure(told.invariant, told.message.replacing(directory.path, with: "…"))
     failure.step = steps
     note("FAILED \(failure)")
     return failure

@@ -1,0 +1,66 @@
+import EventStore
+import OperationFormat
+import Testing
+
+@testable import StoreTesting
+
+@Suite("Worlds of an app's own workloads")
+struct WorldsOfAnApp {
+  /// Writes one record; its closure may throw, or its check.
+  private struct Notes: SimulationWorkload {
+    var name = "notes"
+    var zones: [ZoneID] = [ZoneID(name: "notes")]
+    var throwsAlways = false
+    var holds = true
+
+    func write(_ transaction: inout WriteTransaction, _ choices: inout SimulationChoices) throws {
+      if throwsAlways { throw AppError() }
+      guard let zone = zones.first else { return }
+      let note = RecordID(zone: zone, name: choices.pick(["a", "b"]))
+      if try !transaction.contains(note) { try transaction.create(note, type: "note") }
+      try transaction.set("text", of: note, to: .int(Int64(choices.next(below: 9))))
+    }
+
+    func check(_ transaction: borrowing ReadTransaction) throws {
+      if !holds { throw SimulationFailure(.workloadHolds, "it never does") }
+    }
+  }
+
+  private func run(_ workloads: [Notes], steps: Int = 80, seed: UInt64) -> SimulationResult {
+    var options = SimulationOptions(workloads: workloads)
+    options.steps = steps
+    return Simulation(options).run(seed: seed)
+  }
+
+  @Test("Nothing fails where every write does", arguments: 1...3 as ClosedRange<UInt64>)
+  func failingWrites(seed: UInt64) {
+    let result = run([Notes(throwsAlways: true)], seed: seed)
+    #expect(result.failure == nil)
+    #expect(result.coverage.markCounts.contains { $0.mark == .writesFailed && $0.count > 0 })
+  }
+
+  @Test("Nor where workloads share a zone, or have none", arguments: 1...3 as ClosedRange<UInt64>)
+  func sharedZones(seed: UInt64) {
+    #expect(run([Notes(), Notes(name: "others")], seed: seed).failure == nil)
+    #expect(run([Notes(), Notes(name: "nowhere", zones: [])], seed: seed).failure == nil)
+  }
+
+  @Test("Nor where nothing is done", arguments: [0, -1, Int.min])
+  func noSteps(steps: Int) { #expect(run([Notes()], steps: steps, seed: 1).failure == nil) }
+
+  @Test("What an app's check says fails the world, and so in every run")
+  func failingCheck() {
+    let results = (0..<2).map { _ in run([Notes(holds: false)], seed: 1) }
+    #expect(results[0].failure?.invariant == .workloadHolds)
+    #expect(results[0].failure == results[1].failure)
+    #expect(results[0].traceHash == results[1].traceHash)
+  }
+
+  @Test("A failure does not say where its world lay, which differs from run to run")
+  func failureWithoutDirectory() throws {
+    let options = SimulationOptions()
+    let world = try SimulatedWorld(SimulationPlan(seed: 1, options), options, isTraceKept: false)
+    let failure = world.failure(SimulationFailure(.noSurprise, "no \(world.directory.path)/d0-0/data"))
+    #expect(failure.message == "no …/d0-0/data")
+  }
+}
