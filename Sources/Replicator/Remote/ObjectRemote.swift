@@ -97,7 +97,7 @@ package final class ObjectRemote: RemoteLog {
       let bytes = try await objects.get(name, bytesMax: ZoneEvent.bytesMax)
       guard let bytes, ContentHash(of: bytes.span.bytes) == list.hash else {
         // What is no event at all was damaged where it lies or on its way: that says nothing of the list.
-        if let bytes { try list.check(bytes, name) }
+        if let bytes { try check(bytes, name, list) }
         // The next call sees the list as it is now, and its caller's token tells what that means.
         zones.withLock { $0 = nil }
         throw listWentBack(list.offset)
@@ -157,9 +157,20 @@ package final class ObjectRemote: RemoteLog {
 
   // MARK: Errors
 
+  /// Throws unless bytes are an event of the list of zones.
+  private func check(_ bytes: [UInt8], _ name: ObjectName, _ list: ZoneList) throws(RemoteError) {
+    #if PLANTED_BUGS
+      if PlantedBug.damagedEventIsOther.isPlanted { return }
+    #endif
+    try list.check(bytes, name)
+  }
+
   /// What was known of either is forgotten: the next call sees what is there then, and its caller's token tells whether
   /// that is the right one. Else the first one seen would count as right for ever, also where it was the wrong disk.
   private func otherRemote(than known: RemoteID, _ found: RemoteID) -> RemoteError {
+    #if PLANTED_BUGS
+      if PlantedBug.wrongRemoteRemembered.isPlanted { return .identityMismatch(name, known, found) }
+    #endif
     zones.withLock { $0 = nil }
     return .identityMismatch(name, known, found)
   }
