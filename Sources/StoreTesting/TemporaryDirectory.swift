@@ -34,6 +34,11 @@ public final class TemporaryDirectory: Sendable {
     try FileManager.default.copyItem(atPath: path, toPath: target)
   }
 
+  /// Copies another directory to a path where there is nothing yet.
+  package static func copy(_ directory: String, to path: String) throws {
+    try FileManager.default.copyItem(atPath: directory, toPath: path)
+  }
+
   /// `/dev/shm` where there is one, else `/tmp`.
   public static var memoryBacked: String { access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp" }
 }

@@ -69,6 +69,20 @@ struct ShrunkWorlds {
     #expect(shrinker.failure.invariant == .clockIsBounded)
   }
 
+  @Test("nor from one surprise to another, which have no invariant of their own")
+  func keepsSurprise() throws {
+    let plan = makePlan(seed: 3, steps: 60)
+    let count = plan.steps.count
+    var shrinker = SimulationShrinker(plan, SimulationFailure(.noSurprise, "d7 is full"), runsMax: 2000) {
+      plan in
+      let steps = plan.steps.count
+      return SimulationFailure(.noSurprise, "d\(steps) is \(steps > count / 2 ? "full" : "denied")")
+    }
+    try shrinker.shrink()
+    #expect(shrinker.plan.steps.count == count / 2 + 1)
+    #expect(shrinker.failure.message == "d\(count / 2 + 1) is full")
+  }
+
   @Test("within a number of runs, each of which is told, and until it is told to end")
   func isBounded() throws {
     let plan = makePlan(seed: 5, steps: 400)

@@ -12,25 +12,21 @@
       PlantedBug.plant(try Self.bug(plantedBug))
     }
 
-    /// Plants bugs, one after the other, and looks for each until a seed fails.
+    /// Plants bugs, one after the other, and looks for each until a seed fails that does not fail without it.
     func findBugs(_ text: String, _ console: Console) throws -> ToolError.Exit? {
       let bugs = try Self.bugs(text)
       let list =
         try seed.map { SeedList([$0...$0]) } ?? seeds.map { try SeedList($0) } ?? SeedList([Self.seedsOfBug])
       var finds: [PlantedBugFind] = []
-      var limits = limits(of: list)
-      limits.stopAfter = 1
+      // Whether a seed fails in code that has no bug planted.
+      var failsAnyway: [UInt64: Bool] = [:]
       for bug in bugs {
-        let (page, isWhole) = try run(
-          list, console, limits: limits, workerArguments: ["--planted-bug", bug.rawValue],
-          what: "\(finds.count + 1) of \(bugs.count): \(bug.rawValue)")
-        let failure = page.tally.failures.min { $0.seed < $1.seed }
-        let find = PlantedBugFind(bug: bug, failure: failure, seeds: page.tally.seeds, seconds: page.seconds)
+        let find = try find(
+          bug, in: list, &failsAnyway, what: "\(finds.count + 1) of \(bugs.count): \(bug.rawValue)", console)
         if !json {
           try console.output.line(find.line)
           try console.output.flush()
         }
-        if !isWhole { throw Interrupted() }
         finds.append(find)
       }
       if json {
@@ -40,6 +36,49 @@
         try console.output.line("\(found) of \(Display.count(finds.count, "bug")) found")
       }
       return finds.allSatisfy { $0.failure != nil } ? nil : .problem
+    }
+
+    private func find(
+      _ bug: PlantedBug, in list: SeedList, _ failsAnyway: inout [UInt64: Bool], what: String,
+      _ console: Console
+    ) throws -> PlantedBugFind {
+      var find = PlantedBugFind(bug: bug)
+      var rest = list
+      while rest.count > 0 {
+        var limits = limits(of: rest)
+        limits.stopAfter = 1
+        let (page, isWhole) = try run(
+          rest, console, limits: limits, workerArguments: ["--planted-bug", bug.rawValue], what: what)
+        find.seconds += page.seconds
+        guard isWhole else { throw Interrupted() }
+        guard let failure = page.tally.failures.min(by: { $0.seed < $1.seed }) else {
+          find.seeds += rest.count
+          return find
+        }
+        // Seeds above it that ran beside it are run again: there are few of them.
+        var seed: UInt64?
+        repeat {
+          seed = rest.takeFirst()
+          find.seeds += 1
+        } while seed != failure.seed
+        if try !fails(failure.seed, &failsAnyway, console) {
+          find.failure = failure
+          return find
+        }
+        find.failingAnyway += 1
+      }
+      return find
+    }
+
+    /// Whether a seed fails with no bug planted: then its failure shows none.
+    private func fails(_ seed: UInt64, _ known: inout [UInt64: Bool], _ console: Console) throws -> Bool {
+      if let known = known[seed] { return known }
+      var limits = limits(of: SeedList([seed...seed]))
+      limits.repeatEvery = 1
+      let (page, isWhole) = try run(SeedList([seed...seed]), console, limits: limits, what: "without a bug")
+      guard isWhole else { throw Interrupted() }
+      known[seed] = !page.tally.failures.isEmpty
+      return !page.tally.failures.isEmpty
     }
 
     private static func bug(_ name: String) throws(ToolError) -> PlantedBug {

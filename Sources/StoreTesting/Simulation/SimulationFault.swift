@@ -22,6 +22,7 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
   case commitUncertain
   case storeWiped
   case tokensForgotten
+  case storeCopied
   // Time.
   case clockJump
   case clockOff
@@ -37,6 +38,7 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
   case groupCommit
   case heldRead
   case secondReplicator
+  case zonesChosen
   case newerWriter
   case newerSegment
 
@@ -63,6 +65,8 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
     case .commitUncertain: "a commit lasts and says that it failed: 0 to 2 %"
     case .storeWiped: "a store is thrown away and begun anew: 10 % of the seeds, once"
     case .tokensForgotten: "the tokens of a store are set back to the start of their logs: 10 % of the seeds"
+    case .storeCopied:
+      "a store is copied once all is at rest, and both write: the fork must be told: 10 % of the seeds"
     case .clockJump: "a wall clock jumps by up to years: 5 % of the devices"
     case .clockOff: "a wall clock is an hour or a time zone off, in 1970 or in 2099: 25 % of the devices"
     case .sleep: "a machine is suspended: its timers fire late"
@@ -76,6 +80,7 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
     case .groupCommit: "several writes wait and share a commit, one of which may fail"
     case .heldRead: "a read transaction stays open over many commits"
     case .secondReplicator: "two replicators work at one store: 20 % of the devices"
+    case .zonesChosen: "a device has some of the zones alone: 15 % of the devices"
     case .newerWriter: "a newer version writes operations of unknown kinds: 20 % of the seeds"
     case .newerSegment:
       "an older version meets segments of a newer one, until it is upgraded: 10 % of the seeds"
@@ -84,7 +89,10 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
 
   /// Faults of what does not exist yet: each is to be added with its feature.
   public static let toCome: [(fault: String, feature: String)] = [
-    ("store cloned; pending re-issued by a clone", "detection of copied stores"),
+    (
+      "store cloned in mid-run; both branches kept; pending re-issued by a clone",
+      "detection of copied stores"
+    ),
     ("store restored from an old copy; epoch not raised", "new identity after a restore"),
     ("remote rolled back for good, or re-created", "re-creation of a remote log by its replicas"),
     ("token expired", "snapshots"),

@@ -35,6 +35,7 @@ final class SimulationFacts: @unchecked Sendable {
   func hasPassedCopy(_ view: DeviceView) -> Bool {
     guard let copied else { return false }
     return zip(lives, copied).allSatisfy { life, end in
+      // What it does not have it does not read there.
       let zone = view.zones.first { $0.facts === life }
       return zone.map { $0.token >= end } ?? false
     }
@@ -110,12 +111,18 @@ final class SimulationFacts: @unchecked Sendable {
     view.identity = state.identity
     // Once a zone is out of the way, the list is read again: a later one of its name may have been passed over.
     let offset = state.databaseToken?.offset ?? 0
-    let isReadAgain = offset == 0 && lives.contains(where: \.isDeletionAsked)
-    if let token = view.databaseToken, offset < token.offset, !isReadAgain {
+    let isGone = !device.deletedZones.isEmpty || lives.contains(where: \.isDeletionAsked)
+    if let token = view.databaseToken, offset < token.offset, offset > 0 || !isGone {
       throw SimulationFailure(.tokenIsNotAhead, "d\(device.number)'s database token went back")
     }
     view.databaseToken = state.databaseToken
     let shown = state.zones.filter { $0.attachment == .attached || $0.attachment == .local }
+      .map { zone in
+        var zone = zone
+        // The remote has another zone of its name: nothing of this one is there.
+        if zone.attachment == .local { zone.token = nil }
+        return zone
+      }
     for zone in view.zones {
       let found = shown.first { $0.zone == zone.facts.zone }
       let isSame = found.map { zone.isFree || $0.token?.incarnation == zone.facts.incarnation }

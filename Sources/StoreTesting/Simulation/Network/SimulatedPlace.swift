@@ -12,6 +12,8 @@ final class SimulatedPlace: Sendable {
   let server: ObjectRemote
   private let foreign: MemoryObjects
   private let receivedMilliseconds: (@Sendable () -> UInt64)?
+  /// How many objects had been put when that was last asked.
+  private let seen = Mutex(0)
   /// The remote as nobody's network lies before it.
   let observer: ObjectRemote
   /// A copy of what was there once; nil while there is none.
@@ -26,6 +28,15 @@ final class SimulatedPlace: Sendable {
     server = ObjectRemote(self.objects, receivedMilliseconds: receivedMilliseconds)
     observer = ObjectRemote(objects, isReadOnly: true)
     self.foreign = foreign
+  }
+
+  /// Whether anything was put since this was last asked.
+  func takeChange() -> Bool {
+    let count = objects.count
+    return seen.withLock { seen in
+      defer { seen = count }
+      return seen != count
+    }
   }
 
   /// Makes a copy of what is there now.
@@ -106,6 +117,7 @@ private final class KeptObjects: ObjectStore {
   }
 
   var name: String { objects.name }
+  var count: Int { puts.withLock { $0.count } }
 
   func get(_ name: ObjectName, bytesMax: Int) async throws(RemoteError) -> [UInt8]? {
     try await objects.get(name, bytesMax: bytesMax)

@@ -37,7 +37,8 @@ struct SimulatedRemoteLine: RemoteLog {
 
   func segments(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome {
     let outcome = try await world.call(
-      process, "segments \(token.zone) after \(token.offset)", damage: Self.spoil
+      process, "segments \(token.zone) after \(token.offset)",
+      damage: { [world] outcome, choices in world.spoil(&outcome, &choices) }
     ) { [self] () throws(RemoteError) in try await server.segments(after: token, bytesMax: bytesMax) }
     return world.devices[process.device].isOlder
       ? outcome.asNewer { world.facts.isNewer($0, in: token.incarnation) } : outcome
@@ -52,11 +53,16 @@ struct SimulatedRemoteLine: RemoteLog {
       return try world.place.log(as: device.mount)
     }
   }
+}
 
-  private static func spoil(_ outcome: inout FetchOutcome, _ choices: inout SimulationChoices) {
-    guard case .segments(var page, let hasMore) = outcome, !page.isEmpty else { return }
+extension SimulatedWorld {
+  fileprivate func spoil(_ outcome: inout FetchOutcome, _ choices: inout SimulationChoices)
+    -> SimulationFault?
+  {
+    guard case .segments(var page, let hasMore) = outcome, !page.isEmpty else { return nil }
     let index = choices.next(below: page.count)
-    SimulatedWorld.spoil(&page[index].bytes, &choices)
+    let fault = spoil(&page[index].bytes, &choices)
     outcome = .segments(page, hasMore: hasMore)
+    return fault
   }
 }

@@ -16,7 +16,7 @@ extension SimulatedWorld {
   ///   - request: what is done where it arrives; done again if it arrives again.
   func call<Answer: Sendable>(
     _ process: SimulatedProcess, _ what: String,
-    damage: (@Sendable (inout Answer, inout SimulationChoices) -> Void)? = nil,
+    damage: (@Sendable (inout Answer, inout SimulationChoices) -> SimulationFault?)? = nil,
     _ request: @escaping @Sendable () async throws(RemoteError) -> Answer
   ) async throws(RemoteError) -> Answer {
     if process.isOver { throw Self.hungUp }
@@ -28,7 +28,7 @@ extension SimulatedWorld {
 
   private func send<Answer: Sendable>(
     _ process: SimulatedProcess, _ what: String,
-    _ damage: (@Sendable (inout Answer, inout SimulationChoices) -> Void)?,
+    _ damage: (@Sendable (inout Answer, inout SimulationChoices) -> SimulationFault?)?,
     _ request: @escaping @Sendable () async throws(RemoteError) -> Answer, _ call: SimulatedCall<Answer>
   ) {
     let number = process.open { call.answer(.failure(Self.hungUp)) }
@@ -76,13 +76,13 @@ extension SimulatedWorld {
 
   private func answer<Answer: Sendable>(
     _ process: SimulatedProcess, _ number: Int, _ what: String, _ result: Result<Answer, RemoteError>,
-    _ fate: CallFate, _ damage: (@Sendable (inout Answer, inout SimulationChoices) -> Void)?,
+    _ fate: CallFate, _ damage: (@Sendable (inout Answer, inout SimulationChoices) -> SimulationFault?)?,
     _ call: SimulatedCall<Answer>
   ) {
     guard let delay = fate.answerMilliseconds, process.waits(for: number) else { return }
     var result = result
     if fate.isDamaged, let damage, case .success(var answer) = result {
-      damage(&answer, &network)
+      if let fault = damage(&answer, &network) { mark(fault) }
       result = .success(answer)
     }
     let final = result
@@ -118,9 +118,8 @@ extension SimulatedWorld {
     if happens(.unavailable) { fate.refusal = .unavailable }
     if happens(.denied) { fate.refusal = .denied }
     if hasBody {
-      let isCut = happens(.bodyCut)
-      let isFlipped = happens(.bodyFlipped)
-      fate.isDamaged = isCut || isFlipped
+      let rate = configuration.rate(.bodyCut) + configuration.rate(.bodyFlipped)
+      fate.isDamaged = network.happens(perMille: rate)
     }
     return fate
   }
@@ -135,13 +134,17 @@ extension SimulatedWorld {
   private static let hungUp = RemoteError(.unreachable, "the process is over", hint: "start it again")
 
   /// Cuts bytes, or turns one bit of them.
-  static func spoil(_ bytes: inout [UInt8], _ choices: inout SimulationChoices) {
-    guard !bytes.isEmpty else { return }
+  ///
+  /// - Returns: what was done; nil if there was nothing to spoil.
+  func spoil(_ bytes: inout [UInt8], _ choices: inout SimulationChoices) -> SimulationFault? {
+    let (cuts, flips) = (configuration.rate(.bodyCut), configuration.rate(.bodyFlipped))
+    guard !bytes.isEmpty, cuts + flips > 0 else { return nil }
     let index = choices.next(below: bytes.count)
-    if choices.next(below: 2) == 0 {
+    if choices.next(below: cuts + flips) < cuts {
       bytes.removeLast(bytes.count - index)
-    } else {
-      bytes[index] ^= 1 << UInt8(choices.next(below: 8))
+      return .bodyCut
     }
+    bytes[index] ^= 1 << UInt8(choices.next(below: 8))
+    return .bodyFlipped
   }
 }

@@ -25,6 +25,8 @@ struct SimulationConfiguration: Hashable, Sendable {
     var replicators: Int
     /// Whether it is of an older version, which does not read newer segments.
     var isOlder: Bool
+    /// The one workload whose zones it has; nil for all.
+    var workload: Int?
     /// Bytes of a page that it fetches.
     var pageBytesMax: Int
   }
@@ -48,7 +50,7 @@ struct SimulationConfiguration: Hashable, Sendable {
     remoteClockOffset = Self.remoteClockOffset(&choices)
     drawRates(&choices, options)
     let count = 2 + choices.pick(weights: [25, 35, 20, 10, 6, 4])
-    for _ in 0..<count { devices.append(drawDevice(&choices)) }
+    for _ in 0..<count { devices.append(drawDevice(&choices, workloads: options.workloads.count)) }
     devices[0].role = .writer
   }
 
@@ -84,7 +86,8 @@ struct SimulationConfiguration: Hashable, Sendable {
     (.clockJump, 100),
     (.clockOff, 100), (.sleep, 30), (.offlineForMonths, 20), (.remoteUnmounted, 5), (.remoteForeign, 5),
     (.remoteOld, 5), (.zoneDeleted, 5), (.zoneRecreated, 50), (.groupCommit, 40), (.heldRead, 20),
-    (.secondReplicator, 100), (.newerWriter, 20), (.newerSegment, 10),
+    (.secondReplicator, 100), (.zonesChosen, 100), (.storeCopied, 10), (.newerWriter, 20),
+    (.newerSegment, 10),
   ]
 
   private mutating func drawRates(_ choices: inout SimulationChoices, _ options: SimulationOptions) {
@@ -99,7 +102,7 @@ struct SimulationConfiguration: Hashable, Sendable {
     }
   }
 
-  private func drawDevice(_ choices: inout SimulationChoices) -> Device {
+  private func drawDevice(_ choices: inout SimulationChoices, workloads: Int) -> Device {
     var device = Device(
       role: choices.happens(perMille: 150) ? .reader : .writer, clockOffset: 0, clockJumps: false,
       pollMilliseconds: choices.pick([15_000, 1_000, 60_000, 600_000, 3_600_000]),
@@ -121,6 +124,8 @@ struct SimulationConfiguration: Hashable, Sendable {
     if isSecond, has(.secondReplicator) { device.replicators = 2 }
     let isOlder = choices.happens(perMille: 400)
     if isOlder, has(.newerSegment) { device.isOlder = true }
+    let hasSome = choices.happens(perMille: 150)
+    if hasSome, has(.zonesChosen) { device.workload = choices.next(below: workloads) }
     return device
   }
 

@@ -32,16 +32,26 @@ final class SimulatedDevice: @unchecked Sendable {
   var deletedZones: Set<ZoneID> = []
   /// What its store is known to have.
   var view = DeviceView()
+  /// The store's last commit that was looked at; nil for none of this process.
+  private var lastCommit: UInt64?
   /// How often its store was thrown away.
   private(set) var generation = 0
+  /// What it may write.
+  let workloads: [any SimulationWorkload]
+  let selection: ZoneSelection
   private let parent: String
   private let random: DeviceRandom
 
-  init(_ number: Int, _ configuration: SimulationConfiguration.Device, parent: String, random: SeededRandom) {
+  init(
+    _ number: Int, _ configuration: SimulationConfiguration.Device, _ workloads: [any SimulationWorkload],
+    parent: String, random: SeededRandom
+  ) {
     self.number = number
     self.configuration = configuration
     self.parent = parent
     self.random = DeviceRandom(random)
+    self.workloads = configuration.workload.map { [workloads[$0]] } ?? workloads
+    selection = configuration.workload.map { .only(Set(workloads[$0].zones)) } ?? .all
     clockOffset = configuration.clockOffset
     isOlder = configuration.isOlder
     process = SimulatedProcess(device: number, number: 0)
@@ -68,17 +78,18 @@ final class SimulatedDevice: @unchecked Sendable {
     process = SimulatedProcess(device: number, number: process.number + 1)
     self.store = store
     runner = EffectRunner(
-      store: store, remote: makeRemote(process), selection: .all,
+      store: store, remote: makeRemote(process), selection: selection,
       pageBytesMax: self.configuration.pageBytesMax, makeRandom: { random.next() })
     var policy = SyncPolicy()
     policy.pollMilliseconds = self.configuration.pollMilliseconds
-    replicators = (0..<self.configuration.replicators).map { _ in SimulatedReplicator(policy) }
+    replicators = (0..<self.configuration.replicators).map { _ in SimulatedReplicator(policy, selection) }
   }
 
   /// Ends the process: nothing that it has begun goes on.
   func end() {
     process.end()
     heldRead = nil
+    lastCommit = nil
     store?.close()
     store = nil
     runner = nil
@@ -91,6 +102,17 @@ final class SimulatedDevice: @unchecked Sendable {
     end()
     generation += 1
     view = DeviceView()
+  }
+
+  /// Whether the store has committed anything since it was last asked.
+  func hasCommitted(_ store: LocalStore) throws -> Bool {
+    let commit = try store.lastCommitID
+    defer { lastCommit = commit }
+    return commit != lastCommit
+  }
+
+  func selects(_ zone: ZoneID) -> Bool {
+    configuration.workload == nil || workloads.contains { $0.zones.contains(zone) }
   }
 
   /// What the rounds that are under way come to says nothing of the remote.
@@ -109,6 +131,8 @@ final class SimulatedReplicator {
   var machine: ReplicatorMachine
   /// Which of the timers of a kind counts.
   var timers: [ReplicatorTimer: Int] = [:]
+  /// When it makes a round by itself; nil if it does not.
+  var nextMilliseconds: Int64?
   /// What the next round is to do; nil if that is not known.
   var steps: SyncSteps? = .all
   /// Set while a round is under way.
@@ -132,7 +156,9 @@ final class SimulatedReplicator {
     var cut: Set<ZoneID> = []
   }
 
-  init(_ policy: SyncPolicy) { machine = ReplicatorMachine(policy: policy, selection: .all) }
+  init(_ policy: SyncPolicy, _ selection: ZoneSelection) {
+    machine = ReplicatorMachine(policy: policy, selection: selection)
+  }
 }
 
 /// A read transaction that is held open, and what it saw when it began.

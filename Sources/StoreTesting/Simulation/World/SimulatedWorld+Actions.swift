@@ -50,7 +50,7 @@ extension SimulatedWorld {
     guard let store = device.store, device.configuration.role == .writer else { return }
     let write = SimulatedWrite(choices)
     defer { choices = write.choices }
-    let workload = write.choose(options.workloads)
+    let workload = write.choose(device.workloads)
     note("d\(device.number) writes \(workload.name)")
     try act(device) {
       do {
@@ -72,7 +72,7 @@ extension SimulatedWorld {
     try act(device) {
       store.holdWrites()
       for write in writes {
-        let workload = write.choose(options.workloads)
+        let workload = write.choose(device.workloads)
         let fails = choices.next(below: 5) == 4
         Task(executorPreference: executor) { [self] in
           do {
@@ -241,11 +241,13 @@ extension SimulatedWorld {
     let goesOn = choices.next(below: 2) == 1
     facts.noteCopy(goesOn: goesOn)
     guard goesOn else { return }
-    for life in facts.lives where !life.isClosed && !life.segments.isEmpty {
-      let segment = try facts.makeNewerSegment(
-        for: life, wall: configuration.startMilliseconds + now, &choices, replica: 0xdead)
-      let log = place.makeLog(over: try place.oldCopy())
-      _ = try executor.wait { try await log.append(segment, after: 0) }
+    let log = place.makeLog(over: try place.oldCopy())
+    for life in facts.lives where !life.isClosed {
+      for other in 0..<UInt128(choices.next(in: 1...8)) {
+        let segment = try facts.makeNewerSegment(
+          for: life, wall: configuration.startMilliseconds + now, &choices, replica: 0xdead00 + other)
+        _ = try executor.wait { try await log.append(segment, after: 0) }
+      }
     }
   }
 

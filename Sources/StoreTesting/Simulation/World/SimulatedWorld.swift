@@ -24,6 +24,8 @@ final class SimulatedWorld: @unchecked Sendable {
   }
   private let clock = SimulatedClock()
   private(set) var steps = 0
+  /// Whether two stores share an identity: what is true of the others is no longer true of them.
+  var isCopied = false
   /// Whether nothing goes wrong any more.
   private(set) var isHealed = false
   var trace: SimulationTrace
@@ -47,7 +49,8 @@ final class SimulatedWorld: @unchecked Sendable {
     place = try SimulatedPlace.make(
       plan.configuration, directory.path, clock, executor, random.stream(1))
     devices = plan.configuration.devices.enumerated().map { index, device in
-      SimulatedDevice(index, device, parent: directory.path, random: random.stream(UInt64(index) + 2))
+      SimulatedDevice(
+        index, device, options.workloads, parent: directory.path, random: random.stream(UInt64(index) + 2))
     }
   }
 
@@ -61,6 +64,7 @@ final class SimulatedWorld: @unchecked Sendable {
     for device in devices {
       if abs(device.clockOffset) > 2000 { mark(.clockOff) }
       if device.configuration.replicators > 1 { mark(.secondReplicator) }
+      if device.configuration.workload != nil { mark(.zonesChosen) }
       try boot(device)
     }
     for (index, step) in plan.steps.enumerated() where steps < configuration.steps {
@@ -74,6 +78,7 @@ final class SimulatedWorld: @unchecked Sendable {
     try heal()
     try settle()
     try audit()
+    if configuration.has(.storeCopied) { try copyAStore(&timing) }
   }
 
   /// What each step chose, for a plan that is to be made smaller.
@@ -115,7 +120,7 @@ final class SimulatedWorld: @unchecked Sendable {
     executor.run()
     try throwSurprise()
     // Also where it dies: what its last commit left is there.
-    if let store = device.store {
+    if let store = device.store, !isCopied, try device.hasCommitted(store) {
       try noteWritten(device, store)
       try facts.observe(device, store, wall: wall(of: device), options.workloads)
     }
@@ -144,6 +149,17 @@ final class SimulatedWorld: @unchecked Sendable {
     coverage.add(.deviceStarts)
     note("d\(device.number) starts")
     try act(device) { for index in device.replicators.indices { try deliver(.started, device, index) } }
+  }
+
+  /// Copies a device whose process is over.
+  func copyDevice(_ device: SimulatedDevice) throws -> SimulatedDevice {
+    let copy = SimulatedDevice(
+      devices.count, device.configuration, options.workloads, parent: directory.path,
+      random: plan.random(.identities).stream(UInt64(devices.count) + 2))
+    copy.clockOffset = device.clockOffset
+    try TemporaryDirectory.copy(device.directory, to: copy.directory)
+    devices.append(copy)
+    return copy
   }
 
   private func makeRemote(_ process: SimulatedProcess) -> any RemoteLog {
@@ -232,8 +248,11 @@ final class SimulatedWorld: @unchecked Sendable {
     let replicator = device.replicators[index]
     let number = (replicator.timers[timer] ?? 0) + 1
     replicator.timers[timer] = number
-    queue.add(at: now + device.drawMilliseconds(in: range), device.process) { [unowned self] in
+    let due = now + device.drawMilliseconds(in: range)
+    if timer == .next { replicator.nextMilliseconds = due }
+    queue.add(at: due, device.process) { [unowned self] in
       guard replicator.timers[timer] == number else { return }
+      if timer == .next { replicator.nextMilliseconds = nil }
       try act(device) { try deliver(.timerFired(timer), device, index) }
     }
   }
@@ -300,6 +319,7 @@ final class SimulatedWorld: @unchecked Sendable {
   /// Ends all faults: what was lost stays lost, what is late arrives, and every process runs.
   private func heal() throws {
     note("healed")
+    for device in devices { try checkGoesOn(device) }
     isHealed = true
     for device in devices {
       (device.isCutOff, device.mount, device.isOlder) = (false, .right, false)
