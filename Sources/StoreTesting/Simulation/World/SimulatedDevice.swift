@@ -28,6 +28,8 @@ final class SimulatedDevice: @unchecked Sendable {
   var hasHeldRead = false
   /// Whether its process ends once what it does at the moment is done.
   var isDying = false
+  /// Writes that ended since its log was last looked at.
+  var toldWrites: [ToldWrite] = []
   /// Zones that its app is deleting at the moment.
   var deletedZones: Set<ZoneID> = []
   /// What its store is known to have.

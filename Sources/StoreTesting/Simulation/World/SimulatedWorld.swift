@@ -124,6 +124,9 @@ final class SimulatedWorld: @unchecked Sendable {
       try noteWritten(device, store)
       try facts.observe(device, store, wall: wall(of: device), options.workloads)
     }
+    let told = (writes: device.toldWrites, logged: device.view.logged)
+    (device.toldWrites, device.view.logged) = ([], [])
+    try ToldWrite.check(told.writes, logged: told.logged, "d\(device.number)")
     if device.isDying {
       mark(.crashInCommit)
       try crash(device)
