@@ -1,4 +1,5 @@
 import Foundation
+import StoreTesting
 import Testing
 
 @Suite("The examples of the pages")
@@ -15,11 +16,14 @@ struct ExamplesOfThePages {
 
   /// The Swift code of a page.
   private func code(of page: String) throws -> [String] {
+    Self.blocks(try text(of: page), from: "```swift", to: "```")
+  }
+
+  private func text(of page: String) throws -> String {
     var root = URL(fileURLWithPath: #filePath)
     for _ in 0..<3 { root.deleteLastPathComponent() }
     let path = "Sources/StoreTesting/StoreTesting.docc/\(page)"
-    return Self.blocks(
-      try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8), from: "```swift", to: "```")
+    return try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
   }
 
   /// The lines between a line and the next one of another text.
@@ -48,5 +52,17 @@ struct ExamplesOfThePages {
     #expect(passages.count > 5)
     #expect(code.count == passages.count)
     for (shown, compiled) in zip(code, passages) { #expect(shown == compiled) }
+  }
+
+  @Test("stand beside a page that names every fault, and every invariant with its number")
+  func pageIsWhole() throws {
+    let page = try text(of: "Simulating.md")
+    for fault in SimulationFault.allCases {
+      #expect(page.contains("``SimulationFault/\(fault.rawValue)``"), "\(fault)")
+    }
+    for invariant in SimulationFailure.Invariant.allCases {
+      let row = "| \(invariant.rawValue) | ``SimulationFailure/Invariant/\(invariant)`` |"
+      #expect(page.contains(row), "\(invariant)")
+    }
   }
 }

@@ -101,7 +101,8 @@ struct BriefShoppingListWorlds {
     var options = SimulationOptions(workloads: [BriefShoppingWorkload()])
     options.steps = 150
     let simulation = Simulation(options)
-    let seed = try #require((1...100 as ClosedRange<UInt64>).first { simulation.run(seed: $0).failure != nil })
+    let seed = try #require(
+      (1...100 as ClosedRange<UInt64>).first { simulation.run(seed: $0).failure != nil })
     // page
     let smallest = try #require(try simulation.shrink(seed: seed), "seed \(seed) does not fail")
     #expect(smallest.failure.invariant == .workloadHolds, "\(smallest)")
