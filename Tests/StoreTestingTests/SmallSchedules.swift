@@ -33,11 +33,12 @@ struct SmallSchedules {
     return found
   }
 
+  /// A schedule of the acts. Where the clocks differ, the first replica's is an hour ahead.
   static func schedule(_ acts: [Act], choice: Int, clocksDiffer: Bool) -> FoldSchedule {
     var choice = choice
     var schedule = FoldSchedule(replicas: 2, records: 1, fields: 1, seed: UInt64(choice))
     for act in acts {
-      let wall: Int64 = clocksDiffer && act.replica == 1 ? 1000 : 2000
+      let wall: Int64 = clocksDiffer && act.replica == 1 ? 1000 : 3_601_000
       if act.isWrite {
         let operation = operations[choice % operations.count]
         choice /= operations.count

@@ -48,6 +48,12 @@ struct FoldReplica {
   /// Makes a transaction and folds it.
   mutating func write(_ operations: [FoldOperation], wallMilliseconds: Int64) throws {
     let timestamp = clock.tick(wallMilliseconds: wallMilliseconds)
+    // Five minutes: no clock of 2099 that was fetched drags another one along.
+    guard timestamp.milliseconds <= UInt64(max(wallMilliseconds, 0)) + 300_000 else {
+      throw FoldMismatch(
+        place: "the timestamp of a write at \(wallMilliseconds) ms",
+        expected: ["at most five minutes after that"], found: ["\(timestamp)"])
+    }
     guard let number = history.append(operations, lane: lane, base: token, timestamp: timestamp) else {
       return
     }
