@@ -92,6 +92,10 @@ let package = Package(
     .testTarget(
       name: "StoreTestingTests", dependencies: ["StoreTesting", "EventStore", "OperationFormat"],
       swiftSettings: settings),
+    // The code of the documentation's pages, built as an app's is: with public API alone, and no settings of ours.
+    .testTarget(
+      name: "PageExamples", dependencies: ["StoreTesting", "Replicator", "EventStore"],
+      packageAccess: false),
     .testTarget(
       name: "ReplayToolTests", dependencies: ["ReplayTool", "EventStore", "OperationFormat", "StoreTesting"],
       swiftSettings: settings),

@@ -74,6 +74,11 @@
       case .noRetryAfterFailure: "After a failure no timer is set."
       case .laterWaitsForEver: "After a failure that says how long to wait, no timer is set."
       case .noDelayAfterFailure: "After a failure the next try comes at once."
+      case .staleAnswerAdopted:
+        "A call's answer ties a zone to the log of one of its name that was deleted meanwhile."
+      case .wrongRemoteRemembered: "A wrong remote that was seen first counts as the right one for ever."
+      case .damagedEventIsOther: "A damaged event of the list of zones is told as a list that went back."
+      case .roundFailsAsZone: "What ends a whole round says that it concerns one zone."
       case .zoneListReadOnce: "The list of zones is read only by a store that has never read it."
       case .parkedNotTold: "A parked zone is reported as in sync."
       }

@@ -16,6 +16,8 @@
   /// Each sits at the place where the mistake would be made, in a block `#if PLANTED_BUGS`. The numbers at a case are
   /// the invariants that find it. A word in brackets is what the world must have for it to show.
   ///
+  /// Some are bugs that were there once: they keep their finders honest.
+  ///
   /// To come with their features: a clone not noticed; an epoch not raised after a restore; pending re-issued by a clone;
   /// a tombstone collected too early; a contribution applied twice; a snapshot without its tail, or with its maker's
   /// pending; a compaction that drops a segment's last operation; own order lost at a bootstrap; an unknown operation
@@ -127,6 +129,11 @@
     /// 3, 4, 7: a body that was flipped on its way.
     case bodyHashUnchecked
 
+    /// 2, 14: another remote in the place when a process starts.
+    case wrongRemoteRemembered
+    /// 17: an event of the list of zones that was flipped on its way.
+    case damagedEventIsOther
+
     // MARK: Zones
 
     /// 1, 13: a zone deleted while another store has something pending in it.
@@ -144,6 +151,9 @@
     /// 2, 16: a page of the list of zones in which something follows a deletion.
     case eventsAfterDeletionSkipped
 
+    /// 7: two replicators, a zone that is deleted and made anew while a call for it is under way.
+    case staleAnswerAdopted
+
     // MARK: Log
 
     /// 5, 2: a write of over seven operations.
@@ -157,6 +167,8 @@
 
     // MARK: Rounds
 
+    /// 14: an error of the list of zones that others have of one zone.
+    case roundFailsAsZone
     /// 14: a segment that parks while something is pending.
     case badSegmentStopsShipping
     /// 2, 14: several zones, one of which fails.

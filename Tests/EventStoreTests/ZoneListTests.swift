@@ -253,6 +253,27 @@ struct ZoneListTests {
     try await checkSound(store)
   }
 
+  @Test("the answer to a call for a zone that was deleted since does not tie a new one to the old log")
+  func staleAnswer() async throws {
+    let store = try directory.store()
+    try await store.write { tx in
+      try tx.createZone(noteZone)
+      try tx.attachZone(noteZone)
+      try tx.create(note("r"), type: "note")
+    }
+    try await store.adopt(noteZone, x)
+    try await store.write { try $0.deleteZone(noteZone) }
+    try await store.write { tx in
+      try tx.createZone(noteZone)
+      try tx.attachZone(noteZone)
+      try tx.create(note("other"), type: "note")
+    }
+    // Two replicators asked the remote for the first one; this is the second answer.
+    let stale = await awaitedCode { try await store.adopt(noteZone, x) }
+    #expect(stale == .incarnationChanged)
+    try await store.adopt(noteZone, y)
+  }
+
   @Test(
     "one that was deleted here while it was made at the remote comes back empty, and nobody's work is deleted"
   )

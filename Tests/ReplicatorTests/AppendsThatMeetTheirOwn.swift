@@ -89,4 +89,33 @@ struct AppendsThatMeetTheirOwn {
     remote.objects.contents = contents
     #expect(try await remote.append(second, after: 1) == .appended(SegmentPlace(offset: 2)))
   }
+
+  @Test("A wrong remote that was there first is not taken for the right one for ever")
+  func wrongRemoteFirst() async throws {
+    let token = try await remote.zoneEvents(after: nil).token
+    let contents = remote.objects.contents
+    let process = remote.reopened()
+    remote.objects.contents = [.marker: RemoteMarker(remote: RemoteID(rawValue: 10)).bytes]
+    let wrong = await #expect(throws: RemoteError.self) { try await process.zoneEvents(after: token) }
+    #expect(wrong?.code == .identityMismatch)
+    remote.objects.contents = contents
+    let page = try await process.zoneEvents(after: token)
+    #expect(page.token == token)
+  }
+
+  @Test("A damaged event of the list of zones is told as damage, not as a list that went back")
+  func damagedEvent() async throws {
+    _ = try await maker()
+    let token = try await remote.zoneEvents(after: nil).token
+    let name = ObjectName.zoneEvent(token.offset)
+    let bytes = try #require(remote.objects.contents[name])
+    var damaged = bytes
+    damaged[damaged.count / 2] ^= 1
+    remote.objects.replace(name, with: damaged)
+    let failure = await #expect(throws: RemoteError.self) { try await remote.zoneEvents(after: token) }
+    #expect(failure?.code == .damaged)
+    remote.objects.replace(name, with: bytes)
+    let page = try await remote.zoneEvents(after: token)
+    #expect(page.token == token)
+  }
 }

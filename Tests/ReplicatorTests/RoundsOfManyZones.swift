@@ -125,4 +125,17 @@ struct RoundsOfManyZones {
     #expect(round.step(.failed(failure(.identityMismatch))) == [])
     #expect(round.isOver && round.report.failure == failure(.identityMismatch))
   }
+
+  @Test("What ends a round says that it is the round's, also where it would be one zone's elsewhere")
+  func deniedList() {
+    var round = SyncRound(steps: .all, selection: .all, zonesAtOnceMax: 1)
+    _ = round.start()
+    let state = StoreSyncState(
+      identity: StoreIdentity(replica: ReplicaID(rawValue: 1), epoch: 0), databaseToken: nil, zones: [])
+    _ = round.step(.state(state))
+    #expect(failure(.denied).scope == .zone)
+    #expect(round.step(.failed(failure(.denied))) == [])
+    #expect(round.report.failure?.scope == .round)
+    #expect(round.report.failure?.code == failure(.denied).code)
+  }
 }

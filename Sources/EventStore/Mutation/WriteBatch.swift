@@ -133,6 +133,9 @@ package final class WriteBatch {
     dropDrafts()
   }
 
+  /// How many operations each transaction of the write has so far.
+  var operationCounts: [Int] { (0..<draftCount).map { drafts[$0].builder.operationCount }.filter { $0 > 0 } }
+
   private func dropDrafts() {
     for index in 0..<draftCount { drafts[index].builder.removeAll() }
     draftCount = 0

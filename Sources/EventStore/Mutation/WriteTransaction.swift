@@ -23,6 +23,9 @@ public struct WriteTransaction: ~Copyable {
 
   init(batch: WriteBatch) { self.batch = batch }
 
+  /// How many operations each transaction has that the write makes so far, in the order of the log.
+  package var operationCounts: [Int] { batch.operationCounts }
+
   // MARK: Zones
 
   /// Makes a zone, local until it is attached to a remote, if the store does not have it yet.

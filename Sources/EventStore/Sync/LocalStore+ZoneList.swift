@@ -162,7 +162,11 @@ extension WriteBatch {
     if row.token?.incarnation != found {
       // The answer to a call for a zone that was deleted since says nothing of one that was made under its name: in its
       // log lie other transactions under the same sequences.
-      guard try isFree(row, number), try !goneIncarnations().contains(found) else {
+      var isGone = try goneIncarnations().contains(found)
+      #if PLANTED_BUGS
+        if PlantedBug.staleAnswerAdopted.isPlanted { isGone = false }
+      #endif
+      guard try isFree(row, number), !isGone else {
         throw StoreError.incarnationChanged(zone, incarnation)
       }
       row.token = ZoneRow.Token(incarnation: found, offset: 0, hash: .zero)

@@ -89,6 +89,12 @@ package struct SyncRound: Sendable {
     case .zone(let zone, let result): return advance(zone, result)
     case .reclaimed: return []
     case .failed(let failure):
+      #if PLANTED_BUGS
+        if PlantedBug.roundFailsAsZone.isPlanted {
+          fail(failure)
+          return []
+        }
+      #endif
       fail(failure.ofRound)
       return []
     }

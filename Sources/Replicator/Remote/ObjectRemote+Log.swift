@@ -4,7 +4,7 @@ extension ObjectRemote {
   package func append(
     _ segment: PackedSegment, after offset: UInt64
   ) async throws(RemoteError) -> AppendOutcome {
-    try check(segment)
+    try segment.checkIsWhole()
     let header = segment.header
     let log = try await log(header.zone, header.incarnation, checkedAt: offset)
     if log.fate == .purged { return .gone(.purged) }
@@ -232,21 +232,6 @@ extension ObjectRemote {
     return fate
   }
 
-  // MARK: Checks
-
-  /// Throws unless a segment's bytes are what its header says: nothing else is ever published.
-  private func check(_ segment: PackedSegment) throws(RemoteError) {
-    do throws(FormatError) {
-      let read = try SegmentFrame.read(segment.bytes.span.bytes)
-      if read.header == segment.header { return }
-    } catch {
-      throw RemoteError(
-        .mismatch, "the segment to append is no whole segment: \(error)", hint: error.hint, underlying: error)
-    }
-    throw RemoteError(
-      .mismatch, "the segment to append has other bytes than its header says", hint: "pack the segment again")
-  }
-
   /// What it means that something of a log is missing: another remote is there, or this one has lost it.
   private func logWentBack(
     _ incarnation: IncarnationID, _ offset: UInt64
@@ -256,20 +241,5 @@ extension ObjectRemote {
       .wentBack,
       "\(ObjectName.entry(of: incarnation, offset)) of \(name) is not there any more, or is another segment",
       hint: "the remote was restored from an old copy, or tampered with: put the newest copy in its place")
-  }
-}
-
-extension PackedSegment {
-  /// Whether it has the same bytes as others of its writer for the sequences that both have.
-  ///
-  /// - Parameter first: the sequence of the first of the others.
-  fileprivate func agrees(with others: [[UInt8]], from first: UInt64) throws(FormatError) -> Bool {
-    let own = try SegmentPacker.unpack(bytes).transactions
-    let (start, end) = (
-      max(first, header.sequences.lowerBound),
-      min(first + UInt64(others.count) - 1, header.sequences.upperBound)
-    )
-    return own[Int(start - header.sequences.lowerBound)...Int(end - header.sequences.lowerBound)]
-      .elementsEqual(others[Int(start - first)...Int(end - first)])
   }
 }

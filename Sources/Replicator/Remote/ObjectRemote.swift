@@ -37,9 +37,10 @@ package final class ObjectRemote: RemoteLog {
   package func changes() -> AsyncStream<Void> { objects.changes() }
 
   package func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
+    if let token { forgetOthers(than: token.remote) }
     let list = try await readZones()
     if let token {
-      guard token.remote == list.remote else { throw otherRemote(than: token.remote, list.remote) }
+      guard token.remote == list.remote else { throw .identityMismatch(name, token.remote, list.remote) }
       guard list.contains(token) else { throw listWentBack(token.offset) }
     }
     let first = Int(token?.offset ?? 0)
@@ -81,11 +82,20 @@ package final class ObjectRemote: RemoteLog {
     return try RemoteMarker.read(marker.bytes, of: name).remote
   }
 
+  /// Forgets the list of another remote: a wrong disk may have been in the place when it was read, and the caller knows
+  /// which is right.
+  private func forgetOthers(than remote: RemoteID) {
+    #if PLANTED_BUGS
+      if PlantedBug.wrongRemoteRemembered.isPlanted { return }
+    #endif
+    zones.withLock { if $0?.remote != remote { $0 = nil } }
+  }
+
   /// What is known of the list of zones, after a check that the remote is the one that it was.
   func knownZones() async throws(RemoteError) -> ZoneList {
     let remote = try await readIdentity()
     guard let known = zones.withLock({ $0 }) else { return ZoneList(of: remote) }
-    guard known.remote == remote else { throw otherRemote(than: known.remote, remote) }
+    guard known.remote == remote else { throw .identityMismatch(name, known.remote, remote) }
     return known
   }
 
@@ -97,7 +107,7 @@ package final class ObjectRemote: RemoteLog {
       let bytes = try await objects.get(name, bytesMax: ZoneEvent.bytesMax)
       guard let bytes, ContentHash(of: bytes.span.bytes) == list.hash else {
         // What is no event at all was damaged where it lies or on its way: that says nothing of the list.
-        if let bytes { try list.check(bytes, name) }
+        if let bytes { try check(bytes, name, list) }
         // The next call sees the list as it is now, and its caller's token tells what that means.
         zones.withLock { $0 = nil }
         throw listWentBack(list.offset)
@@ -157,11 +167,12 @@ package final class ObjectRemote: RemoteLog {
 
   // MARK: Errors
 
-  /// What was known of either is forgotten: the next call sees what is there then, and its caller's token tells whether
-  /// that is the right one. Else the first one seen would count as right for ever, also where it was the wrong disk.
-  private func otherRemote(than known: RemoteID, _ found: RemoteID) -> RemoteError {
-    zones.withLock { $0 = nil }
-    return .identityMismatch(name, known, found)
+  /// Throws unless bytes are an event of the list of zones.
+  private func check(_ bytes: [UInt8], _ name: ObjectName, _ list: ZoneList) throws(RemoteError) {
+    #if PLANTED_BUGS
+      if PlantedBug.damagedEventIsOther.isPlanted { return }
+    #endif
+    try list.check(bytes, name)
   }
 
   private func listWentBack(_ offset: UInt64) -> RemoteError {

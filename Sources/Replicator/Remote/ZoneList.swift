@@ -87,7 +87,11 @@ struct ZoneList: Sendable {
   ///
   /// - Throws: ``RemoteError`` `damaged`; `newerFormat`.
   func check(_ bytes: [UInt8], _ name: ObjectName) throws(RemoteError) {
-    do throws(FormatError) { _ = try ZoneEvent.read(bytes.span.bytes) } catch { throw .damaged(.damaged, name, error) }
+    do throws(FormatError) {
+      _ = try ZoneEvent.read(bytes.span.bytes)
+    } catch {
+      throw .damaged(.damaged, name, error)
+    }
   }
 
   /// Adds the next event.

@@ -16,11 +16,13 @@ public struct RemoteLogConformance: Sendable {
   public typealias Making = @Sendable (_ doors: Int) async throws -> [any RemoteLog]
 
   /// One thing that must hold.
-  public struct Check: Sendable {
+  public struct Check: Sendable, CustomStringConvertible {
     /// What must hold, a sentence.
     public let name: String
     let doors: Int
     let body: @Sendable (RemoteTrial) async throws -> Void
+
+    public var description: String { name }
 
     init(_ name: String, doors: Int = 2, _ body: @escaping @Sendable (RemoteTrial) async throws -> Void) {
       self.name = name

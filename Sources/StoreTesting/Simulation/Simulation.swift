@@ -6,7 +6,7 @@
 /// ```swift
 /// let simulation = Simulation(SimulationOptions(workloads: [MyWorkload()]))
 /// for seed in 1...1000 as ClosedRange<UInt64> {
-///   if let failure = try simulation.run(seed: seed).failure { print(seed, failure) }
+///   if let failure = simulation.run(seed: seed).failure { print(seed, failure) }
 /// }
 /// ```
 public struct Simulation: Sendable {

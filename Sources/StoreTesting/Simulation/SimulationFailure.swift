@@ -1,6 +1,6 @@
 /// Something that must hold and did not.
 public struct SimulationFailure: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What must hold: the invariants, as ``number`` counts them.
+  /// What must hold, by the numbers of the list in <doc:Simulating>.
   public enum Invariant: Int, Hashable, Sendable, CaseIterable {
     case acknowledgedIsInLog = 1
     case acknowledgedIsEverywhere = 2
@@ -20,6 +20,8 @@ public struct SimulationFailure: Error, Hashable, Sendable, CustomStringConverti
     case nothingIsSilent = 16
     /// None of the list: an error that no fault explains.
     case noSurprise = 17
+    /// What a workload's own check says.
+    case workloadHolds = 18
   }
 
   public let invariant: Invariant
@@ -28,6 +30,11 @@ public struct SimulationFailure: Error, Hashable, Sendable, CustomStringConverti
   /// The step after which it was seen.
   public var step = 0
 
+  /// Creates a failure.
+  ///
+  /// - Parameters:
+  ///   - invariant: what did not hold: ``Invariant/workloadHolds`` for the rule of a workload of your own.
+  ///   - message: what was expected and what was found.
   public init(_ invariant: Invariant, _ message: String) {
     self.invariant = invariant
     self.message = message

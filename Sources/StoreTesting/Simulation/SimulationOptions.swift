@@ -14,8 +14,15 @@ public struct SimulationOptions: Sendable {
   /// Gets each line of the trace as it is made: what a world did before it ended its process.
   public var traceSink: (@Sendable (String) -> Void)?
 
+  /// One workload for each of what goes wrong most easily: conflicts, atomicity twice, and sizes.
+  public static let standardWorkloads: [any SimulationWorkload] = [
+    CellWorkload(), LedgerWorkload(), RingWorkload(), EdgeWorkload(),
+  ]
+
   /// Creates options.
-  public init(workloads: [any SimulationWorkload] = [CellWorkload(), LedgerWorkload(), RingWorkload()]) {
+  ///
+  /// - Parameter workloads: what the devices write: at least one.
+  public init(workloads: [any SimulationWorkload] = Self.standardWorkloads) {
     precondition(!workloads.isEmpty, "a simulation needs a workload")
     self.workloads = workloads
   }

@@ -16,11 +16,14 @@ public protocol SimulationWorkload: Sendable {
   /// Makes one write. Everything that it decides must come from the choices and from what it reads, so that a seed
   /// repeats it; few records and fields make more collisions.
   ///
-  /// - Throws: what the transaction throws. Other errors end the write without a failure, as in an app.
+  /// - Throws: what the transaction throws: a record that is missing or there already ends the write, any other
+  ///   `StoreError` that no fault explains is a failure. Errors of the app's own end the write without one, as in an app.
   func write(_ transaction: inout WriteTransaction, _ choices: inout SimulationChoices) throws
   /// Checks what holds in every snapshot of a store that has the workload's zones.
   ///
-  /// - Throws: ``SimulationFailure`` for what does not hold.
+  /// A newer version may write records of types of its own to any zone: check those of yours.
+  ///
+  /// - Throws: ``SimulationFailure`` with ``SimulationFailure/Invariant/workloadHolds`` for what does not hold.
   func check(_ transaction: borrowing ReadTransaction) throws
 }
 

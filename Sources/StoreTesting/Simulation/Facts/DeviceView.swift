@@ -10,6 +10,10 @@ struct DeviceView {
   var clock = NaiveClock()
   /// Writes that it was asked for and that were acknowledged.
   var writes = 0
+  /// Operations of each transaction of its own that its log got since its writes were last looked at.
+  var logged: [Int] = []
+  /// The write that its last own transaction belongs to, if that wrote in several zones.
+  var lastWriteID: UInt64?
   var zones: [DeviceZone] = []
   var databaseToken: DatabaseToken?
 

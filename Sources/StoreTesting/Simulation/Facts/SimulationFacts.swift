@@ -109,10 +109,11 @@ final class SimulationFacts: @unchecked Sendable {
       throw SimulationFailure(.nothingVanishes, "d\(device.number) has another identity")
     }
     view.identity = state.identity
-    // Once a zone is out of the way, the list is read again: a later one of its name may have been passed over.
+    // Once a zone is out of the way, one that was a device's own alone too, the list is read again: another one of its
+    // name may have been passed over.
     let offset = state.databaseToken?.offset ?? 0
-    let isReadAgain = offset == 0 && lives.contains(where: \.isDeletionAsked)
-    if let token = view.databaseToken, offset < token.offset, !isReadAgain {
+    let isGone = !device.deletedZones.isEmpty || lives.contains(where: \.isDeletionAsked)
+    if let token = view.databaseToken, offset < token.offset, offset > 0 || !isGone {
       throw SimulationFailure(.tokenIsNotAhead, "d\(device.number)'s database token went back")
     }
     view.databaseToken = state.databaseToken
@@ -208,6 +209,7 @@ final class SimulationFacts: @unchecked Sendable {
       try checkOwn(made, zone, &view, wall: wall)
       let number = try zone.facts.add(made, bytes: bytes)
       zone.unacknowledged.append(number)
+      view.logged.append(made.operations.count)
       return zone.fold(number)
     }
     guard let number = zone.facts.model.number(of: made.id) else {
@@ -243,7 +245,12 @@ final class SimulationFacts: @unchecked Sendable {
         .successorWins, "\(made.id) of \(made.zone) has base \(base), and \(zone.offset) was folded")
     }
     // The zones of one write share its reading of the clock.
-    if made.writeID != nil, made.timestamp.rawValue == view.clock.last { return }
+    defer { view.lastWriteID = made.writeID }
+    if made.writeID != nil, made.writeID == view.lastWriteID {
+      guard made.timestamp.rawValue != view.clock.last else { return }
+      throw SimulationFailure(
+        .transactionsAreAtomic, "\(made.id) of \(made.zone) has another timestamp than the rest of its write")
+    }
     try view.clock.check(made.timestamp, wallMilliseconds: wall)
   }
 

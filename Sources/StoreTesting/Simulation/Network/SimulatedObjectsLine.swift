@@ -10,15 +10,15 @@ struct SimulatedObjectsLine: ObjectStore {
   func get(_ name: ObjectName, bytesMax: Int) async throws(RemoteError) -> [UInt8]? {
     try await world.call(
       process, "get \(name)",
-      damage: { bytes, choices in bytes == nil ? nil : world.spoil(&bytes!, &choices) }
-    ) { [self] () throws(RemoteError) in try await objects.get(name, bytesMax: bytesMax) }
+      damage: { bytes, choices in bytes == nil ? nil : world.spoil(&bytes!, &choices) },
+      request: { [self] () throws(RemoteError) in try await objects.get(name, bytesMax: bytesMax) })
   }
 
   func getPrefix(_ name: ObjectName, _ count: Int) async throws(RemoteError) -> ObjectPrefix? {
     try await world.call(
       process, "getPrefix \(name)",
-      damage: { prefix, choices in prefix == nil ? nil : world.spoil(&prefix!.bytes, &choices) }
-    ) { [self] () throws(RemoteError) in try await objects.getPrefix(name, count) }
+      damage: { prefix, choices in prefix == nil ? nil : world.spoil(&prefix!.bytes, &choices) },
+      request: { [self] () throws(RemoteError) in try await objects.getPrefix(name, count) })
   }
 
   func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool {

@@ -38,8 +38,10 @@ struct SimulatedRemoteLine: RemoteLog {
   func segments(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome {
     let outcome = try await world.call(
       process, "segments \(token.zone) after \(token.offset)",
-      damage: { [world] outcome, choices in world.spoil(&outcome, &choices) }
-    ) { [self] () throws(RemoteError) in try await server.segments(after: token, bytesMax: bytesMax) }
+      damage: { [world] outcome, choices in world.spoil(&outcome, &choices) },
+      request: { [self] () throws(RemoteError) in
+        try await server.segments(after: token, bytesMax: bytesMax)
+      })
     return world.devices[process.device].isOlder
       ? outcome.asNewer { world.facts.isNewer($0, in: token.incarnation) } : outcome
   }

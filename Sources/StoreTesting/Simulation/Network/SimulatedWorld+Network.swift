@@ -17,7 +17,7 @@ extension SimulatedWorld {
   func call<Answer: Sendable>(
     _ process: SimulatedProcess, _ what: String,
     damage: (@Sendable (inout Answer, inout SimulationChoices) -> SimulationFault?)? = nil,
-    _ request: @escaping @Sendable () async throws(RemoteError) -> Answer
+    request: @escaping @Sendable () async throws(RemoteError) -> Answer
   ) async throws(RemoteError) -> Answer {
     if process.isOver { throw Self.hungUp }
     let result = await withCheckedContinuation { continuation in

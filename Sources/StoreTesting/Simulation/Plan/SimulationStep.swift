@@ -82,9 +82,9 @@ extension SimulationConfiguration {
     if devices.contains(where: \.clockJumps) { weights.append((.clockJump, 6)) }
     add(.wipe, 3, if: .storeWiped)
     add(.forgetTokens, 6, if: .tokensForgotten)
-    add(.unmount, 8, if: .remoteUnmounted)
-    add(.mountForeign, 8, if: .remoteForeign)
-    add(.mountOld, 8, if: .remoteOld)
+    add(.unmount, 20, if: .remoteUnmounted)
+    add(.mountForeign, 20, if: .remoteForeign)
+    add(.mountOld, 25, if: .remoteOld)
     add(.deleteZone, 20, if: .zoneDeleted)
     add(.newerWrite, 25, if: .newerWriter)
     add(.upgrade, 2, if: .newerSegment)

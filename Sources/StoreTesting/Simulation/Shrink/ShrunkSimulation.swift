@@ -1,5 +1,5 @@
 /// The smallest world that was found to fail as a seed's does.
-public struct ShrunkSimulation: Sendable {
+public struct ShrunkSimulation: Sendable, CustomStringConvertible {
   /// The seed that it was made from.
   public let seed: UInt64
   /// What does not hold in it: the invariant that did not hold in the seed's own world.
@@ -14,6 +14,12 @@ public struct ShrunkSimulation: Sendable {
   public let runs: Int
   /// Whether nothing more can be taken away; else there were as many runs as may be.
   public let isSmallest: Bool
+
+  /// The plan, the events, and what fails.
+  public var description: String {
+    let lines = ["plan"] + plan.map { "  " + $0 } + ["events"] + trace.map { "  " + $0 } + ["\(failure)"]
+    return lines.joined(separator: "\n")
+  }
 }
 
 /// How far shrinking is.

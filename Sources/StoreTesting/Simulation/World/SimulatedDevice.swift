@@ -28,6 +28,8 @@ final class SimulatedDevice: @unchecked Sendable {
   var hasHeldRead = false
   /// Whether its process ends once what it does at the moment is done.
   var isDying = false
+  /// Writes that ended since its log was last looked at.
+  var toldWrites: [ToldWrite] = []
   /// Zones that its app is deleting at the moment.
   var deletedZones: Set<ZoneID> = []
   /// What its store is known to have.
@@ -131,6 +133,8 @@ final class SimulatedReplicator {
   var machine: ReplicatorMachine
   /// Which of the timers of a kind counts.
   var timers: [ReplicatorTimer: Int] = [:]
+  /// When it makes a round by itself; nil if it does not.
+  var nextMilliseconds: Int64?
   /// What the next round is to do; nil if that is not known.
   var steps: SyncSteps? = .all
   /// Set while a round is under way.

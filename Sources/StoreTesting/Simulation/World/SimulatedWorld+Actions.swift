@@ -55,7 +55,7 @@ extension SimulatedWorld {
     try act(device) {
       do {
         try store.writeBlockingThisThread { try write.run(workload, &$0) }
-        try didWrite(device)
+        try didWrite(write, device)
       } catch {
         try didFail(write, device, error)
       }
@@ -80,7 +80,7 @@ extension SimulatedWorld {
               try write.run(workload, &transaction)
               if fails { throw AppError() }
             }
-            try didWrite(device)
+            try didWrite(write, device)
           } catch {
             do { try didFail(write, device, error) } catch { note(error) }
           }
@@ -92,8 +92,9 @@ extension SimulatedWorld {
     }
   }
 
-  private func didWrite(_ device: SimulatedDevice) throws {
+  private func didWrite(_ write: SimulatedWrite, _ device: SimulatedDevice) throws {
     coverage.add(.writes)
+    device.toldWrites.append(write.told(true))
     device.view.writes += 1
     guard !device.isDying else { return }
     for index in device.replicators.indices { try deliver(.localCommit, device, index) }
@@ -102,6 +103,7 @@ extension SimulatedWorld {
   private func didFail(_ write: SimulatedWrite, _ device: SimulatedDevice, _ error: any Error) throws {
     if let failure = error as? SimulationFailure { throw failure }
     coverage.add(.writesFailed)
+    device.toldWrites.append(write.told(error))
     note("d\(device.number) write failed: \(Self.code(of: error))")
     // What the app throws is its own.
     if error is StoreError {
@@ -123,11 +125,15 @@ extension SimulatedWorld {
     let loser = conflict.losers[choices.next(below: conflict.losers.count)].operation
     coverage.add(.losersRestored)
     note("d\(device.number) restores \(loser) of \(conflict.record)")
+    let write = SimulatedWrite(SimulationChoices(replaying: []))
     try act(device) {
       do {
-        try store.writeBlockingThisThread { try $0.restore(loser, in: field, of: conflict.record) }
-        try didWrite(device)
+        try store.writeBlockingThisThread { transaction in
+          try write.run(&transaction) { try $0.restore(loser, in: field, of: conflict.record) }
+        }
+        try didWrite(write, device)
       } catch {
+        device.toldWrites.append(write.told(error))
         try expect(error, [.full, .commitFailed, .commitUncertain, .recordUnknown])
       }
     }
@@ -145,10 +151,11 @@ extension SimulatedWorld {
     note("d\(device.number) deletes zone \(zone)")
     facts.isDeletionAsked = true
     device.deletedZones.insert(zone)
+    let write = SimulatedWrite(SimulationChoices(replaying: []))
     try act(device) {
       do {
         try store.writeBlockingThisThread { try $0.deleteZone(zone) }
-        try didWrite(device)
+        try didWrite(write, device)
       } catch {
         try expect(error, [.full, .commitFailed, .commitUncertain])
       }
@@ -321,24 +328,3 @@ extension SimulatedWorld {
 
 /// What an app's closure throws.
 struct AppError: Error {}
-
-/// One write of a workload, with what it chooses.
-///
-/// It is `@unchecked Sendable` since a world has one thread.
-final class SimulatedWrite: @unchecked Sendable {
-  private(set) var choices: SimulationChoices
-
-  init(_ choices: SimulationChoices) { self.choices = choices }
-
-  func choose(_ workloads: [any SimulationWorkload]) -> any SimulationWorkload { choices.pick(workloads) }
-
-  /// Makes the zones that are missing, has them synced, and writes.
-  func run(_ workload: any SimulationWorkload, _ transaction: inout WriteTransaction) throws {
-    for zone in workload.zones {
-      // Now and then a zone is its device's own for a while.
-      let isNew = try transaction.createZone(zone)
-      if choices.next(below: 8) < (isNew ? 7 : 1) { try transaction.attachZone(zone) }
-    }
-    try workload.write(&transaction, &choices)
-  }
-}

@@ -124,6 +124,16 @@ extension SimulatedWorld {
     )
   }
 
+  /// A replicator that runs makes another round by itself, whatever became of the last: within a day, the longest that a
+  /// remote can ask for.
+  func checkGoesOn(_ device: SimulatedDevice) throws {
+    for replicator in device.replicators where replicator.round == nil {
+      if let next = replicator.nextMilliseconds, next <= now + 2 * dayMilliseconds { continue }
+      throw SimulationFailure(
+        .roundsMakeProgress, "d\(device.number) makes no more rounds unless something calls for one")
+    }
+  }
+
   // MARK: Errors
 
   /// An error must be one of those that may be.
@@ -207,7 +217,7 @@ extension SimulationCoverage {
     case "commitFailed": [.commitFailed, .diskFull]
     case "commitUncertain": [.commitUncertain]
     case "damaged", "damagedSegment", "invalid", "truncated", "mismatch", "newerFormat":
-      [.bodyCut, .bodyFlipped] + (code == "newerFormat" ? [.newerSegment] : [])
+      [.bodyCut, .bodyFlipped, .newerSegment, .remoteUnmounted, .remoteForeign, .remoteOld]
     case "newerSegment": [.newerSegment, .bodyFlipped]
     case "notARemote": [.remoteUnmounted, .bodyCut, .bodyFlipped]
     case "identityMismatch": [.remoteForeign]

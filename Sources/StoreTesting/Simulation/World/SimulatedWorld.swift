@@ -121,8 +121,12 @@ final class SimulatedWorld: @unchecked Sendable {
     try throwSurprise()
     // Also where it dies: what its last commit left is there.
     if let store = device.store, !isCopied, try device.hasCommitted(store) {
+      try noteWritten(device, store)
       try facts.observe(device, store, wall: wall(of: device), options.workloads)
     }
+    let told = (writes: device.toldWrites, logged: device.view.logged)
+    (device.toldWrites, device.view.logged) = ([], [])
+    try ToldWrite.check(told.writes, logged: told.logged, "d\(device.number)")
     if device.isDying {
       mark(.crashInCommit)
       try crash(device)
@@ -247,8 +251,11 @@ final class SimulatedWorld: @unchecked Sendable {
     let replicator = device.replicators[index]
     let number = (replicator.timers[timer] ?? 0) + 1
     replicator.timers[timer] = number
-    queue.add(at: now + device.drawMilliseconds(in: range), device.process) { [unowned self] in
+    let due = now + device.drawMilliseconds(in: range)
+    if timer == .next { replicator.nextMilliseconds = due }
+    queue.add(at: due, device.process) { [unowned self] in
       guard replicator.timers[timer] == number else { return }
+      if timer == .next { replicator.nextMilliseconds = nil }
       try act(device) { try deliver(.timerFired(timer), device, index) }
     }
   }
@@ -315,6 +322,7 @@ final class SimulatedWorld: @unchecked Sendable {
   /// Ends all faults: what was lost stays lost, what is late arrives, and every process runs.
   private func heal() throws {
     note("healed")
+    for device in devices { try checkGoesOn(device) }
     isHealed = true
     for device in devices {
       (device.isCutOff, device.mount, device.isOlder) = (false, .right, false)

@@ -19,6 +19,14 @@ struct SimulationTrace {
       for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
     }
     hash = (hash ^ 10) &* 0x0000_0100_0000_01b3
+    addDetail(line)
+  }
+
+  /// Whether anybody gets the lines.
+  var isRead: Bool { isKept || sink != nil }
+
+  /// Adds a line that the hash has nothing of: one that is not made where nobody reads it.
+  mutating func addDetail(_ line: String) {
     if isKept { lines.append(line) }
     sink?(line)
   }

@@ -1,0 +1,36 @@
+import EventStore
+import OperationFormat
+
+extension SimulatedWorld {
+  /// Says in the trace, if somebody reads it, what a device has written since its store was last looked at.
+  func noteWritten(_ device: SimulatedDevice, _ store: LocalStore) throws {
+    guard trace.isRead, let identity = device.view.identity else { return }
+    try store.read { transaction in
+      let last = try transaction.lastPosition()
+      var position = device.view.last
+      while position < last {
+        position = position.next
+        let made: LogTransaction
+        do {
+          made = try transaction.entry(at: position).transaction
+        } catch let error as StoreError {
+          // Its zone was removed since.
+          guard error.code == .positionUnknown else { throw error }
+          continue
+        }
+        guard made.replica == identity.replica, made.epoch == identity.epoch else { continue }
+        let operations = made.operations.map { Self.describe($0) }.joined(separator: ", ")
+        trace.addDetail("    \(made.zone) \(made.sequence): \(operations)")
+      }
+    }
+  }
+
+  private static func describe(_ operation: LogOperation) -> String {
+    switch operation {
+    case .create(let record, let type): "create \(record) as \(type)"
+    case .delete(let record): "delete \(record)"
+    case .set(let record, _, let field, let value): "set \(record).\(field) to \(value)"
+    case .unknown(let kind, _): "kind \(kind)"
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import EventStore
+
+/// One write of an app, with what it chooses, and what it does.
+///
+/// It is `@unchecked Sendable` since a world has one thread.
+final class SimulatedWrite: @unchecked Sendable {
+  private(set) var choices: SimulationChoices
+  /// The operations of each transaction that it makes.
+  private var operationCounts: [Int] = []
+
+  init(_ choices: SimulationChoices) { self.choices = choices }
+
+  func choose(_ workloads: [any SimulationWorkload]) -> any SimulationWorkload { choices.pick(workloads) }
+
+  /// Makes the zones that are missing, has them synced, and writes.
+  func run(_ workload: any SimulationWorkload, _ transaction: inout WriteTransaction) throws {
+    for zone in workload.zones {
+      // Now and then a zone is its device's own for a while.
+      let isNew = try transaction.createZone(zone)
+      if choices.next(below: 8) < (isNew ? 7 : 1) { try transaction.attachZone(zone) }
+    }
+    try run(&transaction) { try workload.write(&$0, &choices) }
+  }
+
+  /// Writes, and notes what the log is to get.
+  func run(_ transaction: inout WriteTransaction, _ body: (inout WriteTransaction) throws -> Void) throws {
+    try body(&transaction)
+    operationCounts = transaction.operationCounts
+  }
+
+  /// What the app knows once it was told how the write ended.
+  func told(_ isLogged: Bool?) -> ToldWrite {
+    ToldWrite(operationCounts: operationCounts, isLogged: isLogged)
+  }
+
+  /// The same for one that ended with an error: one alone leaves it open whether anything was committed.
+  func told(_ error: any Error) -> ToldWrite {
+    told((error as? StoreError)?.code == .commitUncertain ? nil : false)
+  }
+}

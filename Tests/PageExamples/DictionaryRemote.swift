@@ -1,0 +1,171 @@
+import EventStore
+import Replicator
+import StoreTesting
+import Synchronization
+import Testing
+
+// What TestingYourApp.md shows lies between the marks: an app author's code, which may use public API alone.
+
+// page
+/// A remote that keeps its logs in dictionaries: what a server of yours would keep in rows.
+final class DictionaryRemote: RemoteLog {
+  let name = "dictionary"
+  private let logs: Mutex<DictionaryLogs>
+
+  init(identity: RemoteID) { logs = Mutex(DictionaryLogs(identity)) }
+
+  func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
+    try logs.withLock { logs throws(RemoteError) in try logs.zoneEvents(after: token) }
+  }
+
+  func createZone(
+    _ zone: ZoneID, proposing proposed: IncarnationID
+  ) async throws(RemoteError) -> IncarnationID {
+    try logs.withLock { logs throws(RemoteError) in try logs.createZone(zone, proposing: proposed) }
+  }
+
+  func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    try logs.withLock { logs throws(RemoteError) in try logs.deleteZone(zone, incarnation) }
+  }
+
+  func append(_ segment: PackedSegment, after offset: UInt64) async throws(RemoteError) -> AppendOutcome {
+    try segment.checkIsWhole()
+    return try logs.withLock { logs throws(RemoteError) in try logs.append(segment, after: offset) }
+  }
+
+  func segments(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome {
+    try logs.withLock { logs throws(RemoteError) in try logs.segments(after: token, bytesMax) }
+  }
+
+  // It does not push: replicators poll.
+  func changes() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
+}
+// page end
+
+// page
+/// All that the remote has. Each verb is one step: with rows, one transaction of the database.
+private struct DictionaryLogs {
+  struct Log {
+    let zone: ZoneID
+    /// The segment of offset n is at n − 1, for ever.
+    var segments: [PackedSegment] = []
+    var isClosed = false
+  }
+
+  var logs: [IncarnationID: Log] = [:]
+  /// The open log of each zone that has one.
+  var open: [ZoneID: IncarnationID] = [:]
+  /// The list of zones, and the token after each event; the first token is that before all.
+  var events: [ZoneEvent] = []
+  var tokens: [DatabaseToken]
+
+  init(_ identity: RemoteID) { tokens = [DatabaseToken(remote: identity, offset: 0, hash: .zero)] }
+
+  mutating func note(_ kind: ZoneEvent.Kind, _ zone: ZoneID, _ incarnation: IncarnationID) {
+    events.append(ZoneEvent(kind: kind, zone: zone, incarnation: incarnation))
+    // A hash over all events so far: a list that was restored from an old copy and went on otherwise shows.
+    let text = "\(tokens[events.count - 1].hash) \(kind.rawValue) \(incarnation)"
+    tokens.append(
+      DatabaseToken(
+        remote: tokens[0].remote, offset: UInt64(events.count),
+        hash: ContentHash(of: Array(text.utf8).span.bytes)))
+  }
+
+  func zoneEvents(after token: DatabaseToken?) throws(RemoteError) -> ZoneEventPage {
+    let token = token ?? tokens[0]
+    guard token.remote == tokens[0].remote else {
+      throw RemoteError(.identityMismatch, "the token is another remote's", hint: "sync with that one")
+    }
+    guard token.offset < UInt64(tokens.count), tokens[Int(token.offset)] == token else {
+      throw RemoteError(.wentBack, "the list of zones lacks event \(token.offset)", hint: "restore it")
+    }
+    return ZoneEventPage(
+      events: Array(events[Int(token.offset)...]), token: tokens[events.count], hasMore: false)
+  }
+
+  mutating func createZone(
+    _ zone: ZoneID, proposing proposed: IncarnationID
+  ) throws(RemoteError) -> IncarnationID {
+    if let incarnation = open[zone] { return incarnation }
+    if let log = logs[proposed] {
+      // An earlier call made it, its answer was lost, and the zone was deleted since.
+      if log.zone == zone { return proposed }
+      throw RemoteError(.mismatch, "\(proposed) is another zone's", hint: "propose new random bits")
+    }
+    logs[proposed] = Log(zone: zone)
+    open[zone] = proposed
+    note(.created, zone, proposed)
+    return proposed
+  }
+
+  mutating func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) throws(RemoteError) {
+    if try log(zone, incarnation).isClosed { return }
+    logs[incarnation]?.isClosed = true
+    open[zone] = nil
+    note(.deleted, zone, incarnation)
+  }
+
+  mutating func append(_ segment: PackedSegment, after offset: UInt64) throws(RemoteError) -> AppendOutcome {
+    let header = segment.header
+    let log = try log(header.zone, header.incarnation)
+    guard offset <= UInt64(log.segments.count) else { throw Self.wentBack(header.zone, offset) }
+    for (index, found) in log.segments.enumerated().dropFirst(Int(offset)) {
+      let place = SegmentPlace(offset: UInt64(index) + 1)
+      if segment.isSame(as: found) { return .alreadyThere(place) }
+      if try !segment.agrees(with: found) { return .fork(place) }
+    }
+    if log.isClosed { return .gone(.deleted) }
+    logs[header.incarnation]?.segments.append(segment)
+    return .appended(SegmentPlace(offset: UInt64(log.segments.count) + 1))
+  }
+
+  func segments(after token: ChangeToken, _ bytesMax: Int) throws(RemoteError) -> FetchOutcome {
+    let log = try log(token.zone, token.incarnation)
+    guard token.offset <= UInt64(log.segments.count) else { throw Self.wentBack(token.zone, token.offset) }
+    let start = Int(token.offset)
+    guard start == 0 || log.segments[start - 1].header.contentHash == token.hash else {
+      throw Self.wentBack(token.zone, token.offset)
+    }
+    if log.isClosed && start == log.segments.count { return .gone(.deleted) }
+    var page: [StoredSegment] = []
+    var bytes = 0
+    for segment in log.segments[start...] {
+      bytes += segment.bytes.count
+      if !page.isEmpty && bytes > bytesMax { break }
+      let offset = token.offset + UInt64(page.count) + 1
+      page.append(StoredSegment(offset: offset, receivedMilliseconds: nil, bytes: segment.bytes))
+    }
+    return .segments(page, hasMore: start + page.count < log.segments.count || log.isClosed)
+  }
+
+  func log(_ zone: ZoneID, _ incarnation: IncarnationID) throws(RemoteError) -> Log {
+    if let log = logs[incarnation], log.zone == zone { return log }
+    throw RemoteError(.zoneUnknown, "there is no zone \(zone) \(incarnation)", hint: "create it")
+  }
+
+  static func wentBack(_ zone: ZoneID, _ offset: UInt64) -> RemoteError {
+    RemoteError(.wentBack, "zone \(zone) lacks segment \(offset)", hint: "restore the newest copy")
+  }
+}
+// page end
+
+// page
+@Suite("The dictionary remote")
+struct DictionaryRemoteContract {
+  @Test("keeps the contract", arguments: RemoteLogConformance.checks)
+  func isKept(_ check: RemoteLogConformance.Check) async throws {
+    try await RemoteLogConformance { doors in
+      let remote = DictionaryRemote(identity: RemoteID(rawValue: 1))
+      return (0..<doors).map { _ in remote }
+    }.run(check)
+  }
+
+  @Test("keeps it behind a bad network", arguments: RemoteLogConformance.checks)
+  func isKeptBehindABadNetwork(_ check: RemoteLogConformance.Check) async throws {
+    try await RemoteLogConformance(triesMax: 200) { doors in
+      let remote = DictionaryRemote(identity: RemoteID(rawValue: 1))
+      return (0..<doors).map { FaultyRemote(remote, seed: UInt64($0)) }
+    }.run(check)
+  }
+}
+// page end

@@ -1,0 +1,112 @@
+import EventStore
+import StoreTesting
+import Testing
+
+// What TestingYourApp.md shows lies between the marks: an app author's code, which may use public API alone.
+
+// page
+/// The shopping list of a household. What is bought names its buyer, and what is not names nobody.
+struct ShoppingList {
+  static let zone = ZoneID(name: "shopping")
+
+  /// Puts a thing on the list, or back on it.
+  static func want(_ thing: RecordID, _ transaction: inout WriteTransaction) throws {
+    if try !transaction.contains(thing) { try transaction.create(thing, type: "thing") }
+    try transaction.set("isBought", of: thing, to: .bool(false))
+    try transaction.clear("buyer", of: thing)
+  }
+
+  /// Notes who bought a thing.
+  static func buy(_ thing: RecordID, for buyer: String, _ transaction: inout WriteTransaction) throws {
+    try transaction.set("isBought", of: thing, to: .bool(true))
+    try transaction.set("buyer", of: thing, to: .string(buyer))
+  }
+}
+// page end
+
+// page
+/// What the devices of a simulated world do with the list.
+struct ShoppingWorkload: SimulationWorkload {
+  let name = "shopping"
+  let zones = [ShoppingList.zone]
+
+  func write(_ transaction: inout WriteTransaction, _ choices: inout SimulationChoices) throws {
+    // Few things, so that many devices meet at the same one.
+    let thing = RecordID(zone: ShoppingList.zone, name: choices.pick(["milk", "tea"]))
+    switch try transaction.contains(thing) ? choices.next(below: 8) : 0 {
+    case 0..<3: try ShoppingList.want(thing, &transaction)
+    case 3..<7: try ShoppingList.buy(thing, for: choices.pick(["ann", "bob"]), &transaction)
+    default: try transaction.delete(thing)
+    }
+  }
+
+  func check(_ transaction: borrowing ReadTransaction) throws {
+    try transaction.forEachRecord(in: ShoppingList.zone, type: "thing") { thing in
+      guard (thing["isBought"] == .bool(true)) == (thing["buyer"] != nil) else {
+        throw SimulationFailure(.workloadHolds, "\(thing.id): \(thing.fields)")
+      }
+      return true
+    }
+  }
+}
+// page end
+
+// page
+@Suite("A shopping list in worlds where everything fails")
+struct ShoppingListWorlds {
+  @Test("names a buyer for what is bought, and for nothing else", arguments: 1...20 as ClosedRange<UInt64>)
+  func keepsItsRule(seed: UInt64) {
+    let simulation = Simulation(SimulationOptions(workloads: [ShoppingWorkload()]))
+    let failure = simulation.run(seed: seed).failure
+    #expect(failure == nil, "seed \(seed)")
+  }
+}
+// page end
+
+// page
+extension ShoppingList {
+  /// Notes who bought a thing, and writes only what changes.
+  static func buyBriefly(
+    _ thing: RecordID, for buyer: String, _ transaction: inout WriteTransaction
+  ) throws {
+    if try transaction.value(of: "isBought", in: thing) != .bool(true) {
+      try transaction.set("isBought", of: thing, to: .bool(true))
+    }
+    try transaction.set("buyer", of: thing, to: .string(buyer))
+  }
+}
+// page end
+
+/// The workload with the version that breaks the rule.
+struct BriefShoppingWorkload: SimulationWorkload {
+  let name = "shopping"
+  let zones = [ShoppingList.zone]
+
+  func write(_ transaction: inout WriteTransaction, _ choices: inout SimulationChoices) throws {
+    let thing = RecordID(zone: ShoppingList.zone, name: choices.pick(["milk", "tea"]))
+    switch try transaction.contains(thing) ? choices.next(below: 8) : 0 {
+    case 0..<3: try ShoppingList.want(thing, &transaction)
+    case 3..<7: try ShoppingList.buyBriefly(thing, for: choices.pick(["ann", "bob"]), &transaction)
+    default: try transaction.delete(thing)
+    }
+  }
+
+  func check(_ transaction: borrowing ReadTransaction) throws { try ShoppingWorkload().check(transaction) }
+}
+
+@Suite("A shopping list whose writes are too brief")
+struct BriefShoppingListWorlds {
+  @Test("breaks its rule in some world, which comes down to a few steps")
+  func isFound() throws {
+    var options = SimulationOptions(workloads: [BriefShoppingWorkload()])
+    options.steps = 150
+    let simulation = Simulation(options)
+    let seed = try #require(
+      (1...100 as ClosedRange<UInt64>).first { simulation.run(seed: $0).failure != nil })
+    // page
+    let smallest = try #require(try simulation.shrink(seed: seed), "seed \(seed) does not fail")
+    #expect(smallest.failure.invariant == .workloadHolds, "\(smallest)")
+    // page end
+    #expect(smallest.stepCount <= 12, "\(smallest)")
+  }
+}

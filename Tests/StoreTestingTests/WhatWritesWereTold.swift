@@ -1,0 +1,45 @@
+import Testing
+
+@testable import StoreTesting
+
+@Suite("What writes were told is what the log has")
+struct WhatWritesWereTold {
+  private func invariant(_ told: [ToldWrite], logged: [Int]) -> SimulationFailure.Invariant? {
+    do {
+      try ToldWrite.check(told, logged: logged, "d0")
+      return nil
+    } catch {
+      return (error as? SimulationFailure)?.invariant
+    }
+  }
+
+  private let done = ToldWrite(operationCounts: [2, 1], isLogged: true)
+  private let failed = ToldWrite(operationCounts: [4], isLogged: false)
+  private let unknown = ToldWrite(operationCounts: [3], isLogged: nil)
+  private let empty = ToldWrite(operationCounts: [], isLogged: true)
+
+  @Test("An acknowledged write is there whole")
+  func acknowledged() {
+    #expect(invariant([done, empty, done], logged: [2, 1, 2, 1]) == nil)
+    #expect(invariant([done], logged: []) == .acknowledgedIsInLog)
+    #expect(invariant([done], logged: [2]) == .acknowledgedIsInLog)
+    #expect(invariant([done], logged: [1, 2]) == .acknowledgedIsInLog)
+    #expect(invariant([done, done], logged: [2, 1]) == .acknowledgedIsInLog)
+  }
+
+  @Test("One that failed is not there")
+  func failedOnes() {
+    #expect(invariant([failed, done], logged: [2, 1]) == nil)
+    #expect(invariant([failed], logged: [4]) == .transactionsAreAtomic)
+    #expect(invariant([], logged: [1]) == .transactionsAreAtomic)
+  }
+
+  @Test("One of which nobody knows is there whole, or not at all")
+  func unknownOnes() {
+    #expect(invariant([unknown], logged: []) == nil)
+    #expect(invariant([unknown, done], logged: [3, 2, 1]) == nil)
+    #expect(invariant([unknown, done], logged: [2, 1]) == nil)
+    #expect(
+      invariant([ToldWrite(operationCounts: [2, 1], isLogged: nil)], logged: [2]) == .transactionsAreAtomic)
+  }
+}
