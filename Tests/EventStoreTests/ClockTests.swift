@@ -148,13 +148,13 @@ struct ClockTests {
 
   @Test(
     "a wall clock that comes back within the drift of the clock keeps it rising, one millisecond more does not",
-    arguments: [0, 1])
+    arguments: [-1, 0, 1])
   func backBoundary(beyond: Int64) async throws {
     let store = try open()
     let before = try await write(store)
     clock.milliseconds = Self.now - Self.drift - beyond
     let after = try await write(store)
-    #expect((after > before) == (beyond == 0))
+    #expect((after > before) == (beyond <= 0))
   }
 
   @Test("a receive time caps from the drift on, to the millisecond", arguments: [-1, 0, 1])
@@ -171,6 +171,23 @@ struct ClockTests {
       ? Timestamp(milliseconds: remote, counter: 0)
       : Timestamp(milliseconds: UInt64(Self.now + Self.drift), counter: .max)
     #expect(found == expected)
+    try await checkSound(store)
+  }
+
+  @Test(
+    "a receive time that an acknowledgement brings caps from the drift on, to the millisecond",
+    arguments: [-1, 0, 1])
+  func acknowledgedCapBoundary(beyond: Int64) async throws {
+    let store = try open()
+    let written = try await write(store)
+    #expect(written.milliseconds == UInt64(Self.now))
+    let received = UInt64(Self.now - Self.drift - beyond)
+    var remote = TestRemote()
+    let acknowledgement = try #require(try remote.ship(store, receivedMilliseconds: received))
+    _ = try await store.acknowledge(acknowledgement)
+    let found = try store.read { try $0.heads(of: "f", in: note("r"))[0].timestamp }
+    let capped = Timestamp(milliseconds: UInt64(Self.now - 1), counter: .max)
+    #expect(found == (beyond <= 0 ? written : capped))
     try await checkSound(store)
   }
 

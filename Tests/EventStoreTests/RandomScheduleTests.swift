@@ -139,6 +139,18 @@ struct RandomScheduleTests {
       try checkContiguous(store)
       try await checkSound(store, "seed \(seed)")
     }
+    // Everything comes to one of them fifty times more.
+    let index = world.generator.below(world.stores.count)
+    for _ in 0..<50 {
+      let report = try await world.stores[index].fold(world.remote.segments)
+      #expect(report.folded == 0 && report.retimed == 0, "seed \(seed)")
+      let token = try world.stores[index].read { try $0.token(of: noteZone) }
+      #expect(token == snapshots[index].tokens[0], "seed \(seed)")
+    }
+    let again = try world.stores[index].snapshot()
+    #expect(
+      again.tokens == snapshots[index].tokens && again.digests == snapshots[index].digests, "seed \(seed)")
+    #expect(again.lastPosition == snapshots[index].lastPosition && again.pending == [0], "seed \(seed)")
     // One that folds all of it at once comes to the same.
     let fresh = try directory.store("\(seed)-fresh")
     try await fresh.makeZone()

@@ -1,7 +1,6 @@
 import EventStore
 import OperationFormat
 import StoreTesting
-import Synchronization
 import Testing
 
 @testable import Replicator
@@ -218,33 +217,5 @@ struct RunningReplicators {
     try await settle(devices, place.remote)
     try await expectAgreement(devices, place.remote)
     for device in devices { device.store.close() }
-  }
-}
-
-/// Does something at the n-th call, or at once if that was before it knew what.
-private final class Trap: Sendable {
-  private struct State {
-    var callsLeft: Int
-    var action: (@Sendable () -> Void)?
-  }
-
-  private let state: Mutex<State>
-
-  init(atCall number: Int) { state = Mutex(State(callsLeft: number)) }
-
-  func count() {
-    let action = state.withLock { state in
-      state.callsLeft -= 1
-      return state.callsLeft == 0 ? state.action : nil
-    }
-    action?()
-  }
-
-  func arm(_ action: @escaping @Sendable () -> Void) {
-    let isLate = state.withLock { state in
-      state.action = action
-      return state.callsLeft <= 0
-    }
-    if isLate { action() }
   }
 }

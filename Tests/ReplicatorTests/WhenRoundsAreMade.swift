@@ -117,6 +117,30 @@ struct WhenRoundsAreMade {
     #expect(world.timers[.next] == 500...1000)
   }
 
+  @Test(
+    "It fails for thirty days, in which nobody writes and no remote calls: it still tries, every five minutes"
+  )
+  func thirtyDays() {
+    var world = World()
+    world.send(.started)
+    // As late as the jitter lets it be, so that the days pass with the fewest tries.
+    var passed: Int64 = 0
+    var attempts = 0
+    while passed < 30 * 86_400_000 {
+      attempts += 1
+      world.end(failure(.unreachable))
+      #expect(world.timers.count == 1)
+      guard let range = world.timers[.next] else { return }
+      #expect(range.lowerBound >= 500 && range.upperBound <= 300_000)
+      passed += range.upperBound
+      world.send(.timerFired(.next))
+      #expect(world.rounds == attempts + 1)
+    }
+    #expect(attempts >= 30 * 86_400 / 300)
+    world.end()
+    #expect(world.timers == [.next: 15_000...15_000])
+  }
+
   @Test("A remote that names a time is not asked before it")
   func retryAfter() {
     var world = World()

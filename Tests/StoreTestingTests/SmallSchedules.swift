@@ -33,11 +33,12 @@ struct SmallSchedules {
     return found
   }
 
+  /// A schedule of the acts. Where the clocks differ, the first replica's is an hour ahead.
   static func schedule(_ acts: [Act], choice: Int, clocksDiffer: Bool) -> FoldSchedule {
     var choice = choice
     var schedule = FoldSchedule(replicas: 2, records: 1, fields: 1, seed: UInt64(choice))
     for act in acts {
-      let wall: Int64 = clocksDiffer && act.replica == 1 ? 1000 : 2000
+      let wall: Int64 = clocksDiffer && act.replica == 1 ? 1000 : 3_601_000
       if act.isWrite {
         let operation = operations[choice % operations.count]
         choice /= operations.count
@@ -99,6 +100,37 @@ struct SmallSchedules {
   func threeEach() {
     let count = run(writes: 3, syncs: 3, stride: Self.stride)
     #expect(count == Self.orders(writes: 3, syncs: 3).count * 729 / Self.stride)
+  }
+
+  /// Whether the second of two writes, one of each replica, was made after its replica fetched the first.
+  private static func hasSeen(_ acts: [Act]) -> Bool {
+    guard let first = acts.first(where: \.isWrite), let write = acts.lastIndex(where: \.isWrite),
+      let firstWrite = acts.firstIndex(of: first)
+    else { return false }
+    guard let shipped = acts[firstWrite...].firstIndex(where: { !$0.isWrite && $0.replica == first.replica })
+    else { return false }
+    return acts[shipped...].prefix { !$0.isWrite }.contains { $0.replica == acts[write].replica }
+      && shipped < write
+  }
+
+  @Test(
+    "a write that has seen the other replica's is the only head, also where the other's clock is an hour ahead"
+  )
+  func successors() throws {
+    var successors = [0, 0]
+    for acts in Self.orders(writes: 1, syncs: 4) where Self.hasSeen(acts) {
+      successors[acts.last(where: \.isWrite)!.replica] += 1
+      for choice in 0..<9 {
+        let operation = Self.operations[choice / 3]
+        let heads = try Self.schedule(acts, choice: choice, clocksDiffer: true).heads(ofRecord: 0)
+        #expect(heads[0] == [operation.kind == .delete ? "dead" : "alive"], "\(acts), choice \(choice)")
+        if operation.kind != .delete {
+          #expect(heads[1] == (operation.kind == .set ? ["1"] : []), "\(acts), choice \(choice)")
+        }
+      }
+    }
+    // The replica whose clock is behind comes second as often as the other one.
+    #expect(successors[0] > 0 && successors[0] == successors[1])
   }
 
   @Test("they find a base that is one too low")

@@ -14,6 +14,8 @@ struct FoldReplica {
   private(set) var driver: FoldDriver
   private let fault: FoldCheckFault?
   private var clock = HybridClock(last: Timestamp(rawValue: 0))
+  /// What the clock must be.
+  private var naiveClock = NaiveClock()
   private(set) var lane: Int
   /// The offset up to which it has folded the remote log.
   private(set) var token = 0
@@ -46,8 +48,12 @@ struct FoldReplica {
   // MARK: Verbs
 
   /// Makes a transaction and folds it.
+  ///
+  /// - Throws: ``SimulationFailure`` if its timestamp is not what the clock may give; what the fold throws.
   mutating func write(_ operations: [FoldOperation], wallMilliseconds: Int64) throws {
     let timestamp = clock.tick(wallMilliseconds: wallMilliseconds)
+    // Five minutes at most: no clock of 2099 that was fetched drags this one along.
+    try naiveClock.check(timestamp, wallMilliseconds: wallMilliseconds)
     guard let number = history.append(operations, lane: lane, base: token, timestamp: timestamp) else {
       return
     }
@@ -154,6 +160,7 @@ struct FoldReplica {
         base: base, seesAll: fault == .everythingSeen, fault: fault)
       if let received = segment.receivedMilliseconds { knowledge.received[number] = received }
       clock.observe(transaction.timestamp, wallMilliseconds: wallMilliseconds)
+      naiveClock.observe(transaction.timestamp, wallMilliseconds: wallMilliseconds)
     }
     try learn(segment)
     place(segment, at: offset)

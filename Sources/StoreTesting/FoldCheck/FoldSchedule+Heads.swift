@@ -5,15 +5,25 @@ extension FoldSchedule {
   /// - Parameter field: the field's number, −1 for the record's existence.
   /// - Throws: what the check finds.
   package func heads(record: Int, field: Int) throws -> [String] {
+    try heads(ofRecord: record)[field + 1]
+  }
+
+  /// Runs the schedule, and gives what the heads of a record's cells say once all replicas are settled, greatest
+  /// first: those of its existence, then of each field.
+  ///
+  /// - Throws: what the check finds.
+  package func heads(ofRecord record: Int) throws -> [[String]] {
     var world = FoldWorld(self, fault: nil)
     try world.run(orders: 1, exhaustiveTransactionsMax: 6)
     let history = world.history
     var heads: [OracleHead] = []
-    history.oracle.findHeads(
-      of: history.cell(record, field), folded: history.all, received: history.received, into: &heads)
-    return heads.map { head in
-      if field >= 0 { return FoldValue(rawValue: UInt8(head.content)).description }
-      return head.content == FoldHistory.dead ? "dead" : "alive"
+    return (-1..<fields).map { field in
+      history.oracle.findHeads(
+        of: history.cell(record, field), folded: history.all, received: history.received, into: &heads)
+      return heads.map { head in
+        if field >= 0 { return FoldValue(rawValue: UInt8(head.content)).description }
+        return head.content == FoldHistory.dead ? "dead" : "alive"
+      }
     }
   }
 }

@@ -68,15 +68,17 @@ final class TestTime: Sendable {
   }
 }
 
-/// A remote that tells of each call before it is made.
+/// A remote that tells of each call before it is made, and after that if it is to.
 struct TellingRemote: RemoteLog {
   let remote: any RemoteLog
   let tell: @Sendable () -> Void
+  var tellAfter: @Sendable () -> Void = {}
 
   var name: String { remote.name }
 
   func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
     tell()
+    defer { tellAfter() }
     return try await remote.zoneEvents(after: token)
   }
 
@@ -84,21 +86,25 @@ struct TellingRemote: RemoteLog {
     _ zone: ZoneID, proposing proposed: IncarnationID
   ) async throws(RemoteError) -> IncarnationID {
     tell()
+    defer { tellAfter() }
     return try await remote.createZone(zone, proposing: proposed)
   }
 
   func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
     tell()
+    defer { tellAfter() }
     try await remote.deleteZone(zone, incarnation)
   }
 
   func append(_ segment: PackedSegment, after offset: UInt64) async throws(RemoteError) -> AppendOutcome {
     tell()
+    defer { tellAfter() }
     return try await remote.append(segment, after: offset)
   }
 
   func segments(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome {
     tell()
+    defer { tellAfter() }
     return try await remote.segments(after: token, bytesMax: bytesMax)
   }
 

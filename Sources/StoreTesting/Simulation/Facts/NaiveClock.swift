@@ -1,15 +1,18 @@
-import OperationFormat
+package import OperationFormat
 
 /// A device's clock as it must be (DESIGN.md, 4), by a second implementation: the engine's own would share its faults.
-struct NaiveClock {
+package struct NaiveClock {
   /// Five minutes.
   private static let driftMilliseconds: UInt64 = 300_000
   /// Milliseconds, and a counter in the lower 16 bits.
-  private(set) var last: UInt64 = 0
+  package private(set) var last: UInt64 = 0
+
+  /// Creates a clock that has given out nothing.
+  package init() {}
 
   /// Checks the timestamp of a local write: after everything that was given out or seen, unless that lies beyond the
   /// drift, and never beyond it itself.
-  mutating func check(_ timestamp: Timestamp, wallMilliseconds: Int64) throws {
+  package mutating func check(_ timestamp: Timestamp, wallMilliseconds: Int64) throws {
     let wall = Self.milliseconds(wallMilliseconds) << 16
     let most = Self.most(wallMilliseconds)
     let next = max(last + 1, wall)
@@ -25,7 +28,7 @@ struct NaiveClock {
   }
 
   /// Takes in another's timestamp: one beyond the drift does not count.
-  mutating func observe(_ timestamp: Timestamp, wallMilliseconds: Int64) {
+  package mutating func observe(_ timestamp: Timestamp, wallMilliseconds: Int64) {
     if timestamp.rawValue <= Self.most(wallMilliseconds) { last = max(last, timestamp.rawValue) }
   }
 

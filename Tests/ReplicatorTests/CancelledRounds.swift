@@ -1,0 +1,62 @@
+import StoreTesting
+import Testing
+
+@testable import Replicator
+
+@Suite("A round that is cancelled where it stands")
+struct CancelledRounds {
+  /// Makes a round of a device that is cancelled at the n-th thing that happens in it: a call of the remote is about to
+  /// be made, or is done, or the store has committed.
+  ///
+  /// - Returns: whether so much happened.
+  private func cancel(_ device: Device, _ remote: any RemoteLog, at number: Int) async -> Bool {
+    let trap = Trap(atCall: number)
+    let observation = device.store.onCommit { trap.count() }
+    defer { observation.cancel() }
+    var configuration = ReplicatorConfiguration()
+    configuration.makeRandom = device.makeRandom
+    // One after the other, so that a number means the same each time.
+    configuration.policy.zonesAtOnceMax = 1
+    let replicator = LogReplicator(
+      store: device.store,
+      remote: TellingRemote(remote: remote, tell: { trap.count() }, tellAfter: { trap.count() }),
+      configuration: configuration)
+    let (gate, open) = AsyncStream.makeStream(of: Void.self)
+    let round = Task {
+      for await _ in gate {}
+      return try await replicator.syncOnce()
+    }
+    trap.arm { round.cancel() }
+    open.finish()
+    do {
+      let report = try await round.value
+      #expect(!trap.isReached && report.isInSync, "cancelled at \(number)")
+    } catch {
+      #expect(trap.isReached && error is CancellationError, "cancelled at \(number): \(error)")
+    }
+    return trap.isReached
+  }
+
+  @Test("at each call of the remote, before and after it, and after each commit: the next round goes on")
+  func everywhere() async throws {
+    var number = 0
+    var isReached = true
+    while isReached {
+      number += 1
+      let scratch = TemporaryDirectory()
+      let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
+      let devices = try await makeContest(in: scratch.path, remote)
+      isReached = await cancel(devices[0], remote, at: number)
+      let report = try devices[0].store.verify()
+      #expect(report.isSound, "cancelled at \(number): \(report)")
+      try await settle(devices, remote)
+      try await expectAgreement(devices, remote)
+      let zones = try devices[0].digests().keys.sorted()
+      #expect(zones == ["lists", "new", "notes"], "cancelled at \(number)")
+      for device in devices { device.store.close() }
+    }
+    print("cancelled rounds: \(number - 1) places")
+    // A call or more of each kind, for each zone.
+    #expect(number > 30)
+  }
+}

@@ -1,0 +1,83 @@
+import EventStore
+import OperationFormat
+import StoreTesting
+import Testing
+
+@testable import Replicator
+
+@Suite("A log in which one segment of many is left out")
+struct LogsWithAHole {
+  let other = ZoneID(name: "other")
+
+  /// Lets three devices write and ship in a random order, with or without having fetched before.
+  private func write(_ devices: [Device], _ remote: any RemoteLog, _ random: inout SeededRandom) async throws
+  {
+    for number in 0..<14 {
+      let device = devices[random.next(below: 3)]
+      if random.chance(60) { try await device.sync(remote, .fetch) }
+      try await device.set("title", of: Name("\(random.next(below: 6))"), to: .int(Int64(number)))
+      try await device.sync(remote, .ship)
+    }
+  }
+
+  /// The objects of a log without the segment at an offset: those behind it move up.
+  private func without(_ hole: UInt64, _ log: [[UInt8]], _ incarnation: IncarnationID) -> [ObjectName:
+    [UInt8]]
+  {
+    var objects: [ObjectName: [UInt8]] = [:]
+    for (index, bytes) in (log[..<Int(hole - 1)] + log[Int(hole)...]).enumerated() {
+      let offset = UInt64(index + 1)
+      let segment = Array(bytes[SegmentEnvelope.headerBytes...])
+      objects[.entry(of: incarnation, offset)] = SegmentEnvelope.encode(
+        offset: offset, receivedMilliseconds: nil, segment: segment.span.bytes)
+    }
+    return objects
+  }
+
+  @Test(
+    "a reader stops before it, the other zone goes on, and once the segment is back so does this one",
+    arguments: 0..<24 as Range<UInt64>)
+  func parks(seed: UInt64) async throws {
+    var random = SeededRandom(seed: seed)
+    let scratch = TemporaryDirectory()
+    let place = try await RemotePlace(seed.isMultiple(of: 2) ? .memory : .folder, in: scratch.path)
+    let devices = try (0..<4).map { try Device(in: scratch.path, "d\($0)", seed: seed * 10 + UInt64($0)) }
+    let reader = devices[3]
+    for zone in [zone, other] { try await devices[0].set("title", of: "first", to: 1, in: zone) }
+    try await settle(devices, place.remote)
+    try await write(devices, place.remote, &random)
+    try await reader.sync(place.remote)
+    let token = try #require(try reader.store.syncState().zones.first?.token)
+    try await write(devices, place.remote, &random)
+    // The log as it is, and whose segments those are that the reader does not have.
+    let right = try await place.copy()
+    var log: [[UInt8]] = []
+    while let bytes = right[.entry(of: token.incarnation, UInt64(log.count + 1))] { log.append(bytes) }
+    let headers = try log.map { try SegmentPacker.unpack(Array($0[SegmentEnvelope.headerBytes...])).header }
+    // A segment can be missed by what comes next if that is of the same writer, or of one who had it.
+    let holes = (token.offset + 1..<UInt64(log.count)).filter { offset in
+      let (left, next) = (headers[Int(offset) - 1], headers[Int(offset)])
+      return next.replica == left.replica || next.base >= offset
+    }
+    let hole = try #require(holes.isEmpty ? nil : holes[random.next(below: holes.count)], "seed \(seed)")
+    let isOfLog: (ObjectName) -> Bool = { $0.incarnation == token.incarnation }
+    try await place.restore(without(hole, log, token.incarnation), where: isOfLog)
+    for number in 0..<3 {
+      try await reader.set("title", of: Name("mine \(number)"), to: 1, in: other)
+      try await devices[0].set("title", of: Name("theirs \(number)"), to: 1, in: other)
+      try await devices[0].sync(place.remote, zones: .only([other]))
+      let report = try await reader.sync(place.remote)
+      guard case .parked(hole, _) = report.zones.first?.status else {
+        Issue.record("seed \(seed), hole \(hole): \(report)")
+        return
+      }
+      #expect(report.zones[1].status == .inSync && report.zones[1].sent == 1 && report.zones[1].received == 1)
+      let offset = try reader.store.syncState().zones.first?.token?.offset
+      #expect(offset == hole - 1, "seed \(seed)")
+    }
+    try await place.restore(right, where: isOfLog)
+    try await settle(devices, place.remote)
+    try await expectAgreement(devices, place.remote)
+    for device in devices { device.store.close() }
+  }
+}

@@ -1,0 +1,32 @@
+import Synchronization
+
+/// Does something at the n-th call, or at once if that was before it knew what.
+final class Trap: Sendable {
+  private struct State {
+    var callsLeft: Int
+    var action: (@Sendable () -> Void)?
+  }
+
+  private let state: Mutex<State>
+
+  init(atCall number: Int) { state = Mutex(State(callsLeft: number)) }
+
+  /// Whether there were so many calls.
+  var isReached: Bool { state.withLock { $0.callsLeft <= 0 } }
+
+  func count() {
+    let action = state.withLock { state in
+      state.callsLeft -= 1
+      return state.callsLeft == 0 ? state.action : nil
+    }
+    action?()
+  }
+
+  func arm(_ action: @escaping @Sendable () -> Void) {
+    let isLate = state.withLock { state in
+      state.action = action
+      return state.callsLeft <= 0
+    }
+    if isLate { action() }
+  }
+}
