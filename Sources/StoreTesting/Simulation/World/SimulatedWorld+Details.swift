@@ -27,10 +27,13 @@ extension SimulatedWorld {
 
   private static func describe(_ operation: LogOperation) -> String {
     switch operation {
-    case .create(let record, let type): "create \(record) as \(type)"
-    case .delete(let record): "delete \(record)"
-    case .set(let record, _, let field, let value): "set \(record).\(field) to \(value)"
+    case .create(let record, let type): "create \(quoted(record)) as \(quoted(type))"
+    case .delete(let record): "delete \(quoted(record))"
+    case .set(let record, _, let field, let value): "set \(quoted(field)) of \(quoted(record)) to \(value)"
     case .unknown(let kind, _): "kind \(kind)"
     }
   }
+
+  /// A name as a literal: a line stays one, whatever the name has in it.
+  private static func quoted(_ name: Name) -> String { name.rawValue.debugDescription }
 }
