@@ -62,18 +62,15 @@ struct StoresAndTheirModel {
     #expect(late > 0 && late < count)
 
     #expect(!differs(stores, try model(of: stores, placedLaterBy: 0), view))
-  }
-
-  @Test("as if nobody had seen anything of others: some settled state shows it")
-  func unseenIsFound() async throws {
-    var isFound = false
-    for seed in 1...10 as ClosedRange<UInt64> where !isFound {
+    // As if nobody had seen anything of others. Not every settled state shows it, but of eight some do.
+    var unseen = 0
+    for seed in 0..<8 as Range<UInt64> {
       let stores = try await run(seed: seed, writes: 60)
       try await stores.settle()
       let model = try model(of: stores, placedLaterBy: stores.model.lastOffset)
-      isFound = differs(stores, model, stores.devices[0].view)
+      if differs(stores, model, stores.devices[0].view) { unseen += 1 }
     }
-    #expect(isFound)
+    #expect(unseen > 0)
   }
 
   @Test("a place that is one too late is found out: what was seen there counts as not seen")
