@@ -68,6 +68,7 @@
       case .operationNotLogged: "A set after the seventh operation of a write is folded and not logged."
       case .knownNotCompared: "A transaction that is known is not compared with the remote's."
       case .reclaimTakesOneTooMany: "Taking away a zone's entries takes the one after them too."
+      case .failedCommitAcknowledged: "A write whose commit failed is told that it succeeded."
       case .failedWriteCommitted: "What a write that failed had changed is committed."
       case .badSegmentStopsShipping: "A zone whose fetching is parked ships nothing."
       case .badZoneEndsRound: "A zone that fails ends the whole round."

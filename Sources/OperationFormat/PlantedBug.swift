@@ -162,6 +162,8 @@
     case knownNotCompared
     /// 1, 5: a deleted zone beside others.
     case reclaimTakesOneTooMany
+    /// 1, 11: a commit that fails.
+    case failedCommitAcknowledged
     /// 5, 11: a write that throws, or a fold that fails.
     case failedWriteCommitted
 

@@ -9,8 +9,8 @@ final class SimulationFacts: @unchecked Sendable {
   /// The lives of zones at the remote, in the order in which they began.
   private(set) var lives: [ZoneFacts] = []
   private(set) var databaseToken: DatabaseToken?
-  /// Up to where the copy of the remote is like it, by life; nil while there is none.
-  private var copied: [Int]?
+  /// Where a copy of the remote is another than the remote; nil where it is none.
+  private var fork: (life: ZoneFacts, offset: Int)?
 
   func life(_ incarnation: IncarnationID) -> ZoneFacts? { lives.first { $0.incarnation == incarnation } }
 
@@ -25,20 +25,14 @@ final class SimulationFacts: @unchecked Sendable {
     return life.segments[Int(offset) - 1].isNewer
   }
 
-  /// A copy of the remote was made.
-  ///
-  /// - Parameter goesOn: whether others append to it.
-  func noteCopy(goesOn: Bool) { copied = lives.map { $0.segments.count + (goesOn ? 1 : 0) } }
+  /// Others go on with a copy of the remote from here: what they append to a zone's log is true nowhere.
+  func noteCopyGoesOn(in life: ZoneFacts) { fork = (life, life.segments.count + 1) }
 
-  /// Whether a store has read on in every log where the copy ends or is another: then it can tell one from the other.
+  /// Whether a store can tell the copy of the remote from the remote: it has read on where others went on with the copy.
   /// Another store would be right to take the copy for the remote.
-  func hasPassedCopy(_ view: DeviceView) -> Bool {
-    guard let copied else { return false }
-    return zip(lives, copied).allSatisfy { life, end in
-      // What it does not have it does not read there.
-      let zone = view.zones.first { $0.facts === life }
-      return zone.map { $0.token >= end } ?? false
-    }
+  func canTellCopy(_ view: DeviceView) -> Bool {
+    guard let fork else { return true }
+    return view.zones.contains { $0.facts === fork.life && $0.token >= fork.offset }
   }
 
   // MARK: The remote

@@ -246,7 +246,7 @@ extension SimulatedWorld {
       return
     }
     if mount == .old { try copyRemote(&choices) }
-    guard mount != .old || facts.hasPassedCopy(device.view) else { return }
+    guard mount != .old || facts.canTellCopy(device.view) else { return }
     mark(fault)
     note("d\(device.number) sees \(mount) in the remote's place")
     device.mount = mount
@@ -255,17 +255,16 @@ extension SimulatedWorld {
 
   /// Makes the old copy of the remote, unless there is one. Sometimes others have gone on with it since.
   private func copyRemote(_ choices: inout SimulationChoices) throws {
-    guard place.copy() else { return }
-    let goesOn = choices.next(below: 2) == 1
-    facts.noteCopy(goesOn: goesOn)
-    guard goesOn else { return }
+    guard place.copy(), choices.next(below: 3) > 0 else { return }
+    let open = facts.lives.filter { !$0.isClosed }
+    guard !open.isEmpty else { return }
+    let life = choices.pick(open)
+    facts.noteCopyGoesOn(in: life)
     let log = place.makeLog(over: try place.oldCopy())
-    for life in facts.lives where !life.isClosed {
-      for other in 0..<UInt128(choices.next(in: 1...8)) {
-        let segment = try facts.makeNewerSegment(
-          for: life, wall: configuration.startMilliseconds + now, &choices, replica: 0xdead00 + other)
-        _ = try executor.wait { try await log.append(segment, after: 0) }
-      }
+    for other in 0..<UInt128(choices.next(in: 1...8)) {
+      let segment = try facts.makeNewerSegment(
+        for: life, wall: configuration.startMilliseconds + now, &choices, replica: 0xdead00 + other)
+      _ = try executor.wait { try await log.append(segment, after: 0) }
     }
   }
 
@@ -295,6 +294,8 @@ extension SimulatedWorld {
     guard let store = device.store else { return }
     mark(.tokensForgotten)
     note("d\(device.number) forgets its tokens")
+    // Without its tokens it cannot tell a copy of the remote.
+    device.mount = .right
     for zone in device.view.zones { zone.forgetToken() }
     device.disturbRounds()
     try act(device) {
