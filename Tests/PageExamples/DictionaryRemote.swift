@@ -167,5 +167,13 @@ struct DictionaryRemoteContract {
       return (0..<doors).map { FaultyRemote(remote, seed: UInt64($0)) }
     }.run(check)
   }
+
+  @Test("keeps it in worlds where everything fails", arguments: 1...20 as ClosedRange<UInt64>)
+  func isKeptInWorlds(_ seed: UInt64) {
+    var options = SimulationOptions()
+    options.makeRemote = { DictionaryRemote(identity: RemoteID(rawValue: 1)) }
+    let result = Simulation(options).run(seed: seed)
+    #expect(result.failure == nil)
+  }
 }
 // page end

@@ -1,3 +1,5 @@
+public import Replicator
+
 /// What the worlds of a simulation are made of.
 public struct SimulationOptions: Sendable {
   /// What the devices write: in each write one of these.
@@ -5,6 +7,11 @@ public struct SimulationOptions: Sendable {
   /// How many steps a world takes while faults are on; nil: 200 to 2,000, few most of the time; 0 or
   /// less: the devices start and come to rest.
   public var steps: Int?
+  /// Makes the remote of a world, an empty one each time; nil: the built-in ones.
+  ///
+  /// It answers as a server would, whose calls travel over the world's network. It may suspend at nothing but its own
+  /// actors and locks: a world has one thread, and no time passes in it while a call is done.
+  public var makeRemote: (@Sendable () -> any RemoteLog)?
   /// The faults that may occur.
   public var faults: Set<SimulationFault> = Set(SimulationFault.allCases)
   /// Where the stores are kept after a failure: a directory of its own for each seed is made there. Nil: nowhere.

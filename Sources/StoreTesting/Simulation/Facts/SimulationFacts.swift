@@ -40,7 +40,7 @@ final class SimulationFacts: @unchecked Sendable {
   /// Reads what was put into the remote since.
   ///
   /// - Returns: whether there was anything.
-  func observe(_ remote: ObjectRemote) async throws -> Bool {
+  func observe(_ remote: any RemoteLog) async throws -> Bool {
     var hasChanged = false
     let page = try await remote.zoneEvents(after: databaseToken)
     databaseToken = page.token

@@ -8,14 +8,15 @@ final class SimulatedPlace: Sendable {
   /// What a device finds where its remote should be.
   enum Mount: Sendable { case right, nothing, foreign, old }
 
-  private let objects: KeptObjects
-  let server: ObjectRemote
+  /// Nil where the remote is the app's own.
+  private let objects: KeptObjects?
+  let server: any RemoteLog
   private let foreign: MemoryObjects
   private let receivedMilliseconds: (@Sendable () -> UInt64)?
   /// How many objects had been put when that was last asked.
   private let seen = Mutex(0)
   /// The remote as nobody's network lies before it.
-  let observer: ObjectRemote
+  let observer: any RemoteLog
   /// A copy of what was there once; nil while there is none.
   private let copied = Mutex<MemoryObjects?>(nil)
 
@@ -23,16 +24,26 @@ final class SimulatedPlace: Sendable {
     _ objects: any ObjectStore, marker: [UInt8], foreign: MemoryObjects,
     receivedMilliseconds: (@Sendable () -> UInt64)?
   ) {
-    self.objects = KeptObjects(objects, marker: marker)
+    let kept = KeptObjects(objects, marker: marker)
+    self.objects = kept
     self.receivedMilliseconds = receivedMilliseconds
-    server = ObjectRemote(self.objects, receivedMilliseconds: receivedMilliseconds)
+    server = ObjectRemote(kept, receivedMilliseconds: receivedMilliseconds)
     observer = ObjectRemote(objects, isReadOnly: true)
     self.foreign = foreign
   }
 
-  /// Whether anything was put since this was last asked.
+  /// A remote of the app's own, on a server.
+  private init(_ remote: any RemoteLog, foreign: MemoryObjects) {
+    objects = nil
+    receivedMilliseconds = nil
+    server = remote
+    observer = remote
+    self.foreign = foreign
+  }
+
+  /// Whether anything may have been put since this was last asked.
   func takeChange() -> Bool {
-    let count = objects.count
+    guard let count = objects?.count else { return true }
     return seen.withLock { seen in
       defer { seen = count }
       return seen != count
@@ -41,14 +52,17 @@ final class SimulatedPlace: Sendable {
 
   /// Makes a copy of what is there now.
   ///
-  /// - Returns: false if there is one.
+  /// - Returns: false if there is one, or none can be made.
   func copy() -> Bool {
-    copied.withLock { copied in
+    guard let objects else { return false }
+    return copied.withLock { copied in
       guard copied == nil else { return false }
       copied = objects.copy()
       return true
     }
   }
+
+  var isCopied: Bool { copied.withLock { $0 != nil } }
 
   /// The copy, which can be written to: nothing before it was made.
   func oldCopy() throws(RemoteError) -> MemoryObjects {
@@ -60,7 +74,7 @@ final class SimulatedPlace: Sendable {
 
   /// What takes calls of a remote.
   func log(as mount: Mount) throws(RemoteError) -> any RemoteLog {
-    mount == .right ? server : makeLog(over: try objects(as: mount))
+    mount == .right ? server : makeLog(over: try self.objects(as: mount))
   }
 
   /// The log's algorithm over objects.
@@ -71,7 +85,7 @@ final class SimulatedPlace: Sendable {
   /// What takes the verbs of an object store.
   func objects(as mount: Mount) throws(RemoteError) -> any ObjectStore {
     switch mount {
-    case .right: objects
+    case .right: objects ?? ReadOnlyObjects(MemoryObjects(name: "nothing"))
     case .nothing: ReadOnlyObjects(MemoryObjects(name: "nothing"))
     case .foreign: ReadOnlyObjects(foreign)
     case .old: ReadOnlyObjects(try oldCopy())
@@ -81,13 +95,17 @@ final class SimulatedPlace: Sendable {
 
 extension SimulatedPlace {
   /// Makes an empty remote.
+  ///
+  /// - Parameter makeRemote: makes the app's own; nil for a built-in one.
   static func make(
-    _ configuration: SimulationConfiguration, _ directory: String, _ clock: SimulatedClock,
-    _ executor: SimulatedExecutor, _ random: SeededRandom
+    _ configuration: SimulationConfiguration, _ makeRemote: (@Sendable () -> any RemoteLog)?,
+    _ directory: String, _ clock: SimulatedClock, _ executor: SimulatedExecutor, _ random: SeededRandom
   ) throws -> SimulatedPlace {
     let random = DeviceRandom(random)
     let identity = RemoteID(rawValue: UInt128(random.next()) << 64 | UInt128(random.next()))
     let other = RemoteID(rawValue: UInt128(random.next()) << 64 | UInt128(random.next()))
+    let foreign = MemoryRemote(identity: other, name: "foreign").objects
+    if let makeRemote { return SimulatedPlace(makeRemote(), foreign: foreign) }
     let memory = MemoryRemote(identity: identity).objects
     let marker = memory.contents[.marker]!
     var objects: any ObjectStore = memory
@@ -101,72 +119,8 @@ extension SimulatedPlace {
       { @Sendable in UInt64(start + offset + clock.milliseconds) }
     }
     return SimulatedPlace(
-      objects, marker: marker, foreign: MemoryRemote(identity: other, name: "foreign").objects,
-      receivedMilliseconds: receivedMilliseconds)
+      objects, marker: marker, foreign: foreign, receivedMilliseconds: receivedMilliseconds)
   }
-}
-
-/// Objects that remember in which order they were put.
-private final class KeptObjects: ObjectStore {
-  private let objects: any ObjectStore
-  private let puts: Mutex<[(name: ObjectName, bytes: [UInt8])]>
-
-  init(_ objects: any ObjectStore, marker: [UInt8]) {
-    self.objects = objects
-    puts = Mutex([(.marker, marker)])
-  }
-
-  var name: String { objects.name }
-  var count: Int { puts.withLock { $0.count } }
-
-  func get(_ name: ObjectName, bytesMax: Int) async throws(RemoteError) -> [UInt8]? {
-    try await objects.get(name, bytesMax: bytesMax)
-  }
-
-  func getPrefix(_ name: ObjectName, _ count: Int) async throws(RemoteError) -> ObjectPrefix? {
-    try await objects.getPrefix(name, count)
-  }
-
-  func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool {
-    let isPut = try await objects.putIfAbsent(name, bytes)
-    if isPut { puts.withLock { $0.append((name, bytes)) } }
-    return isPut
-  }
-
-  func list() async throws(RemoteError) -> [ObjectEntry] { try await objects.list() }
-  func delete(_ name: ObjectName) async throws(RemoteError) { try await objects.delete(name) }
-  func changes() -> AsyncStream<Void> { objects.changes() }
-
-  func copy() -> MemoryObjects {
-    let copy = MemoryObjects(name: "old copy")
-    for (name, bytes) in puts.withLock({ $0 }) { copy.replace(name, with: bytes) }
-    return copy
-  }
-}
-
-/// Objects that nothing can be put into, as a copy that is mounted for reading.
-private struct ReadOnlyObjects: ObjectStore {
-  private let objects: MemoryObjects
-
-  init(_ objects: MemoryObjects) { self.objects = objects }
-
-  var name: String { objects.name }
-
-  func get(_ name: ObjectName, bytesMax: Int) async throws(RemoteError) -> [UInt8]? {
-    try await objects.get(name, bytesMax: bytesMax)
-  }
-
-  func getPrefix(_ name: ObjectName, _ count: Int) async throws(RemoteError) -> ObjectPrefix? {
-    try await objects.getPrefix(name, count)
-  }
-
-  func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool {
-    throw RemoteError(.denied, "\(self.name) may only be read", hint: "mount it for writing")
-  }
-
-  func list() async throws(RemoteError) -> [ObjectEntry] { try await objects.list() }
-  func delete(_ name: ObjectName) async throws(RemoteError) {}
-  func changes() -> AsyncStream<Void> { objects.changes() }
 }
 
 extension FetchOutcome {

@@ -50,6 +50,7 @@ struct SimulationConfiguration: Hashable, Sendable {
   init(_ choices: inout SimulationChoices, _ options: SimulationOptions) {
     steps = options.steps ?? Self.steps(&choices)
     place = Place.allCases[choices.pick(weights: [50, 30, 20])]
+    if options.makeRemote != nil { place = .server }
     latencyMilliseconds = [20, 200, 2000, 10_000][choices.pick(weights: [40, 20, 25, 15])]
     remoteClockOffset = Self.remoteClockOffset(&choices)
     drawRates(&choices, options)

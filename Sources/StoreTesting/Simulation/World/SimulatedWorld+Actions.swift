@@ -246,7 +246,7 @@ extension SimulatedWorld {
       return
     }
     if mount == .old { try copyRemote(&choices) }
-    guard mount != .old || facts.canTellCopy(device.view) else { return }
+    guard mount != .old || place.isCopied && facts.canTellCopy(device.view) else { return }
     mark(fault)
     note("d\(device.number) sees \(mount) in the remote's place")
     device.mount = mount

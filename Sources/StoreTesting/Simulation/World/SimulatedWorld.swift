@@ -49,7 +49,7 @@ final class SimulatedWorld: @unchecked Sendable {
     directory = options.scratchDirectory.map { TemporaryDirectory(in: $0) } ?? TemporaryDirectory()
     let random = plan.random(.identities)
     place = try SimulatedPlace.make(
-      plan.configuration, directory.path, clock, executor, random.stream(1))
+      plan.configuration, options.makeRemote, directory.path, clock, executor, random.stream(1))
     devices = plan.configuration.devices.enumerated().map { index, device in
       SimulatedDevice(
         index, device, options.workloads, parent: directory.path, random: random.stream(UInt64(index) + 2))

@@ -1,0 +1,65 @@
+import Replicator
+import Synchronization
+
+/// Objects that remember in which order they were put.
+final class KeptObjects: ObjectStore {
+  private let objects: any ObjectStore
+  private let puts: Mutex<[(name: ObjectName, bytes: [UInt8])]>
+
+  init(_ objects: any ObjectStore, marker: [UInt8]) {
+    self.objects = objects
+    puts = Mutex([(.marker, marker)])
+  }
+
+  var name: String { objects.name }
+  var count: Int { puts.withLock { $0.count } }
+
+  func get(_ name: ObjectName, bytesMax: Int) async throws(RemoteError) -> [UInt8]? {
+    try await objects.get(name, bytesMax: bytesMax)
+  }
+
+  func getPrefix(_ name: ObjectName, _ count: Int) async throws(RemoteError) -> ObjectPrefix? {
+    try await objects.getPrefix(name, count)
+  }
+
+  func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool {
+    let isPut = try await objects.putIfAbsent(name, bytes)
+    if isPut { puts.withLock { $0.append((name, bytes)) } }
+    return isPut
+  }
+
+  func list() async throws(RemoteError) -> [ObjectEntry] { try await objects.list() }
+  func delete(_ name: ObjectName) async throws(RemoteError) { try await objects.delete(name) }
+  func changes() -> AsyncStream<Void> { objects.changes() }
+
+  func copy() -> MemoryObjects {
+    let copy = MemoryObjects(name: "old copy")
+    for (name, bytes) in puts.withLock({ $0 }) { copy.replace(name, with: bytes) }
+    return copy
+  }
+}
+
+/// Objects that nothing can be put into, as a copy that is mounted for reading.
+struct ReadOnlyObjects: ObjectStore {
+  private let objects: MemoryObjects
+
+  init(_ objects: MemoryObjects) { self.objects = objects }
+
+  var name: String { objects.name }
+
+  func get(_ name: ObjectName, bytesMax: Int) async throws(RemoteError) -> [UInt8]? {
+    try await objects.get(name, bytesMax: bytesMax)
+  }
+
+  func getPrefix(_ name: ObjectName, _ count: Int) async throws(RemoteError) -> ObjectPrefix? {
+    try await objects.getPrefix(name, count)
+  }
+
+  func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool {
+    throw RemoteError(.denied, "\(self.name) may only be read", hint: "mount it for writing")
+  }
+
+  func list() async throws(RemoteError) -> [ObjectEntry] { try await objects.list() }
+  func delete(_ name: ObjectName) async throws(RemoteError) {}
+  func changes() -> AsyncStream<Void> { objects.changes() }
+}
