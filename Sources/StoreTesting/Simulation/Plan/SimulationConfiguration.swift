@@ -90,7 +90,7 @@ struct SimulationConfiguration: Hashable, Sendable {
     (.partition, 50), (.crashInRecovery, 100), (.restart, 50), (.storeWiped, 10), (.tokensForgotten, 10),
     (.clockJump, 100),
     (.clockOff, 100), (.sleep, 50), (.offlineForMonths, 20), (.remoteUnmounted, 5), (.remoteForeign, 5),
-    (.remoteOld, 5), (.zoneDeleted, 5), (.zoneRecreated, 50), (.groupCommit, 40), (.heldRead, 20),
+    (.remoteOld, 5), (.zoneDeleted, 10), (.zoneRecreated, 50), (.groupCommit, 40), (.heldRead, 20),
     (.secondReplicator, 100), (.zonesChosen, 100), (.storeCopied, 10), (.newerWriter, 20),
     (.newerSegment, 10),
   ]

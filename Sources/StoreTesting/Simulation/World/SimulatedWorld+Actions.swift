@@ -48,11 +48,16 @@ extension SimulatedWorld {
   // MARK: Writing
 
   private func write(on device: SimulatedDevice, _ choices: inout SimulationChoices) throws {
-    guard let store = device.store, device.configuration.role == .writer else { return }
+    guard device.store != nil, device.configuration.role == .writer else { return }
     let write = SimulatedWrite(choices)
     defer { choices = write.choices }
-    let workload = write.choose(device.workloads)
-    guard mayWrite(workload, device) else { return }
+    try perform(write, of: write.choose(device.workloads), on: device)
+  }
+
+  private func perform(
+    _ write: SimulatedWrite, of workload: any SimulationWorkload, on device: SimulatedDevice
+  ) throws {
+    guard let store = device.store, mayWrite(workload, device) else { return }
     note("d\(device.number) writes \(workload.name)")
     try act(device) {
       do {
@@ -172,6 +177,19 @@ extension SimulatedWorld {
       }
     }
     device.deletedZones.remove(zone)
+    if choices.next(below: 2) == 1 { try meetDeletion(of: zone, &choices) }
+  }
+
+  /// Lets every device that has a zone write to it and sync, while another tells the remote that it was deleted.
+  private func meetDeletion(of zone: ZoneID, _ choices: inout SimulationChoices) throws {
+    for device in devices where device.configuration.role == .writer && device.view.zone(zone) != nil {
+      guard let workload = device.workloads.first(where: { $0.zones.contains(zone) }) else { continue }
+      let seed = UInt64(choices.next(below: 1 << 30))
+      try perform(SimulatedWrite(SimulationChoices(SeededRandom(seed: seed))), of: workload, on: device)
+    }
+    for device in devices where device.store != nil {
+      try act(device) { try deliver(.syncRequested(.all), device, 0) }
+    }
   }
 
   /// Has a newer version's replica, which is no device, append a segment: with operations of kinds that no store here
