@@ -15,6 +15,8 @@ struct DeviceView {
   /// The write that its last own transaction belongs to, if that wrote in several zones.
   var lastWriteID: UInt64?
   var zones: [DeviceZone] = []
+  /// Bytes of all transactions that ever came into its log.
+  var loggedBytes = 0
   var databaseToken: DatabaseToken?
 
   func zone(_ id: ZoneID) -> DeviceZone? { zones.first { $0.facts.zone == id } }

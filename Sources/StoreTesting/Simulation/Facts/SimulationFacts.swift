@@ -199,6 +199,7 @@ final class SimulationFacts: @unchecked Sendable {
       throw SimulationFailure(.noSurprise, "position \(position) is in a zone that is not there")
     }
     let bytes = try transaction.bytes(at: position)
+    view.loggedBytes += bytes.count
     if made.replica == identity.replica, made.epoch == identity.epoch {
       try checkOwn(made, zone, &view, wall: wall)
       let number = try zone.facts.add(made, bytes: bytes)

@@ -103,10 +103,11 @@ extension SimulatedWorld {
   private func checkGrowth(_ device: SimulatedDevice, _ store: LocalStore) throws {
     if device.hasHeldRead { return }
     let fileBytes = try store.information().fileBytes
-    let bytes = device.view.zones.flatMap(\.facts.bytes).reduce(0) { $0 + $1.count }
+    let bytes = device.view.loggedBytes
     guard fileBytes > Self.fileBytesMin + Self.fileBytesFactor * bytes else { return }
     throw SimulationFailure(
-      .growthIsBounded, "d\(device.number)'s file has \(fileBytes) bytes for \(bytes) bytes of transactions")
+      .growthIsBounded,
+      "d\(device.number)'s file has \(fileBytes) bytes for \(bytes) bytes of transactions that it ever had")
   }
 
   /// A file of few transactions: some pages a table, and as many again that wait to be used.
