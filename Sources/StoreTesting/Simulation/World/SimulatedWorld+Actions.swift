@@ -177,15 +177,23 @@ extension SimulatedWorld {
       }
     }
     device.deletedZones.remove(zone)
+    // At once made anew: what is under way for the old one meets the new one.
+    if choices.next(below: 2) == 1 { try self.write(to: zone, on: device, &choices) }
     if choices.next(below: 2) == 1 { try meetDeletion(of: zone, &choices) }
+  }
+
+  private func write(
+    to zone: ZoneID, on device: SimulatedDevice, _ choices: inout SimulationChoices
+  ) throws {
+    guard let workload = device.workloads.first(where: { $0.zones.contains(zone) }) else { return }
+    let seed = UInt64(choices.next(below: 1 << 30))
+    try perform(SimulatedWrite(SimulationChoices(SeededRandom(seed: seed))), of: workload, on: device)
   }
 
   /// Lets every device that has a zone write to it and sync, while another tells the remote that it was deleted.
   private func meetDeletion(of zone: ZoneID, _ choices: inout SimulationChoices) throws {
     for device in devices where device.configuration.role == .writer && device.view.zone(zone) != nil {
-      guard let workload = device.workloads.first(where: { $0.zones.contains(zone) }) else { continue }
-      let seed = UInt64(choices.next(below: 1 << 30))
-      try perform(SimulatedWrite(SimulationChoices(SeededRandom(seed: seed))), of: workload, on: device)
+      try write(to: zone, on: device, &choices)
     }
     for device in devices where device.store != nil {
       try act(device) { try deliver(.syncRequested(.all), device, 0) }
