@@ -65,16 +65,16 @@ package final class ChildProcess {
     if takesInput { posix_spawn_file_actions_adddup2(&actions, inputEnd, 0) }
     posix_spawn_file_actions_adddup2(&actions, outputStart, 1)
     posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+    // LMDB's data files are inherited, and other tests wait for theirs to be closed. So are the pipes of others, and
+    // who reads such a pipe to its end would wait for this process.
     #if canImport(Glibc)
-      // LMDB's data files are inherited, and other tests wait for theirs to be closed.
-      for descriptor in 3..<min(getdtablesize(), 1024) {
-        posix_spawn_file_actions_addclose(&actions, descriptor)
-      }
+      let closes: Int16 = 0
+      Self.closeAll(from: 3, in: &actions)
+    #else
+      let closes = Int16(POSIX_SPAWN_CLOEXEC_DEFAULT)
     #endif
-    if isApart {
-      posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
-      posix_spawnattr_setpgroup(&attributes, 0)
-    }
+    posix_spawnattr_setflags(&attributes, closes | (isApart ? Int16(POSIX_SPAWN_SETPGROUP) : 0))
+    posix_spawnattr_setpgroup(&attributes, 0)
     var argv: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
     var environment: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
     defer { for text in argv + environment { free(text) } }
@@ -103,6 +103,20 @@ package final class ChildProcess {
     endInput()
     close(output)
   }
+
+  #if canImport(Glibc)
+    /// Has a process close every descriptor from one on. Not every glibc has the call for it, and none shows it to Swift.
+    private static func closeAll(from first: Int32, in actions: inout posix_spawn_file_actions_t) {
+      typealias AddCloseFrom =
+        @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
+      if let symbol = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") {
+        let addCloseFrom = unsafeBitCast(symbol, to: AddCloseFrom.self)
+        precondition(addCloseFrom(&actions, first) == 0, "no memory")
+        return
+      }
+      for descriptor in first..<getdtablesize() { posix_spawn_file_actions_addclose(&actions, descriptor) }
+    }
+  #endif
 
   /// A pipe that no child inherits by itself: its end to read from, and its end to write to.
   private static func makePipe() -> (end: Int32, start: Int32) {
