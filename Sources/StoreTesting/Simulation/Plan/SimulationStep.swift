@@ -85,7 +85,7 @@ extension SimulationConfiguration {
     add(.unmount, 20, if: .remoteUnmounted)
     add(.mountForeign, 20, if: .remoteForeign)
     add(.mountOld, 25, if: .remoteOld)
-    add(.deleteZone, 20, if: .zoneDeleted)
+    add(.deleteZone, 60, if: .zoneDeleted)
     add(.newerWrite, 25, if: .newerWriter)
     add(.upgrade, 2, if: .newerSegment)
     if has(.heldRead) { weights += [(.holdRead, 10), (.endRead, 10)] }
