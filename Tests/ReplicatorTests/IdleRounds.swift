@@ -124,7 +124,7 @@ private final class Told: Sendable {
 }
 
 /// A remote that notes what a replicator holds of it.
-private final class PageWatch: RemoteLog {
+private final class PageWatch: ForwardingRemote {
   struct Page {
     var segments: Int
     var bytes: Int
@@ -142,7 +142,7 @@ private final class PageWatch: RemoteLog {
     var bytes: Int { pages.reduce(0) { $0 + $1.bytes } }
   }
 
-  private let remote: any RemoteLog
+  let remote: any RemoteLog
   private let store: LocalStore
   private let state = Mutex(Seen())
 
@@ -151,7 +151,6 @@ private final class PageWatch: RemoteLog {
     self.store = store
   }
 
-  var name: String { remote.name }
   var seen: Seen { state.withLock { $0 } }
 
   func segments(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome {
@@ -171,22 +170,4 @@ private final class PageWatch: RemoteLog {
     }
     return outcome
   }
-
-  func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
-    try await remote.zoneEvents(after: token)
-  }
-
-  func createZone(
-    _ zone: ZoneID, proposing proposed: IncarnationID
-  ) async throws(RemoteError) -> IncarnationID { try await remote.createZone(zone, proposing: proposed) }
-
-  func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
-    try await remote.deleteZone(zone, incarnation)
-  }
-
-  func append(_ segment: PackedSegment, after offset: UInt64) async throws(RemoteError) -> AppendOutcome {
-    try await remote.append(segment, after: offset)
-  }
-
-  func changes() -> AsyncStream<Void> { remote.changes() }
 }

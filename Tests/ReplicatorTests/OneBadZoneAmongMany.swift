@@ -83,26 +83,10 @@ struct OneBadZoneAmongMany {
 }
 
 /// A remote that takes no segment of one zone.
-private struct RefusingRemote: RemoteLog {
+private struct RefusingRemote: ForwardingRemote {
   let remote: any RemoteLog
   let zone: ZoneID
   let code: RemoteError.Code
-
-  var name: String { remote.name }
-
-  func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
-    try await remote.zoneEvents(after: token)
-  }
-
-  func createZone(
-    _ zone: ZoneID, proposing proposed: IncarnationID
-  ) async throws(RemoteError) -> IncarnationID {
-    try await remote.createZone(zone, proposing: proposed)
-  }
-
-  func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
-    try await remote.deleteZone(zone, incarnation)
-  }
 
   func append(_ segment: PackedSegment, after offset: UInt64) async throws(RemoteError) -> AppendOutcome {
     guard segment.header.zone != zone else {
@@ -110,10 +94,4 @@ private struct RefusingRemote: RemoteLog {
     }
     return try await remote.append(segment, after: offset)
   }
-
-  func segments(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome {
-    try await remote.segments(after: token, bytesMax: bytesMax)
-  }
-
-  func changes() -> AsyncStream<Void> { remote.changes() }
 }

@@ -30,38 +30,14 @@ enum RemoteKind: String, CaseIterable {
 }
 
 /// A folder remote whose folder stays as long as it does.
-struct KeptFolder: RemoteLog {
-  let remote: FolderRemote
+struct KeptFolder: ForwardingRemote {
+  let remote: any RemoteLog
   private let directory: TemporaryDirectory
 
   init(_ remote: FolderRemote, _ directory: TemporaryDirectory) {
     self.remote = remote
     self.directory = directory
   }
-
-  var name: String { remote.name }
-
-  func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
-    try await remote.zoneEvents(after: token)
-  }
-
-  func createZone(
-    _ zone: ZoneID, proposing proposed: IncarnationID
-  ) async throws(RemoteError) -> IncarnationID { try await remote.createZone(zone, proposing: proposed) }
-
-  func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
-    try await remote.deleteZone(zone, incarnation)
-  }
-
-  func append(_ segment: PackedSegment, after offset: UInt64) async throws(RemoteError) -> AppendOutcome {
-    try await remote.append(segment, after: offset)
-  }
-
-  func segments(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome {
-    try await remote.segments(after: token, bytesMax: bytesMax)
-  }
-
-  func changes() -> AsyncStream<Void> { remote.changes() }
 }
 
 @Suite("The contract of remotes")

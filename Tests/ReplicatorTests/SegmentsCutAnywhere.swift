@@ -80,30 +80,10 @@ struct SegmentsCutAnywhere {
 }
 
 /// A remote whose segments of one zone come with so many bytes and no more.
-private struct CuttingRemote: RemoteLog {
+private struct CuttingRemote: ForwardingRemote {
   let remote: any RemoteLog
   let zone: ZoneID
   let bytes: Int
-
-  var name: String { remote.name }
-
-  func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
-    try await remote.zoneEvents(after: token)
-  }
-
-  func createZone(
-    _ zone: ZoneID, proposing proposed: IncarnationID
-  ) async throws(RemoteError) -> IncarnationID {
-    try await remote.createZone(zone, proposing: proposed)
-  }
-
-  func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
-    try await remote.deleteZone(zone, incarnation)
-  }
-
-  func append(_ segment: PackedSegment, after offset: UInt64) async throws(RemoteError) -> AppendOutcome {
-    try await remote.append(segment, after: offset)
-  }
 
   func segments(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome {
     let outcome = try await remote.segments(after: token, bytesMax: bytesMax)
@@ -111,6 +91,4 @@ private struct CuttingRemote: RemoteLog {
     for index in page.indices { page[index].bytes = Array(page[index].bytes.prefix(bytes)) }
     return .segments(page, hasMore: hasMore)
   }
-
-  func changes() -> AsyncStream<Void> { remote.changes() }
 }

@@ -2,25 +2,9 @@ import Replicator
 import Synchronization
 
 /// A remote that answers appends only once it is let: what was appended is there, and the replica does not know.
-struct HoldingRemote: RemoteLog {
+struct HoldingRemote: ForwardingRemote {
   let remote: any RemoteLog
   let gate: Gate
-
-  var name: String { remote.name }
-
-  func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
-    try await remote.zoneEvents(after: token)
-  }
-
-  func createZone(_ zone: ZoneID, proposing proposed: IncarnationID) async throws(RemoteError)
-    -> IncarnationID
-  {
-    try await remote.createZone(zone, proposing: proposed)
-  }
-
-  func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
-    try await remote.deleteZone(zone, incarnation)
-  }
 
   func append(_ segment: PackedSegment, after offset: UInt64) async throws(RemoteError) -> AppendOutcome {
     let outcome = try await remote.append(segment, after: offset)
@@ -29,12 +13,6 @@ struct HoldingRemote: RemoteLog {
     }
     return outcome
   }
-
-  func segments(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome {
-    try await remote.segments(after: token, bytesMax: bytesMax)
-  }
-
-  func changes() -> AsyncStream<Void> { remote.changes() }
 
   /// Where the answers wait.
   final class Gate: Sendable {

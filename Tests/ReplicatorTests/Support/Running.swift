@@ -69,12 +69,10 @@ final class TestTime: Sendable {
 }
 
 /// A remote that tells of each call before it is made, and after that if it is to.
-struct TellingRemote: RemoteLog {
+struct TellingRemote: ForwardingRemote {
   let remote: any RemoteLog
   let tell: @Sendable () -> Void
   var tellAfter: @Sendable () -> Void = {}
-
-  var name: String { remote.name }
 
   func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
     tell()
@@ -107,6 +105,4 @@ struct TellingRemote: RemoteLog {
     defer { tellAfter() }
     return try await remote.segments(after: token, bytesMax: bytesMax)
   }
-
-  func changes() -> AsyncStream<Void> { remote.changes() }
 }

@@ -71,9 +71,7 @@ extension SimulatedWorld {
 
   private func writeGroup(on device: SimulatedDevice, _ choices: inout SimulationChoices) throws {
     guard let store = device.store, device.configuration.role == .writer else { return }
-    let writes = (0..<choices.next(in: 2...5)).map { _ in
-      SimulatedWrite(SimulationChoices(SeededRandom(seed: UInt64(choices.next(below: 1 << 30)))))
-    }
+    let writes = (0..<choices.next(in: 2...5)).map { _ in SimulatedWrite(seededBy: &choices) }
     mark(.groupCommit)
     note("d\(device.number) writes \(writes.count) times at once")
     try act(device) {
@@ -111,7 +109,7 @@ extension SimulatedWorld {
     device.toldWrites.append(write.told(true))
     device.view.writes += 1
     guard !device.isDying else { return }
-    for index in device.replicators.indices { try deliver(.localCommit, device, index) }
+    try deliver(.localCommit, device)
   }
 
   private func didFail(_ write: SimulatedWrite, _ device: SimulatedDevice, _ error: any Error) throws {
@@ -186,17 +184,20 @@ extension SimulatedWorld {
     to zone: ZoneID, on device: SimulatedDevice, _ choices: inout SimulationChoices
   ) throws {
     guard let workload = device.workloads.first(where: { $0.zones.contains(zone) }) else { return }
-    let seed = UInt64(choices.next(below: 1 << 30))
-    try perform(SimulatedWrite(SimulationChoices(SeededRandom(seed: seed))), of: workload, on: device)
+    try perform(SimulatedWrite(seededBy: &choices), of: workload, on: device)
   }
 
-  /// Lets every device that has a zone write to it and sync, while another tells the remote that it was deleted.
+  /// Lets every device that has a zone write to it and sync, some calls before or after another tells the remote that it
+  /// was deleted.
   private func meetDeletion(of zone: ZoneID, _ choices: inout SimulationChoices) throws {
     for device in devices where device.configuration.role == .writer && device.view.zone(zone) != nil {
       try write(to: zone, on: device, &choices)
     }
     for device in devices where device.store != nil {
-      try act(device) { try deliver(.syncRequested(.all), device, 0) }
+      let delay = Int64(choices.next(below: 8 * configuration.latencyMilliseconds))
+      queue.add(at: now + delay, device.process) { [unowned self] in
+        try act(device) { try deliver(.syncRequested(.all), device, 0) }
+      }
     }
   }
 
@@ -225,12 +226,22 @@ extension SimulatedWorld {
   private func reclaim(_ device: SimulatedDevice) throws {
     guard let store = device.store else { return }
     coverage.add(.reclaimed)
+    try attempt(on: device, [.full, .commitFailed, .commitUncertain, .closed]) {
+      _ = try await store.reclaim()
+    }
+  }
+
+  /// Has a store do what its disk may refuse.
+  private func attempt(
+    on device: SimulatedDevice, _ codes: Set<StoreError.Code>,
+    _ work: @escaping @Sendable () async throws -> Void
+  ) throws {
     try act(device) {
       Task(executorPreference: executor) { [self] in
         do {
-          _ = try await store.reclaim()
+          try await work()
         } catch {
-          do { try expect(error, [.full, .commitFailed, .commitUncertain, .closed]) } catch { note(error) }
+          do { try expect(error, codes) } catch { note(error) }
         }
       }
     }
@@ -248,9 +259,7 @@ extension SimulatedWorld {
 
   private func push(_ device: SimulatedDevice) throws {
     guard device.store != nil else { return }
-    try act(device) {
-      for index in device.replicators.indices { try deliver(.remoteChanged, device, index) }
-    }
+    try act(device) { try deliver(.remoteChanged, device) }
   }
 
   private func leave(_ device: SimulatedDevice, _ choices: inout SimulationChoices) {
@@ -324,15 +333,7 @@ extension SimulatedWorld {
     device.mount = .right
     for zone in device.view.zones { zone.forgetToken() }
     device.disturbRounds()
-    try act(device) {
-      Task(executorPreference: executor) { [self] in
-        do {
-          try await store.forgetTokens()
-        } catch {
-          do { try expect(error, [.full, .commitFailed, .commitUncertain]) } catch { note(error) }
-        }
-      }
-    }
+    try attempt(on: device, [.full, .commitFailed, .commitUncertain]) { try await store.forgetTokens() }
   }
 
   private func holdRead(_ device: SimulatedDevice) throws {

@@ -14,9 +14,7 @@ extension SimulatedWorld {
     }
     for device in devices where !device.isCutOff && !isHealed && timing.next(below: 3) == 2 {
       queue.add(at: now + Int64(1 + timing.next(below: 50)), device.process) { [unowned self] in
-        try act(device) {
-          for index in device.replicators.indices { try deliver(.remoteChanged, device, index) }
-        }
+        try act(device) { try deliver(.remoteChanged, device) }
       }
     }
   }

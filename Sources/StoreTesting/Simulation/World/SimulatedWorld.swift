@@ -153,7 +153,7 @@ final class SimulatedWorld: @unchecked Sendable {
     }
     coverage.add(.deviceStarts)
     note("d\(device.number) starts")
-    try act(device) { for index in device.replicators.indices { try deliver(.started, device, index) } }
+    try act(device) { try deliver(.started, device) }
   }
 
   /// Copies a device whose process is over.
@@ -220,6 +220,11 @@ final class SimulatedWorld: @unchecked Sendable {
   ]
 
   // MARK: Replicators
+
+  /// Tells all replicators of a device of something.
+  func deliver(_ event: ReplicatorEvent, _ device: SimulatedDevice) throws {
+    for index in device.replicators.indices { try deliver(event, device, index) }
+  }
 
   /// Tells a replicator of something, and does what it says.
   func deliver(_ event: ReplicatorEvent, _ device: SimulatedDevice, _ index: Int) throws {

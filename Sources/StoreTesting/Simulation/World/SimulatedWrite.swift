@@ -8,6 +8,11 @@ final class SimulatedWrite: @unchecked Sendable {
   /// The operations of each transaction that it makes.
   private var operationCounts: [Int] = []
 
+  /// Chooses by a seed that is drawn.
+  convenience init(seededBy choices: inout SimulationChoices) {
+    self.init(SimulationChoices(SeededRandom(seed: UInt64(choices.next(below: 1 << 30)))))
+  }
+
   init(_ choices: SimulationChoices) { self.choices = choices }
 
   func choose(_ workloads: [any SimulationWorkload]) -> any SimulationWorkload { choices.pick(workloads) }

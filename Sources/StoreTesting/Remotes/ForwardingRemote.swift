@@ -1,0 +1,38 @@
+package import Replicator
+
+/// A remote before another one, for tests: it forwards the calls that it does not change.
+package protocol ForwardingRemote: RemoteLog {
+  var remote: any RemoteLog { get }
+}
+
+extension ForwardingRemote {
+  package var name: String { remote.name }
+
+  package func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
+    try await remote.zoneEvents(after: token)
+  }
+
+  package func createZone(
+    _ zone: ZoneID, proposing proposed: IncarnationID
+  ) async throws(RemoteError) -> IncarnationID {
+    try await remote.createZone(zone, proposing: proposed)
+  }
+
+  package func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    try await remote.deleteZone(zone, incarnation)
+  }
+
+  package func append(
+    _ segment: PackedSegment, after offset: UInt64
+  ) async throws(RemoteError) -> AppendOutcome {
+    try await remote.append(segment, after: offset)
+  }
+
+  package func segments(
+    after token: ChangeToken, bytesMax: Int
+  ) async throws(RemoteError) -> FetchOutcome {
+    try await remote.segments(after: token, bytesMax: bytesMax)
+  }
+
+  package func changes() -> AsyncStream<Void> { remote.changes() }
+}
