@@ -85,6 +85,22 @@ struct SimulateCommands {
     #expect(left == [], "worlds are taken away")
   }
 
+  #if os(Linux)
+    @Test("a worker that takes more memory than it may is ended", .enabled(if: executable != nil))
+    func limitsMemory() throws {
+      for (mebibytes, isEnough) in [("1", false), ("512", true)] {
+        let process = try StoreTesting.ChildProcess(
+          path: try #require(Self.executable),
+          ["simulate", "--worker", "--steps", "20", "--scratch", temporary.path, "--memory-max", mebibytes],
+          environment: ["SWIFT_BACKTRACE=enable=no"], takesInput: true)
+        process.send("3")
+        process.endInput()
+        _ = process.lines()
+        #expect((process.wait() == .exit(0)) == isEnough, "\(mebibytes) MiB")
+      }
+    }
+  #endif
+
   @Test("a page for people, with what happened in it", .enabled(if: executable != nil))
   func printsPage() throws {
     let (output, exit) = try replay("--seeds", "2", "--steps", "20", "--faults", "none")

@@ -77,11 +77,18 @@ struct SimulateCommand: ReplayCommand {
   @Option(help: .hidden)
   var scratch: String?
 
+  /// Mebibytes that a worker may take: a world that takes more, or leaves some behind each time, ends it.
+  @Option(help: .hidden)
+  var memoryMax: UInt64?
+
   var printsJSON: Bool { json }
 
   /// The most steps of a world: more take longer than anybody waits.
   private static let stepsMax = 1_000_000
   private static let jobsMax = 1024
+  /// What a worker takes of memory is some 50 MiB, and of a long world all that happened in it is known to the end.
+  private static let memoryMax = 192
+  private static let stepsOfMebibyte = 20
 
   func validate() throws {
     guard [seeds, seedsFile, seed.map { String($0) }].count(where: { $0 != nil }) <= 1 else {
@@ -176,6 +183,7 @@ struct SimulateCommand: ReplayCommand {
     let arguments = try worldArguments()
     let scratch = TemporaryDirectory()
     var command = ["simulate", "--worker", "--scratch", scratch.path] + arguments + workerArguments
+    command += ["--memory-max", String(Self.memoryMax + (steps ?? 0) / Self.stepsOfMebibyte)]
     if let keep { command += ["--keep", keep] }
     let progress = Progress(console)
     defer { progress.end() }
@@ -211,6 +219,7 @@ struct SimulateCommand: ReplayCommand {
     #if PLANTED_BUGS
       try plant()
     #endif
+    if let memoryMax { try MemoryLimit.set(mebibytes: memoryMax) }
     let simulation = Simulation(try options())
     var lines = LineReader(try console.input())
     while let line = try lines.next() {
