@@ -21,7 +21,7 @@ REPLAY = "$$($(SWIFT) build -c release --show-bin-path)/replay"
 # Known bugs are compiled into no other build, so this one has a place of its own.
 PLANTED := PLANTED_BUGS=1 $(SWIFT) build -c release --scratch-path .build-planted
 
-.PHONY: help setup build test test-debug foldcheck simulate simulate-check planted demo lint docs soak clean
+.PHONY: help setup build test test-debug foldcheck simulate simulate-check planted bench bench-smoke demo lint docs soak clean
 
 help: ## Shows this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -52,11 +52,19 @@ planted: setup ## Plants known bugs, one after the other, and sees that the simu
 	$(PLANTED) --product replay
 	"$$($(PLANTED) --show-bin-path)/replay" simulate --planted-bug $(BUGS)
 
+bench: ## Compares with raw LMDB and with SQLite through GRDB, in turns: ONLY=…
+	@Scripts/setup sqlite3
+	cd Benchmarks && $(SWIFT) build -c release && .build/release/Bench $(if $(ONLY),--only "$(ONLY)")
+
+bench-smoke: ## Runs each comparison small, and sees that all come to the same.
+	@Scripts/setup sqlite3
+	cd Benchmarks && $(SWIFT) build -c release && .build/release/Bench --smoke
+
 demo: build ## Runs a git history on 16 devices that are mostly offline, and shows that they agree: REPO=…
 	@Scripts/demo $(REPLAY) "$(REPO)" "$(DEMO)"
 
 lint: ## Checks the format of the sources.
-	$(SWIFT) format lint -r --strict Package.swift Sources Tests
+	$(SWIFT) format lint -r --strict Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
 
 docs: setup ## Builds the documentation of each library; warnings are errors.
 	@mkdir -p .build/docs
@@ -74,4 +82,4 @@ soak: build ## Runs what takes days: FoldCheck at 10⁸ sequences, 10⁷ simulat
 	done
 
 clean: ## Removes what was built.
-	rm -rf .build .build-planted
+	rm -rf .build .build-planted Benchmarks/.build

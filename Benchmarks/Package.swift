@@ -1,0 +1,42 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A package of its own, so that its rivals never reach who uses Tributary.
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let package = Package(
+  name: "benchmarks",
+  platforms: [.macOS("26.0")],
+  dependencies: [
+    .package(name: "tributary", path: ".."),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+  ],
+  targets: [
+    .systemLibrary(
+      name: "CRawLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+    // LMDB by its C API, with no engine: it notes what calls the engine makes, and makes the same ones alone.
+    .target(name: "RawLMDB", dependencies: ["CRawLMDB"]),
+    .target(
+      name: "Stores", dependencies: ["RawLMDB", .product(name: "EventStore", package: "tributary")],
+      swiftSettings: settings),
+    // Without rivals and without tasks, so that a tool can count its instructions.
+    .executableTarget(
+      name: "Instructions",
+      dependencies: ["Stores", .product(name: "EventStore", package: "tributary")], swiftSettings: settings),
+    .executableTarget(
+      name: "Bench",
+      dependencies: [
+        "Stores", .product(name: "EventStore", package: "tributary"),
+        .product(name: "Replicator", package: "tributary"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "GRDB", package: "GRDB.swift"),
+      ],
+      swiftSettings: settings),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,72 @@
+import EventStore
+import RawLMDB
+import Stores
+
+/// Changes of random fields of random records, some a commit, by one writer.
+extension Case {
+  static func commits(of size: Int, count: Int, group: Group, aims: [Aim]) -> Case {
+    let kind = group == .durable ? "durable commits" : "commits in memory"
+    let each = size == 1 ? "one operation" : "\(size) operations"
+    return Case(group: group, title: "\(kind) of \(each)", aims: aims) { place, sizes in
+      let bases = try Bases(place, sizes)
+      let dataset = bases.dataset
+      // A tenth more at first, which is not timed.
+      let commits = sizes.count(count)
+      let warm = max(1, commits / 10)
+      let changes = dataset.changes((commits + warm) * size, seed: UInt64(size))
+
+      let steps = Engine.steps(changes, dataset)
+      var engine: Engine?
+      func open() throws -> Engine { try Engine(try place.copy(bases.engine, as: "ours"), dataset) }
+      let ours = Participant(
+        name: .tributary,
+        prepare: {
+          engine = try open()
+          try engine!.commit(steps[..<(warm * size)], each: size)
+        },
+        turn: { try engine!.commit(steps[(warm * size)...], each: size) },
+        finish: {
+          let digest = try engine!.digest()
+          engine = nil
+          return [.records: digest, .tables: try RawStore.digest(of: place.path + "/ours").digest]
+        })
+
+      let recorded = try open()
+      let trace = try await Trace { try recorded.commit(steps[...], each: size) }
+      recorded.store.close()
+      var raw: RawStore?
+      let lmdb = Participant(
+        name: .lmdb,
+        prepare: {
+          raw = try RawStore(try place.copy(bases.engine, as: "raw"))
+          try raw!.play(trace, 0..<warm)
+        },
+        turn: { try raw!.play(trace, warm..<trace.transactions) },
+        finish: {
+          raw = nil
+          return [.tables: try RawStore.digest(of: place.path + "/raw").digest]
+        })
+
+      let rows = SQLite.steps(changes, dataset)
+      var sqlite: SQLite?
+      let grdb = Participant(
+        name: .sqlite,
+        prepare: {
+          sqlite = try SQLite(try place.copy(bases.sqlite, as: "sqlite-turn"), dataset)
+          try sqlite!.commit(rows[..<(warm * size)], each: size)
+        },
+        turn: { try sqlite!.commit(rows[(warm * size)...], each: size) },
+        finish: {
+          let digest = try sqlite!.digest()
+          let count = try sqlite!.changeCount()
+          guard count == dataset.names.count * 4 + changes.count else {
+            throw Disagreement(description: "the triggers logged \(count) changes")
+          }
+          try sqlite!.close()
+          sqlite = nil
+          return [.records: digest]
+        })
+      return (commits * size, [ours, lmdb, grdb])
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import EventStore
+import Foundation
+import Stores
+
+/// Does one thing some times, for a tool that counts instructions: what a time takes is the difference of two runs.
+@main
+struct Instructions {
+  static func main() throws {
+    let arguments = CommandLine.arguments
+    guard arguments.count == 4, let times = Int(arguments[2]) else {
+      print("usage: Instructions commit-SIZE|field|record|scan TIMES DIRECTORY")
+      exit(64)
+    }
+    let place = Place(path: arguments[3]).inner()
+    defer { place.remove() }
+    let dataset = Dataset(records: 2000)
+    try Engine.make(place.path + "/engine", dataset)
+    let engine = try Engine(place.path + "/engine", dataset)
+    let parts = arguments[1].split(separator: "-")
+    switch parts[0] {
+    case "commit":
+      let size = Int(parts[1])!
+      let steps = Engine.steps(dataset.changes(size * times, seed: 3), dataset)
+      try engine.commit(steps[...], each: size)
+    default:
+      print("there is no \(arguments[1])")
+      exit(64)
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import EventStore
+
+/// Records of 4 fields of 32 bytes, and what is done to them, the same in each run.
+package struct Dataset {
+  package static let zone = ZoneID(name: "bench")
+  package static let type: Name = "item"
+  package static let fieldNames = (0..<4).map { "field\($0)" }
+  package static let fields = fieldNames.map { Name($0) }
+
+  /// One change of a field.
+  package struct Change {
+    package var record: Int
+    package var field: Int
+    package var value: String
+  }
+
+  package let names: [String]
+  package let ids: [RecordID]
+
+  package init(records: Int) {
+    var random = Random(seed: 7)
+    var names: [String] = []
+    for index in 0..<records {
+      // As UUIDs are: neither in order nor short.
+      names.append("\(random.text(24))-\(index)")
+    }
+    self.names = names
+    ids = names.map { RecordID(zone: Self.zone, name: Name($0)) }
+  }
+
+  /// The fields of a record at first.
+  package func values(of record: Int) -> [String] {
+    var random = Random(seed: UInt64(record) &* 0x9e37_79b9 &+ 1)
+    return (0..<4).map { _ in random.text(32) }
+  }
+
+  package func changes(_ count: Int, seed: UInt64) -> [Change] {
+    var random = Random(seed: seed)
+    return (0..<count).map { _ in
+      Change(record: random.below(names.count), field: random.below(4), value: random.text(32))
+    }
+  }
+}
+
+/// SplitMix64.
+package struct Random: RandomNumberGenerator {
+  private var state: UInt64
+
+  package init(seed: UInt64) { state = seed }
+
+  package mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+    return z ^ (z >> 31)
+  }
+
+  package mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
+
+  /// So many letters and digits.
+  package mutating func text(_ count: Int) -> String {
+    let letters = Array("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_".utf8)
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(count)
+    for _ in 0..<count { bytes.append(letters[Int(next() & 63)]) }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+/// FNV-1a of texts, in their order.
+package struct TextDigest {
+  package private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
+
+  package init() {}
+
+  package mutating func add(_ text: String) {
+    for byte in text.utf8 { add(byte) }
+    add(0)
+  }
+
+  private mutating func add(_ byte: UInt8) { value = (value ^ UInt64(byte)) &* 0x100_0000_01b3 }
+}

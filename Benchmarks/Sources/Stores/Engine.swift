@@ -1,0 +1,86 @@
+import EventStore
+import RawLMDB
+import Synchronization
+
+/// Tributary, as an app uses it.
+package final class Engine {
+  package let store: LocalStore
+  package let dataset: Dataset
+
+  /// Opens a store, or makes one. Its clock and its random numbers are the same in each turn, and with them every byte.
+  package init(_ directory: String, _ dataset: Dataset, durability: Durability = .durable) throws {
+    var configuration = StoreConfiguration()
+    // Valgrind has no more address space.
+    configuration.mapBytes = 8 << 30
+    let clock = Mutex<Int64>(1_700_000_000_000)
+    let random = Mutex(Random(seed: 11))
+    configuration.wallMilliseconds = {
+      clock.withLock {
+        $0 += 1
+        return $0
+      }
+    }
+    configuration.makeRandom = { random.withLock { $0.next() } }
+    store = try LocalStore(directory: directory, durability: durability, configuration: configuration)
+    self.dataset = dataset
+  }
+
+  deinit { store.close() }
+
+  /// Makes all records.
+  package static func make(_ directory: String, _ dataset: Dataset) throws {
+    let engine = try Engine(directory, dataset, durability: .consistent)
+    try engine.store.writeBlockingThisThread { try $0.createZone(Dataset.zone) }
+    for start in stride(from: 0, to: dataset.names.count, by: 500) {
+      try engine.store.writeBlockingThisThread { tx in
+        for record in start..<min(start + 500, dataset.names.count) {
+          let values = dataset.values(of: record)
+          try tx.create(dataset.ids[record], type: Dataset.type)
+          for field in 0..<4 {
+            try tx.set(Dataset.fields[field], of: dataset.ids[record], to: .string(values[field]))
+          }
+        }
+      }
+    }
+  }
+
+  /// A change with what the call takes, made before time counts.
+  package struct Step: Sendable {
+    package var id: RecordID
+    package var field: Name
+    package var value: Value
+  }
+
+  package static func steps(_ changes: [Dataset.Change], _ dataset: Dataset) -> [Step] {
+    changes.map {
+      Step(id: dataset.ids[$0.record], field: Dataset.fields[$0.field], value: .string($0.value))
+    }
+  }
+
+  /// Commits changes, so many at a time.
+  package func commit(_ steps: ArraySlice<Step>, each: Int) throws {
+    var start = steps.startIndex
+    while start < steps.endIndex {
+      let part = steps[start..<min(start + each, steps.endIndex)]
+      try store.writeBlockingThisThread { tx in
+        for step in part { try tx.set(step.field, of: step.id, to: step.value) }
+      }
+      start += each
+    }
+  }
+
+  package func digest() throws -> UInt64 {
+    var digest = TextDigest()
+    try store.read { tx in
+      try tx.forEachRecord(in: Dataset.zone) { record in
+        digest.add(record.id.name.rawValue)
+        for field in Dataset.fields {
+          guard case .string(let text)? = record.fields[field] else { continue }
+          digest.add(text)
+        }
+        return true
+      }
+    }
+    return digest.value
+  }
+}

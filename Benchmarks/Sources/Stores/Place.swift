@@ -1,0 +1,25 @@
+import Foundation
+
+/// A directory for stores.
+package struct Place {
+  package var path: String
+
+  package init(path: String) { self.path = path }
+
+  /// A new directory in it.
+  package func inner() -> Place {
+    let inner = Place(path: "\(path)/\(UUID().uuidString.prefix(8))")
+    try? FileManager.default.createDirectory(atPath: inner.path, withIntermediateDirectories: true)
+    return inner
+  }
+
+  package func remove() { try? FileManager.default.removeItem(atPath: path) }
+
+  /// A copy of a directory in it, in place of what was there by that name.
+  package func copy(_ directory: String, as name: String) throws -> String {
+    let target = "\(path)/\(name)"
+    try? FileManager.default.removeItem(atPath: target)
+    try FileManager.default.copyItem(atPath: directory, toPath: target)
+    return target
+  }
+}
