@@ -6,20 +6,23 @@ package import OperationFormat
 /// A cell is a set of heads. An operation removes the heads of its cell that its transaction has seen, then adds
 /// its own head. The fold holds one record's row at a time and edits its bytes in place; `flush` writes it.
 /// Operations come in an order that causality allows.
-package struct Fold<Storage: FoldStorage> {
+package struct Fold<Storage: FoldStorage>: ~Copyable {
   package let storage: Storage
   /// What the transaction that is being folded had seen.
   package var viewpoint: Viewpoint
   /// Its effective timestamp.
   package var timestamp: Timestamp
 
+  /// Whether what is plain is done in place. Without it the general step does everything: the oracle.
+  package var editsInPlace = true
+
   /// How many times a cell that had no losers got some.
   package private(set) var conflictCount = 0
 
   private var state: StateNumber = .none
   private var name: [UInt8] = []
-  private var row: [UInt8] = []
-  private var isChanged = false
+  var row: [UInt8] = []
+  var isChanged = false
   private var edited = ByteWriter()
   private var prefix = ByteWriter()
   private var payload = ByteWriter()
@@ -64,6 +67,7 @@ package struct Fold<Storage: FoldStorage> {
     #if PLANTED_BUGS
       if try isLate(field) { return }
     #endif
+    if try setInPlace(CellNumber(register: field), type: type, value: value, index: index) { return }
     try replace(
       CellNumber(register: field), removing: .seen(at: index), adding: head(at: index), payload: value)
     try set(existence: .alive(type: type), index: index)
@@ -118,7 +122,10 @@ package struct Fold<Storage: FoldStorage> {
   }
 
   /// The type of the record at hand, nil if it is not visible.
-  package func visibleType(_ policies: [NameNumber: ExistencePolicy]) throws -> NameNumber? {
+  ///
+  /// - Parameter policies: asked for where the record's existence is contested.
+  package func visibleType(_ policies: () throws -> [NameNumber: ExistencePolicy]) throws -> NameNumber? {
+    if let type = plainType { return type }
     let place = try RecordLayout.place(of: .existence, in: row.span.bytes)
     let inline = try RecordLayout.heads(of: place.body, in: row.span.bytes)
     if inline.total == 1 {
@@ -127,7 +134,7 @@ package struct Fold<Storage: FoldStorage> {
       return type
     }
     let heads = try heads(of: .existence).map { try Existence(payload: $0.payload.span.bytes) }
-    return ExistencePolicy.visibleType(of: heads, policies)
+    return ExistencePolicy.visibleType(of: heads, try policies())
   }
 
   /// All heads of a cell of the row at hand, greatest first, with their whole payloads.
@@ -146,12 +153,12 @@ package struct Fold<Storage: FoldStorage> {
 
   // MARK: Cells
 
-  private enum Removal {
+  enum Removal {
     case seen(at: UInt32)
     case head(HeadID)
   }
 
-  private func head(at index: UInt32) -> Head {
+  func head(at index: UInt32) -> Head {
     Head(
       timestamp: timestamp,
       id: HeadID(
@@ -165,7 +172,7 @@ package struct Fold<Storage: FoldStorage> {
     try replace(.existence, removing: .seen(at: index), adding: head(at: index), payload: bytes.span.bytes)
   }
 
-  private func removes(_ removal: Removal, _ head: HeadID) throws -> Bool {
+  func removes(_ removal: Removal, _ head: HeadID) throws -> Bool {
     switch removal {
     case .seen(let index):
       if viewpoint.seesAllPlaced { return true }
@@ -376,8 +383,7 @@ package struct Fold<Storage: FoldStorage> {
   }
 
   private func isSelected(_ record: RawSpan) -> Bool {
-    name.count == record.byteCount
-      && record.withUnsafeBytes { record in name.withUnsafeBytes { $0.elementsEqual(record) } }
+    equalBytes(name.span.bytes, record)
   }
 
   /// The order of heads everywhere: effective timestamp, replica, epoch, sequence, index.

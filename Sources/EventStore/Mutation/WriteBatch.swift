@@ -5,7 +5,7 @@ package import OperationFormat
 /// time, on the writer's thread; it is used again and again, so that steady work allocates nothing.
 package final class WriteBatch {
   package let storage: TableStorage
-  package var fold: Fold<TableStorage>
+  @exclusivity(unchecked) package var fold: Fold<TableStorage>
   package var clock: HybridClock
   package let identity: StoreIdentity
   /// Wall time in milliseconds since 1970.
@@ -13,13 +13,26 @@ package final class WriteBatch {
   let makeRandom: @Sendable () -> UInt64
 
   /// One zone's transaction in the making.
-  struct Draft {
-    var zone: ZoneNumber = .none
-    var state: StateNumber = .none
-    var sequence: UInt64 = 0
-    var parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)?
-    var viewpoint = Viewpoint(zone: .none, replica: .none, epoch: 0, sequence: 0, base: nil)
-    var builder = BodyBuilder()
+  ///
+  /// One thread uses it, and no access lasts: checks of exclusive access cost more than the accesses.
+  final class Draft {
+    @exclusivity(unchecked) fileprivate(set) var id: ZoneID?
+    @exclusivity(unchecked) fileprivate(set) var zone: ZoneNumber = .none
+    @exclusivity(unchecked) fileprivate var state: StateNumber = .none
+    fileprivate var sequence: UInt64 = 0
+    fileprivate var parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)?
+    @exclusivity(unchecked) fileprivate var viewpoint = Viewpoint(
+      zone: .none, replica: .none, epoch: 0, sequence: 0, base: nil)
+    @exclusivity(unchecked) fileprivate var builder = BodyBuilder()
+    /// What the builder numbered the store's names of types and fields, those that came first.
+    @exclusivity(unchecked) fileprivate var numbered: [(name: NameNumber, index: Int)] = []
+
+    fileprivate func removeAll() {
+      id = nil
+      zone = .none
+      builder.removeAll()
+      numbered.removeAll(keepingCapacity: true)
+    }
   }
 
   /// A transaction that was appended by the write at hand: enough to append and fold it again. It holds
@@ -30,15 +43,18 @@ package final class WriteBatch {
     package var body: [UInt8]
   }
 
-  private var drafts: [Draft] = []
-  private var draftCount = 0
-  private var timestamp = Timestamp(rawValue: 0)
+  @exclusivity(unchecked) private var drafts: [Draft] = []
+  @exclusivity(unchecked) private var draftCount = 0
+  /// Names of fields that the write has met, those that came first, so that most need no look-up.
+  @exclusivity(unchecked) private var metNames: [(name: Name, number: NameNumber)] = []
+  private static let metNamesMax = 16
+  @exclusivity(unchecked) private var timestamp = Timestamp(rawValue: 0)
   var kept: [Kept] = []
   /// What the write at hand has done to zones, in order.
   var zoneChanges: [ZoneChange] = []
   /// Bytes of transactions appended since `resetKept`.
   private(set) var appendedBytes = 0
-  private var failure: (any Error)?
+  @exclusivity(unchecked) private var failure: (any Error)?
   private var body = ByteWriter()
   private var layout = BodyLayout()
   private var numbers: [NameNumber] = []
@@ -109,17 +125,17 @@ package final class WriteBatch {
     try Self.check(author, "author", Limits.authorBytesMax)
     try Self.check(label, "label", Limits.labelBytesMax)
     try fold.flush()
-    let used = (0..<draftCount).filter { drafts[$0].builder.operationCount > 0 }
+    let used = drafts[..<draftCount].filter { $0.builder.operationCount > 0 }
     let writeID = used.count > 1 ? makeRandom() : nil
-    for index in used {
+    for draft in used {
       body.removeAll(keepingCapacity: true)
-      drafts[index].builder.finish(
+      draft.builder.finish(
         timestamp: timestamp, writeID: writeID, author: author, label: label, schemaVersion: schemaVersion,
         into: &body)
-      try Self.checkSize(operations: drafts[index].builder.operationCount, bytes: body.bytes.count)
+      try Self.checkSize(operations: draft.builder.operationCount, bytes: body.bytes.count)
       let header = LogEntryHeader(
-        zone: drafts[index].zone, replica: drafts[index].viewpoint.replica, epoch: identity.epoch,
-        sequence: drafts[index].sequence, base: drafts[index].viewpoint.base, parent: drafts[index].parent,
+        zone: draft.zone, replica: draft.viewpoint.replica, epoch: identity.epoch,
+        sequence: draft.sequence, base: draft.viewpoint.base, parent: draft.parent,
         arrivalDelay: wallMilliseconds() &- Int64(timestamp.milliseconds))
       let bytes = body.bytes
       _ = try storage.append(header, body: bytes.span.bytes)
@@ -134,11 +150,13 @@ package final class WriteBatch {
   }
 
   /// How many operations each transaction of the write has so far.
-  var operationCounts: [Int] { (0..<draftCount).map { drafts[$0].builder.operationCount }.filter { $0 > 0 } }
+  var operationCounts: [Int] { drafts[..<draftCount].map(\.builder.operationCount).filter { $0 > 0 } }
 
   private func dropDrafts() {
-    for index in 0..<draftCount { drafts[index].builder.removeAll() }
+    for draft in drafts[..<draftCount] { draft.removeAll() }
     draftCount = 0
+    // An undone write takes with it the numbers that it gave out.
+    metNames.removeAll(keepingCapacity: true)
   }
 
   private static func check(_ text: String?, _ what: String, _ bytesMax: Int) throws {
@@ -161,12 +179,16 @@ package final class WriteBatch {
     }
   }
 
-  /// The index of the zone's draft, a new one on the first touch.
-  func draft(for zone: ZoneID) throws -> Int { try guarding { try makeDraft(for: zone) } }
+  /// The zone's draft, a new one on the first touch.
+  func draft(for zone: ZoneID) throws -> Draft {
+    // Nearly always it is that of the operation before.
+    if draftCount > 0, let last = drafts[draftCount - 1].id, last == zone { return drafts[draftCount - 1] }
+    return try guarding { try makeDraft(for: zone) }
+  }
 
-  private func makeDraft(for zone: ZoneID) throws -> Int {
+  private func makeDraft(for zone: ZoneID) throws -> Draft {
     let (number, row) = try storage.zone(zone)
-    for index in 0..<draftCount where drafts[index].zone == number { return index }
+    for draft in drafts[..<draftCount] where draft.zone == number { return draft }
     let replica = try storage.interned.replicas.makeNumber(
       for: identity.replica, in: storage.tables.replicas, storage.transaction)
     let sequence = try storage.lastSequence(of: replica, identity.epoch, in: number) + 1
@@ -176,60 +198,68 @@ package final class WriteBatch {
     let parent = viewpoint.lineage.first
     if let base = row.base { viewpoint.seesAllPlaced = try storage.seesAllPlaced(base, in: number) }
     if draftCount == drafts.count { drafts.append(Draft()) }
-    drafts[draftCount].zone = number
-    drafts[draftCount].state = row.state
-    drafts[draftCount].sequence = sequence
+    let draft = drafts[draftCount]
+    draft.id = zone
+    draft.zone = number
+    draft.state = row.state
+    draft.sequence = sequence
     // The first transaction of an identity that continues another names it.
-    drafts[draftCount].parent = sequence == 1 ? parent.map { ($0.replica, $0.epoch, $0.through) } : nil
-    drafts[draftCount].viewpoint = viewpoint
+    draft.parent = sequence == 1 ? parent.map { ($0.replica, $0.epoch, $0.through) } : nil
+    draft.viewpoint = viewpoint
     draftCount += 1
-    return draftCount - 1
+    return draft
   }
 
   /// Adds one operation of the write: to its zone's transaction, and to the record at once.
-  func create(_ record: RawSpan, name: Name, type: Name, draft index: Int) throws {
+  func create(_ record: RawSpan, name: Name, type: Name, in draft: Draft) throws {
     let number = try internName(type)
-    focus(index)
-    let operation = try nextOperation(index)
-    try folding { try fold.create(record, in: drafts[index].state, type: number, index: operation) }
-    let recordIndex = drafts[index].builder.nameIndex(name)
-    drafts[index].builder.appendCreate(record: recordIndex, type: drafts[index].builder.nameIndex(type))
+    focus(draft)
+    let operation = try nextOperation(draft)
+    try folding { try fold.create(record, in: draft.state, type: number, index: operation) }
+    let recordIndex = draft.builder.nameIndex(name)
+    draft.builder.appendCreate(record: recordIndex, type: try nameIndex(number, in: draft))
   }
 
-  func delete(_ record: RawSpan, name: Name, draft index: Int) throws {
-    focus(index)
-    let operation = try nextOperation(index)
-    try folding { try fold.delete(record, in: drafts[index].state, index: operation) }
-    drafts[index].builder.appendDelete(record: drafts[index].builder.nameIndex(name))
+  func delete(_ record: RawSpan, name: Name, in draft: Draft) throws {
+    focus(draft)
+    let operation = try nextOperation(draft)
+    try folding { try fold.delete(record, in: draft.state, index: operation) }
+    draft.builder.appendDelete(record: draft.builder.nameIndex(name))
   }
 
-  func set(
-    _ field: Name, of record: RawSpan, name: Name, type: Name, value: RawSpan, draft index: Int
-  ) throws {
-    let typeNumber = try internName(type)
+  /// Sets a field of a record that is visible to the write. False if there is none.
+  func set(_ field: Name, of record: RawSpan, name: Name, value: RawSpan, in draft: Draft) throws -> Bool {
+    guard let type = try visibleType(of: record, in: draft) else { return false }
     let fieldNumber = try internName(field)
-    focus(index)
-    let operation = try nextOperation(index)
+    focus(draft)
+    let operation = try nextOperation(draft)
     try folding {
-      try fold.set(
-        fieldNumber, of: record, in: drafts[index].state, type: typeNumber, value: value, index: operation)
+      try fold.set(fieldNumber, of: record, in: draft.state, type: type, value: value, index: operation)
     }
     #if PLANTED_BUGS
-      if PlantedBug.operationNotLogged.isPlanted, operation >= 7 { return }
+      if PlantedBug.operationNotLogged.isPlanted, operation >= 7 { return true }
     #endif
-    let recordIndex = drafts[index].builder.nameIndex(name)
-    let typeIndex = drafts[index].builder.nameIndex(type)
-    drafts[index].builder.appendSet(
-      record: recordIndex, type: typeIndex, field: drafts[index].builder.nameIndex(field),
-      encodedValue: value)
+    let recordIndex = draft.builder.nameIndex(name)
+    let typeIndex = try nameIndex(type, in: draft)
+    draft.builder.appendSet(
+      record: recordIndex, type: typeIndex, field: try nameIndex(fieldNumber, in: draft), encodedValue: value)
+    return true
   }
 
   /// The type of a record that is visible to the write, nil for one that is not.
-  func visibleType(of record: RawSpan, draft index: Int) throws -> NameNumber? {
-    guard record.byteCount <= Limits.recordNameBytesMax, try fold.find(record, in: drafts[index].state) else {
+  func visibleType(of record: RawSpan, in draft: Draft) throws -> NameNumber? {
+    guard record.byteCount <= Limits.recordNameBytesMax, try fold.find(record, in: draft.state) else {
       return nil
     }
-    return try fold.visibleType(try storage.policies())
+    return try fold.visibleType(storage.policies)
+  }
+
+  /// What the draft's builder numbers a name.
+  private func nameIndex(_ number: NameNumber, in draft: Draft) throws -> Int {
+    for known in draft.numbered where known.name == number { return known.index }
+    let index = draft.builder.nameIndex(try storage.name(number))
+    if draft.numbered.count < Self.metNamesMax { draft.numbered.append((number, index)) }
+    return index
   }
 
   /// Folds an operation of the write. What fails half-way must not be committed, even if the app's closure goes
@@ -245,10 +275,7 @@ package final class WriteBatch {
 
   /// Takes back what the write has done in a zone that it deletes.
   func dropDraft(of zone: ZoneNumber) {
-    for index in 0..<draftCount where drafts[index].zone == zone {
-      drafts[index].builder.removeAll()
-      drafts[index].zone = .none
-    }
+    for draft in drafts[..<draftCount] where draft.zone == zone { draft.removeAll() }
   }
 
   /// Runs what may change rows before it folds. An error from below may have left half of that.
@@ -261,21 +288,26 @@ package final class WriteBatch {
     }
   }
 
-  private func focus(_ index: Int) {
-    fold.viewpoint = drafts[index].viewpoint
+  private func focus(_ draft: Draft) {
+    fold.viewpoint = draft.viewpoint
     fold.timestamp = timestamp
   }
 
-  private func nextOperation(_ index: Int) throws -> UInt32 {
-    let count = drafts[index].builder.operationCount
-    try Self.checkSize(operations: count + 1, bytes: drafts[index].builder.byteCount)
+  private func nextOperation(_ draft: Draft) throws -> UInt32 {
+    let count = draft.builder.operationCount
+    try Self.checkSize(operations: count + 1, bytes: draft.builder.byteCount)
     return UInt32(count)
   }
 
   func internName(_ name: Name) throws -> NameNumber {
-    try guarding {
+    for known in metNames where known.name.rawValue.hasSameRepresentation(as: name.rawValue) {
+      return known.number
+    }
+    let number = try guarding {
       try storage.interned.names.makeNumber(for: name, in: storage.tables.names, storage.transaction)
     }
+    if metNames.count < Self.metNamesMax { metNames.append((name, number)) }
+    return number
   }
 
   // MARK: Transactions that exist already

@@ -62,12 +62,12 @@ public struct WriteTransaction: ~Copyable {
     try Self.check(type, "a type's name", Limits.nameBytesMax)
     let draft = try batch.draft(for: record.zone)
     try Self.withBytes(of: record.name) { bytes in
-      guard try batch.visibleType(of: bytes, draft: draft) == nil else {
+      guard try batch.visibleType(of: bytes, in: draft) == nil else {
         throw StoreError(
           .recordExists, "the record \(record) is there already",
           hint: "set its fields, or delete it first")
       }
-      try batch.create(bytes, name: record.name, type: type, draft: draft)
+      try batch.create(bytes, name: record.name, type: type, in: draft)
     }
     for (field, value) in fields.sorted(by: { $0.key < $1.key }) { try set(field, of: record, to: value) }
   }
@@ -88,12 +88,9 @@ public struct WriteTransaction: ~Copyable {
     let draft = try batch.draft(for: record.zone)
     let encoded = value.bytes
     try Self.withBytes(of: record.name) { bytes in
-      guard let number = try batch.visibleType(of: bytes, draft: draft) else {
+      guard try batch.set(field, of: bytes, name: record.name, value: encoded.span.bytes, in: draft) else {
         throw StoreError.unknown(record)
       }
-      let type = try batch.storage.name(number)
-      try batch.set(
-        field, of: bytes, name: record.name, type: type, value: encoded.span.bytes, draft: draft)
     }
   }
 
@@ -111,8 +108,8 @@ public struct WriteTransaction: ~Copyable {
   public mutating func delete(_ record: RecordID) throws {
     let draft = try batch.draft(for: record.zone)
     try Self.withBytes(of: record.name) { bytes in
-      guard try batch.visibleType(of: bytes, draft: draft) != nil else { throw StoreError.unknown(record) }
-      try batch.delete(bytes, name: record.name, draft: draft)
+      guard try batch.visibleType(of: bytes, in: draft) != nil else { throw StoreError.unknown(record) }
+      try batch.delete(bytes, name: record.name, in: draft)
     }
   }
 

@@ -75,22 +75,22 @@ package struct TableKey {
   package init() {}
 
   package mutating func append<T: FixedWidthInteger>(_ value: T) {
-    withUnsafeBytes(of: value.bigEndian) { bytes in
-      for byte in bytes {
-        storage[byteCount] = byte
-        byteCount += 1
-      }
-    }
+    withUnsafeBytes(of: value.bigEndian) { append($0) }
   }
 
   package mutating func append<Identity>(_ number: Number<Identity>) { append(number.rawValue) }
 
   package mutating func append(_ bytes: RawSpan) {
-    precondition(byteCount + bytes.byteCount <= Self.bytesMax, "a key of over \(Self.bytesMax) bytes")
-    for offset in bytes.byteOffsets {
-      storage[byteCount] = bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
-      byteCount += 1
+    bytes.withUnsafeBytes { append($0) }
+  }
+
+  private mutating func append(_ bytes: UnsafeRawBufferPointer) {
+    precondition(byteCount + bytes.count <= Self.bytesMax, "a key of over \(Self.bytesMax) bytes")
+    var span = storage.mutableSpan
+    span.withUnsafeMutableBytes { storage in
+      UnsafeMutableRawBufferPointer(rebasing: storage[byteCount...]).copyMemory(from: bytes)
     }
+    byteCount += bytes.count
   }
 
   package var span: RawSpan {

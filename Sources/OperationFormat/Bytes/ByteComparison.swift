@@ -30,9 +30,22 @@ package func equalBytes(_ a: RawSpan, _ b: RawSpan) -> Bool {
 extension String {
   /// Says whether two texts have the same UTF-8 bytes. (`==` merges canonically equal texts.)
   func hasSameUTF8(as other: String) -> Bool {
+    // The same text in the same place, or a short one, which lies in the value itself: the commonest answer is yes.
+    if hasSameRepresentation(as: other) { return true }
     let a = utf8Span.span
     let b = other.utf8Span.span
     return equalBytes(a.bytes, b.bytes)
+  }
+
+  /// Says whether two texts are the same bits, and so the same text. Equal texts need not be.
+  @inline(__always)
+  package func hasSameRepresentation(as other: String) -> Bool {
+    withUnsafeBytes(of: self) { a in
+      withUnsafeBytes(of: other) { b in
+        a.count == 16 && a.load(as: UInt64.self) == b.load(as: UInt64.self)
+          && a.load(fromByteOffset: 8, as: UInt64.self) == b.load(fromByteOffset: 8, as: UInt64.self)
+      }
+    }
   }
 
   /// Says whether this text's UTF-8 bytes come before those of another.
