@@ -28,7 +28,7 @@ public final class LocalStore: Sendable {
   let environment: Environment
   let tables: Tables
   private let interned = Interned()
-  private let writer: (any Writer)?
+  private let writer: StoreWriter?
   let configuration: StoreConfiguration
   let observers = CommitObservers()
 
@@ -75,10 +75,7 @@ public final class LocalStore: Sendable {
         })
       return commit.perform
     }
-    writer =
-      configuration.writesOnCallingThread
-      ? CallingThreadWriter(makePerform: makePerform)
-      : try WriterThread(makePerform: makePerform, didEnd: { environment.close() })
+    writer = try StoreWriter(hasThread: !configuration.writesOnCallingThread, makePerform: makePerform)
   }
 
   deinit { close() }
@@ -94,8 +91,8 @@ public final class LocalStore: Sendable {
 
   /// Runs a closure that writes, and commits what it did.
   ///
-  /// The closure runs once, on the store's writer thread, with no other write at the same time; it must not wait
-  /// for anything. Writes of many tasks that wait are committed together. If it throws, nothing of it remains
+  /// The closure runs once, on the store's thread or that of another write, with no other write at the same time; it must
+  /// not wait for anything. Writes of many tasks that wait are committed together. If it throws, nothing of it remains
   /// and the error is thrown on. A task that is cancelled before its turn throws `CancellationError`, and its
   /// closure does not run; after that, cancellation has no effect.
   ///
@@ -108,8 +105,10 @@ public final class LocalStore: Sendable {
     try await perform(isRepeatable: false) { batch in try Self.run(body, in: batch) }
   }
 
-  /// As ``write(_:)``, but blocks the calling thread until the commit. For tools and tests: in an app's tasks it
-  /// takes a thread from the others.
+  /// As ``write(_:)``, but blocks the calling thread until the commit. For tools, tests, and threads of your own: in an
+  /// app's tasks it takes a thread from the others.
+  ///
+  /// Where nothing else is being written the closure runs on the calling thread, and no other thread is waited for.
   public func writeBlockingThisThread<R: Sendable>(
     _ body: @escaping @Sendable (inout WriteTransaction) throws -> R
   ) throws -> R {
@@ -117,17 +116,16 @@ public final class LocalStore: Sendable {
     precondition(!writer.isCurrent, "a write inside a write would wait for itself for ever")
     let done = Signal()
     let result = Shared<R?>(nil)
-    let failure = Shared<(any Error)?>(nil)
-    let isQueued = writer.enqueue(
-      WriteJob(
-        start: { true }, run: { batch in result.value = try Self.run(body, in: batch) }, isRepeatable: false,
-        finish: { error in
-          failure.value = error
-          done.raise()
-        }))
-    guard isQueued else { throw StoreError.closed(directory) }
+    let end = Shared<(isThere: Bool, failure: (any Error)?)>((false, nil))
+    let job = WriteJob(
+      start: { true }, run: { batch in result.value = try Self.run(body, in: batch) }, isRepeatable: false,
+      finish: { error in
+        end.value = (true, error)
+        done.raise()
+      })
+    guard writer.enqueue(job, helpingUntil: { end.value.isThere }) else { throw StoreError.closed(directory) }
     done.wait()
-    if let error = failure.value { throw error }
+    if let error = end.value.failure { throw error }
     return result.value!
   }
 
@@ -171,16 +169,16 @@ public final class LocalStore: Sendable {
 
   /// Lets writes queue up until ``releaseWrites()``, so that they share a commit. For a simulator's store, which must
   /// be one that writes on the calling thread.
-  package func holdWrites() { callingThreadWriter.hold() }
+  package func holdWrites() { writerOfCallingThread.hold() }
 
   /// Does the writes that queued up, as one group, before it returns.
-  package func releaseWrites() { callingThreadWriter.release() }
+  package func releaseWrites() { writerOfCallingThread.release() }
 
-  private var callingThreadWriter: CallingThreadWriter {
-    guard let writer = writer as? CallingThreadWriter else {
-      preconditionFailure("only a store that writes on the calling thread can hold its writes")
-    }
-    return writer
+  private var writerOfCallingThread: StoreWriter {
+    precondition(
+      configuration.writesOnCallingThread,
+      "only a store that writes on the calling thread can hold its writes")
+    return writer!
   }
 
   // MARK: Reading

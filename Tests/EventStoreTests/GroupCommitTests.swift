@@ -283,12 +283,10 @@ struct GroupCommitTests {
 func onThread<R: Sendable>(_ body: @escaping @Sendable () -> R) -> R {
   let result = Shared<R?>(nil)
   let done = Signal()
-  let thread = try! WriterThread(
-    makePerform: {
-      result.value = body()
-      return { _, _ in }
-    }, didEnd: { done.raise() })
-  thread.stop()
+  try! StoreThread.start {
+    result.value = body()
+    done.raise()
+  }
   done.wait()
   return result.value!
 }

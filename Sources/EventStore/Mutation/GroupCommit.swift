@@ -109,7 +109,7 @@ final class GroupCommit {
     guard !done.isEmpty else { return batch.abort() }
     let transactionID = batch.storage.transaction.id
     do {
-      try commitBatch()
+      try commitBatch(done)
       publish(done)
     } catch let error as LMDBError where error.code == .mapFull {
       batch.abort()
@@ -120,9 +120,9 @@ final class GroupCommit {
     }
   }
 
-  private func commitBatch() throws {
+  private func commitBatch(_ done: [Done]) throws {
     let failure = try CommitFault.check(configuration.commitFault, at: environment.directory)
-    try batch.commit()
+    try batch.commit(isPlain: done.allSatisfy { !$0.job.isRepeatable && $0.zoneChanges.isEmpty })
     if let failure { throw failure }
   }
 
@@ -163,7 +163,7 @@ final class GroupCommit {
       return
     }
     do {
-      try commitBatch()
+      try commitBatch(again)
       publish(again)
     } catch {
       batch.abort()

@@ -74,15 +74,17 @@ package final class WriteBatch {
   // MARK: Its life
 
   package func begin(_ transaction: consuming Transaction) throws {
-    storage.begin(transaction)
+    let isUnchanged = storage.begin(transaction)
     fold.reset()
-    clock.last = try storage.clock()
+    if !isUnchanged { clock.last = try storage.clock() }
   }
 
-  package func commit() throws {
+  /// - Parameter isPlain: whether nothing was done but writes of an app that made or deleted no zone: those keep what is
+  ///   cached right.
+  package func commit(isPlain: Bool = false) throws {
     try fold.flush()
     try storage.setClock(clock.last)
-    try storage.commit()
+    try storage.commit(cachesAreRight: isPlain)
   }
 
   package func abort() {

@@ -3,8 +3,8 @@ package import OperationFormat
 
 /// One LMDB write transaction with what was read in it: the rows of a store, as the fold and the log write them.
 ///
-/// It is used on one thread. What is cached is forgotten at each `begin`, since another process may have
-/// written, and when a nested transaction is undone.
+/// It is used by one thread at a time. What is cached is forgotten at each `begin`, but where no process has written since
+/// a commit that left it right, and when a transaction is undone.
 package final class TableStorage: FoldStorage {
   package let tables: Tables
   package let interned = Interned()
@@ -23,6 +23,8 @@ package final class TableStorage: FoldStorage {
   private var cachedPolicies: [NameNumber: ExistencePolicy]?
   private var lastPlacement: Placement?
   private var writer = ByteWriter()
+  /// The transaction whose commit left the caches right; nil if none did.
+  private var cachedTransaction: UInt64?
 
   private struct Placement {
     var lane: Lane
@@ -35,11 +37,17 @@ package final class TableStorage: FoldStorage {
 
   // MARK: The transaction
 
-  package func begin(_ transaction: consuming Transaction) {
+  /// - Returns: whether nobody has written since the last commit, and that one left the caches right.
+  @discardableResult
+  package func begin(_ transaction: consuming Transaction) -> Bool {
     precondition(outer == nil, "a write transaction is open")
+    // Each commit that changes anything takes the next id, whichever process makes it.
+    let isUnchanged = cachedTransaction.map { $0 + 1 == transaction.id } ?? false
     outer = consume transaction
     outerCaches = interned.caches
-    forget()
+    cachedTransaction = nil
+    if !isUnchanged { forget() }
+    return isUnchanged
   }
 
   package func beginNested() throws {
@@ -60,10 +68,13 @@ package final class TableStorage: FoldStorage {
     undo(to: innerCaches)
   }
 
-  package func commit() throws {
+  /// - Parameter cachesAreRight: whether what is cached is what is committed, which must have changed something.
+  package func commit(cachesAreRight: Bool = false) throws {
     try flush()
+    let id = transaction.id
     try outer.take()!.commit()
     outerCaches = nil
+    if cachesAreRight { cachedTransaction = id }
   }
 
   package func abort() {
@@ -92,6 +103,7 @@ package final class TableStorage: FoldStorage {
 
   private func undo(to caches: Interned.Caches?) {
     if let caches { interned.caches = caches }
+    cachedTransaction = nil
     forget()
   }
 
