@@ -1,13 +1,16 @@
 import ArgumentParser
+import Dispatch
 import Foundation
 import Stores
+import Synchronization
 
 /// Runs the suite, and prints one table.
 @main
 struct Bench: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "bench",
-    abstract: "Compares Tributary with raw LMDB and with SQLite through GRDB, in turns, on this machine.")
+    abstract: "Compares Tributary with raw LMDB and with SQLite through GRDB, in turns, on this machine.",
+    discussion: "It ends with 1 if those that take part do not come to the same data.")
 
   @Flag(help: "Run each case small: to see that all agree, not how fast they are.")
   var smoke = false
@@ -15,32 +18,80 @@ struct Bench: AsyncParsableCommand {
   @Option(help: "Run the cases whose titles contain this.")
   var only: String?
 
-  @Option(help: "Let one alone take part, for a profiler: tributary, lmdb or sqlite.")
-  var alone: String?
-
   @Option(help: "Rounds that count.")
   var rounds: Int?
 
-  @Option(help: "A directory of a memory-backed file system.")
+  @Option(help: "A directory on a memory-backed file system.")
   var memory = "/dev/shm"
 
-  @Option(help: "A directory of a disk.")
+  @Option(help: "A directory on a disk.")
   var disk = FileManager.default.currentDirectoryPath + "/.build"
 
+  @Flag(help: "Print JSON: one object.")
+  var json = false
+
+  @Flag(help: "List the cases.")
+  var list = false
+
+  @Option(help: .hidden)
+  var alone: String?
+
+  func validate() throws {
+    guard rounds ?? 1 >= 1 else { throw ValidationError("--rounds is at least 1.") }
+    guard alone.map({ name in Participant.Name.allCases.contains { "\($0)" == name } }) ?? true else {
+      throw ValidationError("--alone is one of \(Participant.Name.allCases).")
+    }
+  }
+
   func run() async throws {
+    let cases = Case.all.filter { one in only.map { one.title.contains($0) } ?? true }
+    guard !cases.isEmpty else {
+      throw ValidationError("No case's title contains “\(only ?? "")”: see --list.")
+    }
+    if list { return print(cases.map(\.title).joined(separator: "\n")) }
     var sizes = smoke ? Sizes.smoke : .full
     if let rounds { sizes.rounds = rounds }
+    let machine = try Machine(memory: memory, disk: disk)
+    let interrupt = Interrupt()
     var outcomes: [Outcome] = []
-    for one in Case.all where only.map({ one.title.contains($0) }) ?? true {
-      let place = Place(path: one.group == .durable ? disk : memory).inner()
+    for (number, one) in cases.enumerated() {
+      let place = Place(path: one.medium == .disk ? disk : memory).inner()
       defer { place.remove() }
-      var runner = Runner(sizes: sizes, place: place) { text in
-        FileHandle.standardError.write(Data("\r\u{1B}[K\(text)".utf8))
+      var runner = Runner(sizes: sizes, place: place) { [sizes] round in
+        if interrupt.hasCome { throw ExitCode(130) }
+        Self.say("\(number + 1)/\(cases.count) \(one.title): round \(round) of \(sizes.rounds)")
       }
       if let alone { runner.participants = Set(Participant.Name.allCases.filter { "\($0)" == alone }) }
+      Self.say("\(number + 1)/\(cases.count) \(one.title)")
       outcomes.append(try await runner.run(one))
     }
-    FileHandle.standardError.write(Data("\r\u{1B}[K".utf8))
-    print(Page(outcomes: outcomes).markdown)
+    Self.say("")
+    let page = Page(machine: machine, outcomes: outcomes)
+    print(json ? try page.json : page.markdown)
+  }
+
+  /// Shows how far it is, on a terminal.
+  private static func say(_ text: String) {
+    guard isatty(2) != 0 else { return }
+    FileHandle.standardError.write(Data("\r\u{1B}[K\(text)".utf8))
+  }
+}
+
+/// Whether someone wants it to end: then it ends with the round, and leaves no stores behind.
+private final class Interrupt {
+  private let flag = Flag()
+  private let source: any DispatchSourceSignal
+
+  init() {
+    signal(SIGINT, SIG_IGN)
+    source = DispatchSource.makeSignalSource(signal: SIGINT)
+    source.setEventHandler { [flag] in flag.value.withLock { $0 = true } }
+    source.activate()
+  }
+
+  var hasCome: Bool { flag.value.withLock { $0 } }
+
+  private final class Flag: Sendable {
+    let value = Mutex(false)
   }
 }

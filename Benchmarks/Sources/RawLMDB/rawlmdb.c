@@ -94,6 +94,8 @@ static void note_end(uint8_t transaction) {
   trace->commits[trace->commit_count++] = trace->count;
 }
 
+const char *raw_lmdb_version(void) { return mdb_version(NULL, NULL, NULL); }
+
 raw_trace *raw_trace_begin(void) {
   raw_trace *trace = calloc(1, sizeof *trace);
   if (!trace || recording) abort();

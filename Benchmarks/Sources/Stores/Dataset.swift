@@ -12,6 +12,18 @@ package struct Dataset {
     package var record: Int
     package var field: Int
     package var value: String
+
+    package init(record: Int, field: Int, value: String) {
+      self.record = record
+      self.field = field
+      self.value = value
+    }
+  }
+
+  /// Something for which a text must be read.
+  package static func weight(_ text: String) -> UInt64 {
+    var text = text
+    return text.withUTF8 { UInt64($0.count) &+ UInt64($0.first ?? 0) &* 31 &+ UInt64($0.last ?? 0) &* 131 }
   }
 
   package let names: [String]

@@ -83,4 +83,12 @@ package final class Engine {
     }
     return digest.value
   }
+
+  /// Something for which a record must be read.
+  package static func weight(_ record: Record) -> UInt64 {
+    record.fields.values.reduce(Dataset.weight(record.id.name.rawValue)) { sum, value in
+      guard case .string(let text) = value else { return sum }
+      return sum &+ Dataset.weight(text)
+    }
+  }
 }

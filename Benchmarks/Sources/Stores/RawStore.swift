@@ -49,6 +49,9 @@ package final class RawStore {
     guard code == 0 else { throw RawError(code: code, what: "play") }
   }
 
+  /// The library's version.
+  package static var version: String { String(cString: raw_lmdb_version()) }
+
   /// A digest of all tables of a store, and how many bytes they hold.
   package static func digest(of directory: String) throws -> (digest: UInt64, bytes: UInt64) {
     let raw = try RawStore(directory)

@@ -1,13 +1,12 @@
 import EventStore
-import RawLMDB
 import Stores
 
 /// Changes of random fields of random records, some a commit, by one writer.
 extension Case {
-  static func commits(of size: Int, count: Int, group: Group, aims: [Aim]) -> Case {
-    let kind = group == .durable ? "durable commits" : "commits in memory"
+  static func commits(of size: Int, count: Int, on medium: Medium, aims: [Aim]) -> Case {
+    let kind = medium == .disk ? "durable commits" : "commits in memory"
     let each = size == 1 ? "one operation" : "\(size) operations"
-    return Case(group: group, title: "\(kind) of \(each)", aims: aims) { place, sizes in
+    return Case(title: "\(kind) of \(each)", medium: medium, aims: aims) { place, sizes in
       let bases = try Bases(place, sizes)
       let dataset = bases.dataset
       // A tenth more at first, which is not timed.

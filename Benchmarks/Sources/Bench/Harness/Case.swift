@@ -2,10 +2,8 @@ import Stores
 
 /// Something that some can do, with what is asked of us.
 struct Case {
-  /// A part of the suite, and a word for `--only`.
-  enum Group: String, CaseIterable {
-    case commits, durable, tasks, reads, sync, growth, space, ycsb
-  }
+  /// Where the stores of a case lie.
+  enum Medium { case memory, disk }
 
   /// How much faster than another Tributary is to be: 0.85 is 85 % of its speed.
   struct Aim {
@@ -13,13 +11,15 @@ struct Case {
     var ratio: Double
   }
 
-  var group: Group
   /// A sentence with the sizes in it.
   var title: String
+  var medium = Medium.memory
   /// What is counted, in the plural.
   var unit = "operations"
   var aims: [Aim] = []
-  /// Makes those that take part. A place of their own is theirs until the case ends.
+  /// What Tributary otherwise is, where it takes part: “one writer”.
+  var otherwise: String?
+  /// Makes those that take part. The place is theirs until the case ends.
   var make: (Place, Sizes) async throws -> (count: Int, participants: [Participant])
 }
 

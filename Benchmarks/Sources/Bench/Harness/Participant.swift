@@ -6,6 +6,8 @@ struct Participant {
     case tributary = "Tributary"
     case lmdb = "raw LMDB"
     case sqlite = "GRDB"
+    /// Tributary in another way, which the case names.
+    case other = "Tributary otherwise"
   }
 
   var name: Name
@@ -23,7 +25,6 @@ enum Fact: String {
   case records
   /// A digest of LMDB's tables: every key and every value.
   case tables
-  /// A digest of what was read, in its order.
+  /// A sum of what was read.
   case read
-  case count
 }

@@ -53,11 +53,8 @@ final class SQLite {
     }
     for start in stride(from: 0, to: dataset.names.count, by: 500) {
       try sqlite.pool.write { database in
-        let insert = try database.cachedStatement(
-          sql: "INSERT INTO item (id, field0, field1, field2, field3) VALUES (?, ?, ?, ?, ?)")
         for record in start..<min(start + 500, dataset.names.count) {
-          try insert.execute(
-            arguments: StatementArguments([dataset.names[record]] + dataset.values(of: record)))
+          try insert(dataset.names[record], dataset.values(of: record), database)
         }
       }
     }
@@ -83,6 +80,12 @@ final class SQLite {
   static func set(_ step: Step, _ database: Database) throws {
     let statement = try database.cachedStatement(sql: upserts[step.field])
     try statement.execute(arguments: [step.id, step.value])
+  }
+
+  static func insert(_ id: String, _ values: [String], _ database: Database) throws {
+    let statement = try database.cachedStatement(
+      sql: "INSERT INTO item (id, field0, field1, field2, field3) VALUES (?, ?, ?, ?, ?)")
+    try statement.execute(arguments: [id, values[0], values[1], values[2], values[3]])
   }
 
   func commit(_ steps: ArraySlice<Step>, each: Int) throws {
@@ -115,4 +118,12 @@ final class SQLite {
   }
 
   func close() throws { try pool.close() }
+
+  /// Something for which a row must be read.
+  static func weight(_ row: Row) -> UInt64 {
+    (0..<5).reduce(0) { sum, column in
+      guard let text: String = row[column] else { return sum }
+      return sum &+ Dataset.weight(text)
+    }
+  }
 }

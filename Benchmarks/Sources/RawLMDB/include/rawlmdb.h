@@ -11,6 +11,9 @@
 typedef struct raw_trace raw_trace;
 typedef struct raw_store raw_store;
 
+// The library's version.
+const char *raw_lmdb_version(void);
+
 // Records from now on, until raw_trace_end. One trace at a time, of calls that do not come at the same time.
 raw_trace *raw_trace_begin(void);
 void raw_trace_end(raw_trace *trace);

@@ -1,0 +1,79 @@
+import EventStore
+import GRDB
+import Stores
+
+/// Writes of one operation from many tasks, which share commits.
+extension Case {
+  static var tasks: Case {
+    Case(
+      title: "durable writes of one operation from 64 tasks", medium: .disk,
+      aims: [Aim(than: .sqlite, ratio: 5), Aim(than: .other, ratio: 8)], otherwise: "one writer"
+    ) { place, sizes in
+      let bases = try Bases(place, sizes)
+      let dataset = bases.dataset
+      let taskCount = 64
+      let each = sizes.count(100)
+      // Each task changes records of its own, so that the end does not depend on who comes first.
+      var changes = dataset.changes(taskCount * each, seed: 64)
+      for index in changes.indices {
+        let task = index / each
+        changes[index].record -= changes[index].record % taskCount
+        changes[index].record = min(changes[index].record + task, dataset.names.count - taskCount + task)
+      }
+      let steps = Engine.steps(changes, dataset)
+      let rows = SQLite.steps(changes, dataset)
+
+      func ours(_ name: Participant.Name, _ turn: @escaping (Engine) async throws -> Void) -> Participant {
+        var engine: Engine?
+        return Participant(
+          name: name,
+          prepare: { engine = try Engine(try place.copy(bases.engine, as: "\(name)"), dataset) },
+          turn: { try await turn(engine!) },
+          finish: {
+            let digest = try engine!.digest()
+            engine = nil
+            return [.records: digest]
+          })
+      }
+      let many = ours(.tributary) { engine in
+        let store = engine.store
+        try await withThrowingTaskGroup { group in
+          for task in 0..<taskCount {
+            let own = steps[task * each..<(task + 1) * each]
+            group.addTask {
+              for step in own {
+                try await store.write { try $0.set(step.field, of: step.id, to: step.value) }
+              }
+            }
+          }
+          try await group.waitForAll()
+        }
+      }
+      let one = ours(.other) { try $0.commit(steps[...], each: 1) }
+
+      var sqlite: SQLite?
+      let grdb = Participant(
+        name: .sqlite,
+        prepare: { sqlite = try SQLite(try place.copy(bases.sqlite, as: "sqlite-turn"), dataset) },
+        turn: {
+          let pool = sqlite!.pool
+          try await withThrowingTaskGroup { group in
+            for task in 0..<taskCount {
+              let own = rows[task * each..<(task + 1) * each]
+              group.addTask {
+                for step in own { try await pool.write { try SQLite.set(step, $0) } }
+              }
+            }
+            try await group.waitForAll()
+          }
+        },
+        finish: {
+          let digest = try sqlite!.digest()
+          try sqlite!.close()
+          sqlite = nil
+          return [.records: digest]
+        })
+      return (taskCount * each, [many, grdb, one])
+    }
+  }
+}
