@@ -22,6 +22,24 @@ struct Instructions {
       let size = Int(parts[1])!
       let steps = Engine.steps(dataset.changes(size * times, seed: 3), dataset)
       try engine.commit(steps[...], each: size)
+    case "field":
+      let reads = dataset.changes(times, seed: 5)
+      try engine.store.read { tx in
+        for read in reads { _ = try tx.value(of: Dataset.fields[read.field], in: dataset.ids[read.record]) }
+      }
+    case "record":
+      let reads = dataset.changes(times, seed: 5)
+      try engine.store.read { tx in for read in reads { _ = try tx.record(dataset.ids[read.record]) } }
+    case "scan":
+      var left = times
+      try engine.store.read { tx in
+        while left > 0 {
+          try tx.forEachRecord(in: Dataset.zone) { _ in
+            left -= 1
+            return left > 0
+          }
+        }
+      }
     default:
       print("there is no \(arguments[1])")
       exit(64)

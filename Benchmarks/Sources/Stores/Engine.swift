@@ -75,7 +75,7 @@ package final class Engine {
       try tx.forEachRecord(in: Dataset.zone) { record in
         digest.add(record.id.name.rawValue)
         for field in Dataset.fields {
-          guard case .string(let text)? = record.fields[field] else { continue }
+          guard case .string(let text)? = record[field] else { continue }
           digest.add(text)
         }
         return true
@@ -86,8 +86,8 @@ package final class Engine {
 
   /// Something for which a record must be read.
   package static func weight(_ record: Record) -> UInt64 {
-    record.fields.values.reduce(Dataset.weight(record.id.name.rawValue)) { sum, value in
-      guard case .string(let text) = value else { return sum }
+    Dataset.fields.reduce(Dataset.weight(record.id.name.rawValue)) { sum, field in
+      guard case .string(let text)? = record[field] else { return sum }
       return sum &+ Dataset.weight(text)
     }
   }

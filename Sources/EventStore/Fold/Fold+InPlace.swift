@@ -66,7 +66,7 @@ extension Fold {
 }
 
 /// A row as it nearly always is, seen at one field: read without a step more than that takes.
-private struct PlainRow {
+struct PlainRow {
   struct Existence {
     var id: HeadID
     var type: NameNumber
@@ -140,7 +140,7 @@ private struct PlainRow {
 }
 
 /// Reads numbers from a row, and fails for good at the first that is not there or longer than it must be.
-private struct PlainReader: ~Escapable {
+struct PlainReader: ~Escapable {
   let row: RawSpan
   var offset: Int
   var failed = false

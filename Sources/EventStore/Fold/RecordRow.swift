@@ -125,19 +125,33 @@ package enum RecordLayout {
 
   /// The numbers of the cells in a row, ascending.
   package static func cells(of row: RawSpan) throws(FormatError) -> [CellNumber] {
-    var reader = try cellReader(of: row)
     var cells: [CellNumber] = []
-    while reader.remaining > 0 {
+    var walk = try CellWalk(row)
+    while let cell = try walk.next() { cells.append(cell.number) }
+    return cells
+  }
+
+  /// Goes from cell to cell of a row, ascending, and gives where the heads of each lie.
+  struct CellWalk: ~Escapable {
+    private var reader: ByteReader
+    private var last: CellNumber?
+
+    @_lifetime(copy row)
+    init(_ row: RawSpan) throws(FormatError) { reader = try cellReader(of: row) }
+
+    @_lifetime(self: copy self)
+    mutating func next() throws(FormatError) -> (number: CellNumber, body: Range<Int>)? {
+      guard reader.remaining > 0 else { return nil }
       let start = reader.position
-      let number = try nextCell(&reader).number
-      if let last = cells.last, last >= number {
+      let next = try nextCell(&reader)
+      if let last, last >= next.number {
         throw FormatError(
           .damaged, at: start, in: "record row", expected: "cells in ascending order",
-          found: "\(number.rawValue) after \(last.rawValue)")
+          found: "\(next.number.rawValue) after \(last.rawValue)")
       }
-      cells.append(number)
+      last = next.number
+      return next
     }
-    return cells
   }
 
   /// Reads after the header. A record that has no row yet has no cells.
@@ -174,14 +188,7 @@ package enum RecordLayout {
           .damaged, at: start, in: "cell", expected: "at most \(Cell.inlineHeadsMax) heads",
           found: "more")
       }
-      let head = try reader.readHead()
-      let payloadBytes = try reader.readCount("row")
-      let payload = try reader.readBytes(payloadBytes, "row")
-      let isApart =
-        payloadBytes > 0
-        && row.unsafeLoad(fromByteOffset: payload.lowerBound, as: UInt8.self) == Cell.apartMark
-      heads.append(
-        InlineHead(head: head, entry: start..<payload.upperBound, payload: payload, isApart: isApart))
+      heads.append(try nextHead(&reader, in: row))
     }
     guard heads.count == min(heads.total, Cell.inlineHeadsMax), heads.total > 0 else {
       throw FormatError(
@@ -189,6 +196,30 @@ package enum RecordLayout {
         expected: "\(min(heads.total, Cell.inlineHeadsMax)) heads in the row", found: "\(heads.count)")
     }
     return heads
+  }
+
+  /// The first head in a cell's body, which is the greatest; nil if there is none. The others are not read.
+  static func greatestHead(of body: Range<Int>, in row: RawSpan) throws(FormatError) -> InlineHead? {
+    if body.isEmpty { return nil }
+    var reader = ByteReader(row.extracting(..<body.upperBound), at: body.lowerBound)
+    guard try reader.readVarint("row") > 0 else {
+      throw FormatError(.damaged, at: body.lowerBound, in: "cell", expected: "heads", found: "none")
+    }
+    return try nextHead(&reader, in: row)
+  }
+
+  @_lifetime(reader: copy reader)
+  private static func nextHead(
+    _ reader: inout ByteReader, in row: RawSpan
+  ) throws(FormatError) -> InlineHead {
+    let start = reader.position
+    let head = try reader.readHead()
+    let payloadBytes = try reader.readCount("row")
+    let payload = try reader.readBytes(payloadBytes, "row")
+    let isApart =
+      payloadBytes > 0
+      && row.unsafeLoad(fromByteOffset: payload.lowerBound, as: UInt8.self) == Cell.apartMark
+    return InlineHead(head: head, entry: start..<payload.upperBound, payload: payload, isApart: isApart)
   }
 
   /// A new row, without cells.

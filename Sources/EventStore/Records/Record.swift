@@ -1,20 +1,54 @@
 public import OperationFormat
 
 /// A record as it reads: its type, and the fields that have a value.
-public struct Record: Hashable, Sendable, Identifiable {
+public struct Record: Sendable, Identifiable {
   public let id: RecordID
   public let type: Name
-  /// The fields by name. A field that was cleared is absent.
-  public let fields: [Name: Value]
+  /// The fields that have a value, in no order. They are few: to look through them costs less than to hash their names.
+  package let entries: [(name: Name, value: Value)]
 
   public init(id: RecordID, type: Name, fields: [Name: Value]) {
+    self.init(id: id, type: type, entries: fields.map { ($0.key, $0.value) })
+  }
+
+  package init(id: RecordID, type: Name, entries: [(name: Name, value: Value)]) {
     self.id = id
     self.type = type
-    self.fields = fields
+    self.entries = entries
+  }
+
+  /// The fields by name, made anew at each call. A field that was cleared is absent.
+  ///
+  /// - Complexity: linear in the fields.
+  public var fields: [Name: Value] {
+    Dictionary(uniqueKeysWithValues: entries.map { ($0.name, $0.value) })
   }
 
   /// The value of a field, nil if it has none.
-  public subscript(field: Name) -> Value? { fields[field] }
+  ///
+  /// - Complexity: linear in the fields.
+  public subscript(field: Name) -> Value? { entries.first { $0.name == field }?.value }
+}
+
+extension Record: Hashable {
+  /// Says whether two records have the same name, type and fields.
+  public static func == (a: Record, b: Record) -> Bool {
+    a.id == b.id && a.type == b.type && a.entries.count == b.entries.count
+      && a.entries.allSatisfy { b[$0.name] == $0.value }
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(id)
+    hasher.combine(type)
+    // The order of the fields does not count.
+    hasher.combine(
+      entries.reduce(0) { sum, entry in
+        var hasher = Hasher()
+        hasher.combine(entry.name)
+        hasher.combine(entry.value)
+        return sum ^ hasher.finalize()
+      })
+  }
 }
 
 /// One head of a cell: what an operation left there that no other has replaced.

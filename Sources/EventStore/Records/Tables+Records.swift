@@ -69,6 +69,7 @@ extension Tables {
     in row: RawSpan, _ state: StateNumber, _ interned: Interned,
     _ transaction: borrowing LMDBTransaction
   ) throws -> NameNumber? {
+    if let plain = PlainRow.existence(in: row) { return plain.type }
     let place = try RecordLayout.place(of: .existence, in: row)
     let inline = try RecordLayout.heads(of: place.body, in: row)
     if inline.total == 1 {
@@ -96,12 +97,19 @@ extension Tables {
     _ transaction: borrowing LMDBTransaction
   ) throws -> Value? {
     let place = try RecordLayout.place(of: cell, in: row)
-    let inline = try RecordLayout.heads(of: place.body, in: row)
-    guard inline.total > 0 else { return nil }
+    return try value(of: cell, in: row, place.body, state, interned, transaction)
+  }
+
+  /// The value of a register whose heads lie in a part of the row.
+  private func value(
+    of cell: CellNumber, in row: RawSpan, _ body: Range<Int>, _ state: StateNumber, _ interned: Interned,
+    _ transaction: borrowing LMDBTransaction
+  ) throws -> Value? {
+    guard let greatest = try RecordLayout.greatestHead(of: body, in: row) else { return nil }
     let value: Value
-    if inline[0].isApart {
+    if greatest.isApart {
       let number = try RecordLayout.recordNumber(of: row)
-      let key = ElementKey(state: state, record: number, cell: cell, head: inline[0].head.id)
+      let key = ElementKey(state: state, record: number, cell: cell, head: greatest.head.id)
       let found = try transaction.withValue(of: key.bytes.span.bytes, in: elements) { row in
         try Value(decoding: try OwnedHead(apart: row).payload.span.bytes)
       }
@@ -112,7 +120,7 @@ extension Tables {
       }
       value = found
     } else {
-      value = try Value(decoding: row.extracting(inline[0].payload))
+      value = try Value(decoding: row.extracting(greatest.payload))
     }
     return value == .null ? Value?.none : value
   }
@@ -142,12 +150,15 @@ extension Tables {
     _ transaction: borrowing LMDBTransaction
   ) throws -> Record? {
     guard let type = try visibleType(in: row, state, interned, transaction) else { return nil }
-    var fields: [Name: Value] = [:]
-    for cell in try RecordLayout.cells(of: row) where cell != .existence {
-      let value = try value(of: cell, in: row, state, interned, transaction)
-      fields[try name(cell.field, interned, transaction)] = value
+    var entries: [(name: Name, value: Value)] = []
+    var walk = try RecordLayout.CellWalk(row)
+    while let (cell, body) = try walk.next() {
+      guard cell != .existence,
+        let value = try value(of: cell, in: row, body, state, interned, transaction)
+      else { continue }
+      entries.append((try name(cell.field, interned, transaction), value))
     }
-    return Record(id: id, type: try name(type, interned, transaction), fields: fields)
+    return Record(id: id, type: try name(type, interned, transaction), entries: entries)
   }
 
   /// All heads of a field, greatest first; also of a record that is not visible.
