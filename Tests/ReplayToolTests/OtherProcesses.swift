@@ -16,19 +16,22 @@ struct OtherProcesses {
     return FileManager.default.isExecutableFile(atPath: beside) ? beside : nil
   }
 
-  private func shell(_ script: String) throws -> (output: String, exit: Int32) {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/bin/bash")
-    process.arguments = ["-c", "set -o pipefail; " + script]
-    process.environment = ["PATH": "/usr/bin:/bin", "REPLAY": try #require(Self.executable)]
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    process.standardError = pipe
-    process.standardInput = FileHandle.nullDevice
-    try process.run()
-    let output = pipe.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    return (String(decoding: output, as: UTF8.self), process.terminationStatus)
+  private func shell(_ script: String) async throws -> (output: String, exit: Int32) {
+    let executable = try #require(Self.executable)
+    return try await blocking {
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: "/bin/bash")
+      process.arguments = ["-c", "set -o pipefail; " + script]
+      process.environment = ["PATH": "/usr/bin:/bin", "REPLAY": executable]
+      let pipe = Pipe()
+      process.standardOutput = pipe
+      process.standardError = pipe
+      process.standardInput = FileHandle.nullDevice
+      try process.run()
+      let output = pipe.fileHandleForReading.readDataToEndOfFile()
+      process.waitUntilExit()
+      return (String(decoding: output, as: UTF8.self), process.terminationStatus)
+    }
   }
 
   private func makeLongLog(_ path: String) throws {
@@ -45,23 +48,23 @@ struct OtherProcesses {
   }
 
   @Test("a closed pipe ends it quietly", .enabled(if: executable != nil))
-  func endsWithPipe() throws {
+  func endsWithPipe() async throws {
     let path = temporary.path + "/store"
     try makeLongLog(path)
-    let result = try shell("\"$REPLAY\" log \(path) --operations | head -n 1")
+    let result = try await shell("\"$REPLAY\" log \(path) --operations | head -n 1")
     #expect(result.exit == 0)
     let lines = result.output.split(separator: "\n")
     #expect(lines.count == 1, "\(result.output)")
   }
 
   @Test("exit codes reach the shell", .enabled(if: executable != nil))
-  func hasExitCodes() throws {
-    let none = try shell("\"$REPLAY\" info \(temporary.path)/none")
+  func hasExitCodes() async throws {
+    let none = try await shell("\"$REPLAY\" info \(temporary.path)/none")
     #expect(none.exit == 3)
     #expect(!none.output.contains("\u{1B}"))
-    let usage = try shell("\"$REPLAY\" info")
+    let usage = try await shell("\"$REPLAY\" info")
     #expect(usage.exit == 64)
-    let version = try shell("\"$REPLAY\" --version")
+    let version = try await shell("\"$REPLAY\" --version")
     #expect(version.output == "0.1.0\n")
     #expect(version.exit == 0)
   }

@@ -17,17 +17,20 @@ struct SimulateCommands {
   }
 
   /// Runs the command as a process of its own, which starts others.
-  private func replay(_ arguments: String...) throws -> (output: String, exit: Int32) {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: try #require(Self.executable))
-    process.arguments = ["simulate"] + arguments
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    process.standardInput = FileHandle.nullDevice
-    try process.run()
-    let output = pipe.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    return (String(decoding: output, as: UTF8.self), process.terminationStatus)
+  private func replay(_ arguments: String...) async throws -> (output: String, exit: Int32) {
+    let executable = try #require(Self.executable)
+    return try await blocking {
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: executable)
+      process.arguments = ["simulate"] + arguments
+      let pipe = Pipe()
+      process.standardOutput = pipe
+      process.standardInput = FileHandle.nullDevice
+      try process.run()
+      let output = pipe.fileHandleForReading.readDataToEndOfFile()
+      process.waitUntilExit()
+      return (String(decoding: output, as: UTF8.self), process.terminationStatus)
+    }
   }
 
   private func members(_ text: String) throws -> JSONMembers {
@@ -35,10 +38,10 @@ struct SimulateCommands {
   }
 
   @Test("as many workers as there may be come to what one comes to", .enabled(if: executable != nil))
-  func countsEqually() throws {
+  func countsEqually() async throws {
     var outputs: [JSONMembers] = []
     for jobs in ["1", "3"] {
-      let (output, exit) = try replay(
+      let (output, exit) = try await replay(
         "--seeds", "1..6", "--steps", "30", "--faults", "none", "--jobs", jobs, "--repeat-every", "1",
         "--json")
       var document = try members(output)
@@ -102,8 +105,8 @@ struct SimulateCommands {
   #endif
 
   @Test("a page for people, with what happened in it", .enabled(if: executable != nil))
-  func printsPage() throws {
-    let (output, exit) = try replay("--seeds", "2", "--steps", "20", "--faults", "none")
+  func printsPage() async throws {
+    let (output, exit) = try await replay("--seeds", "2", "--steps", "20", "--faults", "none")
     #expect(exit == 0, "\(output)")
     let lines = output.split(separator: "\n").map(String.init)
     #expect(lines[0].hasPrefix("1 seed, "), "\(output)")
@@ -114,14 +117,14 @@ struct SimulateCommands {
   }
 
   @Test("the seeds of a file, of which there may be none", .enabled(if: executable != nil))
-  func readsFiles() throws {
+  func readsFiles() async throws {
     let path = temporary.path + "/seeds.txt"
     try "# found before\n 2 # a crash\n\n5#x\n".write(toFile: path, atomically: true, encoding: .utf8)
-    let (output, exit) = try replay("--seeds-file", path, "--steps", "10", "--faults", "none", "--json")
+    let (output, exit) = try await replay("--seeds-file", path, "--steps", "10", "--faults", "none", "--json")
     #expect(exit == 0)
     #expect(output.contains(#""seeds":2,"#), "\(output)")
     try "# none\n".write(toFile: path, atomically: true, encoding: .utf8)
-    let none = try replay("--seeds-file", path, "--json")
+    let none = try await replay("--seeds-file", path, "--json")
     #expect(none.exit == 0)
     #expect(none.output.contains(#""seeds":0,"#), "\(none.output)")
   }
