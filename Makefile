@@ -21,7 +21,7 @@ REPLAY = "$$($(SWIFT) build -c release --show-bin-path)/replay"
 # Known bugs are compiled into no other build, so this one has a place of its own.
 PLANTED := PLANTED_BUGS=1 $(SWIFT) build -c release --scratch-path .build-planted
 
-.PHONY: help setup build test test-debug foldcheck simulate simulate-check planted bench bench-smoke demo lint docs soak clean
+.PHONY: help setup build test test-debug foldcheck simulate simulate-check planted bench bench-smoke instructions demo lint docs soak clean
 
 help: ## Shows this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -59,6 +59,9 @@ bench: ## Compares with raw LMDB and with SQLite through GRDB, in turns: ONLY=â€
 bench-smoke: ## Runs each comparison small, and sees that all come to the same.
 	@Scripts/setup sqlite3
 	cd Benchmarks && $(SWIFT) build -c release && .build/release/Bench --smoke
+
+instructions: setup ## Counts the instructions of operations, and fails where more than 5 % were added.
+	@Scripts/instructions
 
 demo: build ## Runs a git history on 16 devices that are mostly offline, and shows that they agree: REPO=â€¦
 	@Scripts/demo $(REPLAY) "$(REPO)" "$(DEMO)"
