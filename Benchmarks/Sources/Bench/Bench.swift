@@ -51,6 +51,8 @@ struct Bench: AsyncParsableCommand {
     if list { return print(cases.map(\.title).joined(separator: "\n")) }
     var sizes = smoke ? Sizes.smoke : .full
     if let rounds { sizes.rounds = rounds }
+    // Where a store folds its past.
+    setenv("TMPDIR", memory, 1)
     let machine = try Machine(memory: memory, disk: disk)
     let interrupt = Interrupt()
     var outcomes: [Outcome] = []

@@ -8,12 +8,16 @@ package final class Engine {
   package let dataset: Dataset
 
   /// Opens a store, or makes one. Its clock and its random numbers are the same in each turn, and with them every byte.
-  package init(_ directory: String, _ dataset: Dataset, durability: Durability = .durable) throws {
+  ///
+  /// - Parameter seed: of the random numbers: no two replicas of one remote may have the same.
+  package init(_ directory: String, _ dataset: Dataset, durability: Durability = .durable, seed: UInt64 = 11)
+    throws
+  {
     var configuration = StoreConfiguration()
     // Valgrind has no more address space.
     configuration.mapBytes = 8 << 30
     let clock = Mutex<Int64>(1_700_000_000_000)
-    let random = Mutex(Random(seed: 11))
+    let random = Mutex(Random(seed: seed))
     configuration.wallMilliseconds = {
       clock.withLock {
         $0 += 1

@@ -1,7 +1,7 @@
 extension Case {
   /// All cases, in the order of the table.
   static var all: [Case] {
-    commitsInMemory + durableCommits + [tasks] + reads + ycsb
+    commitsInMemory + durableCommits + [tasks] + reads + [folding, rebuilding, past] + ycsb
   }
 
   private static var commitsInMemory: [Case] {

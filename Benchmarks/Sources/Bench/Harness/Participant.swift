@@ -11,6 +11,8 @@ struct Participant {
   }
 
   var name: Name
+  /// How much a turn of this one does, if not as much as the others'.
+  var count: Int?
   /// Not timed: makes what a turn begins with, the same each time, and warms it.
   var prepare: () async throws -> Void
   /// What is timed.

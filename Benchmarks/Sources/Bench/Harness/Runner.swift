@@ -40,7 +40,10 @@ struct Runner {
           facts[fact] = (value, participant.name)
         }
         // The first turn of each warms what there is to be warmed.
-        if round > 0 { outcome.nanoseconds[participant.name, default: []].append(Double(nanoseconds)) }
+        if round > 0 {
+          outcome.costs[participant.name, default: []].append(
+            Double(nanoseconds) / Double(participant.count ?? count))
+        }
       }
       try tell(round)
     }

@@ -6,17 +6,15 @@ struct Outcome {
   var otherwise: String?
   /// How much a turn does.
   var count: Int
-  /// Nanoseconds of each round's turn.
-  var nanoseconds: [Participant.Name: [Double]] = [:]
+  /// What each round's turn took, in nanoseconds a unit.
+  var costs: [Participant.Name: [Double]] = [:]
 
   /// What a turn took, in nanoseconds a unit.
-  func cost(_ name: Participant.Name) -> Spread? {
-    nanoseconds[name].map { Spread($0.map { $0 / Double(count) }) }
-  }
+  func cost(_ name: Participant.Name) -> Spread? { costs[name].map(Spread.init) }
 
   /// Our speed as a multiple of another's, round by round.
   func ratio(to name: Participant.Name) -> Spread? {
-    guard let ours = nanoseconds[.tributary], let others = nanoseconds[name], name != .tributary else {
+    guard let ours = costs[.tributary], let others = costs[name], name != .tributary else {
       return nil
     }
     return Spread(zip(ours, others).map { $1 / $0 })

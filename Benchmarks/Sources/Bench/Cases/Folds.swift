@@ -1,0 +1,140 @@
+import EventStore
+import Replicator
+import Stores
+
+/// The fold of what others wrote, and of the log once more.
+extension Case {
+  /// A remote, and stores that are in step with it.
+  private struct Synced {
+    let dataset: Dataset
+    let remote = MemoryRemote(identity: RemoteID(rawValue: 5))
+    /// The store of who writes, and of who fetches: each has all records.
+    let writer: String
+    let reader: String
+    /// How many operations made the records.
+    var operations: Int { dataset.names.count * 5 }
+
+    init(_ place: Place, _ sizes: Sizes) async throws {
+      dataset = Dataset(records: sizes.records)
+      writer = place.path + "/writer"
+      reader = place.path + "/reader"
+      try Engine.make(writer, dataset)
+      let engine = try Engine(writer, dataset)
+      try await engine.store.write { try $0.attachZone(Dataset.zone) }
+      _ = try await LogReplicator(store: engine.store, remote: remote).syncOnce()
+      try await fetch(try Engine(reader, dataset, seed: 12)).store.close()
+    }
+
+    /// Fetches all that is there.
+    @discardableResult
+    func fetch(_ engine: Engine) async throws -> Engine {
+      let report = try await LogReplicator(store: engine.store, remote: remote).syncOnce(.fetch)
+      guard report.isInSync else { throw Disagreement(description: "a round came to \(report)") }
+      return engine
+    }
+
+    /// Folds the whole log into a new store.
+    func fetchingAll(_ place: Place) -> Participant {
+      var engine: Engine?
+      return Participant(
+        name: .other, count: operations,
+        prepare: { engine = try Engine(place.inner().path + "/all", dataset, seed: 13) },
+        turn: { try await fetch(engine!) },
+        finish: {
+          let digest = try engine!.digest()
+          engine = nil
+          return [.records: digest]
+        })
+    }
+  }
+
+  static var folding: Case {
+    Case(
+      title: "a round that folds segments of 1,000 operations, with their token",
+      aims: [Aim(than: .other, ratio: 0.8)], otherwise: "commits of 1,000"
+    ) { place, sizes in
+      let synced = try await Synced(place, sizes)
+      let steps = Engine.steps(synced.dataset.changes(sizes.count(100) * 1000, seed: 9), synced.dataset)
+      let writer = try Engine(synced.writer, synced.dataset)
+      let replicator = LogReplicator(store: writer.store, remote: synced.remote)
+      for start in stride(from: 0, to: steps.count, by: 1000) {
+        try writer.commit(steps[start..<start + 1000], each: 1000)
+        _ = try await replicator.syncOnce(.ship)
+      }
+      func participant(
+        _ name: Participant.Name, _ turn: @escaping (Engine) async throws -> Void
+      ) -> Participant {
+        var engine: Engine?
+        return Participant(
+          name: name,
+          prepare: {
+            engine = try Engine(try place.copy(synced.reader, as: "\(name)"), synced.dataset, seed: 12)
+          },
+          turn: { try await turn(engine!) },
+          finish: {
+            let digest = try engine!.digest()
+            engine = nil
+            return [.records: digest]
+          })
+      }
+      return (
+        steps.count,
+        [
+          participant(.tributary) { try await synced.fetch($0) },
+          participant(.other) { try $0.commit(steps[...], each: 1000) },
+        ]
+      )
+    }
+  }
+
+  static var rebuilding: Case {
+    Case(
+      title: "a rebuild of all records", aims: [Aim(than: .other, ratio: 0.8)],
+      otherwise: "a first round's fold"
+    ) { place, sizes in
+      let synced = try await Synced(place, sizes)
+      var engine: Engine?
+      let rebuild = Participant(
+        name: .tributary,
+        prepare: { engine = try Engine(try place.copy(synced.reader, as: "ours"), synced.dataset, seed: 12) },
+        turn: { _ = try await engine!.store.rebuild() },
+        finish: {
+          let digest = try engine!.digest()
+          engine = nil
+          return [.records: digest]
+        })
+      return (synced.operations, [rebuild, synced.fetchingAll(place)])
+    }
+  }
+
+  static var past: Case {
+    Case(
+      title: "the past in the middle of the log", aims: [Aim(than: .other, ratio: 0.8)],
+      otherwise: "a first round's fold"
+    ) { place, sizes in
+      let synced = try await Synced(place, sizes)
+      let engine = try Engine(synced.reader, synced.dataset, seed: 12)
+      let last = try engine.store.read { try $0.lastPosition() }
+      let middle = Position(rawValue: last.rawValue / 2)
+      var records = 0
+      let past = Participant(
+        name: .tributary,
+        prepare: {},
+        turn: {
+          let past = try engine.store.past(at: middle)
+          records = 0
+          try past.read { tx in
+            try tx.forEachRecord(in: Dataset.zone) { _ in
+              records += 1
+              return records < 10
+            }
+          }
+        },
+        finish: {
+          guard records == 10 else { throw Disagreement(description: "the past has \(records) records") }
+          return [:]
+        })
+      return (synced.operations / 2, [past, synced.fetchingAll(place)])
+    }
+  }
+}
