@@ -37,6 +37,7 @@ extension Verification {
       case (1, _): return count == 17
       case (2, "zones"), (3, "zones"): return count == 5
       case (2, "replicas"): return count == 13
+      case (2, "incarnations"): return count == 5
       default: return false
       }
     default: return true
@@ -71,6 +72,11 @@ extension Verification {
           let number = try Self.number(of: key, in: table, source)
           let named = try number.flatMap { try Self.identity(of: $0, in: table, source) }
           if named != identity { report.add(.table, name, "an identity's number belongs to another") }
+        } else if key[0] == 2, name == "incarnations" {
+          let number = try key.span.bytes.bigEndian32(at: 1)
+          if try !row.isEmpty || Self.identity(of: number, in: table, source) == nil {
+            report.add(.table, name, "a deleted log's number \(number) is nobody's, or has a row")
+          }
         }
         isThere = try cursor.next()
       }

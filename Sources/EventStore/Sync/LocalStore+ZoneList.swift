@@ -81,11 +81,9 @@ extension WriteBatch {
       }
       guard token.offset > stored.offset, start <= stored.offset else { return report }
     }
-    // Zones that were made and deleted here: the event of their beginning may come after.
-    var gone = try goneIncarnations()
     // What the same page deletes begins nothing here: a zone of that name may be another one, made here since.
     for event in events where event.kind == .deleted {
-      gone.insert(
+      try storage.setGone(
         try storage.interned.incarnations.makeNumber(
           for: event.incarnation, in: storage.tables.incarnations, storage.transaction))
     }
@@ -94,7 +92,7 @@ extension WriteBatch {
         if PlantedBug.eventsAfterDeletionSkipped.isPlanted, !report.removed.isEmpty { break }
       #endif
       switch event.kind {
-      case .created: try create(event.zone, event.incarnation, chosen, gone, &report)
+      case .created: try create(event.zone, event.incarnation, chosen, &report)
       case .deleted:
         switch try withdraw(event.zone, event.incarnation) {
         case .removed: report.removed.append(event.zone)
@@ -109,14 +107,18 @@ extension WriteBatch {
   }
 
   private func create(
-    _ zone: ZoneID, _ incarnation: IncarnationID, _ chosen: Set<ZoneID>?, _ gone: Set<IncarnationNumber>,
-    _ report: inout ZoneListReport
+    _ zone: ZoneID, _ incarnation: IncarnationID, _ chosen: Set<ZoneID>?, _ report: inout ZoneListReport
   ) throws {
     try WriteTransaction.check(zone)
     let tables = storage.tables
     let found = try storage.interned.incarnations.makeNumber(
       for: incarnation, in: tables.incarnations, storage.transaction)
-    guard !gone.contains(found) else { return }
+    // The event of a deleted zone's beginning may be read once more, or come late.
+    var isGone = try tables.isGone(found, storage.transaction)
+    #if PLANTED_BUGS
+      if PlantedBug.staleEventsApplied.isPlanted { isGone = try isGoneStill(found) }
+    #endif
+    guard !isGone else { return }
     let number: ZoneNumber
     if let (known, row) = try storage.findZone(zone) {
       #if PLANTED_BUGS
@@ -132,14 +134,6 @@ extension WriteBatch {
     row.token = ZoneRow.Token(incarnation: found, offset: 0, hash: .zero)
     storage.setZoneRow(row, number)
     try storage.flush()
-  }
-
-  /// The incarnations of zones that were deleted here, and whose rows are there still.
-  private func goneIncarnations() throws -> Set<IncarnationNumber> {
-    Set(
-      try storage.tables.zoneRows(storage.transaction).compactMap { _, row in
-        row.status.isGone ? row.token?.incarnation : nil
-      })
   }
 
   /// Whether a zone may be tied to any incarnation: nothing of it lies in that of its token.
@@ -162,7 +156,7 @@ extension WriteBatch {
     if row.token?.incarnation != found {
       // The answer to a call for a zone that was deleted since says nothing of one that was made under its name: in its
       // log lie other transactions under the same sequences.
-      var isGone = try goneIncarnations().contains(found)
+      var isGone = try storage.tables.isGone(found, storage.transaction)
       #if PLANTED_BUGS
         if PlantedBug.staleAnswerAdopted.isPlanted { isGone = false }
       #endif

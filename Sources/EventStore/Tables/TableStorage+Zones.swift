@@ -37,9 +37,15 @@ extension TableStorage {
     return number
   }
 
+  /// Notes for good that a zone's log was deleted.
+  func setGone(_ incarnation: IncarnationNumber) throws {
+    try put(.goneIncarnation(incarnation), in: tables.incarnations) { _ in }
+  }
+
   /// Takes a zone out of every query: it gives up its name, and its states are to be taken away in steps.
   func retireZone(_ zone: ZoneID, _ number: ZoneNumber, as status: ZoneRow.Status) throws {
     var row = try zoneRow(number)
+    if let token = row.token { try setGone(token.incarnation) }
     for state in [row.state, row.building] where state != .none {
       var stateRow = try stateRow(state)
       stateRow.status = .discarded

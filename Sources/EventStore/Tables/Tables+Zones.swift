@@ -84,6 +84,11 @@ extension Tables {
     return try transaction.withValue(of: key.span, in: zones) { try ZoneID(interned: $0) }
   }
 
+  /// Whether a zone's log was deleted, here or at the remote: no zone is tied to it again, whatever arrives late.
+  func isGone(_ incarnation: IncarnationNumber, _ transaction: borrowing Transaction) throws -> Bool {
+    try transaction.contains(TableKey.goneIncarnation(incarnation).span, in: incarnations)
+  }
+
   /// Whether anything of a zone lies in an incarnation of its remote log, as far as the store knows.
   package func hasSegments(
     in zone: ZoneNumber, _ incarnation: IncarnationNumber, _ transaction: borrowing Transaction

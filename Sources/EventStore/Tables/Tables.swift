@@ -13,7 +13,7 @@ import OperationFormat
 /// | elements | `ElementKey` | a head with its whole payload |
 /// | zones | 0, zone (4) · 1, owner's byte count (1), owner, name | identity · number; `ZoneRow` under 2, zone (4); `CutRow` under 3, zone (4) |
 /// | replicas | 0, number (4) · 1, identity (16) | identity · number; lineage under 2, zone (4), replica (4), epoch (4) |
-/// | incarnations | 0, number (4) · 1, identity (16) | identity · number |
+/// | incarnations | 0, number (4) · 1, identity (16) · 2, number (4) | identity · number · empty: a zone's log that was deleted |
 /// | names | 0, number (4) · 1, UTF-8 | UTF-8 · number |
 /// | states | state (4) | `StateRow` |
 /// | meta | name | format, identity, clock, policies, remote, rebuild |
@@ -158,6 +158,13 @@ package struct TableKey {
     var key = TableKey()
     key.append(UInt8(2))
     key.append(zone)
+    return key
+  }
+
+  package static func goneIncarnation(_ incarnation: IncarnationNumber) -> TableKey {
+    var key = TableKey()
+    key.append(UInt8(2))
+    key.append(incarnation)
     return key
   }
 

@@ -8,39 +8,48 @@ struct SimulatedObjectsLine: ObjectStore {
   var name: String { "simulated" }
 
   func get(_ name: ObjectName, bytesMax: Int) async throws(RemoteError) -> [UInt8]? {
-    try await world.call(
+    let mount = mount
+    return try await world.call(
       process, "get \(name)",
       damage: { bytes, choices in bytes == nil ? nil : world.spoil(&bytes!, &choices) },
-      request: { [self] () throws(RemoteError) in try await objects.get(name, bytesMax: bytesMax) })
+      request: { [self] () throws(RemoteError) in try await objects(mount).get(name, bytesMax: bytesMax) })
   }
 
   func getPrefix(_ name: ObjectName, _ count: Int) async throws(RemoteError) -> ObjectPrefix? {
-    try await world.call(
+    let mount = mount
+    return try await world.call(
       process, "getPrefix \(name)",
       damage: { prefix, choices in prefix == nil ? nil : world.spoil(&prefix!.bytes, &choices) },
-      request: { [self] () throws(RemoteError) in try await objects.getPrefix(name, count) })
+      request: { [self] () throws(RemoteError) in try await objects(mount).getPrefix(name, count) })
   }
 
   func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool {
-    try await world.call(process, "put \(name)") { [self] () throws(RemoteError) in
-      try await objects.putIfAbsent(name, bytes)
+    let mount = mount
+    return try await world.call(process, "put \(name)") { [self] () throws(RemoteError) in
+      try await objects(mount).putIfAbsent(name, bytes)
     }
   }
 
   func list() async throws(RemoteError) -> [ObjectEntry] {
-    try await world.call(process, "list") { [self] () throws(RemoteError) in try await objects.list() }
+    let mount = mount
+    return try await world.call(process, "list") { [self] () throws(RemoteError) in
+      try await objects(mount).list()
+    }
   }
 
   func delete(_ name: ObjectName) async throws(RemoteError) {
-    try await world.call(process, "delete \(name)") { [self] () throws(RemoteError) in
-      try await objects.delete(name)
+    let mount = mount
+    return try await world.call(process, "delete \(name)") { [self] () throws(RemoteError) in
+      try await objects(mount).delete(name)
     }
   }
 
   func changes() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
 
-  /// What is there, as the device sees it now.
-  private var objects: any ObjectStore {
-    get throws(RemoteError) { try world.place.objects(as: world.devices[process.device].mount) }
+  /// What the device sees now: a request goes there, also if something else is there when it arrives.
+  private var mount: SimulatedPlace.Mount { world.devices[process.device].mount }
+
+  private func objects(_ mount: SimulatedPlace.Mount) throws(RemoteError) -> any ObjectStore {
+    try world.place.objects(as: mount)
   }
 }

@@ -136,6 +136,7 @@ extension StoredSegment {
   /// Makes the header that of a version to come: four bytes of magic, then the version; after the flags, the header's
   /// bytes, of which the last four are the checksum of the others.
   fileprivate mutating func raiseVersion() {
+    guard bytes.count > 8 else { return }  // cut short on its way
     let count = Int(bytes[6]) | Int(bytes[7]) << 8
     guard count > 8, count <= bytes.count else { return }
     bytes[4] = 255

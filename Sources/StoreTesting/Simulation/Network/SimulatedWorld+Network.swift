@@ -19,7 +19,7 @@ extension SimulatedWorld {
     damage: (@Sendable (inout Answer, inout SimulationChoices) -> SimulationFault?)? = nil,
     request: @escaping @Sendable () async throws(RemoteError) -> Answer
   ) async throws(RemoteError) -> Answer {
-    if process.isOver { throw Self.hungUp }
+    if process.isOver { throw SimulatedProcess.over }
     let result = await withCheckedContinuation { continuation in
       send(process, what, damage, request, SimulatedCall<Answer>(continuation))
     }
@@ -31,7 +31,7 @@ extension SimulatedWorld {
     _ damage: (@Sendable (inout Answer, inout SimulationChoices) -> SimulationFault?)?,
     _ request: @escaping @Sendable () async throws(RemoteError) -> Answer, _ call: SimulatedCall<Answer>
   ) {
-    let number = process.open { call.answer(.failure(Self.hungUp)) }
+    let number = process.open { call.answer(.failure($0)) }
     let fate = drawFate(of: devices[process.device], hasBody: damage != nil)
     queue.add(at: now + Self.timeoutMilliseconds, process) { [self] in
       guard process.close(number) else { return }
@@ -131,7 +131,6 @@ extension SimulatedWorld {
   }
 
   static let unreachable = RemoteError(.unreachable, "the remote does not answer", hint: "try again")
-  private static let hungUp = RemoteError(.unreachable, "the process is over", hint: "start it again")
 
   /// Cuts bytes, or turns one bit of them.
   ///

@@ -1,3 +1,5 @@
+import Replicator
+
 /// One life of a device's process: from its start to its crash.
 ///
 /// It is `@unchecked Sendable` since a world has one thread.
@@ -6,7 +8,7 @@ final class SimulatedProcess: @unchecked Sendable {
   let number: Int
   private(set) var isOver = false
   /// Calls that wait for an answer, and what ends the wait.
-  private var calls: [Int: () -> Void] = [:]
+  private var calls: [Int: (RemoteError) -> Void] = [:]
   private var callCount = 0
 
   init(device: Int, number: Int) {
@@ -16,8 +18,8 @@ final class SimulatedProcess: @unchecked Sendable {
 
   /// Notes a call that waits for an answer.
   ///
-  /// - Parameter hangUp: ends the wait if the process ends.
-  func open(hangUp: @escaping () -> Void) -> Int {
+  /// - Parameter hangUp: ends the wait if no answer can come any more.
+  func open(hangUp: @escaping (RemoteError) -> Void) -> Int {
     callCount += 1
     calls[callCount] = hangUp
     return callCount
@@ -31,8 +33,16 @@ final class SimulatedProcess: @unchecked Sendable {
   /// Ends it: whatever it waits for never comes.
   func end() {
     isOver = true
+    hangUp(Self.over)
+  }
+
+  /// What a call hears whose process has ended.
+  static let over = RemoteError(.unreachable, "the process is over", hint: "start it again")
+
+  /// Ends all waits with an error.
+  func hangUp(_ error: RemoteError) {
     let hangUps = calls.sorted { $0.key < $1.key }
     calls = [:]
-    for (_, hangUp) in hangUps { hangUp() }
+    for (_, hangUp) in hangUps { hangUp(error) }
   }
 }

@@ -276,16 +276,24 @@ extension SimulatedWorld {
     _ choices: inout SimulationChoices
   ) throws {
     // One that never synced cannot tell another remote from its own.
-    guard device.mount == .right, device.view.databaseToken != nil else {
-      device.mount = .right
-      return
-    }
+    guard device.mount == .right, device.view.databaseToken != nil else { return try remount(device, .right) }
     if mount == .old { try copyRemote(&choices) }
     guard mount != .old || place.isCopied && facts.canTellCopy(device.view) else { return }
     mark(fault)
     note("d\(device.number) sees \(mount) in the remote's place")
+    try remount(device, mount)
+    queue.add(at: now + Int64(choices.next(in: 1...600)) * 1000, nil) { [unowned self] in
+      try remount(device, .right)
+    }
+  }
+
+  /// Puts something else in the remote's place. As with a disk, what is under way there gets no answer: no call of the
+  /// remote sees one place first and then the other.
+  func remount(_ device: SimulatedDevice, _ mount: SimulatedPlace.Mount) throws {
+    guard device.mount != mount else { return }
     device.mount = mount
-    queue.add(at: now + Int64(choices.next(in: 1...600)) * 1000, nil) { device.mount = .right }
+    device.disturbRounds()
+    try act(device) { device.process.hangUp(Self.unreachable) }
   }
 
   /// Makes the old copy of the remote, unless there is one. Sometimes others have gone on with it since.
@@ -330,7 +338,7 @@ extension SimulatedWorld {
     mark(.tokensForgotten)
     note("d\(device.number) forgets its tokens")
     // Without its tokens it cannot tell a copy of the remote.
-    device.mount = .right
+    try remount(device, .right)
     for zone in device.view.zones { zone.forgetToken() }
     device.disturbRounds()
     try attempt(on: device, [.full, .commitFailed, .commitUncertain]) { try await store.forgetTokens() }

@@ -332,7 +332,8 @@ final class SimulatedWorld: @unchecked Sendable {
     for device in devices { try checkGoesOn(device) }
     isHealed = true
     for device in devices {
-      (device.isCutOff, device.mount, device.isOlder) = (false, .right, false)
+      (device.isCutOff, device.isOlder) = (false, false)
+      try remount(device, .right)
     }
     for event in queue.takeFree() {
       try event.body()
