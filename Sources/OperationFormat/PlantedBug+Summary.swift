@@ -77,8 +77,6 @@
       case .noDelayAfterFailure: "After a failure the next try comes at once."
       case .staleAnswerAdopted:
         "A call's answer ties a zone to the log of one of its name that was deleted meanwhile."
-      case .staleEventsApplied:
-        "A page of the list of zones that comes late brings a zone back whose deletion was done with."
       case .wrongRemoteRemembered: "A wrong remote that was seen first counts as the right one for ever."
       case .damagedEventIsOther: "A damaged event of the list of zones is told as a list that went back."
       case .roundFailsAsZone: "What ends a whole round says that it concerns one zone."

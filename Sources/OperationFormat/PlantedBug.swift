@@ -153,7 +153,6 @@
 
     /// 7: two replicators, a zone that is deleted and made anew while a call for it is under way.
     case staleAnswerAdopted
-    case staleEventsApplied
 
     // MARK: Log
 

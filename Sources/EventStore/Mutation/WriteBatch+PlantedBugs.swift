@@ -3,13 +3,6 @@
 
   /// What planted bugs do in a write where the block at their place has no room for it.
   extension WriteBatch {
-    /// Whether a deleted zone's row, with the incarnation, is there still.
-    func isGoneStill(_ incarnation: IncarnationNumber) throws -> Bool {
-      try storage.tables.zoneRows(storage.transaction).contains { _, row in
-        row.status.isGone && row.token?.incarnation == incarnation
-      }
-    }
-
     /// Folds a body's operations cell by cell.
     func foldInDictionaryOrder(_ body: RawSpan, into state: StateNumber) throws {
       var layout = BodyLayout()

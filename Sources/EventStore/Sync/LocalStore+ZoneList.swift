@@ -114,11 +114,7 @@ extension WriteBatch {
     let found = try storage.interned.incarnations.makeNumber(
       for: incarnation, in: tables.incarnations, storage.transaction)
     // The event of a deleted zone's beginning may be read once more, or come late.
-    var isGone = try tables.isGone(found, storage.transaction)
-    #if PLANTED_BUGS
-      if PlantedBug.staleEventsApplied.isPlanted { isGone = try isGoneStill(found) }
-    #endif
-    guard !isGone else { return }
+    guard try !tables.isGone(found, storage.transaction) else { return }
     let number: ZoneNumber
     if let (known, row) = try storage.findZone(zone) {
       #if PLANTED_BUGS

@@ -207,7 +207,7 @@ extension SimulationFault {
     case "unreachable":
       [
         .requestLost, .answerLost, .requestDelayed, .requestDelayedForDays, .unavailable, .partition,
-        .offlineForMonths, .sleep,
+        .offlineForMonths, .sleep, .remoteUnmounted, .remoteForeign, .remoteOld,
       ]
     case "later": [.throttled]
     case "denied": [.denied, .remoteUnmounted, .remoteForeign, .remoteOld]
