@@ -62,7 +62,8 @@ struct ClocksThatJump {
     #expect(back > 10_000)
   }
 
-  @Test("stores that are opened again where the clock jumped", arguments: 0..<24 as Range<UInt64>)
+  @Test(
+    "stores that are opened again where the clock jumped", .serialized, arguments: 0..<24 as Range<UInt64>)
   func stores(seed: UInt64) async throws {
     let directory = TemporaryDirectory()
     var wall = Wall(random: SeededRandom(seed: seed))

@@ -22,7 +22,7 @@ struct DescriptorTests {
       var file = stat()
       try #require(stat(directory(name), &file) == 0)
       var found = 0
-      for descriptor in Int32(0)..<4096 {
+      for descriptor in 0..<getdtablesize() {
         var other = stat()
         guard fstat(descriptor, &other) == 0, other.st_dev == file.st_dev, other.st_ino == file.st_ino
         else { continue }

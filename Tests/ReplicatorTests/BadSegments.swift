@@ -132,7 +132,7 @@ struct BadSegments {
 
   @Test(
     "parks its zone there with the reason; what is pending is kept or ships, other zones go on, and so does it once mended",
-    arguments: RemotePlace.Kind.allCases, Damage.allCases)
+    .serialized, arguments: RemotePlace.Kind.allCases, Damage.allCases)
   func parks(kind: RemotePlace.Kind, damage: Damage) async throws {
     let scratch = TemporaryDirectory()
     let world = try await world(kind, scratch.path)

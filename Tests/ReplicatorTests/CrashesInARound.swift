@@ -69,7 +69,7 @@ struct CrashesInARound {
     #expect(effect > 20)
   }
 
-  @Test("A round cut short twice, at any two effects", arguments: 0..<40 as Range<UInt64>)
+  @Test("A round cut short twice, at any two effects", .serialized, arguments: 0..<40 as Range<UInt64>)
   func twice(seed: UInt64) async throws {
     var random = SeededRandom(seed: seed)
     let scratch = TemporaryDirectory()

@@ -61,7 +61,7 @@ struct KilledRounds {
     #expect(effect > 20)
   }
 
-  @Test("within one of its effects, wherever that is then", arguments: 0..<30 as Range<UInt64>)
+  @Test("within one of its effects, wherever that is then", .serialized, arguments: 0..<30 as Range<UInt64>)
   func withinEffects(seed: UInt64) async throws {
     let expected = try await expected()
     var random = SeededRandom(seed: seed)

@@ -36,7 +36,7 @@ struct LogsWithAHole {
 
   @Test(
     "a reader stops before it, the other zone goes on, and once the segment is back so does this one",
-    arguments: 0..<24 as Range<UInt64>)
+    .serialized, arguments: 0..<24 as Range<UInt64>)
   func parks(seed: UInt64) async throws {
     var random = SeededRandom(seed: seed)
     let scratch = TemporaryDirectory()

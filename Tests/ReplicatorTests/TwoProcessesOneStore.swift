@@ -37,7 +37,7 @@ struct TwoProcessesOneStore {
     }
   }
 
-  @Test("two in one process, while the app writes", arguments: 0..<20 as Range<UInt64>)
+  @Test("two in one process, while the app writes", .serialized, arguments: 0..<20 as Range<UInt64>)
   func replicators(seed: UInt64) async throws {
     let scratch = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))

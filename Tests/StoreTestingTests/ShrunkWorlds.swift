@@ -33,7 +33,7 @@ struct ShrunkWorlds {
     return isFound ? SimulationFailure(.stateIsOracles, "found") : nil
   }
 
-  @Test("to what fails, and nothing else", arguments: 1...20 as ClosedRange<UInt64>)
+  @Test("to what fails, and nothing else", .serialized, arguments: 1...20 as ClosedRange<UInt64>)
   func findsTheCore(seed: UInt64) throws {
     var plan = makePlan(seed: seed, steps: 400)
     plan.recorded[.network]?[4] = 500
