@@ -16,6 +16,17 @@ struct ZoneListTests {
       remote: remote ?? self.remote, offset: offset, hash: ContentHash(of: [UInt8(offset)].span.bytes))
   }
 
+  /// A store with a zone that is attached, and a record in it.
+  private func makeAttached() async throws -> LocalStore {
+    let store = try directory.store()
+    try await store.write { tx in
+      try tx.createZone(noteZone)
+      try tx.attachZone(noteZone)
+      try tx.create(note("r"), type: "note")
+    }
+    return store
+  }
+
   private func event(_ kind: ZoneEvent.Kind, _ zone: ZoneID, _ incarnation: IncarnationID) -> ZoneEvent {
     ZoneEvent(kind: kind, zone: zone, incarnation: incarnation)
   }
@@ -255,12 +266,7 @@ struct ZoneListTests {
 
   @Test("the answer to a call for a zone that was deleted since does not tie a new one to the old log")
   func staleAnswer() async throws {
-    let store = try directory.store()
-    try await store.write { tx in
-      try tx.createZone(noteZone)
-      try tx.attachZone(noteZone)
-      try tx.create(note("r"), type: "note")
-    }
+    let store = try await makeAttached()
     try await store.adopt(noteZone, x)
     try await store.write { try $0.deleteZone(noteZone) }
     try await store.write { tx in
@@ -278,12 +284,7 @@ struct ZoneListTests {
     "a page of the list that comes when a zone's deletion is done with, and its rows are gone, brings nothing back"
   )
   func stalePage() async throws {
-    let store = try directory.store()
-    try await store.write { tx in
-      try tx.createZone(noteZone)
-      try tx.attachZone(noteZone)
-      try tx.create(note("r"), type: "note")
-    }
+    let store = try await makeAttached()
     let events = [event(.created, noteZone, x)]
     _ = try await store.applyZoneEvents(events, token: token(1), chosen: nil)
     try await store.write { try $0.deleteZone(noteZone) }
@@ -309,12 +310,7 @@ struct ZoneListTests {
     "one that was deleted here while it was made at the remote comes back empty, and nobody's work is deleted"
   )
   func deletedWhileMade() async throws {
-    let store = try directory.store()
-    try await store.write { tx in
-      try tx.createZone(noteZone)
-      try tx.attachZone(noteZone)
-      try tx.create(note("r"), type: "note")
-    }
+    let store = try await makeAttached()
     try await store.write { try $0.deleteZone(noteZone) }
     // The remote's answer to the making. Whether the zone there was another store's first, nobody can tell.
     let adopted = await awaitedCode { try await store.adopt(noteZone, x) }

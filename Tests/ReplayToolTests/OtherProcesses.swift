@@ -10,28 +10,10 @@ import Testing
 struct OtherProcesses {
   let temporary = TemporaryDirectory()
 
-  private static var executable: String? {
-    let beside = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-      .appendingPathComponent("replay").path
-    return FileManager.default.isExecutableFile(atPath: beside) ? beside : nil
-  }
-
   private func shell(_ script: String) async throws -> (output: String, exit: Int32) {
-    let executable = try #require(Self.executable)
-    return try await blocking {
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: "/bin/bash")
-      process.arguments = ["-c", "set -o pipefail; " + script]
-      process.environment = ["PATH": "/usr/bin:/bin", "REPLAY": executable]
-      let pipe = Pipe()
-      process.standardOutput = pipe
-      process.standardError = pipe
-      process.standardInput = FileHandle.nullDevice
-      try process.run()
-      let output = pipe.fileHandleForReading.readDataToEndOfFile()
-      process.waitUntilExit()
-      return (String(decoding: output, as: UTF8.self), process.terminationStatus)
-    }
+    try await OtherProcess.run(
+      "/bin/bash", ["-c", "set -o pipefail; " + script],
+      environment: ["PATH": "/usr/bin:/bin", "REPLAY": try #require(OtherProcess.replay)], takesErrors: true)
   }
 
   private func makeLongLog(_ path: String) throws {
@@ -47,7 +29,7 @@ struct OtherProcesses {
     }
   }
 
-  @Test("a closed pipe ends it quietly", .enabled(if: executable != nil))
+  @Test("a closed pipe ends it quietly", .enabled(if: OtherProcess.replay != nil))
   func endsWithPipe() async throws {
     let path = temporary.path + "/store"
     try makeLongLog(path)
@@ -57,7 +39,7 @@ struct OtherProcesses {
     #expect(lines.count == 1, "\(result.output)")
   }
 
-  @Test("exit codes reach the shell", .enabled(if: executable != nil))
+  @Test("exit codes reach the shell", .enabled(if: OtherProcess.replay != nil))
   func hasExitCodes() async throws {
     let none = try await shell("\"$REPLAY\" info \(temporary.path)/none")
     #expect(none.exit == 3)
@@ -70,7 +52,8 @@ struct OtherProcesses {
   }
 
   @Test(
-    "following sees what another process writes, and Ctrl-C ends it well", .enabled(if: executable != nil))
+    "following sees what another process writes, and Ctrl-C ends it well",
+    .enabled(if: OtherProcess.replay != nil))
   func follows() async throws {
     let path = temporary.path + "/store"
     let store = try ShoppingStore.open(path)
@@ -82,7 +65,7 @@ struct OtherProcesses {
       try tx.create(id, type: "t")
     }
     let process = Process()
-    process.executableURL = URL(fileURLWithPath: try #require(Self.executable))
+    process.executableURL = URL(fileURLWithPath: try #require(OtherProcess.replay))
     process.arguments = ["log", path, "--follow", "--json"]
     let pipe = Pipe()
     process.standardOutput = pipe

@@ -10,34 +10,16 @@ struct SimulateCommands {
   let tool = Tool()
   let temporary = TemporaryDirectory()
 
-  private static var executable: String? {
-    let beside = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-      .appendingPathComponent("replay").path
-    return FileManager.default.isExecutableFile(atPath: beside) ? beside : nil
-  }
-
   /// Runs the command as a process of its own, which starts others.
   private func replay(_ arguments: String...) async throws -> (output: String, exit: Int32) {
-    let executable = try #require(Self.executable)
-    return try await blocking {
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: executable)
-      process.arguments = ["simulate"] + arguments
-      let pipe = Pipe()
-      process.standardOutput = pipe
-      process.standardInput = FileHandle.nullDevice
-      try process.run()
-      let output = pipe.fileHandleForReading.readDataToEndOfFile()
-      process.waitUntilExit()
-      return (String(decoding: output, as: UTF8.self), process.terminationStatus)
-    }
+    try await OtherProcess.run(try #require(OtherProcess.replay), ["simulate"] + arguments)
   }
 
   private func members(_ text: String) throws -> JSONMembers {
     try JSONMembers(try JSONScanner.read(Array(text.utf8)), in: "")
   }
 
-  @Test("as many workers as there may be come to what one comes to", .enabled(if: executable != nil))
+  @Test("as many workers as there may be come to what one comes to", .enabled(if: OtherProcess.replay != nil))
   func countsEqually() async throws {
     var outputs: [JSONMembers] = []
     for jobs in ["1", "3"] {
@@ -67,13 +49,15 @@ struct SimulateCommands {
     try outputs[0].finish()
   }
 
-  @Test("a worker in this process and one in another see the same worlds", .enabled(if: executable != nil))
+  @Test(
+    "a worker in this process and one in another see the same worlds",
+    .enabled(if: OtherProcess.replay != nil))
   func hashesEqually() async throws {
     let arguments = ["simulate", "--worker", "--steps", "40", "--scratch", temporary.path]
     let here = await tool.run(arguments, input: Array("3\n4\n".utf8))
     #expect(here.exit == 0)
     let process = try StoreTesting.ChildProcess(
-      path: try #require(Self.executable), arguments, environment: [], takesInput: true)
+      path: try #require(OtherProcess.replay), arguments, environment: [], takesInput: true)
     process.send("3")
     process.send("4")
     process.endInput()
@@ -89,11 +73,11 @@ struct SimulateCommands {
   }
 
   #if os(Linux)
-    @Test("a worker that takes more memory than it may is ended", .enabled(if: executable != nil))
+    @Test("a worker that takes more memory than it may is ended", .enabled(if: OtherProcess.replay != nil))
     func limitsMemory() throws {
       for (mebibytes, isEnough) in [("1", false), ("512", true)] {
         let process = try StoreTesting.ChildProcess(
-          path: try #require(Self.executable),
+          path: try #require(OtherProcess.replay),
           ["simulate", "--worker", "--steps", "20", "--scratch", temporary.path, "--memory-max", mebibytes],
           environment: ["SWIFT_BACKTRACE=enable=no"], takesInput: true)
         process.send("3")
@@ -104,7 +88,7 @@ struct SimulateCommands {
     }
   #endif
 
-  @Test("a page for people, with what happened in it", .enabled(if: executable != nil))
+  @Test("a page for people, with what happened in it", .enabled(if: OtherProcess.replay != nil))
   func printsPage() async throws {
     let (output, exit) = try await replay("--seeds", "2", "--steps", "20", "--faults", "none")
     #expect(exit == 0, "\(output)")
@@ -116,7 +100,7 @@ struct SimulateCommands {
     #expect(lines.last == "no failures")
   }
 
-  @Test("the seeds of a file, of which there may be none", .enabled(if: executable != nil))
+  @Test("the seeds of a file, of which there may be none", .enabled(if: OtherProcess.replay != nil))
   func readsFiles() async throws {
     let path = temporary.path + "/seeds.txt"
     try "# found before\n 2 # a crash\n\n5#x\n".write(toFile: path, atomically: true, encoding: .utf8)

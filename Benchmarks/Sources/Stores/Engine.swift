@@ -38,14 +38,16 @@ package final class Engine {
     for start in stride(from: 0, to: dataset.names.count, by: 500) {
       try engine.store.writeBlockingThisThread { tx in
         for record in start..<min(start + 500, dataset.names.count) {
-          let values = dataset.values(of: record)
-          try tx.create(dataset.ids[record], type: Dataset.type)
-          for field in 0..<4 {
-            try tx.set(Dataset.fields[field], of: dataset.ids[record], to: .string(values[field]))
-          }
+          try insert(dataset.ids[record], dataset.values(of: record), &tx)
         }
       }
     }
+  }
+
+  /// Makes a record with all its fields.
+  package static func insert(_ id: RecordID, _ values: [String], _ tx: inout WriteTransaction) throws {
+    try tx.create(id, type: Dataset.type)
+    for (field, value) in zip(Dataset.fields, values) { try tx.set(field, of: id, to: .string(value)) }
   }
 
   /// A change with what the call takes, made before time counts.

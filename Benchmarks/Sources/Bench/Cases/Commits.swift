@@ -15,22 +15,13 @@ extension Case {
       let changes = dataset.changes((commits + warm) * size, seed: UInt64(size))
 
       let steps = Engine.steps(changes, dataset)
-      var engine: Engine?
-      func open() throws -> Engine { try Engine(try place.copy(bases.engine, as: "ours"), dataset) }
-      let ours = Participant(
-        name: .tributary,
-        prepare: {
-          engine = try open()
-          try engine!.commit(steps[..<(warm * size)], each: size)
-        },
-        turn: { try engine!.commit(steps[(warm * size)...], each: size) },
-        finish: {
-          let digest = try engine!.digest()
-          engine = nil
-          return [.records: digest, .tables: try RawStore.digest(of: place.path + "/ours").digest]
-        })
+      let ours = Participant.engine(
+        open: { try bases.openEngine(in: place) },
+        warm: { try $0.commit(steps[..<(warm * size)], each: size) },
+        turn: { try $0.commit(steps[(warm * size)...], each: size) },
+        facts: { [.tables: try RawStore.digest(of: place.path + "/ours").digest] })
 
-      let recorded = try open()
+      let recorded = try bases.openEngine(in: place)
       let trace = try await Trace { try recorded.commit(steps[...], each: size) }
       recorded.store.close()
       var raw: RawStore?
@@ -47,23 +38,16 @@ extension Case {
         })
 
       let rows = SQLite.steps(changes, dataset)
-      var sqlite: SQLite?
-      let grdb = Participant(
-        name: .sqlite,
-        prepare: {
-          sqlite = try SQLite(try place.copy(bases.sqlite, as: "sqlite-turn"), dataset)
-          try sqlite!.commit(rows[..<(warm * size)], each: size)
-        },
-        turn: { try sqlite!.commit(rows[(warm * size)...], each: size) },
-        finish: {
-          let digest = try sqlite!.digest()
-          let count = try sqlite!.changeCount()
+      let grdb = Participant.sqlite(
+        open: { try bases.openSQLite(in: place) },
+        warm: { try $0.commit(rows[..<(warm * size)], each: size) },
+        turn: { try $0.commit(rows[(warm * size)...], each: size) },
+        facts: { sqlite in
+          let count = try sqlite.changeCount()
           guard count == dataset.names.count * 4 + changes.count else {
             throw Disagreement(description: "the triggers logged \(count) changes")
           }
-          try sqlite!.close()
-          sqlite = nil
-          return [.records: digest]
+          return [:]
         })
       return (commits * size, [ours, lmdb, grdb])
     }

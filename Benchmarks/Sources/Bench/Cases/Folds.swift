@@ -35,16 +35,17 @@ extension Case {
 
     /// Folds the whole log into a new store.
     func fetchingAll(_ place: Place) -> Participant {
-      var engine: Engine?
-      return Participant(
-        name: .other, count: operations,
-        prepare: { engine = try Engine(place.inner().path + "/all", dataset, seed: 13) },
-        turn: { try await fetch(engine!) },
-        finish: {
-          let digest = try engine!.digest()
-          engine = nil
-          return [.records: digest]
-        })
+      .engine(
+        .other, count: operations,
+        open: { try Engine(place.inner().path + "/all", dataset, seed: 13) }, turn: { try await fetch($0) })
+    }
+
+    /// Does something in a copy of the reader's store.
+    func reading(
+      _ place: Place, _ name: Participant.Name, _ turn: @escaping (Engine) async throws -> Void
+    ) -> Participant {
+      .engine(
+        name, open: { try Engine(try place.copy(reader, as: "\(name)"), dataset, seed: 12) }, turn: turn)
     }
   }
 
@@ -61,27 +62,11 @@ extension Case {
         try writer.commit(steps[start..<start + 1000], each: 1000)
         _ = try await replicator.syncOnce(.ship)
       }
-      func participant(
-        _ name: Participant.Name, _ turn: @escaping (Engine) async throws -> Void
-      ) -> Participant {
-        var engine: Engine?
-        return Participant(
-          name: name,
-          prepare: {
-            engine = try Engine(try place.copy(synced.reader, as: "\(name)"), synced.dataset, seed: 12)
-          },
-          turn: { try await turn(engine!) },
-          finish: {
-            let digest = try engine!.digest()
-            engine = nil
-            return [.records: digest]
-          })
-      }
       return (
         steps.count,
         [
-          participant(.tributary) { try await synced.fetch($0) },
-          participant(.other) { try $0.commit(steps[...], each: 1000) },
+          synced.reading(place, .tributary) { try await synced.fetch($0) },
+          synced.reading(place, .other) { try $0.commit(steps[...], each: 1000) },
         ]
       )
     }
@@ -93,16 +78,7 @@ extension Case {
       otherwise: "a first round's fold"
     ) { place, sizes in
       let synced = try await Synced(place, sizes)
-      var engine: Engine?
-      let rebuild = Participant(
-        name: .tributary,
-        prepare: { engine = try Engine(try place.copy(synced.reader, as: "ours"), synced.dataset, seed: 12) },
-        turn: { _ = try await engine!.store.rebuild() },
-        finish: {
-          let digest = try engine!.digest()
-          engine = nil
-          return [.records: digest]
-        })
+      let rebuild = synced.reading(place, .tributary) { _ = try await $0.store.rebuild() }
       return (synced.operations, [rebuild, synced.fetchingAll(place)])
     }
   }

@@ -24,16 +24,7 @@ extension Case {
       let rows = SQLite.steps(changes, dataset)
 
       func ours(_ name: Participant.Name, _ turn: @escaping (Engine) async throws -> Void) -> Participant {
-        var engine: Engine?
-        return Participant(
-          name: name,
-          prepare: { engine = try Engine(try place.copy(bases.engine, as: "\(name)"), dataset) },
-          turn: { try await turn(engine!) },
-          finish: {
-            let digest = try engine!.digest()
-            engine = nil
-            return [.records: digest]
-          })
+        .engine(name, open: { try bases.openEngine(in: place, as: "\(name)") }, turn: turn)
       }
       let many = ours(.tributary) { engine in
         let store = engine.store
@@ -51,12 +42,10 @@ extension Case {
       }
       let one = ours(.other) { try $0.commit(steps[...], each: 1) }
 
-      var sqlite: SQLite?
-      let grdb = Participant(
-        name: .sqlite,
-        prepare: { sqlite = try SQLite(try place.copy(bases.sqlite, as: "sqlite-turn"), dataset) },
-        turn: {
-          let pool = sqlite!.pool
+      let grdb = Participant.sqlite(
+        open: { try bases.openSQLite(in: place) },
+        turn: { sqlite in
+          let pool = sqlite.pool
           try await withThrowingTaskGroup { group in
             for task in 0..<taskCount {
               let own = rows[task * each..<(task + 1) * each]
@@ -66,12 +55,6 @@ extension Case {
             }
             try await group.waitForAll()
           }
-        },
-        finish: {
-          let digest = try sqlite!.digest()
-          try sqlite!.close()
-          sqlite = nil
-          return [.records: digest]
         })
       return (taskCount * each, [many, grdb, one])
     }

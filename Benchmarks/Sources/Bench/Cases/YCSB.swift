@@ -95,16 +95,15 @@ extension Case {
       let dataset = Dataset(records: sizes.records + inserted)
       let values = (sizes.records..<sizes.records + inserted).map { dataset.values(of: $0) }
 
-      var engine: Engine?
       var sum: UInt64 = 0
-      let ours = Participant(
-        name: .tributary,
-        prepare: {
-          engine = try Engine(try place.copy(bases.engine, as: "ours"), dataset)
-          sum = 0
-        },
-        turn: {
-          let store = engine!.store
+      @Sendable func set(_ change: Dataset.Change, _ tx: inout WriteTransaction) throws {
+        try tx.set(Dataset.fields[change.field], of: dataset.ids[change.record], to: .string(change.value))
+      }
+      let ours = Participant.engine(
+        open: { try Engine(try place.copy(bases.engine, as: "ours"), dataset) },
+        warm: { _ in sum = 0 },
+        turn: { engine in
+          let store = engine.store
           for step in steps {
             switch step {
             case .read(let record):
@@ -112,24 +111,17 @@ extension Case {
                 sum &+= Engine.weight(found)
               }
             case .update(let change):
-              try store.writeBlockingThisThread { tx in
-                try tx.set(
-                  Dataset.fields[change.field], of: dataset.ids[change.record], to: .string(change.value))
-              }
+              try store.writeBlockingThisThread { tx in try set(change, &tx) }
             case .modify(let change):
               sum &+= try store.writeBlockingThisThread { tx in
                 let found = try tx.record(dataset.ids[change.record])
-                try tx.set(
-                  Dataset.fields[change.field], of: dataset.ids[change.record], to: .string(change.value))
+                try set(change, &tx)
                 return found.map { Engine.weight($0) } ?? 0
               }
             case .insert(let record):
               let texts = values[record - sizes.records]
               try store.writeBlockingThisThread { tx in
-                try tx.create(dataset.ids[record], type: Dataset.type)
-                for (field, text) in zip(Dataset.fields, texts) {
-                  try tx.set(field, of: dataset.ids[record], to: .string(text))
-                }
+                try Engine.insert(dataset.ids[record], texts, &tx)
               }
             case .scan(let record, let count):
               var left = count
@@ -143,29 +135,16 @@ extension Case {
             }
           }
         },
-        finish: {
-          let digest = try engine!.digest()
-          engine = nil
-          return [.records: digest, .read: sum]
-        })
+        facts: { [.read: sum] })
 
-      var sqlite: SQLite?
       var rowSum: UInt64 = 0
       let select = "SELECT * FROM item WHERE id = ?"
       let scan = "SELECT * FROM item WHERE id > ? ORDER BY id LIMIT ?"
-      let grdb = Participant(
-        name: .sqlite,
-        prepare: {
-          sqlite = try SQLite(try place.copy(bases.sqlite, as: "sqlite-turn"), dataset)
-          rowSum = 0
-        },
-        turn: { try Self.run(steps, sqlite!.pool, dataset, values, sizes, select, scan, &rowSum) },
-        finish: {
-          let digest = try sqlite!.digest()
-          try sqlite!.close()
-          sqlite = nil
-          return [.records: digest, .read: rowSum]
-        })
+      let grdb = Participant.sqlite(
+        open: { try SQLite(try place.copy(bases.sqlite, as: "sqlite-turn"), dataset) },
+        warm: { _ in rowSum = 0 },
+        turn: { try Self.run(steps, $0.pool, dataset, values, sizes, select, scan, &rowSum) },
+        facts: { _ in [.read: rowSum] })
       return (steps.count, [ours, grdb])
     }
   }

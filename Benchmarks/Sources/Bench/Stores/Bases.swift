@@ -13,4 +13,13 @@ struct Bases {
     try Engine.make(engine, dataset)
     try SQLite.make(sqlite, dataset)
   }
+
+  /// A copy that a turn begins with, opened.
+  func openEngine(in place: Place, as name: String = "ours") throws -> Engine {
+    try Engine(try place.copy(engine, as: name), dataset)
+  }
+
+  func openSQLite(in place: Place) throws -> SQLite {
+    try SQLite(try place.copy(sqlite, as: "sqlite-turn"), dataset)
+  }
 }

@@ -8,48 +8,46 @@ struct SimulatedObjectsLine: ObjectStore {
   var name: String { "simulated" }
 
   func get(_ name: ObjectName, bytesMax: Int) async throws(RemoteError) -> [UInt8]? {
-    let mount = mount
+    let objects = try objects
     return try await world.call(
       process, "get \(name)",
       damage: { bytes, choices in bytes == nil ? nil : world.spoil(&bytes!, &choices) },
-      request: { [self] () throws(RemoteError) in try await objects(mount).get(name, bytesMax: bytesMax) })
+      request: { () throws(RemoteError) in try await objects.get(name, bytesMax: bytesMax) })
   }
 
   func getPrefix(_ name: ObjectName, _ count: Int) async throws(RemoteError) -> ObjectPrefix? {
-    let mount = mount
+    let objects = try objects
     return try await world.call(
       process, "getPrefix \(name)",
       damage: { prefix, choices in prefix == nil ? nil : world.spoil(&prefix!.bytes, &choices) },
-      request: { [self] () throws(RemoteError) in try await objects(mount).getPrefix(name, count) })
+      request: { () throws(RemoteError) in try await objects.getPrefix(name, count) })
   }
 
   func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool {
-    let mount = mount
-    return try await world.call(process, "put \(name)") { [self] () throws(RemoteError) in
-      try await objects(mount).putIfAbsent(name, bytes)
+    let objects = try objects
+    return try await world.call(process, "put \(name)") { () throws(RemoteError) in
+      try await objects.putIfAbsent(name, bytes)
     }
   }
 
   func list() async throws(RemoteError) -> [ObjectEntry] {
-    let mount = mount
-    return try await world.call(process, "list") { [self] () throws(RemoteError) in
-      try await objects(mount).list()
+    let objects = try objects
+    return try await world.call(process, "list") { () throws(RemoteError) in
+      try await objects.list()
     }
   }
 
   func delete(_ name: ObjectName) async throws(RemoteError) {
-    let mount = mount
-    return try await world.call(process, "delete \(name)") { [self] () throws(RemoteError) in
-      try await objects(mount).delete(name)
+    let objects = try objects
+    return try await world.call(process, "delete \(name)") { () throws(RemoteError) in
+      try await objects.delete(name)
     }
   }
 
   func changes() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
 
   /// What the device sees now: a request goes there, also if something else is there when it arrives.
-  private var mount: SimulatedPlace.Mount { world.devices[process.device].mount }
-
-  private func objects(_ mount: SimulatedPlace.Mount) throws(RemoteError) -> any ObjectStore {
-    try world.place.objects(as: mount)
+  private var objects: any ObjectStore {
+    get throws(RemoteError) { try world.place.objects(as: world.devices[process.device].mount) }
   }
 }
