@@ -326,6 +326,32 @@ struct ZoneListTests {
     try await checkSound(store)
   }
 
+  @Test("a segment of a deleted log that comes late is not folded into a new zone of its name", arguments: [true, false])
+  func staleSegment(isToldByTheList: Bool) async throws {
+    let store = try directory.store()
+    try await store.makeAttachedZone(noteZone, x)
+    var log = TestRemote(incarnation: x)
+    let late = try log.append([transaction(0xB, 1, [create("theirs")])])
+    // Another replicator fetched it just before the log was deleted.
+    if isToldByTheList {
+      _ = try await store.applyZoneEvents(
+        [event(.created, noteZone, x), event(.deleted, noteZone, x)], token: token(2), chosen: nil)
+    } else {
+      let isRemoved = try await store.withdraw(noteZone, x)
+      #expect(isRemoved)
+    }
+    _ = try await store.reclaim()
+    try await store.makeZone()
+    let stale = await awaitedCode { _ = try await store.fold([late]) }
+    #expect(stale == .incarnationChanged)
+    let records = try store.read { try $0.records(in: noteZone).map(\.id.name) }
+    #expect(records == [])
+    let sync = try store.sync()
+    #expect(sync?.token == nil)
+    let problems = try store.verify().problems
+    #expect(problems == [])
+  }
+
   @Test("a page that was asked for before the list is to be read from its start again is passed over")
   func readAgain() async throws {
     let store = try directory.store()

@@ -130,15 +130,8 @@ extension WriteBatch {
     var row = known
     let found = try storage.interned.incarnations.makeNumber(
       for: incarnation, in: storage.tables.incarnations, storage.transaction)
-    if row.token == nil {
-      // What was fetched for a zone that was deleted since does not belong to the next one of its name.
-      let isGone = try storage.tables.zoneRows(storage.transaction).contains { _, row in
-        row.status.isGone && row.token?.incarnation == found
-      }
-      guard !isGone else { throw StoreError.incarnationChanged(zone, incarnation) }
-      row.token = ZoneRow.Token(incarnation: found, offset: 0, hash: .zero)
-      storage.setZoneRow(row, number)
-    }
+    // What was fetched for a zone that was deleted since does not belong to the next one of its name.
+    if row.token == nil, try tie(number, &row, to: found) { storage.setZoneRow(row, number) }
     guard row.token?.incarnation == found else {
       throw StoreError.incarnationChanged(zone, incarnation)
     }

@@ -116,27 +116,40 @@ extension WriteBatch {
     // The event of a deleted zone's beginning may be read once more, or come late.
     guard try !tables.isGone(found, storage.transaction) else { return }
     let number: ZoneNumber
-    if let (known, row) = try storage.findZone(zone) {
+    if let known = try storage.findZone(zone)?.number {
       #if PLANTED_BUGS
         if try takeOver(known, found) { return }
       #endif
-      guard try isFree(row, known) else { return }
       number = known
     } else {
       number = try storage.makeZone(zone, chosen?.contains(zone) ?? true ? .attached : .offered)
       report.created.append(zone)
     }
     var row = try storage.zoneRow(number)
-    row.token = ZoneRow.Token(incarnation: found, offset: 0, hash: .zero)
+    guard try tie(number, &row, to: found) else { return }
     storage.setZoneRow(row, number)
     try storage.flush()
   }
 
-  /// Whether a zone may be tied to any incarnation: nothing of it lies in that of its token.
-  private func isFree(_ row: ZoneRow, _ zone: ZoneNumber) throws -> Bool {
-    guard let token = row.token else { return true }
-    return try token.offset == 0
-      && !storage.tables.hasSegments(in: zone, token.incarnation, storage.transaction)
+  /// Ties a zone to an incarnation of its remote log, from the start of that log.
+  ///
+  /// A log that was deleted is none for a zone that was made under its name since: in it lie other transactions under
+  /// the same sequences. What comes late from there (a page, a segment, an answer) must not bring the two together.
+  ///
+  /// - Returns: whether it may be tied: that log was not deleted, and nothing of the zone lies in that of its token.
+  func tie(_ zone: ZoneNumber, _ row: inout ZoneRow, to incarnation: IncarnationNumber) throws -> Bool {
+    var isGone = try storage.tables.isGone(incarnation, storage.transaction)
+    #if PLANTED_BUGS
+      if PlantedBug.staleAnswerAdopted.isPlanted { isGone = false }
+    #endif
+    guard !isGone else { return false }
+    if let token = row.token {
+      guard token.offset == 0,
+        try !storage.tables.hasSegments(in: zone, token.incarnation, storage.transaction)
+      else { return false }
+    }
+    row.token = ZoneRow.Token(incarnation: incarnation, offset: 0, hash: .zero)
+    return true
   }
 
   func adopt(_ zone: ZoneID, _ incarnation: IncarnationID) throws {
@@ -149,17 +162,8 @@ extension WriteBatch {
     #if PLANTED_BUGS
       if try takeOver(number, found) { return }
     #endif
-    if row.token?.incarnation != found {
-      // The answer to a call for a zone that was deleted since says nothing of one that was made under its name: in its
-      // log lie other transactions under the same sequences.
-      var isGone = try storage.tables.isGone(found, storage.transaction)
-      #if PLANTED_BUGS
-        if PlantedBug.staleAnswerAdopted.isPlanted { isGone = false }
-      #endif
-      guard try isFree(row, number), !isGone else {
-        throw StoreError.incarnationChanged(zone, incarnation)
-      }
-      row.token = ZoneRow.Token(incarnation: found, offset: 0, hash: .zero)
+    if row.token?.incarnation != found, try !tie(number, &row, to: found) {
+      throw StoreError.incarnationChanged(zone, incarnation)
     }
     #if PLANTED_BUGS
       if PlantedBug.adoptForgetsHistory.isPlanted { try forgetPending(of: number, found) }
@@ -175,6 +179,7 @@ extension WriteBatch {
       let found = try storage.interned.incarnations.number(
         of: incarnation, in: tables.incarnations, storage.transaction), token.incarnation == found
     else { return .untouched }
+    try storage.setGone(found)
     if known.status == .local {
       var row = known
       row.token = nil
