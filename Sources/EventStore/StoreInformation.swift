@@ -98,13 +98,13 @@ extension ReadTransaction {
     var records = 0
     var hidden = 0
     var conflicts = 0
-    try tables.forEachRow(in: zone, after: nil, interned, transaction) { id, row, state, interned in
-      if try tables.visibleType(in: row, state, interned, transaction) == nil {
+    try snapshot.forEachRow(in: zone) { name, row, state in
+      if try snapshot.visible(row, state) == nil {
         hidden += 1
       } else {
         records += 1
       }
-      conflicts += try tables.conflicts(of: id, in: row, state, interned, transaction).count
+      conflicts += try snapshot.conflicts(of: RecordID(zone: zone, name: name), in: row, state).count
       return true
     }
     let (number, row) = try tables.zone(zone, interned, transaction)

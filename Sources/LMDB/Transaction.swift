@@ -2,14 +2,20 @@
 /// changes nothing.
 package struct Transaction: ~Copyable {
   @usableFromInline let state: TransactionState
+  private let isAlias: Bool
 
-  init(state: TransactionState) {
+  init(state: TransactionState, isAlias: Bool = false) {
     self.state = state
+    self.isAlias = isAlias
   }
 
   deinit {
-    state.abort()
+    if !isAlias { state.abort() }
   }
+
+  /// The same transaction under another name, which does not end it. When the first one has ended, this one must not be
+  /// used.
+  package borrowing func alias() -> Transaction { Transaction(state: state, isAlias: true) }
 
   /// Whether it can only read.
   package var isReadOnly: Bool { state.isReadOnly }

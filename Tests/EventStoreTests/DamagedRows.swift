@@ -1,5 +1,7 @@
-import EventStore
+import OperationFormat
 import Testing
+
+@testable import EventStore
 
 /// Rows that were cut short or changed give values or typed errors, never a trap: LMDB has no checksums.
 @Suite("Rows that are damaged")
@@ -45,6 +47,43 @@ struct DamagedRows {
     }
   }
 
+  /// Reads the values of a row's cells in one pass, and compares them with what the general way finds, if it reads all.
+  static func checkWinners(_ row: [UInt8]) {
+    let found: [CellNumber: RecordLayout.Winner]
+    do {
+      found = try winners(row)
+    } catch {
+      if case .success = read(row) { Issue.record("\(error): \(row)") }
+      return
+    }
+    guard case .success = read(row) else { return }
+    let plain = RecordLayout.plainType(in: row.span.bytes)
+    do {
+      let cells = try RecordLayout.cells(of: row.span.bytes)
+      #expect(Set(found.keys) == Set(cells), "\(row)")
+      for cell in cells {
+        let place = try RecordLayout.place(of: cell, in: row.span.bytes)
+        let heads = try RecordLayout.heads(of: place.body, in: row.span.bytes)
+        #expect(found[cell]?.payload == heads[0].payload, "\(row)")
+        #expect(found[cell]?.apart == (heads[0].isApart ? heads[0].head.id : nil), "\(row)")
+        if cell == .existence, let plain {
+          let existence = try Existence(payload: row.span.bytes.extracting(heads[0].payload))
+          #expect(heads.total == 1 && existence == .alive(type: plain.type), "\(row)")
+        }
+      }
+    } catch {
+      Issue.record(error)
+    }
+  }
+
+  private static func winners(_ row: [UInt8]) throws -> [CellNumber: RecordLayout.Winner] {
+    var found: [CellNumber: RecordLayout.Winner] = [:]
+    let bytes = row.span.bytes
+    var walk = try RecordLayout.WinnerWalk(bytes)
+    while let (cell, winner) = try walk.next() { found[cell] = winner }
+    return found
+  }
+
   @Test("a record's row, cut at each byte and with each bit flipped")
   func recordRow() throws {
     let row = try Self.makeRow().row
@@ -53,6 +92,7 @@ struct DamagedRows {
     var whole = 0
     for count in 0..<row.count {
       // Cut between two cells it is a row with fewer of them.
+      Self.checkWinners(Array(row.prefix(count)))
       if case .success(let found) = Self.read(Array(row.prefix(count))) {
         #expect(found < heads)
         whole += 1
@@ -63,6 +103,7 @@ struct DamagedRows {
     for bit in 0..<row.count * 8 {
       var flipped = row
       flipped[bit / 8] ^= 1 << UInt8(bit % 8)
+      Self.checkWinners(flipped)
       if case .failure = Self.read(flipped) { refused += 1 }
     }
     #expect(refused > row.count)

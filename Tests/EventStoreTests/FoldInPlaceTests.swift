@@ -69,6 +69,7 @@ struct FoldInPlaceTests {
       try fold.flush()
       try general.flush()
       try #require(storage.contents == plainStorage.contents)
+      for row in (storage.records[state] ?? [:]).values { DamagedRows.checkWinners(row) }
       try #require(fold.conflictCount == general.conflictCount)
     }
   }

@@ -8,7 +8,7 @@ struct Instructions {
   static func main() throws {
     let arguments = CommandLine.arguments
     guard arguments.count == 4, let times = Int(arguments[2]) else {
-      print("usage: Instructions commit-SIZE|field|record|scan TIMES DIRECTORY")
+      print("usage: Instructions commit-SIZE|field|record|scan|view TIMES DIRECTORY")
       exit(64)
     }
     let place = Place(path: arguments[3]).inner()
@@ -40,6 +40,19 @@ struct Instructions {
           }
         }
       }
+    case "view":
+      var left = times
+      var sum: UInt64 = 0
+      try engine.store.read { tx in
+        while left > 0 {
+          try tx.scan(Dataset.zone) { record in
+            sum &+= try Engine.weight(record)
+            left -= 1
+            return left > 0
+          }
+        }
+      }
+      precondition(sum != 0)
     default:
       print("there is no \(arguments[1])")
       exit(64)

@@ -26,6 +26,12 @@ package struct Dataset {
     return text.withUTF8 { UInt64($0.count) &+ UInt64($0.first ?? 0) &* 31 &+ UInt64($0.last ?? 0) &* 131 }
   }
 
+  package static func weight(_ text: UTF8Span) -> UInt64 {
+    let bytes = text.span
+    guard !bytes.isEmpty else { return 0 }
+    return UInt64(bytes.count) &+ UInt64(bytes[0]) &* 31 &+ UInt64(bytes[bytes.count - 1]) &* 131
+  }
+
   package let names: [String]
   package let ids: [RecordID]
 

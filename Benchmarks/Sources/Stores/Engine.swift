@@ -97,4 +97,14 @@ package final class Engine {
       return sum &+ Dataset.weight(text)
     }
   }
+
+  /// As ``weight(_:)-(Record)``, of a record where it lies.
+  package static func weight(_ record: borrowing RecordView) throws -> UInt64 {
+    var sum = Dataset.weight(try record.name)
+    for field in Dataset.fields {
+      guard let text = try record.text(of: field) else { continue }
+      sum &+= Dataset.weight(text)
+    }
+    return sum
+  }
 }

@@ -45,9 +45,17 @@ package struct OwnedHead: Hashable, Sendable {
   package init(apart row: RawSpan) throws(FormatError) {
     var reader = ByteReader(row)
     head = try reader.readHead()
+    payload = row.extracting(try Self.payload(inApart: row)).bytes
+  }
+
+  /// Where the payload lies in the row of a head that is kept apart.
+  static func payload(inApart row: RawSpan) throws(FormatError) -> Range<Int> {
+    var reader = ByteReader(row)
+    _ = try reader.readHead()
     let count = try reader.readCount("element.payload")
-    payload = reader.bytes(in: try reader.readBytes(count, "element.payload")).bytes
+    let payload = try reader.readBytes(count, "element.payload")
     try reader.finish("element")
+    return payload
   }
 }
 

@@ -198,14 +198,81 @@ package enum RecordLayout {
     return heads
   }
 
-  /// The first head in a cell's body, which is the greatest; nil if there is none. The others are not read.
-  static func greatestHead(of body: Range<Int>, in row: RawSpan) throws(FormatError) -> InlineHead? {
-    if body.isEmpty { return nil }
+  /// The greatest head of a cell, as far as its value needs it.
+  struct Winner {
+    /// Where the value lies in the row, unless it is kept apart.
+    var payload: Range<Int>
+    /// The head, if its value is kept apart.
+    var apart: HeadID?
+  }
+
+  /// The greatest head of a cell; nil if it is absent. The other heads are not read.
+  ///
+  /// - Parameter start: where a cell begins that is not after it; the first, unless said.
+  static func winner(
+    of cell: CellNumber, in row: RawSpan, from start: Int = headerBytes
+  ) throws(FormatError) -> Winner? {
+    switch plainPlace(of: cell, in: row, from: start) {
+    case .value(let payload): return Winner(payload: payload)
+    case .absent: return nil
+    case .unknown: break
+    }
+    var walk = try WinnerWalk(row, from: start)
+    guard let (number, winner) = try walk.next(atLeast: cell), number == cell else { return nil }
+    return winner
+  }
+
+  /// The first head in a cell's body, which is the greatest.
+  private static func winner(in body: Range<Int>, of row: RawSpan) throws(FormatError) -> Winner {
     var reader = ByteReader(row.extracting(..<body.upperBound), at: body.lowerBound)
     guard try reader.readVarint("row") > 0 else {
       throw FormatError(.damaged, at: body.lowerBound, in: "cell", expected: "heads", found: "none")
     }
-    return try nextHead(&reader, in: row)
+    let head = try nextHead(&reader, in: row)
+    return Winner(payload: head.payload, apart: head.isApart ? head.head.id : nil)
+  }
+
+  /// Goes from cell to cell of a row, ascending, and gives the greatest head of each.
+  struct WinnerWalk: ~Escapable {
+    private var reader: PlainReader
+    private var last = -1
+
+    /// - Parameter start: where a cell begins.
+    @_lifetime(copy row) @inline(__always)
+    init(_ row: RawSpan, from start: Int = headerBytes) throws(FormatError) {
+      if !isPlain(row), !row.isEmpty { _ = try recordNumber(of: row) }
+      reader = PlainReader(row, at: min(start, row.byteCount))
+    }
+
+    /// More cells than are left: each takes 14 bytes or more.
+    var cellsMax: Int { (reader.row.byteCount - reader.offset) / 14 }
+
+    /// The next cell that is not before one.
+    @inline(__always) @_lifetime(self: copy self)
+    mutating func next(
+      atLeast cell: CellNumber = .existence
+    ) throws(FormatError) -> (number: CellNumber, winner: Winner)? {
+      while reader.offset < reader.row.byteCount {
+        let start = reader.offset
+        let (number, byteCount) = reader.cell()
+        guard !reader.failed, number > last, let known = UInt32(exactly: number) else {
+          throw FormatError(
+            .damaged, at: start, in: "record row", expected: "cells in ascending order", found: "other bytes")
+        }
+        last = Int(known)
+        let body = Range(uncheckedBounds: (reader.offset, reader.offset &+ byteCount))
+        if known < cell.rawValue {
+          reader.offset = body.upperBound
+          continue
+        }
+        let payload = reader.firstPayload(before: body.upperBound)
+        reader.offset = body.upperBound
+        reader.failed = false
+        if let payload { return (CellNumber(rawValue: known), Winner(payload: payload)) }
+        return (CellNumber(rawValue: known), try RecordLayout.winner(in: body, of: reader.row))
+      }
+      return nil
+    }
   }
 
   @_lifetime(reader: copy reader)

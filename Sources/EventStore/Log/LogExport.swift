@@ -53,7 +53,7 @@ extension ReadTransaction {
   package func forEachExportedLine(_ body: (ExportedLine) throws -> Bool) throws {
     guard try body(.header(identity)) else { return }
     for (type, policy) in try tables.policies(transaction).sorted(by: { $0.key < $1.key }) {
-      guard try body(.policy(type: try tables.name(type, interned, transaction), policy)) else { return }
+      guard try body(.policy(type: try snapshot.name(type), policy)) else { return }
     }
     let zones = try tables.zones(transaction)
     for (number, id) in zones {

@@ -1,3 +1,4 @@
+import LMDB
 public import OperationFormat
 
 /// The operations of one write, while its closure runs. What it did it can read.
@@ -121,9 +122,7 @@ public struct WriteTransaction: ~Copyable {
   ///   - record: the record.
   /// - Throws: ``StoreError`` `conflictUnknown` if the field has no such value any more, and as ``set(_:of:to:)``.
   public mutating func restore(_ loser: OperationID, in field: Name, of record: RecordID) throws {
-    let found = try reader { tables, interned, transaction in
-      try tables.heads(of: field, record, interned, transaction).first { $0.operation == loser }
-    }
+    let found = try snapshot().heads(of: field, record).first { $0.operation == loser }
     guard let found, case .value(let value) = found.content else {
       throw StoreError(
         .conflictUnknown, "field “\(field)” of \(record) has no value from operation \(loser)",
@@ -136,29 +135,22 @@ public struct WriteTransaction: ~Copyable {
 
   /// Whether a record is there.
   public mutating func contains(_ record: RecordID) throws -> Bool {
-    try reader { tables, interned, transaction in
-      try tables.visibleType(of: record, interned, transaction) != nil
-    }
+    try snapshot().visibleType(of: record) != nil
   }
 
   /// The record, nil if it is not there.
-  public mutating func record(_ record: RecordID) throws -> Record? {
-    try reader { tables, interned, transaction in try tables.record(record, interned, transaction) }
-  }
+  public mutating func record(_ record: RecordID) throws -> Record? { try snapshot().record(record) }
 
   /// The value of a field, nil if the record is not there, or the field was never set or was cleared.
   public mutating func value(of field: Name, in record: RecordID) throws -> Value? {
-    try reader { tables, interned, transaction in
-      try tables.value(of: field, in: record, interned, transaction)
-    }
+    try snapshot().value(of: field, in: record)
   }
 
-  /// Runs a lookup over what the write has done so far.
-  private mutating func reader<R>(
-    _ body: (Tables, Interned, borrowing LMDBTransaction) throws -> R
-  ) throws -> R {
+  /// What the write has done so far, until it does more.
+  private mutating func snapshot() throws -> Snapshot {
     try batch.fold.flush()
-    return try body(batch.storage.tables, batch.storage.interned, batch.storage.transaction)
+    let storage = batch.storage
+    return Snapshot(storage.transaction.alias(), tables: storage.tables, interned: storage.interned)
   }
 
   // MARK: Checks

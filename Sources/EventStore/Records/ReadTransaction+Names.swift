@@ -6,8 +6,8 @@ extension ReadTransaction {
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   package func allRecordNames(in zone: ZoneID) throws -> [Name] {
     var names: [Name] = []
-    try tables.forEachRow(in: zone, after: nil, interned, transaction) { id, _, _, _ in
-      names.append(id.name)
+    try snapshot.forEachRow(in: zone) { name, _, _ in
+      names.append(name)
       return true
     }
     return names

@@ -1,21 +1,22 @@
-import LMDB
 public import OperationFormat
 
 /// A snapshot of a store, while the closure of ``LocalStore/read(_:)`` runs.
 public struct ReadTransaction: ~Copyable {
-  package let transaction: LMDBTransaction
-  package let tables: Tables
   package let identity: StoreIdentity
-  let interned: Interned
+  let snapshot: Snapshot
 
   init(
     _ transaction: consuming LMDBTransaction, tables: Tables, interned: Interned, identity: StoreIdentity
   ) {
-    self.transaction = transaction
-    self.tables = tables
-    self.interned = interned
     self.identity = identity
+    snapshot = Snapshot(transaction, tables: tables, interned: interned)
   }
+
+  package var transaction: LMDBTransaction {
+    _read { yield snapshot.transaction }
+  }
+  package var tables: Tables { snapshot.tables }
+  var interned: Interned { snapshot.interned }
 
   // MARK: Records
 
@@ -23,14 +24,14 @@ public struct ReadTransaction: ~Copyable {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.
   public func contains(_ record: RecordID) throws -> Bool {
-    return try tables.visibleType(of: record, interned, transaction) != nil
+    try snapshot.visibleType(of: record) != nil
   }
 
   /// The record, nil if it is not there.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   public func record(_ id: RecordID) throws -> Record? {
-    return try tables.record(id, interned, transaction)
+    try snapshot.record(id)
   }
 
   /// The value of a field, nil if the record is not there, or the field was never set or was cleared. Reading
@@ -38,7 +39,7 @@ public struct ReadTransaction: ~Copyable {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   public func value(of field: Name, in record: RecordID) throws -> Value? {
-    return try tables.value(of: field, in: record, interned, transaction)
+    try snapshot.value(of: field, in: record)
   }
 
   /// Calls a closure with the records of a zone in the order of their names, until it returns false.
@@ -53,11 +54,43 @@ public struct ReadTransaction: ~Copyable {
   public func forEachRecord(
     in zone: ZoneID, type: Name? = nil, after name: Name? = nil, _ body: (Record) throws -> Bool
   ) throws {
-    try tables.forEachRow(in: zone, after: name, interned, transaction) { id, row, state, interned in
-      guard let record = try tables.record(id, in: row, state, interned, transaction),
-        type == nil || record.type == type
-      else { return true }
-      return try body(record)
+    try scan(zone, type: type, after: name) { view in try body(try view.record()) }
+  }
+
+  /// Runs a closure on a record where it lies, without a copy.
+  ///
+  /// - Returns: what the closure returns, nil if the record is not there.
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`; what the closure throws.
+  public func withRecord<R>(_ id: RecordID, _ body: (borrowing RecordView) throws -> R) throws -> R? {
+    let zone = try snapshot.zoneIndex(of: id.zone)
+    return try snapshot.withRow(of: id) { row, state in
+      try WriteTransaction.withBytes(of: id.name) { name in
+        guard let view = try RecordView(row, name: name, zone: zone, state, snapshot) else { return nil }
+        return try body(view)
+      }
+    }
+  }
+
+  /// Calls a closure with the records of a zone where they lie, in the order of their names, until it returns false.
+  /// It is ``forEachRecord(in:type:after:_:)`` without copies.
+  ///
+  /// - Parameters:
+  ///   - zone: the records' zone.
+  ///   - type: only records of this type; nil for all.
+  ///   - name: only records after this name: to go on where an earlier call ended.
+  ///   - body: gets each record; it returns false to end.
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`; what the closure throws.
+  /// - Complexity: linear in the records passed over; hidden ones count.
+  public func scan(
+    _ zone: ZoneID, type: Name? = nil, after name: Name? = nil, _ body: (borrowing RecordView) throws -> Bool
+  ) throws {
+    let index = try snapshot.zoneIndex(of: zone)
+    let state = snapshot.zone(at: index).state
+    let only = try type.map { try snapshot.number(of: $0) ?? .none }
+    try snapshot.forEachRow(in: state, after: name) { name, row in
+      guard let view = try RecordView(row, name: name, zone: index, state, snapshot) else { return true }
+      if let only, !view.isOf(only) { return true }
+      return try body(view)
     }
   }
 
@@ -94,8 +127,8 @@ public struct ReadTransaction: ~Copyable {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   public func conflicts(of record: RecordID) throws -> [Conflict] {
-    return try tables.withRow(of: record, interned, transaction) { row, state in
-      try tables.conflicts(of: record, in: row, state, interned, transaction)
+    try snapshot.withRow(of: record) { row, state in
+      try snapshot.conflicts(of: record, in: row, state)
     } ?? []
   }
 
@@ -103,8 +136,8 @@ public struct ReadTransaction: ~Copyable {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`; what the closure throws.
   public func forEachConflict(in zone: ZoneID, _ body: (Conflict) throws -> Bool) throws {
-    try tables.forEachRow(in: zone, after: nil, interned, transaction) { id, row, state, interned in
-      for conflict in try tables.conflicts(of: id, in: row, state, interned, transaction) {
+    try snapshot.forEachRow(in: zone) { name, row, state in
+      for conflict in try snapshot.conflicts(of: RecordID(zone: zone, name: name), in: row, state) {
         guard try body(conflict) else { return false }
       }
       return true
@@ -127,14 +160,14 @@ public struct ReadTransaction: ~Copyable {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   public func heads(of field: Name, in record: RecordID) throws -> [CellHead] {
-    return try tables.heads(of: field, record, interned, transaction)
+    try snapshot.heads(of: field, record)
   }
 
   /// All heads of a record's existence, greatest first.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   public func existence(of record: RecordID) throws -> [CellHead] {
-    return try tables.heads(of: .existence, record, interned, transaction)
+    try snapshot.heads(of: .existence, record)
   }
 
   /// The names of the fields that a record has heads in, whether or not it is visible, in the order of their
@@ -142,9 +175,8 @@ public struct ReadTransaction: ~Copyable {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   public func fields(of record: RecordID) throws -> [Name] {
-    return try tables.withRow(of: record, interned, transaction) { row, _ in
-      try RecordLayout.cells(of: row).filter { $0 != .existence }
-        .map { try tables.name($0.field, interned, transaction) }.sorted()
+    try snapshot.withRow(of: record) { row, _ in
+      try RecordLayout.cells(of: row).filter { $0 != .existence }.map { try snapshot.name($0.field) }.sorted()
     } ?? []
   }
 
@@ -171,12 +203,12 @@ public struct ReadTransaction: ~Copyable {
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in the zone's records.
   public func digest(of zone: ZoneID) throws -> ContentHash {
-    return try StateDigest.digest(of: zone, tables, interned, transaction)
+    try StateDigest.digest(of: zone, snapshot)
   }
 
   /// How a type's records fare when they were deleted and updated concurrently.
   public func existencePolicy(of type: Name) throws -> ExistencePolicy {
-    guard let number = try interned.names.number(of: type, in: tables.names, transaction) else {
+    guard let number = try snapshot.number(of: type) else {
       return .latest
     }
     return try tables.policies(transaction)[number] ?? .latest

@@ -5,13 +5,18 @@ public struct Record: Sendable, Identifiable {
   public let id: RecordID
   public let type: Name
   /// The fields that have a value, in no order. They are few: to look through them costs less than to hash their names.
-  package let entries: [(name: Name, value: Value)]
+  package let entries: [Entry]
 
-  public init(id: RecordID, type: Name, fields: [Name: Value]) {
-    self.init(id: id, type: type, entries: fields.map { ($0.key, $0.value) })
+  package struct Entry: Sendable {
+    package let name: Name
+    package let value: Value
   }
 
-  package init(id: RecordID, type: Name, entries: [(name: Name, value: Value)]) {
+  public init(id: RecordID, type: Name, fields: [Name: Value]) {
+    self.init(id: id, type: type, entries: fields.map { Entry(name: $0.key, value: $0.value) })
+  }
+
+  package init(id: RecordID, type: Name, entries: [Entry]) {
     self.id = id
     self.type = type
     self.entries = entries

@@ -24,24 +24,24 @@ import OperationFormat
 /// encoded value.
 enum StateDigest {
   static func digest(
-    of zone: ZoneID, _ tables: Tables, _ interned: Interned, _ transaction: borrowing LMDBTransaction
+    of zone: ZoneID, _ snapshot: Snapshot
   ) throws -> ContentHash {
     var hasher = ContentHasher()
     var writer = ByteWriter()
-    try tables.forEachRow(in: zone, after: nil, interned, transaction) { id, row, state, interned in
+    try snapshot.forEachRow(in: zone) { name, row, state in
       writer.removeAll()
-      writer.append(text: id.name.rawValue)
+      writer.append(text: name.rawValue)
       let cells = try RecordLayout.cells(of: row).map { cell in
-        (cell, cell == .existence ? Name("") : try tables.name(cell.field, interned, transaction))
+        (cell, cell == .existence ? Name("") : try snapshot.name(cell.field))
       }.sorted { $0.1 < $1.1 }
       writer.append(count: cells.count)
       for (cell, name) in cells {
-        let heads = try tables.heads(of: cell, in: row, state, interned, transaction)
+        let heads = try snapshot.heads(of: cell, in: row, state)
         writer.append(text: name.rawValue)
         writer.append(count: 0)
         writer.append(count: heads.count)
         for head in heads {
-          try append(head, of: cell, tables, interned, transaction, to: &writer)
+          try append(head, of: cell, snapshot, to: &writer)
         }
       }
       hasher.update(writer.bytes.span.bytes)
@@ -51,11 +51,10 @@ enum StateDigest {
   }
 
   private static func append(
-    _ head: OwnedHead, of cell: CellNumber, _ tables: Tables, _ interned: Interned,
-    _ transaction: borrowing LMDBTransaction, to writer: inout ByteWriter
+    _ head: OwnedHead, of cell: CellNumber, _ snapshot: Snapshot, to writer: inout ByteWriter
   ) throws {
     let id = head.head.id
-    let replica = try interned.replicas.identity(of: id.replica, in: tables.replicas, transaction)
+    let replica = try snapshot.replica(id.replica)
     writer.append(littleEndian: head.head.timestamp.rawValue)
     writer.append(bigEndian: replica.rawValue)
     writer.append(varint: UInt64(id.epoch))
@@ -72,7 +71,7 @@ enum StateDigest {
     case .alive(let type):
       var payload = ByteWriter()
       payload.append(1)
-      payload.append(text: try tables.name(type, interned, transaction).rawValue)
+      payload.append(text: try snapshot.name(type).rawValue)
       writer.append(count: payload.count)
       writer.append(payload.bytes.span.bytes)
     }

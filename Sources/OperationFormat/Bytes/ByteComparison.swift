@@ -38,7 +38,7 @@ extension String {
   }
 
   /// Says whether two texts are the same bits, and so the same text. Equal texts need not be.
-  @inline(__always)
+  @inlinable @inline(__always)
   package func hasSameRepresentation(as other: String) -> Bool {
     withUnsafeBytes(of: self) { a in
       withUnsafeBytes(of: other) { b in

@@ -2,7 +2,7 @@
 /// each byte but the last. The only allowed form is the shortest.
 extension ByteReader {
   /// Reads an unsigned number of 1 to 10 bytes.
-  @inlinable
+  @inlinable @inline(__always)
   package mutating func readVarint(_ subject: StaticString) throws(FormatError) -> UInt64 {
     if cursor < limit {
       let byte = span.unsafeLoad(fromByteOffset: cursor, as: UInt8.self)

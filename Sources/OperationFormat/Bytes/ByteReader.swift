@@ -39,7 +39,7 @@ package struct ByteReader: ~Escapable {
 
   // MARK: Bytes
 
-  @inlinable
+  @inlinable @inline(__always)
   package mutating func readUInt8(_ subject: StaticString) throws(FormatError) -> UInt8 {
     guard cursor < limit else { throw truncated(subject, needs: 1) }
     let byte = span.unsafeLoad(fromByteOffset: cursor, as: UInt8.self)
@@ -48,7 +48,7 @@ package struct ByteReader: ~Escapable {
   }
 
   /// Reads an integer of fixed width, least significant byte first.
-  @inlinable
+  @inlinable @inline(__always)
   package mutating func readLittleEndian<T: FixedWidthInteger & BitwiseCopyable>(
     _ subject: StaticString, as type: T.Type = T.self
   ) throws(FormatError) -> T {
@@ -68,7 +68,7 @@ package struct ByteReader: ~Escapable {
   }
 
   /// Passes over `count` bytes and returns where they lie in the span.
-  @inlinable
+  @inlinable @inline(__always)
   package mutating func readBytes(_ count: Int, _ subject: StaticString) throws(FormatError) -> Range<Int> {
     guard count >= 0 && count <= remaining else { throw truncated(subject, needs: count) }
     let start = cursor
@@ -78,19 +78,14 @@ package struct ByteReader: ~Escapable {
 
   /// Reads a count of things that take at least `elementBytesMin` bytes each, and checks it against the bytes
   /// left, so that a caller may allocate for it.
-  @inlinable
+  @inlinable @inline(__always)
   package mutating func readCount(
     _ subject: StaticString, elementBytesMin: Int = 1, max: Int = .max
   ) throws(FormatError) -> Int {
     let start = cursor
     let count = try readVarint(subject)
-    guard count <= UInt64(max) else {
-      throw fail(.limitExceeded, at: start, subject, expected: "at most \(max)", found: "\(count)")
-    }
-    guard count <= UInt64(remaining / elementBytesMin) else {
-      throw fail(
-        .truncated, at: start, subject,
-        expected: "no more than fits into the \(remaining) bytes left", found: "\(count)")
+    guard count <= UInt64(max), count <= UInt64(remaining / elementBytesMin) else {
+      throw badCount(count, at: start, subject, max)
     }
     return Int(count)
   }
@@ -160,6 +155,17 @@ package struct ByteReader: ~Escapable {
 
   @inline(never)
   @usableFromInline
+  func badCount(_ count: UInt64, at start: Int, _ subject: StaticString, _ max: Int) -> FormatError {
+    guard count <= UInt64(max) else {
+      return fail(.limitExceeded, at: start, subject, expected: "at most \(max)", found: "\(count)")
+    }
+    return fail(
+      .truncated, at: start, subject, expected: "no more than fits into the \(remaining) bytes left",
+      found: "\(count)")
+  }
+
+  @inline(never)
+  @usableFromInline
   func truncated(_ subject: StaticString, needs count: Int) -> FormatError {
     fail(.truncated, at: cursor, subject, expected: "\(count) bytes", found: "\(remaining)")
   }
@@ -167,19 +173,26 @@ package struct ByteReader: ~Escapable {
 
 /// Says whether bytes are well-formed UTF-8.
 func isUTF8(_ bytes: RawSpan) -> Bool {
-  // Nearly every name is ASCII: eight bytes a step.
+  // Nearly every name is.
+  if isASCII(bytes) { return true }
+  return bytes.withUnsafeBytes { bytes in
+    let units = bytes.assumingMemoryBound(to: UInt8.self)
+    return (try? UTF8Span(validating: units.span)) != nil
+  }
+}
+
+/// Says whether all bytes are ASCII.
+@inline(__always)
+func isASCII(_ bytes: RawSpan) -> Bool {
   var offset = 0
   while offset &+ 8 <= bytes.byteCount {
     let word = bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
-    if word & 0x8080_8080_8080_8080 != 0 { break }
+    if word & 0x8080_8080_8080_8080 != 0 { return false }
     offset &+= 8
   }
-  while offset < bytes.byteCount && bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self) < 0x80 {
+  while offset < bytes.byteCount {
+    if bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self) >= 0x80 { return false }
     offset &+= 1
   }
-  if offset == bytes.byteCount { return true }
-  return bytes.extracting(offset..<bytes.byteCount).withUnsafeBytes { rest in
-    let units = rest.assumingMemoryBound(to: UInt8.self)
-    return (try? UTF8Span(validating: units.span)) != nil
-  }
+  return true
 }

@@ -38,6 +38,16 @@ public struct Name: RawRepresentable, Hashable, Comparable, Sendable, Expressibl
   /// The length in UTF-8 bytes.
   package var byteCount: Int { rawValue.utf8.count }
 
+  /// The text of a name that takes all of `bytes`, where it lies.
+  @_lifetime(copy bytes)
+  package static func text(in bytes: RawSpan) throws(FormatError) -> UTF8Span {
+    do {
+      return try UTF8Span(validating: Span(_bytes: bytes))
+    } catch {
+      throw FormatError(.invalidUTF8, at: 0, in: "name", expected: "UTF-8", found: "other bytes")
+    }
+  }
+
   /// Throws `.limitExceeded` for a name that is longer than `bytesMax`, `.invalid` for an empty one unless
   /// `canBeEmpty`.
   package func check(_ subject: StaticString, bytesMax: Int, canBeEmpty: Bool = false) throws(FormatError) {

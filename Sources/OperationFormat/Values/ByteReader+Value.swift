@@ -70,10 +70,28 @@ extension ByteReader {
   /// Reads a byte count within the extent and passes over as many bytes of UTF-8.
   mutating func readValueText(_ extent: ValueExtent) throws(FormatError) -> Range<Int> {
     let range = try readValueBytes(extent, "value.string")
-    guard isUTF8(bytes(in: range)) else {
-      throw fail(.invalidUTF8, at: range.lowerBound, "value.string", expected: "UTF-8", found: "other bytes")
-    }
+    guard isUTF8(bytes(in: range)) else { throw failUTF8(at: range.lowerBound) }
     return range
+  }
+
+  /// Reads a byte count within the extent and as many bytes of UTF-8, as a string.
+  mutating func readValueString(_ extent: ValueExtent) throws(FormatError) -> String {
+    let range = try readValueBytes(extent, "value.string")
+    return String(copying: try text(in: range))
+  }
+
+  /// The bytes in a range, which must be UTF-8.
+  @_lifetime(copy self)
+  func text(in range: Range<Int>) throws(FormatError) -> UTF8Span {
+    do {
+      return try UTF8Span(validating: Span(_bytes: bytes(in: range)))
+    } catch {
+      throw failUTF8(at: range.lowerBound)
+    }
+  }
+
+  func failUTF8(at position: Int) -> FormatError {
+    fail(.invalidUTF8, at: position, "value.string", expected: "UTF-8", found: "other bytes")
   }
 
   /// Reads a byte count within the extent and passes over as many bytes.

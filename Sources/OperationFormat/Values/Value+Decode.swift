@@ -4,9 +4,39 @@ extension Value {
   /// - Throws: ``FormatError`` for any bytes that are not a value in its one encoded form.
   /// - Complexity: O(n); the recursion is bounded by the depth limit of 32.
   public init(decoding bytes: RawSpan) throws(FormatError) {
+    if let text = Self.plainText(in: bytes) {
+      self = .string(String(copying: text))
+      return
+    }
     var reader = ByteReader(bytes)
     self = try Value.read(from: &reader)
     try reader.finish("value")
+  }
+
+  /// The text of a value of the commonest form, ASCII of under 128 bytes; nil for any other.
+  @_lifetime(copy bytes) @inline(__always)
+  private static func plainText(in bytes: RawSpan) -> UTF8Span? {
+    guard bytes.byteCount >= 2 else { return nil }
+    let tag = bytes.unsafeLoad(fromByteOffset: 0, as: UInt8.self)
+    let count = bytes.unsafeLoad(fromByteOffset: 1, as: UInt8.self)
+    guard tag == ValueTag.string.rawValue, count < 0x80, Int(count) == bytes.byteCount &- 2 else { return nil }
+    let text = bytes.extracting(2...)
+    guard isASCII(text) else { return nil }
+    return UTF8Span(unchecked: Span(_bytes: text), isKnownASCII: true)
+  }
+
+  /// The text of a value that takes all of `bytes`, where it lies; nil if it is of another kind.
+  ///
+  /// - Throws: as ``init(decoding:)``.
+  @_lifetime(copy bytes)
+  package static func text(in bytes: RawSpan) throws(FormatError) -> UTF8Span? {
+    if let text = plainText(in: bytes) { return text }
+    var reader = ByteReader(bytes)
+    let extent = ValueExtent(wholeFrom: reader)
+    guard try reader.readValueTag(extent) == .string else { return nil }
+    let range = try reader.readValueBytes(extent, "value.string")
+    try reader.finish("value")
+    return try reader.text(in: range)
   }
 
   /// Reads the next value.
@@ -26,7 +56,7 @@ extension Value {
     case .int: value = .int(try reader.readZigzag("value.int"))
     case .double: value = .double(try reader.readDouble())
     case .decimal: value = .decimal(try reader.readDecimal())
-    case .string: value = .string(reader.string(in: try reader.readValueText(extent)))
+    case .string: value = .string(try reader.readValueString(extent))
     case .bytes:
       let range = try reader.readValueBytes(extent)
       value = .bytes(reader.bytes(in: range).withUnsafeBytes { Array($0) })

@@ -194,6 +194,7 @@ func checkSound(
 ) async throws {
   let before = try store.verify()
   #expect(before.problems == [], comment, sourceLocation: sourceLocation)
+  try checkViews(store, sourceLocation: sourceLocation)
   let snapshot = try store.snapshot()
   let rows = try store.derivedRows()
   _ = try await store.rebuild()

@@ -107,8 +107,8 @@ extension Case {
           for step in steps {
             switch step {
             case .read(let record):
-              if let found = try store.read({ try $0.record(dataset.ids[record]) }) {
-                sum &+= Engine.weight(found)
+              if let weight = try store.read({ try $0.withRecord(dataset.ids[record], Engine.weight) }) {
+                sum &+= weight
               }
             case .update(let change):
               try store.writeBlockingThisThread { tx in try set(change, &tx) }
@@ -126,8 +126,8 @@ extension Case {
             case .scan(let record, let count):
               var left = count
               try store.read { tx in
-                try tx.forEachRecord(in: Dataset.zone, after: dataset.ids[record].name) { found in
-                  sum &+= Engine.weight(found)
+                try tx.scan(Dataset.zone, after: dataset.ids[record].name) { found in
+                  sum &+= try Engine.weight(found)
                   left -= 1
                   return left > 0
                 }

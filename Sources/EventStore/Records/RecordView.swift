@@ -1,0 +1,89 @@
+public import OperationFormat
+
+/// A visible record where it lies in the store: nothing of it is copied but what is asked for.
+///
+/// It lasts as long as the closure that it is given to. To keep a record, make one with ``record()``.
+public struct RecordView: ~Copyable, ~Escapable {
+  let row: RawSpan
+  let state: StateNumber
+  private let nameBytes: RawSpan
+  private let zoneIndex: Int
+  private let typeNumber: NameNumber
+  /// Where the fields begin in the row, or a cell before them.
+  private let fields: Int
+  /// The transaction that the view comes from holds it; to count its references would cost more than most reads.
+  private let snapshot: Unmanaged<Snapshot>
+
+  /// Nil if the record whose row it is is not visible.
+  @_lifetime(copy row, copy name)
+  init?(_ row: RawSpan, name: RawSpan, zone: Int, _ state: StateNumber, _ snapshot: Snapshot) throws {
+    guard let (type, fields) = try snapshot.visible(row, state) else { return nil }
+    self.row = row
+    self.state = state
+    self.nameBytes = name
+    self.zoneIndex = zone
+    self.typeNumber = type
+    self.fields = fields
+    self.snapshot = .passUnretained(snapshot)
+  }
+
+  /// The record's identity.
+  ///
+  /// - Throws: ``StoreError`` `damaged`.
+  public var id: RecordID {
+    get throws {
+      let name = try Name(interned: nameBytes)
+      return RecordID(zone: snapshot._withUnsafeGuaranteedRef { $0.zone(at: zoneIndex).id }, name: name)
+    }
+  }
+
+  /// The record's name, where it lies.
+  ///
+  /// - Throws: ``StoreError`` `damaged`.
+  public var name: UTF8Span {
+    @_lifetime(copy self)
+    get throws { try Name.text(in: nameBytes) }
+  }
+
+  /// The record's type.
+  ///
+  /// - Throws: ``StoreError`` `damaged`.
+  public var type: Name { get throws { try snapshot._withUnsafeGuaranteedRef { try $0.name(typeNumber) } } }
+
+  func isOf(_ type: NameNumber) -> Bool { typeNumber == type }
+
+  /// The value of a field, nil if it has none.
+  ///
+  /// - Throws: ``StoreError`` `damaged`.
+  public func value(of field: Name) throws -> Value? {
+    try snapshot._withUnsafeGuaranteedRef { snapshot in
+      guard let number = try snapshot.number(of: field) else { return nil }
+      return try snapshot.value(of: CellNumber(register: number), in: row, from: fields, state)
+    }
+  }
+
+  /// The text of a field where it lies, nil if it has none, or a value of another kind.
+  ///
+  /// - Throws: ``StoreError`` `damaged`.
+  @_lifetime(copy self)
+  public func text(of field: Name) throws -> UTF8Span? {
+    guard let number = try snapshot._withUnsafeGuaranteedRef({ try $0.number(of: field) }) else { return nil }
+    let cell = CellNumber(register: number)
+    guard let winner = try RecordLayout.winner(of: cell, in: row, from: fields) else { return nil }
+    guard let apart = winner.apart else { return try Value.text(in: row.extracting(winner.payload)) }
+    let element = try snapshot.takeUnretainedValue().element(of: cell, apart, in: row, state)
+    let payload = element.extracting(try OwnedHead.payload(inApart: element))
+    // It lies in the same snapshot as the row.
+    return try Value.text(in: _overrideLifetime(payload, copying: self))
+  }
+
+  /// A copy of the record, to keep.
+  ///
+  /// - Throws: ``StoreError`` `damaged`.
+  public func record() throws -> Record {
+    let id = try id
+    return try snapshot._withUnsafeGuaranteedRef { snapshot in
+      try snapshot.record(id, typeNumber, in: row, from: fields, state)
+    }
+  }
+}

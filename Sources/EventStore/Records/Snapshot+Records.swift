@@ -1,0 +1,243 @@
+import LMDB
+import OperationFormat
+
+/// Reading of records: rows are read where they lie in the map.
+extension Snapshot {
+  /// A record's row where it lies, with what is needed to follow it to its elements.
+  func withRow<R>(of record: RecordID, _ body: (RawSpan, StateNumber) throws -> R?) throws -> R? {
+    let state = try state(of: record.zone)
+    return try WriteTransaction.withBytes(of: record.name) { name in
+      guard name.byteCount <= Limits.recordNameBytesMax else { return nil }
+      return try transaction.withValue(of: TableKey.record(state, name).span, in: tables.records) { row in
+        try body(row, state)
+      } ?? nil
+    }
+  }
+
+  /// All heads of a cell of a row, greatest first.
+  package func heads(of cell: CellNumber, in row: RawSpan, _ state: StateNumber) throws -> [OwnedHead] {
+    let place = try RecordLayout.place(of: cell, in: row)
+    let inline = try RecordLayout.heads(of: place.body, in: row)
+    var heads: [OwnedHead] = []
+    guard inline.total > inline.count || (0..<inline.count).contains(where: { inline[$0].isApart }) else {
+      for index in 0..<inline.count {
+        heads.append(
+          OwnedHead(head: inline[index].head, payload: row.extracting(inline[index].payload).bytes))
+      }
+      return heads
+    }
+    let key = ElementKey(state: state, record: try RecordLayout.recordNumber(of: row), cell: cell)
+    let apart = try tables.elements(under: key, transaction).map { try OwnedHead(apart: $0.row.span.bytes) }
+    var inlineIDs: Set<HeadID> = []
+    for index in 0..<inline.count {
+      let head = inline[index]
+      inlineIDs.insert(head.head.id)
+      guard head.isApart else {
+        heads.append(OwnedHead(head: head.head, payload: row.extracting(head.payload).bytes))
+        continue
+      }
+      guard let found = apart.first(where: { $0.head.id == head.head.id }) else {
+        throw StoreError.missingElement
+      }
+      heads.append(OwnedHead(head: head.head, payload: found.payload))
+    }
+    var rest: [(head: OwnedHead, replica: ReplicaID)] = []
+    for head in apart where !inlineIDs.contains(head.head.id) {
+      rest.append((head, try replica(head.head.id.replica)))
+    }
+    rest.sort { left, right in
+      let (a, b) = (left.head.head, right.head.head)
+      if a.timestamp != b.timestamp { return a.timestamp > b.timestamp }
+      if left.replica != right.replica { return left.replica > right.replica }
+      return (a.id.epoch, a.id.sequence, a.id.index) > (b.id.epoch, b.id.sequence, b.id.index)
+    }
+    return heads + rest.map(\.head)
+  }
+
+  /// The type of the record whose row it is, and where its fields begin, or a cell before them; nil if it is not
+  /// visible.
+  func visible(_ row: RawSpan, _ state: StateNumber) throws -> (type: NameNumber, fields: Int)? {
+    if let plain = RecordLayout.plainType(in: row) { return plain }
+    let place = try RecordLayout.place(of: .existence, in: row)
+    let inline = try RecordLayout.heads(of: place.body, in: row)
+    let type: NameNumber?
+    if inline.total == 1 {
+      switch try Existence(payload: row.extracting(inline[0].payload)) {
+      case .alive(let found): type = found
+      case .dead: type = nil
+      }
+    } else {
+      let heads = try heads(of: .existence, in: row, state)
+      let existences = try heads.map { try Existence(payload: $0.payload.span.bytes) }
+      type = ExistencePolicy.visibleType(of: existences, try tables.policies(transaction))
+    }
+    return type.map { ($0, RecordLayout.headerBytes) }
+  }
+
+  func visibleType(of record: RecordID) throws -> NameNumber? {
+    try withRow(of: record) { row, state in try visible(row, state)?.type }
+  }
+
+  /// The value of a register: that of its greatest head.
+  ///
+  /// - Parameter fields: where its fields begin, or a cell before them.
+  func value(of cell: CellNumber, in row: RawSpan, from fields: Int, _ state: StateNumber) throws -> Value? {
+    guard let winner = try RecordLayout.winner(of: cell, in: row, from: fields) else { return nil }
+    return try value(of: cell, winner, in: row, state)
+  }
+
+  /// The value of a register whose greatest head was found.
+  private func value(
+    of cell: CellNumber, _ winner: RecordLayout.Winner, in row: RawSpan, _ state: StateNumber
+  ) throws -> Value? {
+    let value: Value
+    if let apart = winner.apart {
+      let element = try element(of: cell, apart, in: row, state)
+      value = try Value(decoding: element.extracting(try OwnedHead.payload(inApart: element)))
+    } else {
+      value = try Value(decoding: row.extracting(winner.payload))
+    }
+    if case .null = value { return nil }
+    return value
+  }
+
+  /// The row, where it lies, of a head that is kept apart from its record.
+  @_lifetime(borrow self)
+  func element(
+    of cell: CellNumber, _ head: HeadID, in row: RawSpan, _ state: StateNumber
+  ) throws -> RawSpan {
+    let number = try RecordLayout.recordNumber(of: row)
+    let key = ElementKey(state: state, record: number, cell: cell, head: head)
+    let element = try transaction.withValue(of: key.bytes.span.bytes, in: tables.elements) { element in
+      element.withUnsafeBytes { $0 }
+    }
+    guard let element else { throw StoreError.missingElement }
+    // The transaction, and with it the map, lasts as long as the snapshot.
+    return _overrideLifetime(element.bytes, borrowing: self)
+  }
+
+  func value(of field: Name, in record: RecordID) throws -> Value? {
+    guard let number = try number(of: field) else { return nil }
+    return try withRow(of: record) { row, state in
+      guard let (_, fields) = try visible(row, state) else { return nil }
+      return try value(of: CellNumber(register: number), in: row, from: fields, state)
+    }
+  }
+
+  func record(_ id: RecordID) throws -> Record? {
+    try withRow(of: id) { row, state in
+      guard let (type, fields) = try visible(row, state) else { return nil }
+      return try self.record(id, type, in: row, from: fields, state)
+    }
+  }
+
+  /// The record whose row it is, and whose type was found.
+  func record(
+    _ id: RecordID, _ type: NameNumber, in row: RawSpan, from fields: Int, _ state: StateNumber
+  ) throws -> Record {
+    var entries: [Record.Entry] = []
+    var walk = try RecordLayout.WinnerWalk(row, from: fields)
+    entries.reserveCapacity(walk.cellsMax)
+    while let (cell, winner) = try walk.next() {
+      guard cell != .existence, let value = try value(of: cell, winner, in: row, state) else { continue }
+      entries.append(Record.Entry(name: try name(cell.field), value: value))
+    }
+    return Record(id: id, type: try name(type), entries: entries)
+  }
+
+  /// All heads of a field, greatest first; also of a record that is not visible.
+  func heads(of field: Name, _ record: RecordID) throws -> [CellHead] {
+    guard let number = try number(of: field) else { return [] }
+    return try heads(of: CellNumber(register: number), record)
+  }
+
+  func heads(of cell: CellNumber, _ record: RecordID) throws -> [CellHead] {
+    try withRow(of: record) { row, state in
+      try heads(of: cell, in: row, state).map { try cellHead($0, of: cell) }
+    } ?? []
+  }
+
+  /// A head in public terms.
+  func cellHead(_ owned: OwnedHead, of cell: CellNumber) throws -> CellHead {
+    let id = owned.head.id
+    let replica = try replica(id.replica)
+    let content: CellHead.Content
+    if cell == .existence {
+      switch try Existence(payload: owned.payload.span.bytes) {
+      case .dead: content = .dead
+      case .alive(let type): content = .alive(type: try name(type))
+      }
+    } else {
+      content = .value(try Value(decoding: owned.payload.span.bytes))
+    }
+    return CellHead(
+      operation: OperationID(
+        transaction: TransactionID(replica: replica, epoch: id.epoch, sequence: id.sequence), index: id.index),
+      timestamp: owned.head.timestamp, content: content)
+  }
+}
+
+extension StoreError {
+  static var missingElement: StoreError {
+    StoreError(
+      .damaged, "a value that is kept apart from its record is not there",
+      hint: "run a verification, then rebuild the store from its log")
+  }
+
+  static func unknown(_ zone: ZoneID) -> StoreError {
+    StoreError(.zoneUnknown, "the store has no zone “\(zone)”", hint: "create it, or check its name")
+  }
+
+  static func unknown(_ record: RecordID) -> StoreError {
+    StoreError(
+      .recordUnknown, "there is no record \(record), or it was deleted", hint: "create it, or check its name")
+  }
+}
+
+extension Snapshot {
+  /// Calls a closure with each row of a zone's records, in the order of their names, until it returns false.
+  func forEachRow(in zone: ZoneID, _ body: (Name, RawSpan, StateNumber) throws -> Bool) throws {
+    let state = try state(of: zone)
+    try forEachRow(in: state, after: nil) { name, row in try body(try Name(interned: name), row, state) }
+  }
+
+  /// Calls a closure with the name and row of each record of a state, in the order of their names, until it returns
+  /// false.
+  func forEachRow(
+    in state: StateNumber, after name: Name?, _ body: (_ name: RawSpan, _ row: RawSpan) throws -> Bool
+  ) throws {
+    var start = TableKey.state(state)
+    if let name {
+      for byte in name.rawValue.utf8.prefix(Limits.recordNameBytesMax) { start.append(byte) }
+    }
+    var cursor = try transaction.openCursor(tables.records)
+    var isThere = try cursor.seek(atOrAfter: start.span)
+    if name != nil, isThere, cursor.withEntry({ key, _ in equalBytes(key, start.span) }) {
+      isThere = try cursor.next()
+    }
+    while isThere {
+      let goesOn = try cursor.withEntry { key, row in
+        guard try key.bigEndian32(at: 0) == state.rawValue else { return false }
+        return try body(key.extracting(4...), row)
+      }
+      guard goesOn else { return }
+      isThere = try cursor.next()
+    }
+  }
+
+  /// The cells of a row that have losers, existence first, then by field name.
+  func conflicts(of record: RecordID, in row: RawSpan, _ state: StateNumber) throws -> [Conflict] {
+    var conflicts: [Conflict] = []
+    for cell in try RecordLayout.cells(of: row) {
+      let place = try RecordLayout.place(of: cell, in: row)
+      guard try RecordLayout.heads(of: place.body, in: row).total > 1 else { continue }
+      let heads = try heads(of: cell, in: row, state).map { try cellHead($0, of: cell) }
+      // Updates of different fields do not conflict: that both say that the record is there is no news.
+      if cell == .existence, heads.allSatisfy({ $0.content == heads[0].content }) { continue }
+      let field = cell == .existence ? nil : try name(cell.field)
+      conflicts.append(
+        Conflict(record: record, field: field, winner: heads[0], losers: Array(heads.dropFirst())))
+    }
+    return conflicts.sorted { ($0.field ?? "") < ($1.field ?? "") }
+  }
+}

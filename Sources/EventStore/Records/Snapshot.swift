@@ -1,0 +1,75 @@
+package import LMDB
+import OperationFormat
+
+package typealias LMDBTransaction = LMDB.Transaction
+
+/// One state of a store, to read records from: with what it has met of zones and names, so that a record costs the
+/// look-up of its row alone.
+///
+/// Not `Sendable`: it belongs to one thread at a time, as its transaction does.
+final class Snapshot {
+  let transaction: LMDBTransaction
+  let tables: Tables
+  let interned: Interned
+
+  /// No lookup ends in a call, so none can meet another.
+  @exclusivity(unchecked) private var zones: [(id: ZoneID, state: StateNumber)] = []
+  @exclusivity(unchecked) private var numbers: [(name: Name, number: NameNumber)] = []
+  /// Names by number; nil for those that were not met.
+  @exclusivity(unchecked) private var names: [Name?] = []
+  private static let numbersMax = 32
+  private static let namesMax: UInt32 = 1024
+
+  init(_ transaction: consuming LMDBTransaction, tables: Tables, interned: Interned) {
+    self.transaction = transaction
+    self.tables = tables
+    self.interned = interned
+  }
+
+  /// The state that a zone's records are in.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`.
+  func state(of zone: ZoneID) throws -> StateNumber { zones[try zoneIndex(of: zone)].state }
+
+  /// Which of the zones that were met it is: ``zone(at:)`` gives it back.
+  func zoneIndex(of zone: ZoneID) throws -> Int {
+    var index = 0
+    while index < zones.count {
+      if zones[index].id == zone { return index }
+      index += 1
+    }
+    zones.append((zone, try tables.zone(zone, interned, transaction).row.state))
+    return index
+  }
+
+  func zone(at index: Int) -> (id: ZoneID, state: StateNumber) { zones[index] }
+
+  /// The number of a type's or field's name; nil if the store has not met it.
+  func number(of name: Name) throws -> NameNumber? {
+    var index = 0
+    while index < numbers.count {
+      if numbers[index].name.rawValue.hasSameRepresentation(as: name.rawValue) { return numbers[index].number }
+      index += 1
+    }
+    let number = try interned.names.number(of: name, in: tables.names, transaction)
+    if let number, numbers.count < Self.numbersMax { numbers.append((name, number)) }
+    return number
+  }
+
+  /// The name behind a number.
+  func name(_ number: NameNumber) throws -> Name {
+    let index = Int(number.rawValue)
+    if index < names.count, let name = names[index] { return name }
+    let name = try interned.names.identity(of: number, in: tables.names, transaction)
+    if number.rawValue < Self.namesMax {
+      while names.count <= index { names.append(nil) }
+      names[index] = name
+    }
+    return name
+  }
+
+  /// The identity behind a replica's number.
+  func replica(_ number: ReplicaNumber) throws -> ReplicaID {
+    try interned.replicas.identity(of: number, in: tables.replicas, transaction)
+  }
+}

@@ -1,0 +1,172 @@
+import OperationFormat
+import StoreTesting
+import Testing
+
+@testable import EventStore
+
+@Suite("Records where they lie")
+struct RecordViewTests {
+  let directory = TemporaryDirectory()
+
+  /// A record with everything that a row can hold, and others around it.
+  private func makeStore() async throws -> LocalStore {
+    let store = try directory.store()
+    try await store.makeAttachedZone(noteZone, testIncarnation)
+    var remote = TestRemote()
+    try await store.write { tx in
+      try tx.create(
+        note("b"), type: "note",
+        fields: [
+          "title": "plain", "body": .string(String(repeating: "long ", count: 400)), "place": "Zürich",
+          "done": true, "count": -3, "gone": "soon", "contested": "mine",
+        ])
+      try tx.clear("gone", of: note("b"))
+      try tx.create(note("a"), type: "task", fields: ["title": ""])
+      try tx.create(note("c"), type: "note")
+      try tx.create(note("d"), type: "note", fields: ["title": "dead"])
+      try tx.delete(note("d"))
+    }
+    let theirs = try remote.append([
+      transaction(0xB, 1, at: 1, [create("b"), .set(record: "b", type: "note", field: "contested", value: "theirs")])
+    ])
+    _ = try await store.fold([theirs])
+    return store
+  }
+
+  @Test("read as copies of them do")
+  func areTheRecords() async throws {
+    let store = try await makeStore()
+    try checkViews(store)
+    try store.read { tx in
+      let found = try tx.withRecord(note("b")) { view in
+        let id = try view.id
+        let type = try view.type
+        #expect(id == note("b") && type == "note")
+        let long = try text(of: "body", in: view)
+        #expect(long == String(repeating: "long ", count: 400))
+        let place = try text(of: "place", in: view)
+        #expect(place == "Zürich")
+        let others = try [text(of: "done", in: view), text(of: "gone", in: view), text(of: "none", in: view)]
+        #expect(others == [nil, nil, nil])
+        let values = try [view.value(of: "count"), view.value(of: "gone"), view.value(of: "none")]
+        #expect(values == [-3, nil, nil])
+        return try view.record().fields.count
+      }
+      #expect(found == 6)
+      let missing = try (tx.withRecord(note("d")) { _ in 1 }, tx.withRecord(note("none")) { _ in 1 })
+      #expect(missing == (nil, nil))
+    }
+  }
+
+  @Test("are scanned by type, from a name on, and until the closure has enough")
+  func scans() async throws {
+    let store = try await makeStore()
+    func names(type: Name? = nil, after name: Name? = nil, max: Int = .max) throws -> [Name] {
+      var names: [Name] = []
+      try store.read { tx in
+        try tx.scan(noteZone, type: type, after: name) { view in
+          names.append(try view.id.name)
+          return names.count < max
+        }
+      }
+      return names
+    }
+    let all = try names()
+    #expect(all == ["a", "b", "c"])
+    let notes = try names(type: "note")
+    #expect(notes == ["b", "c"])
+    let unknown = try names(type: "unknown")
+    #expect(unknown == [])
+    let rest = try (names(after: "a"), names(after: "aa"), names(after: "c"), names(max: 2))
+    #expect(rest == (["b", "c"], ["b", "c"], [], ["a", "b"]))
+    #expect(code { try store.read { try $0.scan(ZoneID(name: "none")) { _ in true } } } == .zoneUnknown)
+  }
+
+  @Test("a row that is damaged is a typed error, or reads; nothing traps")
+  func damaged() async throws {
+    let store = try await makeStore()
+    let rows = try store.rows(\.records)
+    let row = try #require(rows.first { $0.value.count > 100 })
+    var read = 0
+    for count in 0..<row.value.count {
+      try store.overwrite(row.key, Array(row.value[..<count]), in: \.records)
+      read += readAll(store)
+    }
+    for offset in row.value.indices {
+      for byte in [0, 1, 0x7f, 0x80, 0xff, row.value[offset] ^ 1] as [UInt8] {
+        var changed = row.value
+        changed[offset] = byte
+        try store.overwrite(row.key, changed, in: \.records)
+        read += readAll(store)
+      }
+    }
+    #expect(read > 100)
+    try store.overwrite(row.key, row.value, in: \.records)
+    try checkViews(store)
+  }
+
+  /// Reads all records, and each field that there is in each of them. 1 if that went well, 0 if there was an error.
+  private func readAll(_ store: LocalStore) -> Int {
+    let failure = code {
+      try store.read { tx in
+        try tx.scan(noteZone) { view in
+          for field in ["title", "body", "place", "done", "count", "gone", "contested"] as [Name] {
+            let found = try (view.value(of: field), text(of: field, in: view))
+            if let text = found.1 { #expect(found.0 == .string(text)) }
+          }
+          _ = try view.record().fields
+          return true
+        }
+      }
+    }
+    #expect([nil, .damaged, .newerFormat].contains(failure))
+    return failure == nil ? 1 : 0
+  }
+}
+
+private func text(of field: Name, in view: borrowing RecordView) throws -> String? {
+  guard let text = try view.text(of: field) else { return nil }
+  return String(copying: text)
+}
+
+/// What a scan gives is what the records are, and what their greatest heads say.
+func checkViews(_ store: LocalStore, sourceLocation: SourceLocation = #_sourceLocation) throws {
+  try store.read { tx in
+    for zone in try tx.zones() {
+      var found: [Record] = []
+      try tx.scan(zone) { view in
+        let record = try view.record()
+        let id = try view.id
+        let type = try view.type
+        #expect(record.id == id && record.type == type, sourceLocation: sourceLocation)
+        for (field, value) in record.fields {
+          let seen = try view.value(of: field)
+          #expect(seen == value, sourceLocation: sourceLocation)
+          let text = try text(of: field, in: view)
+          if case .string(let string) = value {
+            #expect(text == string, sourceLocation: sourceLocation)
+          } else {
+            #expect(text == nil, sourceLocation: sourceLocation)
+          }
+        }
+        found.append(record)
+        return true
+      }
+      var wanted: [Record] = []
+      for name in try tx.allRecordNames(in: zone) {
+        let id = RecordID(zone: zone, name: name)
+        guard try tx.contains(id) else { continue }
+        var fields: [Name: Value] = [:]
+        for field in try tx.fields(of: id) {
+          guard case .value(let value)? = try tx.heads(of: field, in: id).first?.content, value != .null else {
+            continue
+          }
+          fields[field] = value
+        }
+        let type = try tx.record(id)?.type ?? ""
+        wanted.append(Record(id: id, type: type, fields: fields))
+      }
+      #expect(found == wanted, sourceLocation: sourceLocation)
+    }
+  }
+}
