@@ -52,9 +52,10 @@ planted: setup ## Plants known bugs, one after the other, and sees that the simu
 	$(PLANTED) --product replay
 	"$$($(PLANTED) --show-bin-path)/replay" simulate --planted-bug $(BUGS)
 
-bench: ## Compares with raw LMDB and with SQLite through GRDB, in turns: ONLY=…
+bench: ## Compares with raw LMDB and with SQLite through GRDB, in turns: ONLY=… PLOT=…
 	@Scripts/setup sqlite3
-	cd Benchmarks && $(SWIFT) build -c release && .build/release/Bench $(if $(ONLY),--only "$(ONLY)")
+	cd Benchmarks && $(SWIFT) build -c release && .build/release/Bench \
+		$(if $(ONLY),--only "$(ONLY)") $(if $(PLOT),--plot "$(abspath $(PLOT))")
 
 bench-smoke: ## Runs each comparison small, and sees that all come to the same.
 	@Scripts/setup sqlite3

@@ -19,6 +19,8 @@ let package = Package(
   targets: [
     .systemLibrary(
       name: "CRawLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+    .systemLibrary(
+      name: "CRawZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
     // LMDB by its C API, with no engine: it notes what calls the engine makes, and makes the same ones alone.
     .target(name: "RawLMDB", dependencies: ["CRawLMDB"]),
     .target(
@@ -31,8 +33,9 @@ let package = Package(
     .executableTarget(
       name: "Bench",
       dependencies: [
-        "Stores", .product(name: "EventStore", package: "tributary"),
+        "Stores", "CRawLMDB", "CRawZstd", .product(name: "EventStore", package: "tributary"),
         .product(name: "Replicator", package: "tributary"),
+        .product(name: "StoreTesting", package: "tributary"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "GRDB", package: "GRDB.swift"),
       ],

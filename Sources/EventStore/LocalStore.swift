@@ -64,13 +64,17 @@ public final class LocalStore: Sendable {
       environment, tables, identity, interned, observers
     )
     let makePerform: @Sendable () -> PerformWrites = {
+      var changesPublished = -1
       let batch = WriteBatch(
         storage: TableStorage(tables: tables), identity: identity,
         wallMilliseconds: configuration.wallMilliseconds, makeRandom: configuration.makeRandom)
       let commit = GroupCommit(
         environment: environment, batch: batch, configuration: configuration,
-        didCommit: { caches in
-          interned.caches = caches
+        didCommit: { written in
+          if written.changeCount != changesPublished {
+            interned.caches = written.caches
+            changesPublished = written.changeCount
+          }
           observers.notify()
         })
       return commit.perform
@@ -115,18 +119,27 @@ public final class LocalStore: Sendable {
     guard let writer else { throw StoreError.readOnly(directory) }
     precondition(!writer.isCurrent, "a write inside a write would wait for itself for ever")
     let done = Signal()
-    let result = Shared<R?>(nil)
-    let end = Shared<(isThere: Bool, failure: (any Error)?)>((false, nil))
-    let job = WriteJob(
-      start: { true }, run: { batch in result.value = try Self.run(body, in: batch) }, isRepeatable: false,
-      finish: { error in
-        end.value = (true, error)
-        done.raise()
-      })
-    guard writer.enqueue(job, helpingUntil: { end.value.isThere }) else { throw StoreError.closed(directory) }
-    done.wait()
-    if let error = end.value.failure { throw error }
-    return result.value!
+    // The call ends after the job has: what it came to can lie here, with nothing made for it.
+    var result: R?
+    var failure: (any Error)?
+    let isQueued = withUnsafeMutablePointer(to: &result) { result in
+      withUnsafeMutablePointer(to: &failure) { failure in
+        nonisolated(unsafe) let (result, failure) = (result, failure)
+        let job = WriteJob(
+          start: { true }, run: { batch in result.pointee = try Self.run(body, in: batch) },
+          isRepeatable: false,
+          finish: { error in
+            failure.pointee = error
+            done.raise()
+          })
+        guard writer.enqueue(job, helpingUntil: { done.isUp }) else { return false }
+        done.wait()
+        return true
+      }
+    }
+    guard isQueued else { throw StoreError.closed(directory) }
+    if let failure { throw failure }
+    return result!
   }
 
   /// Runs the closure of a write in a batch.

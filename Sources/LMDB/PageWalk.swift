@@ -268,11 +268,11 @@ struct PageWalk {
 
   /// Notes free pages that are used, or free twice. To be called when all trees were walked.
   mutating func checkFreePagesUnused(recordPage: UInt64) {
-    freePages.sort()
-    for (left, right) in zip(freePages, freePages.dropFirst()) where left == right {
-      note(left, .wrongFreeList)
+    var met = PageSet(count: meta.lastPage + 1)
+    for page in freePages {
+      if !met.insert(page) { note(page, .wrongFreeList) }
+      if visited.contains(page) { note(page, .reachedTwice) }
     }
-    for page in freePages where visited.contains(page) { note(page, .reachedTwice) }
   }
 
   /// How many pages at the end of the state are neither in the file nor free: they are missing.

@@ -27,7 +27,8 @@ struct RecordViewTests {
       try tx.delete(note("d"))
     }
     let theirs = try remote.append([
-      transaction(0xB, 1, at: 1, [create("b"), .set(record: "b", type: "note", field: "contested", value: "theirs")])
+      transaction(
+        0xB, 1, at: 1, [create("b"), .set(record: "b", type: "note", field: "contested", value: "theirs")])
     ])
     _ = try await store.fold([theirs])
     return store
@@ -158,7 +159,8 @@ func checkViews(_ store: LocalStore, sourceLocation: SourceLocation = #_sourceLo
         guard try tx.contains(id) else { continue }
         var fields: [Name: Value] = [:]
         for field in try tx.fields(of: id) {
-          guard case .value(let value)? = try tx.heads(of: field, in: id).first?.content, value != .null else {
+          guard case .value(let value)? = try tx.heads(of: field, in: id).first?.content, value != .null
+          else {
             continue
           }
           fields[field] = value

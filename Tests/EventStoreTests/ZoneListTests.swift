@@ -326,7 +326,9 @@ struct ZoneListTests {
     try await checkSound(store)
   }
 
-  @Test("a segment of a deleted log that comes late is not folded into a new zone of its name", arguments: [true, false])
+  @Test(
+    "a segment of a deleted log that comes late is not folded into a new zone of its name",
+    arguments: [true, false])
   func staleSegment(isToldByTheList: Bool) async throws {
     let store = try directory.store()
     try await store.makeAttachedZone(noteZone, x)

@@ -30,6 +30,9 @@ struct Bench: AsyncParsableCommand {
   @Flag(help: "Print JSON: one object.")
   var json = false
 
+  @Option(help: "Draw the ratios into this file (SVG) too.")
+  var plot: String?
+
   @Flag(help: "List the cases.")
   var list = false
 
@@ -65,10 +68,11 @@ struct Bench: AsyncParsableCommand {
       }
       if let alone { runner.participants = Set(Participant.Name.allCases.filter { "\($0)" == alone }) }
       Self.say("\(number + 1)/\(cases.count) \(one.title)")
-      outcomes.append(try await runner.run(one))
+      outcomes += try await runner.run(one)
     }
     Self.say("")
     let page = Page(machine: machine, outcomes: outcomes)
+    if let plot { try Data(Plot(page: page).svg.utf8).write(to: URL(fileURLWithPath: plot)) }
     print(json ? try page.json : page.markdown)
   }
 

@@ -1,9 +1,14 @@
 import RawLMDB
 
-/// What LMDB said that should not have said it.
+/// What a C library said that should not have said it.
 package struct RawError: Error {
   package var code: Int32
   package var what: String
+
+  package init(code: Int32, what: String) {
+    self.code = code
+    self.what = what
+  }
 }
 
 /// The calls of LMDB that an engine made.

@@ -47,7 +47,7 @@ extension Fold {
 
   /// The type of the record at hand if one head says that it is alive; nil where the general way must tell.
   var plainType: NameNumber? {
-    editsInPlace ? PlainRow.existence(in: row.span.bytes)?.type : nil
+    editsInPlace ? RecordLayout.plainType(in: row.span.bytes)?.type : nil
   }
 
   /// Makes a part of the row longer or shorter. What is in it then is to be written.

@@ -16,9 +16,9 @@ final class GroupCommit {
   private let environment: Environment
   private let batch: WriteBatch
   private let configuration: StoreConfiguration
-  private let didCommit: (Interned.Caches) -> Void
+  private let didCommit: (Interned) -> Void
   /// Whether a closure found the map full: then it grows although enough would be left for others.
-  private var wasFull = false
+  @exclusivity(unchecked) private var wasFull = false
 
   private struct Done {
     var job: WriteJob
@@ -28,7 +28,7 @@ final class GroupCommit {
 
   init(
     environment: Environment, batch: WriteBatch, configuration: StoreConfiguration,
-    didCommit: @escaping (Interned.Caches) -> Void
+    didCommit: @escaping (Interned) -> Void
   ) {
     self.environment = environment
     self.batch = batch
@@ -90,7 +90,7 @@ final class GroupCommit {
         } else {
           #if PLANTED_BUGS
             if PlantedBug.failedWriteCommitted.isPlanted, (try? batch.commit()) != nil {
-              didCommit(batch.storage.interned.caches)
+              didCommit(batch.storage.interned)
             }
           #endif
           batch.abort()
@@ -133,7 +133,7 @@ final class GroupCommit {
   }
 
   private func publish(_ done: [Done]) {
-    didCommit(batch.storage.interned.caches)
+    didCommit(batch.storage.interned)
     for one in done { one.job.finish(nil) }
   }
 

@@ -33,6 +33,13 @@ final class Signal: @unchecked Sendable {
     pthread_mutex_unlock(mutex)
   }
 
+  /// Whether it was raised and nobody has waited for it since.
+  var isUp: Bool {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    return isRaised
+  }
+
   /// Waits until the flag is up, and takes it down.
   func wait() {
     pthread_mutex_lock(mutex)

@@ -45,15 +45,15 @@ package final class WriteBatch {
 
   @exclusivity(unchecked) private var drafts: [Draft] = []
   @exclusivity(unchecked) private var draftCount = 0
-  /// Names of fields that the write has met, those that came first, so that most need no look-up.
+  /// Names of types and fields that were met lately, so that most need no look-up.
   @exclusivity(unchecked) private var metNames: [(name: Name, number: NameNumber)] = []
   private static let metNamesMax = 16
   @exclusivity(unchecked) private var timestamp = Timestamp(rawValue: 0)
-  var kept: [Kept] = []
+  @exclusivity(unchecked) var kept: [Kept] = []
   /// What the write at hand has done to zones, in order.
-  var zoneChanges: [ZoneChange] = []
+  @exclusivity(unchecked) var zoneChanges: [ZoneChange] = []
   /// Bytes of transactions appended since `resetKept`.
-  private(set) var appendedBytes = 0
+  @exclusivity(unchecked) private(set) var appendedBytes = 0
   @exclusivity(unchecked) private var failure: (any Error)?
   private var body = ByteWriter()
   private var layout = BodyLayout()
@@ -89,8 +89,7 @@ package final class WriteBatch {
 
   package func abort() {
     storage.abort()
-    fold.reset()
-    dropDrafts()
+    didAbort()
   }
 
   package func beginNested() throws {
@@ -107,8 +106,14 @@ package final class WriteBatch {
 
   package func abortNested() {
     storage.abortNested()
+    didAbort()
+  }
+
+  private func didAbort() {
     fold.reset()
     dropDrafts()
+    // What was undone takes with it the numbers that it gave out.
+    metNames.removeAll(keepingCapacity: true)
   }
 
   // MARK: A local write
@@ -157,8 +162,6 @@ package final class WriteBatch {
   private func dropDrafts() {
     for draft in drafts[..<draftCount] { draft.removeAll() }
     draftCount = 0
-    // An undone write takes with it the numbers that it gave out.
-    metNames.removeAll(keepingCapacity: true)
   }
 
   private static func check(_ text: String?, _ what: String, _ bytesMax: Int) throws {
@@ -308,7 +311,8 @@ package final class WriteBatch {
     let number = try guarding {
       try storage.interned.names.makeNumber(for: name, in: storage.tables.names, storage.transaction)
     }
-    if metNames.count < Self.metNamesMax { metNames.append((name, number)) }
+    if metNames.count == Self.metNamesMax { metNames.removeAll(keepingCapacity: true) }
+    metNames.append((name, number))
     return number
   }
 

@@ -48,7 +48,9 @@ final class Snapshot {
   func number(of name: Name) throws -> NameNumber? {
     var index = 0
     while index < numbers.count {
-      if numbers[index].name.rawValue.hasSameRepresentation(as: name.rawValue) { return numbers[index].number }
+      if numbers[index].name.rawValue.hasSameRepresentation(as: name.rawValue) {
+        return numbers[index].number
+      }
       index += 1
     }
     let number = try interned.names.number(of: name, in: tables.names, transaction)

@@ -31,12 +31,21 @@ package final class Interner<Identity: Internable>: Sendable {
   }
 
   private let mutex = Mutex(Cache())
+  private let changes = Atomic<Int>(0)
 
   package init() {}
 
   package var cache: Cache {
     get { mutex.withLock { $0 } }
-    set { mutex.withLock { $0 = newValue } }
+    set { change { $0 = newValue } }
+  }
+
+  /// How often the cache has changed.
+  var changeCount: Int { changes.load(ordering: .relaxed) }
+
+  private func change(_ body: (inout Cache) -> Void) {
+    mutex.withLock { body(&$0) }
+    changes.wrappingAdd(1, ordering: .relaxed)
   }
 
   /// The number of an identity; nil if the store has not met it. Not for zones: what is cached of them is a hint,
@@ -63,7 +72,7 @@ package final class Interner<Identity: Internable>: Sendable {
       var reader = ByteReader(row)
       return Number<Identity>(rawValue: try reader.readUInt32Varint("number"))
     }
-    if let found { mutex.withLock { $0.remember(identity, found) } }
+    if let found { change { $0.remember(identity, found) } }
     return found
   }
 
@@ -87,7 +96,7 @@ package final class Interner<Identity: Internable>: Sendable {
     let numberKey = Self.key(number)
     try transaction.put(writer.bytes.span.bytes, for: key.span, in: table)
     try transaction.put(key.span.extracting(1...), for: numberKey.span, in: table)
-    mutex.withLock { $0.remember(identity, number) }
+    change { $0.remember(identity, number) }
     return number
   }
 
@@ -103,7 +112,7 @@ package final class Interner<Identity: Internable>: Sendable {
         .damaged, "the store has no identity for \(Identity.self) number \(number.rawValue)",
         hint: "run a verification; restore the store from a copy or from its remote")
     }
-    mutex.withLock { $0.remember(found, number) }
+    change { $0.remember(found, number) }
     return found
   }
 
@@ -113,7 +122,7 @@ package final class Interner<Identity: Internable>: Sendable {
   ) throws {
     let key = Self.key(identity)
     _ = try transaction.delete(key.span, in: table)
-    mutex.withLock { $0.numbers[identity] = nil }
+    change { $0.numbers[identity] = nil }
   }
 
   private static func key(_ identity: Identity) -> TableKey {
@@ -155,12 +164,20 @@ package struct Interned: Sendable {
     fileprivate var replicas: Interner<ReplicaID>.Cache
     fileprivate var incarnations: Interner<IncarnationID>.Cache
     fileprivate var names: Interner<Name>.Cache
+    /// The ``Interned/changeCount`` that they are of.
+    fileprivate(set) var changeCount: Int
   }
+
+  /// How often anything that is cached has changed, for who has a copy of the caches.
+  var changeCount: Int { zones.changeCount + replicas.changeCount + incarnations.changeCount + names.changeCount }
 
   package var caches: Caches {
     get {
-      Caches(
-        zones: zones.cache, replicas: replicas.cache, incarnations: incarnations.cache, names: names.cache)
+      // Read first: a change that comes in between makes the copy seem older than it is.
+      let changeCount = changeCount
+      return Caches(
+        zones: zones.cache, replicas: replicas.cache, incarnations: incarnations.cache, names: names.cache,
+        changeCount: changeCount)
     }
     nonmutating set {
       zones.cache = newValue.zones

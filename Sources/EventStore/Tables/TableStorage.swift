@@ -4,27 +4,29 @@ package import OperationFormat
 /// One LMDB write transaction with what was read in it: the rows of a store, as the fold and the log write them.
 ///
 /// It is used by one thread at a time. What is cached is forgotten at each `begin`, but where no process has written since
-/// a commit that left it right, and when a transaction is undone.
+/// a commit that left it right, and when a transaction is undone. No access to a property lasts, so none is checked against
+/// others (`@exclusivity(unchecked)`): the checks took a twentieth of a small commit.
 package final class TableStorage: FoldStorage {
   package let tables: Tables
   package let interned = Interned()
 
-  private var outerCaches: Interned.Caches?
-  private var innerCaches: Interned.Caches?
-  private var outer: Transaction?
-  private var inner: Transaction?
-  private var zoneRows: [ZoneNumber: ZoneRow] = [:]
-  private var stateRows: [StateNumber: StateRow] = [:]
-  private var changedZones: Set<ZoneNumber> = []
-  private var changedStates: Set<StateNumber> = []
-  private var lastSequences: [Lane: UInt64] = [:]
-  private var lineages: [Lane: [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)]] = [:]
-  private var cachedLastPosition: Position?
-  private var cachedPolicies: [NameNumber: ExistencePolicy]?
-  private var lastPlacement: Placement?
-  private var writer = ByteWriter()
+  /// What was known before the transactions at hand, to go back to.
+  @exclusivity(unchecked) private var outerCaches: Interned.Caches?
+  @exclusivity(unchecked) private var innerCaches: Interned.Caches?
+  @exclusivity(unchecked) private var outer: Transaction?
+  @exclusivity(unchecked) private var inner: Transaction?
+  @exclusivity(unchecked) private var zoneRows: [ZoneNumber: ZoneRow] = [:]
+  @exclusivity(unchecked) private var stateRows: [StateNumber: StateRow] = [:]
+  @exclusivity(unchecked) private var changedZones: Set<ZoneNumber> = []
+  @exclusivity(unchecked) private var changedStates: Set<StateNumber> = []
+  @exclusivity(unchecked) private var lastSequences: [Lane: UInt64] = [:]
+  @exclusivity(unchecked) private var lineages: [Lane: [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)]] = [:]
+  @exclusivity(unchecked) private var cachedLastPosition: Position?
+  @exclusivity(unchecked) private var cachedPolicies: [NameNumber: ExistencePolicy]?
+  @exclusivity(unchecked) private var lastPlacement: Placement?
+  @exclusivity(unchecked) private var writer = ByteWriter()
   /// The transaction whose commit left the caches right; nil if none did.
-  private var cachedTransaction: UInt64?
+  @exclusivity(unchecked) private var cachedTransaction: UInt64?
 
   private struct Placement {
     var lane: Lane
@@ -44,7 +46,7 @@ package final class TableStorage: FoldStorage {
     // Each commit that changes anything takes the next id, whichever process makes it.
     let isUnchanged = cachedTransaction.map { $0 + 1 == transaction.id } ?? false
     outer = consume transaction
-    outerCaches = interned.caches
+    if outerCaches?.changeCount != interned.changeCount { outerCaches = interned.caches }
     cachedTransaction = nil
     if !isUnchanged { forget() }
     return isUnchanged
@@ -52,7 +54,7 @@ package final class TableStorage: FoldStorage {
 
   package func beginNested() throws {
     precondition(inner == nil, "a nested transaction is open")
-    innerCaches = interned.caches
+    if innerCaches?.changeCount != interned.changeCount { innerCaches = interned.caches }
     try flush()
     inner = try outer!.beginNested()
   }
@@ -73,7 +75,6 @@ package final class TableStorage: FoldStorage {
     try flush()
     let id = transaction.id
     try outer.take()!.commit()
-    outerCaches = nil
     if cachesAreRight { cachedTransaction = id }
   }
 
@@ -82,7 +83,6 @@ package final class TableStorage: FoldStorage {
     outer.take()?.abort()
     // Also after a commit that failed: the numbers that it gave out are not in the store.
     undo(to: outerCaches)
-    outerCaches = nil
   }
 
   package var transaction: Transaction {

@@ -19,7 +19,9 @@ extension Value {
     guard bytes.byteCount >= 2 else { return nil }
     let tag = bytes.unsafeLoad(fromByteOffset: 0, as: UInt8.self)
     let count = bytes.unsafeLoad(fromByteOffset: 1, as: UInt8.self)
-    guard tag == ValueTag.string.rawValue, count < 0x80, Int(count) == bytes.byteCount &- 2 else { return nil }
+    guard tag == ValueTag.string.rawValue, count < 0x80, Int(count) == bytes.byteCount &- 2 else {
+      return nil
+    }
     let text = bytes.extracting(2...)
     guard isASCII(text) else { return nil }
     return UTF8Span(unchecked: Span(_bytes: text), isKnownASCII: true)

@@ -3,7 +3,7 @@ import Stores
 
 /// Changes of random fields of random records, some a commit, by one writer.
 extension Case {
-  static func commits(of size: Int, count: Int, on medium: Medium, aims: [Aim]) -> Case {
+  static func commits(of size: Int, count: Int, on medium: Medium, aims: [Comparison.Aim]) -> Case {
     let kind = medium == .disk ? "durable commits" : "commits in memory"
     let each = size == 1 ? "one operation" : "\(size) operations"
     return Case(title: "\(kind) of \(each)", medium: medium, aims: aims) { place, sizes in

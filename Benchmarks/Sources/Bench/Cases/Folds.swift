@@ -52,7 +52,7 @@ extension Case {
   static var folding: Case {
     Case(
       title: "a round that folds segments of 1,000 operations, with their token",
-      aims: [Aim(than: .other, ratio: 0.8)], otherwise: "commits of 1,000"
+      aims: [Comparison.Aim(than: .other, ratio: 0.8)], otherwise: "commits of 1,000"
     ) { place, sizes in
       let synced = try await Synced(place, sizes)
       let steps = Engine.steps(synced.dataset.changes(sizes.count(100) * 1000, seed: 9), synced.dataset)
@@ -74,7 +74,7 @@ extension Case {
 
   static var rebuilding: Case {
     Case(
-      title: "a rebuild of all records", aims: [Aim(than: .other, ratio: 0.8)],
+      title: "a rebuild of all records", aims: [Comparison.Aim(than: .other, ratio: 0.8)],
       otherwise: "a first round's fold"
     ) { place, sizes in
       let synced = try await Synced(place, sizes)
@@ -85,7 +85,7 @@ extension Case {
 
   static var past: Case {
     Case(
-      title: "the past in the middle of the log", aims: [Aim(than: .other, ratio: 0.8)],
+      title: "the past in the middle of the log", aims: [Comparison.Aim(than: .other, ratio: 0.8)],
       otherwise: "a first round's fold"
     ) { place, sizes in
       let synced = try await Synced(place, sizes)

@@ -6,7 +6,7 @@ import Stores
 extension Case {
   enum Read { case field, record, all }
 
-  static func read(_ read: Read, count: Int, aims: [Aim]) -> Case {
+  static func read(_ read: Read, count: Int, aims: [Comparison.Aim]) -> Case {
     let title =
       switch read {
       case .field: "point reads of one field"

@@ -1,14 +1,16 @@
 extension Case {
   /// All cases, in the order of the table.
   static var all: [Case] {
-    commitsInMemory + durableCommits + [tasks] + reads + [folding, rebuilding, past] + ycsb
+    commitsInMemory + durableCommits + [tasks] + reads + [folding, rebuilding, past] + ycsb + shipping
+      + [growth, space]
   }
 
   private static var commitsInMemory: [Case] {
     [(1, 10_000), (10, 2000), (100, 500), (1000, 100)].map { size, count in
       commits(
         of: size, count: count, on: .memory,
-        aims: [Aim(than: .lmdb, ratio: 0.85)] + (size == 100 ? [Aim(than: .sqlite, ratio: 3)] : []))
+        aims: [Comparison.Aim(than: .lmdb, ratio: 0.85)]
+          + (size == 100 ? [Comparison.Aim(than: .sqlite, ratio: 3)] : []))
     }
   }
 
@@ -16,15 +18,22 @@ extension Case {
     [(1, 400), (10, 400), (100, 200), (1000, 50)].map { size, count in
       commits(
         of: size, count: count, on: .disk,
-        aims: [Aim(than: .lmdb, ratio: 0.9)] + (size == 1000 ? [Aim(than: .sqlite, ratio: 1.2)] : []))
+        aims: [Comparison.Aim(than: .lmdb, ratio: 0.9)]
+          + (size == 1000 ? [Comparison.Aim(than: .sqlite, ratio: 1.2)] : []))
     }
   }
 
   private static var reads: [Case] {
     [
-      read(.field, count: 200_000, aims: [Aim(than: .lmdb, ratio: 0.7), Aim(than: .sqlite, ratio: 3)]),
-      read(.record, count: 200_000, aims: [Aim(than: .lmdb, ratio: 0.7), Aim(than: .sqlite, ratio: 3)]),
-      read(.all, count: 1, aims: [Aim(than: .lmdb, ratio: 0.7), Aim(than: .sqlite, ratio: 3)]),
+      read(
+        .field, count: 200_000,
+        aims: [Comparison.Aim(than: .lmdb, ratio: 0.7), Comparison.Aim(than: .sqlite, ratio: 3)]),
+      read(
+        .record, count: 200_000,
+        aims: [Comparison.Aim(than: .lmdb, ratio: 0.7), Comparison.Aim(than: .sqlite, ratio: 3)]),
+      read(
+        .all, count: 1,
+        aims: [Comparison.Aim(than: .lmdb, ratio: 0.7), Comparison.Aim(than: .sqlite, ratio: 3)]),
     ]
   }
 

@@ -7,7 +7,8 @@ extension Case {
   static var tasks: Case {
     Case(
       title: "durable writes of one operation from 64 tasks", medium: .disk,
-      aims: [Aim(than: .sqlite, ratio: 5), Aim(than: .other, ratio: 8)], otherwise: "one writer"
+      aims: [Comparison.Aim(than: .sqlite, ratio: 5), Comparison.Aim(than: .other, ratio: 8)],
+      otherwise: "one writer"
     ) { place, sizes in
       let bases = try Bases(place, sizes)
       let dataset = bases.dataset

@@ -87,7 +87,7 @@ extension Case {
   static func ycsb(_ workload: YCSB, count: Int, aim: Double) -> Case {
     Case(
       title: "YCSB \(workload.rawValue.uppercased()) in memory: \(workload.summary)",
-      aims: [Aim(than: .sqlite, ratio: aim)]
+      aims: [Comparison.Aim(than: .sqlite, ratio: aim)]
     ) { place, sizes in
       let bases = try Bases(place, sizes)
       let (steps, inserted) = workload.steps(sizes.count(count), records: sizes.records)

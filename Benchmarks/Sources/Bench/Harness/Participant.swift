@@ -17,6 +17,8 @@ struct Participant {
   var prepare: () async throws -> Void
   /// What is timed.
   var turn: () async throws -> Void
+  /// How many bytes the turn came to, where they are what is measured.
+  var bytes: (() throws -> Int)?
   /// Not timed: ends the turn, and says what it came to.
   var finish: () async throws -> [Fact: UInt64]
 }

@@ -15,35 +15,40 @@ struct Runner {
   /// Hears of each round that is over, 0 being the one that is not counted.
   var tell: (_ round: Int) throws -> Void
 
-  func run(_ one: Case) async throws -> Outcome {
+  func run(_ one: Case) async throws -> [Outcome] {
     let directory = place.inner()
     defer { directory.remove() }
-    let (count, all) = try await one.make(directory, sizes)
-    let participants = all.filter { self.participants.contains($0.name) }
-    var outcome = Outcome(
-      title: one.title, unit: one.unit, aims: one.aims, otherwise: one.otherwise, count: count)
+    var outcomes: [Outcome] = []
+    for comparison in try await one.make(directory, sizes) { outcomes.append(try await run(comparison)) }
+    return outcomes
+  }
+
+  private func run(_ comparison: Comparison) async throws -> Outcome {
+    var outcome = Outcome(comparison)
+    let participants = comparison.participants.filter { self.participants.contains($0.name) }
     var facts: [Fact: (value: UInt64, by: Participant.Name)] = [:]
-    for round in 0...sizes.rounds {
+    // The first turn of each warms what there is to be warmed. Bytes are the same each time.
+    for round in comparison.measure == .bytes ? 1...1 : 0...sizes.rounds {
       for index in participants.indices {
         let participant = participants[(index + round) % participants.count]
         try await participant.prepare()
         let start = DispatchTime.now().uptimeNanoseconds
         try await participant.turn()
         let nanoseconds = DispatchTime.now().uptimeNanoseconds - start
+        let bytes = try participant.bytes?()
         for (fact, value) in try await participant.finish() {
           if let known = facts[fact], known.value != value {
             throw Disagreement(
               description:
-                "\(one.title): \(participant.name.rawValue) comes to other \(fact.rawValue) in round "
+                "\(comparison.title): \(participant.name.rawValue) comes to other \(fact.rawValue) in round "
                 + "\(round) than \(known.by.rawValue)")
           }
           facts[fact] = (value, participant.name)
         }
-        // The first turn of each warms what there is to be warmed.
-        if round > 0 {
-          outcome.costs[participant.name, default: []].append(
-            Double(nanoseconds) / Double(participant.count ?? count))
-        }
+        guard round > 0 else { continue }
+        let cost = comparison.measure == .bytes ? Double(bytes ?? 0) : Double(nanoseconds)
+        outcome.costs[participant.name, default: []].append(
+          cost / Double(participant.count ?? comparison.count))
       }
       try tell(round)
     }

@@ -1,26 +1,39 @@
-/// What a case came to.
+/// What a comparison came to.
 struct Outcome {
   var title: String
+  var measure: Comparison.Measure
   var unit: String
-  var aims: [Case.Aim]
+  var aims: [Comparison.Aim]
   var otherwise: String?
   /// How much a turn does.
   var count: Int
-  /// What each round's turn took, in nanoseconds a unit.
+  /// What each round's turn took, in nanoseconds or bytes a unit.
   var costs: [Participant.Name: [Double]] = [:]
 
-  /// What a turn took, in nanoseconds a unit.
+  init(_ comparison: Comparison) {
+    title = comparison.title
+    measure = comparison.measure
+    unit = comparison.unit
+    aims = comparison.aims
+    otherwise = comparison.otherwise
+    count = comparison.count
+  }
+
+  /// What a turn took, in nanoseconds or bytes a unit.
   func cost(_ name: Participant.Name) -> Spread? { costs[name].map(Spread.init) }
 
-  /// Our speed as a multiple of another's, round by round.
+  /// Our speed, our time or our bytes as a multiple of another's, round by round.
   func ratio(to name: Participant.Name) -> Spread? {
     guard let ours = costs[.tributary], let others = costs[name], name != .tributary else {
       return nil
     }
-    return Spread(zip(ours, others).map { $1 / $0 })
+    return Spread(zip(ours, others).map { measure == .speed ? $1 / $0 : $0 / $1 })
   }
 
   func aim(to name: Participant.Name) -> Double? { aims.first { $0.than == name }?.ratio }
+
+  /// Whether a ratio is what was aimed at.
+  func isMet(_ ratio: Double, _ aim: Double) -> Bool { measure == .speed ? ratio >= aim : ratio <= aim }
 }
 
 /// Some numbers: the middle one, and the least and the greatest.

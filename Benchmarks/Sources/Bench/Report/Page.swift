@@ -7,28 +7,46 @@ struct Page {
 
   private static let rivals: [Participant.Name] = [.lmdb, .sqlite, .other]
 
-  /// A table in Markdown, which is legible as it stands.
+  /// Two tables in Markdown, which are legible as they stand: of speeds, and of times and bytes.
   var markdown: String {
-    var lines = [
-      "\(machine.processor), \(machine.cores) cores, \(machine.system); memory: \(machine.memory), disk: \(machine.disk)",
-      "",
-      "| case | Tributary | times raw LMDB's speed | times GRDB's | times our own |",
-      "|---|---|---|---|---|",
-    ]
+    let machine =
+      "\(machine.processor), \(machine.cores) cores, \(machine.system); memory: \(machine.memory), disk: \(machine.disk)"
+    let speeds = table(
+      outcomes.filter { $0.measure == .speed },
+      "| case | Tributary | times raw LMDB's speed | times GRDB's | times another |")
+    let costs = table(
+      outcomes.filter { $0.measure != .speed },
+      "| what it takes: less is better | Tributary | times raw LMDB's | times GRDB's | times another |")
+    return ([machine] + [speeds, costs].compactMap { $0 }).joined(separator: "\n\n")
+  }
+
+  private func table(_ outcomes: [Outcome], _ head: String) -> String? {
+    if outcomes.isEmpty { return nil }
+    var lines = [head, "|---|---|---|---|---|"]
     for outcome in outcomes {
-      let own = outcome.cost(.tributary).map { Self.rate($0.median, outcome.unit) } ?? "–"
       let cells = Self.rivals.map { cell(outcome, $0) }
-      lines.append("| \(outcome.title) | \(own) | \(cells.joined(separator: " | ")) |")
+      lines.append("| \(outcome.title) | \(Self.own(outcome)) | \(cells.joined(separator: " | ")) |")
     }
     return lines.joined(separator: "\n")
   }
 
+  private static func own(_ outcome: Outcome) -> String {
+    guard let cost = outcome.cost(.tributary)?.median else { return "–" }
+    return switch outcome.measure {
+    case .speed: rate(cost, outcome.unit)
+    case .time: "\(number(cost / 1000)) µs of \(outcome.unit)"
+    case .bytes: "\(number(cost)) bytes of \(outcome.unit)"
+    }
+  }
+
   private func cell(_ outcome: Outcome, _ name: Participant.Name) -> String {
     guard let ratio = outcome.ratio(to: name) else { return "–" }
-    var text = "\(Self.number(ratio.median)) (\(Self.number(ratio.least))–\(Self.number(ratio.greatest)))"
+    var text = Self.number(ratio.median)
+    if outcome.measure != .bytes { text += " (\(Self.number(ratio.least))–\(Self.number(ratio.greatest)))" }
     if name == .other, let otherwise = outcome.otherwise { text += " of \(otherwise)" }
     guard let aim = outcome.aim(to: name) else { return text }
-    return text + (ratio.median >= aim ? ", aim \(Self.number(aim))" : ", **aim \(Self.number(aim))**")
+    return text
+      + (outcome.isMet(ratio.median, aim) ? ", aim \(Self.number(aim))" : ", **aim \(Self.number(aim))**")
   }
 
   private static func number(_ value: Double) -> String {
@@ -42,16 +60,19 @@ struct Page {
       + " \(unit) a second"
   }
 
-  /// One object: the machine, and each case with nanoseconds a unit and ratios.
+  /// One object: the machine, and each comparison with its costs and ratios.
   var json: String {
     get throws {
       struct Case: Encodable {
         var title: String
+        var measure: String
         var unit: String
         var count: Int
         var otherwise: String?
-        var nanosecondsPerUnit: [String: Spread]
-        var timesTheSpeedOf: [String: Spread]
+        /// Nanoseconds, or bytes where they are the measure.
+        var costPerUnit: [String: Spread]
+        /// Of the speed of others, or of their time or bytes.
+        var multipleOf: [String: Spread]
         var aims: [String: Double]
       }
       struct Document: Encodable {
@@ -65,8 +86,9 @@ struct Page {
       }
       let cases = outcomes.map { outcome in
         Case(
-          title: outcome.title, unit: outcome.unit, count: outcome.count, otherwise: outcome.otherwise,
-          nanosecondsPerUnit: byName(outcome.cost), timesTheSpeedOf: byName(outcome.ratio(to:)),
+          title: outcome.title, measure: outcome.measure.rawValue, unit: outcome.unit, count: outcome.count,
+          otherwise: outcome.otherwise, costPerUnit: byName(outcome.cost),
+          multipleOf: byName(outcome.ratio(to:)),
           aims: byName(outcome.aim(to:)))
       }
       let encoder = JSONEncoder()

@@ -1,0 +1,141 @@
+import CRawLMDB
+import EventStore
+import Foundation
+import GRDB
+import Stores
+
+/// How large the files are in the end.
+extension Case {
+  static var space: Case {
+    Case(title: "bytes at rest, log and records, after 10⁶ edits") { place, sizes in
+      let dataset = Dataset(records: sizes.records)
+      let changes = dataset.changes(sizes.count(1_000_000), seed: 8)
+      let size = 100
+
+      let engine = place.path + "/engine"
+      let ours = Participant(
+        name: .tributary, prepare: { try Engine.make(engine, dataset) },
+        turn: {
+          try Engine(engine, dataset, durability: .consistent).commit(
+            Engine.steps(changes, dataset)[...], each: size)
+        }, bytes: { try bytes(in: engine + "/data.mdb") }, finish: { [:] })
+
+      let sqlite = place.path + "/sqlite"
+      let grdb = Participant(
+        name: .sqlite, prepare: { try SQLite.make(sqlite, dataset) },
+        turn: {
+          let database = try SQLite(sqlite, dataset, isDurable: false)
+          try database.commit(SQLite.steps(changes, dataset)[...], each: size)
+          // What lies in the write-ahead log goes into the file.
+          try database.pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+          try database.close()
+        }, bytes: { try bytes(in: sqlite + "/db.sqlite") }, finish: { [:] })
+
+      let raw = place.path + "/raw"
+      let lmdb = Participant(
+        name: .lmdb, prepare: {},
+        turn: { try PlainTables.write(raw, dataset, changes, each: size) },
+        bytes: { try bytes(in: raw + "/data.mdb") }, finish: { [:] })
+
+      let created = (0..<dataset.names.count).reduce(0) { sum, record in
+        sum + PlainTables.bytes(dataset.names[record], dataset.values(of: record))
+      }
+      // Each value stands in the log; the records have as many as at first.
+      let edited = changes.reduce(0) { $0 + PlainTables.bytes(dataset.names[$1.record], [$1.value]) }
+      let plain = Participant(
+        name: .other, prepare: {}, turn: {}, bytes: { 2 * created + edited }, finish: { [:] })
+      return [
+        Comparison(
+          title: "bytes at rest, log and records, after 10⁶ edits", measure: .bytes,
+          unit: "a value that was set",
+          aims: [Comparison.Aim(than: .sqlite, ratio: 1.2)], otherwise: "the names, fields and values alone",
+          count: changes.count + 4 * dataset.names.count, participants: [ours, lmdb, grdb, plain])
+      ]
+    }
+  }
+
+  private static func bytes(in file: String) throws -> Int {
+    let attributes = try FileManager.default.attributesOfItem(atPath: file)
+    return (attributes[.size] as? Int) ?? 0
+  }
+}
+
+/// The same in two tables of LMDB, with no more than must be said: the records, and a log of what was set.
+private enum PlainTables {
+  /// A record's name, and of each value the field's name and the value.
+  static func bytes(_ name: String, _ values: [String]) -> Int {
+    values.reduce(name.utf8.count) { $0 + $1.utf8.count + Dataset.fieldNames[0].utf8.count }
+  }
+
+  static func write(
+    _ directory: String, _ dataset: Dataset, _ changes: [Dataset.Change], each size: Int
+  ) throws {
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    var environment: OpaquePointer?
+    try check(mdb_env_create(&environment))
+    defer { mdb_env_close(environment) }
+    try check(mdb_env_set_mapsize(environment, 8 << 30))
+    try check(mdb_env_set_maxdbs(environment, 2))
+    try check(mdb_env_open(environment, directory, UInt32(MDB_NOSYNC), 0o600))
+    var records = (0..<dataset.names.count).map { dataset.values(of: $0) }
+    var sequence: UInt64 = 0
+
+    func commit(_ count: Int, _ body: (_ items: MDB_dbi, _ log: MDB_dbi, OpaquePointer?) throws -> Void)
+      throws
+    {
+      var transaction: OpaquePointer?
+      var (items, log): (MDB_dbi, MDB_dbi) = (0, 0)
+      try check(mdb_txn_begin(environment, nil, 0, &transaction))
+      try check(mdb_dbi_open(transaction, "items", UInt32(MDB_CREATE), &items))
+      try check(mdb_dbi_open(transaction, "log", UInt32(MDB_CREATE), &log))
+      try body(items, log, transaction)
+      try check(mdb_txn_commit(transaction))
+    }
+    /// A sequence and a time, then the record's name, the field and the value.
+    func logChange(_ record: Int, _ field: Int, _ log: MDB_dbi, _ transaction: OpaquePointer?) throws {
+      sequence += 1
+      let key = withUnsafeBytes(of: sequence.bigEndian) { Array($0) }
+      let row =
+        key + Array("\(dataset.names[record]) \(Dataset.fieldNames[field]) \(records[record][field])".utf8)
+      try put(key, row, log, transaction, UInt32(MDB_APPEND))
+    }
+    func putRecord(_ record: Int, _ items: MDB_dbi, _ transaction: OpaquePointer?) throws {
+      let row = records[record].enumerated().map { "\(Dataset.fieldNames[$0]) \($1)" }.joined(separator: " ")
+      try put(Array(dataset.names[record].utf8), Array(row.utf8), items, transaction)
+    }
+    for start in stride(from: 0, to: dataset.names.count, by: 500) {
+      try commit(500) { items, log, transaction in
+        for record in start..<min(start + 500, dataset.names.count) {
+          for field in 0..<4 { try logChange(record, field, log, transaction) }
+          try putRecord(record, items, transaction)
+        }
+      }
+    }
+    for start in stride(from: 0, to: changes.count, by: size) {
+      try commit(size) { items, log, transaction in
+        for change in changes[start..<min(start + size, changes.count)] {
+          records[change.record][change.field] = change.value
+          try logChange(change.record, change.field, log, transaction)
+          try putRecord(change.record, items, transaction)
+        }
+      }
+    }
+  }
+
+  private static func put(
+    _ key: [UInt8], _ value: [UInt8], _ table: MDB_dbi, _ transaction: OpaquePointer?, _ flags: UInt32 = 0
+  ) throws {
+    var (key, value) = (key, value)
+    try key.withUnsafeMutableBytes { key in
+      try value.withUnsafeMutableBytes { value in
+        var key = MDB_val(mv_size: key.count, mv_data: key.baseAddress)
+        var value = MDB_val(mv_size: value.count, mv_data: value.baseAddress)
+        try check(mdb_put(transaction, table, &key, &value, flags))
+      }
+    }
+  }
+
+  private static func check(_ code: Int32) throws {
+    if code != 0 { throw RawError(code: code, what: "plain tables") }
+  }
+}
