@@ -52,6 +52,12 @@ package struct Dataset {
     return (0..<4).map { _ in random.text(32) }
   }
 
+  /// A record's name in memory of its own. Names that are copied in the order of their use lie in it, as those of an app do
+  /// that has just come by them: to find one is nobody's work.
+  package func freshName(_ record: Int) -> String {
+    String(decoding: Array(names[record].utf8), as: UTF8.self)
+  }
+
   package func changes(_ count: Int, seed: UInt64) -> [Change] {
     var random = Random(seed: seed)
     return (0..<count).map { _ in

@@ -59,7 +59,9 @@ package final class Engine {
 
   package static func steps(_ changes: [Dataset.Change], _ dataset: Dataset) -> [Step] {
     changes.map {
-      Step(id: dataset.ids[$0.record], field: Dataset.fields[$0.field], value: .string($0.value))
+      Step(
+        id: RecordID(zone: Dataset.zone, name: Name(dataset.freshName($0.record))),
+        field: Dataset.fields[$0.field], value: .string($0.value))
     }
   }
 

@@ -6,7 +6,7 @@ package import OperationFormat
 package final class WriteBatch {
   package let storage: TableStorage
   @exclusivity(unchecked) package var fold: Fold<TableStorage>
-  package var clock: HybridClock
+  @exclusivity(unchecked) package var clock: HybridClock
   package let identity: StoreIdentity
   /// Wall time in milliseconds since 1970.
   let wallMilliseconds: @Sendable () -> Int64
@@ -19,8 +19,8 @@ package final class WriteBatch {
     @exclusivity(unchecked) fileprivate(set) var id: ZoneID?
     @exclusivity(unchecked) fileprivate(set) var zone: ZoneNumber = .none
     @exclusivity(unchecked) fileprivate var state: StateNumber = .none
-    fileprivate var sequence: UInt64 = 0
-    fileprivate var parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)?
+    @exclusivity(unchecked) fileprivate var sequence: UInt64 = 0
+    @exclusivity(unchecked) fileprivate var parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)?
     @exclusivity(unchecked) fileprivate var viewpoint = Viewpoint(
       zone: .none, replica: .none, epoch: 0, sequence: 0, base: nil)
     @exclusivity(unchecked) fileprivate var builder = BodyBuilder()
@@ -45,6 +45,8 @@ package final class WriteBatch {
 
   @exclusivity(unchecked) private var drafts: [Draft] = []
   @exclusivity(unchecked) private var draftCount = 0
+  /// The draft of the write at hand that the fold has the viewpoint of.
+  @exclusivity(unchecked) private var focused: Draft?
   /// Names of types and fields that were met lately, so that most need no look-up.
   @exclusivity(unchecked) private var metNames: [(name: Name, number: NameNumber)] = []
   private static let metNamesMax = 16
@@ -55,7 +57,7 @@ package final class WriteBatch {
   /// Bytes of transactions appended since `resetKept`.
   @exclusivity(unchecked) private(set) var appendedBytes = 0
   @exclusivity(unchecked) private var failure: (any Error)?
-  private var body = ByteWriter()
+  @exclusivity(unchecked) private var body = ByteWriter()
   private var layout = BodyLayout()
   private var numbers: [NameNumber] = []
 
@@ -157,11 +159,12 @@ package final class WriteBatch {
   }
 
   /// How many operations each transaction of the write has so far.
-  var operationCounts: [Int] { drafts[..<draftCount].map(\.builder.operationCount).filter { $0 > 0 } }
+  var operationCounts: [Int] { drafts[..<draftCount].map { $0.builder.operationCount }.filter { $0 > 0 } }
 
   private func dropDrafts() {
     for draft in drafts[..<draftCount] { draft.removeAll() }
     draftCount = 0
+    focused = nil
   }
 
   private static func check(_ text: String?, _ what: String, _ bytesMax: Int) throws {
@@ -294,6 +297,8 @@ package final class WriteBatch {
   }
 
   private func focus(_ draft: Draft) {
+    if focused === draft { return }
+    focused = draft
     fold.viewpoint = draft.viewpoint
     fold.timestamp = timestamp
   }

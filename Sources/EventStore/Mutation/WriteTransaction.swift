@@ -173,7 +173,7 @@ public struct WriteTransaction: ~Copyable {
   }
 
   static func withBytes<R>(of name: Name, _ body: (RawSpan) throws -> R) rethrows -> R {
-    var text = name.rawValue
-    return try text.withUTF8 { try body(UnsafeRawBufferPointer($0).bytes) }
+    let text = name.rawValue.utf8Span.span
+    return try body(text.bytes)
   }
 }

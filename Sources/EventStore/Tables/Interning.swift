@@ -169,7 +169,9 @@ package struct Interned: Sendable {
   }
 
   /// How often anything that is cached has changed, for who has a copy of the caches.
-  var changeCount: Int { zones.changeCount + replicas.changeCount + incarnations.changeCount + names.changeCount }
+  var changeCount: Int {
+    zones.changeCount + replicas.changeCount + incarnations.changeCount + names.changeCount
+  }
 
   package var caches: Caches {
     get {

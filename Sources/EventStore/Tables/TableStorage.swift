@@ -4,8 +4,8 @@ package import OperationFormat
 /// One LMDB write transaction with what was read in it: the rows of a store, as the fold and the log write them.
 ///
 /// It is used by one thread at a time. What is cached is forgotten at each `begin`, but where no process has written since
-/// a commit that left it right, and when a transaction is undone. No access to a property lasts, so none is checked against
-/// others (`@exclusivity(unchecked)`): the checks took a twentieth of a small commit.
+/// a commit that left it right, and when a transaction is undone. No access to a property meets another, so none is checked
+/// against others (`@exclusivity(unchecked)`): the checks took a twentieth of a small commit.
 package final class TableStorage: FoldStorage {
   package let tables: Tables
   package let interned = Interned()
@@ -20,7 +20,8 @@ package final class TableStorage: FoldStorage {
   @exclusivity(unchecked) private var changedZones: Set<ZoneNumber> = []
   @exclusivity(unchecked) private var changedStates: Set<StateNumber> = []
   @exclusivity(unchecked) private var lastSequences: [Lane: UInt64] = [:]
-  @exclusivity(unchecked) private var lineages: [Lane: [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)]] = [:]
+  @exclusivity(unchecked) private var lineages:
+    [Lane: [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)]] = [:]
   @exclusivity(unchecked) private var cachedLastPosition: Position?
   @exclusivity(unchecked) private var cachedPolicies: [NameNumber: ExistencePolicy]?
   @exclusivity(unchecked) private var lastPlacement: Placement?

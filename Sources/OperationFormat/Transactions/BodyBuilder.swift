@@ -4,7 +4,7 @@
 /// nothing once it has grown. A name gets its number before it is used and is then used in the next
 /// operation, by record, type and field in this order: the builder checks that, because a body with another
 /// order of names is not valid. Whoever calls checks lengths first (``Name/check(_:bytesMax:canBeEmpty:)``).
-package struct BodyBuilder: Sendable {
+package struct BodyBuilder: ~Copyable, Sendable {
   /// How many operations have been appended.
   package private(set) var operationCount = 0
 

@@ -16,9 +16,8 @@ extension Case {
     return Case(title: title, unit: read == .all ? "records" : "reads", aims: aims) { place, sizes in
       let bases = try Bases(place, sizes)
       let dataset = bases.dataset
-      // With names of their own, one after the other in memory: to find them is nobody's work.
       let reads = (read == .all ? [] : dataset.changes(sizes.count(count), seed: 5)).map { change in
-        let name = String(decoding: Array(dataset.names[change.record].utf8), as: UTF8.self)
+        let name = dataset.freshName(change.record)
         return (id: RecordID(zone: Dataset.zone, name: Name(name)), name: name, field: change.field)
       }
       let engine = try Engine(bases.engine, dataset)

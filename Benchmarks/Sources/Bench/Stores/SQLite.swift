@@ -69,7 +69,7 @@ final class SQLite {
   }
 
   static func steps(_ changes: [Dataset.Change], _ dataset: Dataset) -> [Step] {
-    changes.map { Step(id: dataset.names[$0.record], field: $0.field, value: $0.value) }
+    changes.map { Step(id: dataset.freshName($0.record), field: $0.field, value: $0.value) }
   }
 
   /// An upsert of one field.
