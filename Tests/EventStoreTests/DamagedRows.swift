@@ -64,8 +64,21 @@ struct DamagedRows {
       for cell in cells {
         let place = try RecordLayout.place(of: cell, in: row.span.bytes)
         let heads = try RecordLayout.heads(of: place.body, in: row.span.bytes)
-        #expect(found[cell]?.payload == heads[0].payload, "\(row)")
-        #expect(found[cell]?.apart == (heads[0].isApart ? heads[0].head.id : nil), "\(row)")
+
+        let greatest = RecordLayout.Winner(
+          payload: heads[0].payload, apart: heads[0].isApart ? heads[0].head.id : nil)
+        #expect(found[cell] == greatest, "\(row)")
+        let alone = try RecordLayout.winner(of: cell, in: row.span.bytes)
+        #expect(alone == greatest, "\(row)")
+        if cell != .existence, let plain {
+          let behind = try RecordLayout.winner(of: cell, in: row.span.bytes, from: plain.fields)
+          #expect(behind == greatest, "\(row)")
+        }
+        let absent = CellNumber(rawValue: cell.rawValue + 1)
+        if !cells.contains(absent) {
+          let none = try RecordLayout.winner(of: absent, in: row.span.bytes)
+          #expect(none == nil, "\(row)")
+        }
         if cell == .existence, let plain {
           let existence = try Existence(payload: row.span.bytes.extracting(heads[0].payload))
           #expect(heads.total == 1 && existence == .alive(type: plain.type), "\(row)")

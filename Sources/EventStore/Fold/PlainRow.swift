@@ -107,27 +107,25 @@ extension RecordLayout {
     case unknown
   }
 
-  /// Where the value of a cell lies, as long as all numbers before it are of one byte each.
+  /// Where the value of a cell lies.
+  ///
+  /// - Parameter start: where a cell begins that is not after it.
   @inline(__always)
   static func plainPlace(of cell: CellNumber, in row: RawSpan, from start: Int) -> PlainPlace {
-    let end = row.byteCount
-    guard start >= headerBytes, isPlain(row) else { return .unknown }
-    var offset = start
-    while offset &+ 2 <= end {
-      let pair = UInt16(littleEndian: row.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self))
-      guard pair & 0x8080 == 0 else { return .unknown }
-      let number = UInt32(pair & 0x7f)
-      let next = offset &+ 2 &+ Int(pair >> 8)
-      if number < cell.rawValue {
-        offset = next
+    guard isPlain(row) else { return .unknown }
+    var reader = PlainReader(row, at: start)
+    while reader.offset < row.byteCount {
+      let (number, byteCount) = reader.cell()
+      let end = reader.offset &+ byteCount
+      guard !reader.failed else { return .unknown }
+      if number < UInt64(cell.rawValue) {
+        reader.offset = end
         continue
       }
-      guard number == cell.rawValue else { return .absent }
-      var reader = PlainReader(row, at: offset &+ 2)
-      guard next <= end, let payload = reader.firstPayload(before: next) else { return .unknown }
-      return .value(payload)
+      guard number == UInt64(cell.rawValue) else { return .absent }
+      return reader.firstPayload(before: end).map { .value($0) } ?? .unknown
     }
-    return offset == end ? .absent : .unknown
+    return .absent
   }
 }
 
@@ -156,7 +154,16 @@ struct PlainReader: ~Escapable {
   @inline(__always) @_lifetime(self: copy self)
   mutating func varint() -> UInt64 {
     let first = byte()
-    return first < 0x80 ? UInt64(first) : longVarint(first)
+    if first < 0x80 { return UInt64(first) }
+    // Many a number is of two bytes.
+    if offset < row.byteCount {
+      let second = row.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+      if 1..<0x80 ~= second {
+        offset &+= 1
+        return UInt64(first & 0x7f) | UInt64(second) << 7
+      }
+    }
+    return longVarint(first)
   }
 
   @_lifetime(self: copy self)

@@ -199,7 +199,7 @@ package enum RecordLayout {
   }
 
   /// The greatest head of a cell, as far as its value needs it.
-  struct Winner {
+  struct Winner: Equatable {
     /// Where the value lies in the row, unless it is kept apart.
     var payload: Range<Int>
     /// The head, if its value is kept apart.
@@ -217,9 +217,9 @@ package enum RecordLayout {
     case .absent: return nil
     case .unknown: break
     }
-    var walk = try WinnerWalk(row, from: start)
-    guard let (number, winner) = try walk.next(atLeast: cell), number == cell else { return nil }
-    return winner
+    if !row.isEmpty { _ = try recordNumber(of: row) }
+    let body = try place(of: cell, in: row).body
+    return body.isEmpty ? nil : try winner(in: body, of: row)
   }
 
   /// The first head in a cell's body, which is the greatest.
@@ -247,31 +247,22 @@ package enum RecordLayout {
     /// More cells than are left: each takes 14 bytes or more.
     var cellsMax: Int { (reader.row.byteCount - reader.offset) / 14 }
 
-    /// The next cell that is not before one.
     @inline(__always) @_lifetime(self: copy self)
-    mutating func next(
-      atLeast cell: CellNumber = .existence
-    ) throws(FormatError) -> (number: CellNumber, winner: Winner)? {
-      while reader.offset < reader.row.byteCount {
-        let start = reader.offset
-        let (number, byteCount) = reader.cell()
-        guard !reader.failed, number > last, let known = UInt32(exactly: number) else {
-          throw FormatError(
-            .damaged, at: start, in: "record row", expected: "cells in ascending order", found: "other bytes")
-        }
-        last = Int(known)
-        let body = Range(uncheckedBounds: (reader.offset, reader.offset &+ byteCount))
-        if known < cell.rawValue {
-          reader.offset = body.upperBound
-          continue
-        }
-        let payload = reader.firstPayload(before: body.upperBound)
-        reader.offset = body.upperBound
-        reader.failed = false
-        if let payload { return (CellNumber(rawValue: known), Winner(payload: payload)) }
-        return (CellNumber(rawValue: known), try RecordLayout.winner(in: body, of: reader.row))
+    mutating func next() throws(FormatError) -> (number: CellNumber, winner: Winner)? {
+      guard reader.offset < reader.row.byteCount else { return nil }
+      let start = reader.offset
+      let (number, byteCount) = reader.cell()
+      guard !reader.failed, number > last, let known = UInt32(exactly: number) else {
+        throw FormatError(
+          .damaged, at: start, in: "record row", expected: "cells in ascending order", found: "other bytes")
       }
-      return nil
+      last = Int(known)
+      let body = Range(uncheckedBounds: (reader.offset, reader.offset &+ byteCount))
+      let payload = reader.firstPayload(before: body.upperBound)
+      reader.offset = body.upperBound
+      reader.failed = false
+      if let payload { return (CellNumber(rawValue: known), Winner(payload: payload)) }
+      return (CellNumber(rawValue: known), try RecordLayout.winner(in: body, of: reader.row))
     }
   }
 
