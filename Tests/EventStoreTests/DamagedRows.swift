@@ -64,7 +64,6 @@ struct DamagedRows {
       for cell in cells {
         let place = try RecordLayout.place(of: cell, in: row.span.bytes)
         let heads = try RecordLayout.heads(of: place.body, in: row.span.bytes)
-
         let greatest = RecordLayout.Winner(
           payload: heads[0].payload, apart: heads[0].isApart ? heads[0].head.id : nil)
         #expect(found[cell] == greatest, "\(row)")
@@ -74,7 +73,7 @@ struct DamagedRows {
           let behind = try RecordLayout.winner(of: cell, in: row.span.bytes, from: plain.fields)
           #expect(behind == greatest, "\(row)")
         }
-        let absent = CellNumber(rawValue: cell.rawValue + 1)
+        let absent = CellNumber(rawValue: cell.rawValue &+ 1)
         if !cells.contains(absent) {
           let none = try RecordLayout.winner(of: absent, in: row.span.bytes)
           #expect(none == nil, "\(row)")
