@@ -34,7 +34,7 @@ package final class Engine {
   /// Makes all records.
   package static func make(_ directory: String, _ dataset: Dataset) throws {
     let engine = try Engine(directory, dataset, durability: .consistent)
-    try engine.store.writeBlockingThisThread { try $0.createZone(Dataset.zone) }
+    _ = try engine.store.writeBlockingThisThread { try $0.createZone(Dataset.zone) }
     for start in stride(from: 0, to: dataset.names.count, by: 500) {
       try engine.store.writeBlockingThisThread { tx in
         for record in start..<min(start + 500, dataset.names.count) {
