@@ -12,7 +12,7 @@ final class Snapshot {
   let tables: Tables
   let interned: Interned
 
-  /// No lookup ends in a call, so none can meet another.
+  // No access meets another, so none is checked against others.
   @exclusivity(unchecked) private var zones: [(id: ZoneID, state: StateNumber)] = []
   @exclusivity(unchecked) private var numbers: [(name: Name, number: NameNumber)] = []
   /// Names by number; nil for those that were not met.
