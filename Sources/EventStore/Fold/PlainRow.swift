@@ -25,8 +25,7 @@ struct PlainRow {
     var reader = PlainReader(row, at: existence.end)
     while reader.offset < row.byteCount {
       let start = reader.offset
-      let number = reader.varint()
-      let byteCount = reader.count()
+      let (number, byteCount) = reader.cell()
       guard !reader.failed else { return nil }
       if number > cell.rawValue {
         fieldEntry = start..<start
@@ -51,10 +50,8 @@ struct PlainRow {
   /// The record's existence if it comes first, short, with one head, of a living record.
   static func existence(in row: RawSpan) -> Existence? {
     let start = RecordLayout.headerBytes
-    guard row.byteCount > start + 3 else { return nil }
-    var reader = PlainReader(row, at: 0)
-    guard reader.byte() == 1, reader.byte() == 0 else { return nil }
-    reader.offset = start
+    guard RecordLayout.isPlain(row) else { return nil }
+    var reader = PlainReader(row, at: start)
     guard reader.byte() == 0 else { return nil }
     let bodyBytes = Int(reader.byte())
     let end = start + 2 + bodyBytes
@@ -97,9 +94,7 @@ extension RecordLayout {
     guard !reader.failed, reader.offset == end, let type = UInt32(exactly: type) else { return nil }
     return (NameNumber(rawValue: type), end)
   }
-}
 
-extension RecordLayout {
   enum PlainPlace {
     case value(Range<Int>)
     case absent

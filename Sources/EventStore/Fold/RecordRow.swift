@@ -126,32 +126,18 @@ package enum RecordLayout {
   /// The numbers of the cells in a row, ascending.
   package static func cells(of row: RawSpan) throws(FormatError) -> [CellNumber] {
     var cells: [CellNumber] = []
-    var walk = try CellWalk(row)
-    while let cell = try walk.next() { cells.append(cell.number) }
-    return cells
-  }
-
-  /// Goes from cell to cell of a row, ascending, and gives where the heads of each lie.
-  struct CellWalk: ~Escapable {
-    private var reader: ByteReader
-    private var last: CellNumber?
-
-    @_lifetime(copy row)
-    init(_ row: RawSpan) throws(FormatError) { reader = try cellReader(of: row) }
-
-    @_lifetime(self: copy self)
-    mutating func next() throws(FormatError) -> (number: CellNumber, body: Range<Int>)? {
-      guard reader.remaining > 0 else { return nil }
+    var reader = try cellReader(of: row)
+    while reader.remaining > 0 {
       let start = reader.position
-      let next = try nextCell(&reader)
-      if let last, last >= next.number {
+      let number = try nextCell(&reader).number
+      if let last = cells.last, last >= number {
         throw FormatError(
           .damaged, at: start, in: "record row", expected: "cells in ascending order",
-          found: "\(next.number.rawValue) after \(last.rawValue)")
+          found: "\(number.rawValue) after \(last.rawValue)")
       }
-      last = next.number
-      return next
+      cells.append(number)
     }
+    return cells
   }
 
   /// Reads after the header. A record that has no row yet has no cells.

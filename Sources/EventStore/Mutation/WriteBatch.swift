@@ -26,6 +26,7 @@ package final class WriteBatch {
     @exclusivity(unchecked) fileprivate var builder = BodyBuilder()
     /// What the builder numbered the store's names of types and fields, those that came first.
     @exclusivity(unchecked) fileprivate var numbered: [(name: NameNumber, index: Int)] = []
+    fileprivate static let numberedMax = 16
 
     fileprivate func removeAll() {
       id = nil
@@ -48,8 +49,7 @@ package final class WriteBatch {
   /// The draft of the write at hand that the fold has the viewpoint of.
   @exclusivity(unchecked) private var focused: Draft?
   /// Names of types and fields that were met lately, so that most need no look-up.
-  @exclusivity(unchecked) private var metNames: [(name: Name, number: NameNumber)] = []
-  private static let metNamesMax = 16
+  @exclusivity(unchecked) private var metNames = MetNames()
   @exclusivity(unchecked) private var timestamp = Timestamp(rawValue: 0)
   @exclusivity(unchecked) var kept: [Kept] = []
   /// What the write at hand has done to zones, in order.
@@ -115,7 +115,7 @@ package final class WriteBatch {
     fold.reset()
     dropDrafts()
     // What was undone takes with it the numbers that it gave out.
-    metNames.removeAll(keepingCapacity: true)
+    metNames.removeAll()
   }
 
   // MARK: A local write
@@ -266,7 +266,7 @@ package final class WriteBatch {
   private func nameIndex(_ number: NameNumber, in draft: Draft) throws -> Int {
     for known in draft.numbered where known.name == number { return known.index }
     let index = draft.builder.nameIndex(try storage.name(number))
-    if draft.numbered.count < Self.metNamesMax { draft.numbered.append((number, index)) }
+    if draft.numbered.count < Draft.numberedMax { draft.numbered.append((number, index)) }
     return index
   }
 
@@ -310,14 +310,11 @@ package final class WriteBatch {
   }
 
   func internName(_ name: Name) throws -> NameNumber {
-    for known in metNames where known.name.rawValue.hasSameRepresentation(as: name.rawValue) {
-      return known.number
-    }
+    if let number = metNames.number(of: name) { return number }
     let number = try guarding {
       try storage.interned.names.makeNumber(for: name, in: storage.tables.names, storage.transaction)
     }
-    if metNames.count == Self.metNamesMax { metNames.removeAll(keepingCapacity: true) }
-    metNames.append((name, number))
+    metNames.remember(name, number)
     return number
   }
 

@@ -4,8 +4,8 @@ public import OperationFormat
 ///
 /// It lasts as long as the closure that it is given to. To keep a record, make one with ``record()``.
 public struct RecordView: ~Copyable, ~Escapable {
-  let row: RawSpan
-  let state: StateNumber
+  private let row: RawSpan
+  private let state: StateNumber
   private let nameBytes: RawSpan
   private let zoneIndex: Int
   private let typeNumber: NameNumber

@@ -15,7 +15,7 @@ extension Snapshot {
   }
 
   /// All heads of a cell of a row, greatest first.
-  package func heads(of cell: CellNumber, in row: RawSpan, _ state: StateNumber) throws -> [OwnedHead] {
+  func heads(of cell: CellNumber, in row: RawSpan, _ state: StateNumber) throws -> [OwnedHead] {
     let place = try RecordLayout.place(of: cell, in: row)
     let inline = try RecordLayout.heads(of: place.body, in: row)
     var heads: [OwnedHead] = []

@@ -14,10 +14,9 @@ final class Snapshot {
 
   // No access meets another, so none is checked against others.
   @exclusivity(unchecked) private var zones: [(id: ZoneID, state: StateNumber)] = []
-  @exclusivity(unchecked) private var numbers: [(name: Name, number: NameNumber)] = []
+  @exclusivity(unchecked) private var numbers = MetNames()
   /// Names by number; nil for those that were not met.
   @exclusivity(unchecked) private var names: [Name?] = []
-  private static let numbersMax = 32
   private static let namesMax: UInt32 = 1024
 
   init(_ transaction: consuming LMDBTransaction, tables: Tables, interned: Interned) {
@@ -46,15 +45,9 @@ final class Snapshot {
 
   /// The number of a type's or field's name; nil if the store has not met it.
   func number(of name: Name) throws -> NameNumber? {
-    var index = 0
-    while index < numbers.count {
-      if numbers[index].name.rawValue.hasSameRepresentation(as: name.rawValue) {
-        return numbers[index].number
-      }
-      index += 1
-    }
+    if let number = numbers.number(of: name) { return number }
     let number = try interned.names.number(of: name, in: tables.names, transaction)
-    if let number, numbers.count < Self.numbersMax { numbers.append((name, number)) }
+    if let number { numbers.remember(name, number) }
     return number
   }
 

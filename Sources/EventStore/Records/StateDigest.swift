@@ -23,9 +23,7 @@ import OperationFormat
 /// The payload of an existence head is 0 for dead, or 1 and the type's name (varint, count); of a register's, the
 /// encoded value.
 enum StateDigest {
-  static func digest(
-    of zone: ZoneID, _ snapshot: Snapshot
-  ) throws -> ContentHash {
+  static func digest(of zone: ZoneID, _ snapshot: Snapshot) throws -> ContentHash {
     var hasher = ContentHasher()
     var writer = ByteWriter()
     try snapshot.forEachRow(in: zone) { name, row, state in

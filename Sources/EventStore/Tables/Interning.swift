@@ -190,6 +190,32 @@ package struct Interned: Sendable {
   }
 }
 
+/// The numbers of names that were met lately, for one thread: found without a hash, since what is asked for again is most
+/// often the same text in the same memory. A miss says nothing.
+struct MetNames {
+  private var entries: [(name: Name, number: NameNumber)] = []
+  private static let countMax = 32
+
+  @inline(__always)
+  func number(of name: Name) -> NameNumber? {
+    var index = 0
+    while index < entries.count {
+      if entries[index].name.rawValue.hasSameRepresentation(as: name.rawValue) {
+        return entries[index].number
+      }
+      index += 1
+    }
+    return nil
+  }
+
+  mutating func remember(_ name: Name, _ number: NameNumber) {
+    if entries.count == Self.countMax { removeAll() }
+    entries.append((name, number))
+  }
+
+  mutating func removeAll() { entries.removeAll(keepingCapacity: true) }
+}
+
 extension ZoneID: Internable {
   package var canBeInterned: Bool {
     owner.rawValue.utf8.count <= Limits.nameBytesMax && name.rawValue.utf8.count <= Limits.nameBytesMax

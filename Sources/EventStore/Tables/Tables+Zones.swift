@@ -40,13 +40,6 @@ extension Tables {
     try self.zone(zone, interned, transaction).number
   }
 
-  /// The state that a zone's records are in.
-  package func state(
-    of zone: ZoneID, _ interned: Interned, _ transaction: borrowing Transaction
-  ) throws -> StateNumber {
-    try self.zone(zone, interned, transaction).row.state
-  }
-
   /// The zones that show in queries, by number.
   func zones(_ transaction: borrowing Transaction) throws -> [(number: ZoneNumber, id: ZoneID)] {
     var found: [(number: ZoneNumber, id: ZoneID)] = []

@@ -80,9 +80,7 @@ private enum PlainTables {
     var records = (0..<dataset.names.count).map { dataset.values(of: $0) }
     var sequence: UInt64 = 0
 
-    func commit(_ count: Int, _ body: (_ items: MDB_dbi, _ log: MDB_dbi, OpaquePointer?) throws -> Void)
-      throws
-    {
+    func commit(_ body: (_ items: MDB_dbi, _ log: MDB_dbi, OpaquePointer?) throws -> Void) throws {
       var transaction: OpaquePointer?
       var (items, log): (MDB_dbi, MDB_dbi) = (0, 0)
       try check(mdb_txn_begin(environment, nil, 0, &transaction))
@@ -104,7 +102,7 @@ private enum PlainTables {
       try put(Array(dataset.names[record].utf8), Array(row.utf8), items, transaction)
     }
     for start in stride(from: 0, to: dataset.names.count, by: 500) {
-      try commit(500) { items, log, transaction in
+      try commit { items, log, transaction in
         for record in start..<min(start + 500, dataset.names.count) {
           for field in 0..<4 { try logChange(record, field, log, transaction) }
           try putRecord(record, items, transaction)
@@ -112,7 +110,7 @@ private enum PlainTables {
       }
     }
     for start in stride(from: 0, to: changes.count, by: size) {
-      try commit(size) { items, log, transaction in
+      try commit { items, log, transaction in
         for change in changes[start..<min(start + size, changes.count)] {
           records[change.record][change.field] = change.value
           try logChange(change.record, change.field, log, transaction)
