@@ -95,10 +95,10 @@ struct OpenedStore {
       epoch: 0)
     var writer = ByteWriter()
     writer.append(varint: LocalStore.formatVersion)
-    try transaction.put(writer.bytes.span.bytes, for: TableKey.meta(.format).span, in: tables.meta)
+    try transaction.put(writer.span, for: TableKey.meta(.format).span, in: tables.meta)
     writer.removeAll()
     identity.append(to: &writer)
-    try transaction.put(writer.bytes.span.bytes, for: TableKey.meta(.identity).span, in: tables.meta)
+    try transaction.put(writer.span, for: TableKey.meta(.identity).span, in: tables.meta)
     let failure = try CommitFault.check(configuration.commitFault, at: directory)
     try transaction.commit()
     if let failure { throw failure }

@@ -104,7 +104,8 @@ struct FoldInPlaceTests {
       var results: [Result<[UInt8]?, FormatError>] = []
       for editsInPlace in [true, false] {
         let storage = makeStorage()
-        storage.writeRecord(row.span.bytes, record.span.bytes, in: state)
+        let key = TableKey.record(state, record.span.bytes)
+        storage.writeRecord(row.span.bytes, key.span)
         var fold = Fold(storage: storage)
         fold.editsInPlace = editsInPlace
         fold.viewpoint = viewpoint(9)

@@ -57,8 +57,8 @@ struct FoldsThatStop {
     var newer = bytes
     newer[4] = 2
     var checksum = ByteWriter()
-    checksum.bytes = Array(newer[..<30])
-    checksum.append(littleEndian: crc32c(checksum.bytes.span.bytes))
+    checksum.append(Array(newer[..<30]))
+    checksum.append(littleEndian: crc32c(checksum.span))
     newer.replaceSubrange(..<34, with: checksum.bytes)
     remote.objects.replace(name, with: newer)
     let reader = try Device(in: scratch.path, "d2", seed: 2)

@@ -16,13 +16,11 @@ final class CountingFoldStorage: FoldStorage {
   /// How many element rows there are.
   var elementCount: Int { storage.contents.elements.count }
 
-  func readRecord(_ name: RawSpan, in state: StateNumber, into row: inout [UInt8]) -> Bool {
-    storage.readRecord(name, in: state, into: &row)
+  func readRecord(_ key: RawSpan, into row: inout [UInt8]) -> Bool {
+    storage.readRecord(key, into: &row)
   }
 
-  func writeRecord(_ row: RawSpan, _ name: RawSpan, in state: StateNumber) {
-    storage.writeRecord(row, name, in: state)
-  }
+  func writeRecord(_ row: RawSpan, _ key: RawSpan) { storage.writeRecord(row, key) }
 
   func makeRecordNumber(in state: StateNumber) -> UInt32 { storage.makeRecordNumber(in: state) }
 

@@ -10,48 +10,60 @@ extension Fold {
   mutating func setInPlace(
     _ cell: CellNumber, type: NameNumber, value: RawSpan, index: UInt32
   ) throws -> Bool {
-    guard editsInPlace, value.byteCount <= Cell.inlinePayloadBytesMax,
-      let plain = PlainRow(row.span.bytes, cell),
-      plain.type == type
+    guard value.byteCount <= Cell.inlinePayloadBytesMax, var existence = plainExistence(),
+      existence.type == type, let field = PlainField(row.span.bytes, cell, after: existence),
+      try removes(.seen(at: index), existence.id)
     else { return false }
-    guard try removes(.seen(at: index), plain.existence.id) else { return false }
-    if let field = plain.field, try !removes(.seen(at: index), field) { return false }
-    var head = PlainBytes()
-    head.append(self.head(at: index))
-    let existenceBytes = plain.existence.bodyBytes + head.count - plain.existence.headBytes
+    if let head = field.head, try !removes(.seen(at: index), head) { return false }
+    let head = head(at: index)
+    let headBytes = head.byteCount
+    let existenceBytes = existence.bodyBytes + headBytes - existence.headBytes
     guard existenceBytes < 0x80 else { return false }
 
     // The field lies behind the record's existence: what comes first does not move.
-    var entry = PlainBytes()
-    entry.append(varint: UInt64(cell.rawValue))
-    let valueCountBytes = ByteWriter.varintByteCount(UInt64(value.byteCount))
-    entry.append(varint: UInt64(1 + head.count + valueCountBytes + value.byteCount))
-    entry.append(1)
-    entry.append(head)
-    entry.append(varint: UInt64(value.byteCount))
-    resize(plain.fieldEntry, to: entry.count + value.byteCount)
-    let existence = plain.existence.headStart..<plain.existence.headStart + plain.existence.headBytes
-    resize(existence, to: head.count)
-    let start = plain.fieldEntry.lowerBound + head.count - existence.count
-    row.withUnsafeMutableBytes { row in
-      row[existence.lowerBound - 2] = UInt8(existenceBytes)
-      head.copy(to: row, at: existence.lowerBound)
-      entry.copy(to: row, at: start)
-      value.withUnsafeBytes { value in
-        UnsafeMutableRawBufferPointer(rebasing: row[(start + entry.count)...]).copyMemory(from: value)
-      }
+    let bodyBytes = 1 + headBytes + ByteWriter.varintByteCount(UInt64(value.byteCount)) + value.byteCount
+    let entryBytes =
+      ByteWriter.varintByteCount(UInt64(cell.rawValue)) + ByteWriter.varintByteCount(UInt64(bodyBytes))
+      + bodyBytes
+    let start = existence.headStart
+    resize(field.entry, to: entryBytes)
+    resize(start..<start + existence.headBytes, to: headBytes)
+    let moved = headBytes - existence.headBytes
+    let end = row.withUnsafeMutableBytes { row in
+      row[start - 2] = UInt8(existenceBytes)
+      var pen = Pen(row, at: start)
+      pen.write(head)
+      pen = Pen(row, at: field.entry.lowerBound + moved)
+      pen.write(varint: UInt64(cell.rawValue))
+      pen.write(varint: UInt64(bodyBytes))
+      pen.write(1)
+      pen.write(head)
+      pen.write(varint: UInt64(value.byteCount))
+      pen.write(value)
+      return pen.offset
     }
+    assert(end == field.entry.lowerBound + moved + entryBytes, "a field that ends at \(end)")
+    existence.id = head.id
+    existence.headBytes = headBytes
+    existence.bodyBytes = existenceBytes
+    existence.end += moved
+    self.existence = .plain(existence)
     isChanged = true
     return true
   }
 
-  /// The type of the record at hand if one head says that it is alive; nil where the general way must tell.
-  var plainType: NameNumber? {
-    editsInPlace ? RecordLayout.plainType(in: row.span.bytes)?.type : nil
+  /// The existence of the record at hand if it is plain; nil where the general way must tell.
+  mutating func plainExistence() -> PlainRow.Existence? {
+    guard editsInPlace else { return nil }
+    if case .unknown = existence {
+      existence = PlainRow.existence(in: row.span.bytes).map { .plain($0) } ?? .other
+    }
+    guard case .plain(let plain) = existence else { return nil }
+    return plain
   }
 
   /// Makes a part of the row longer or shorter. What is in it then is to be written.
-  private mutating func resize(_ range: Range<Int>, to count: Int) {
+  mutating func resize(_ range: Range<Int>, to count: Int) {
     let old = row.count
     let change = count - range.count
     if change > 0 { row.append(contentsOf: repeatElement(0, count: change)) }
@@ -65,48 +77,53 @@ extension Fold {
   }
 }
 
-/// Some bytes on the stack: a head, or what comes before a value.
-private struct PlainBytes {
-  // A timestamp (8), three numbers of 32 bits (5 each), one of 64 (10); twice a number and a count before it.
-  private var storage = InlineArray<64, UInt8>(repeating: 0)
-  private(set) var count = 0
+/// What is known of the existence of a record.
+enum PlainExistence {
+  case unknown
+  case plain(PlainRow.Existence)
+  /// Not one living head at the row's beginning.
+  case other
+}
 
-  @inline(__always)
-  mutating func append(_ byte: UInt8) {
-    storage[count] = byte
-    count += 1
+/// Writes where space was made.
+struct Pen {
+  private let row: UnsafeMutableRawBufferPointer
+  private(set) var offset: Int
+
+  init(_ row: UnsafeMutableRawBufferPointer, at offset: Int) {
+    self.row = row
+    self.offset = offset
   }
 
   @inline(__always)
-  mutating func append(varint value: UInt64) {
+  mutating func write(_ byte: UInt8) {
+    row[offset] = byte
+    offset += 1
+  }
+
+  @inline(__always)
+  mutating func write(varint value: UInt64) {
     var rest = value
     while rest >= 0x80 {
-      append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      write(UInt8(truncatingIfNeeded: rest) | 0x80)
       rest >>= 7
     }
-    append(UInt8(truncatingIfNeeded: rest))
+    write(UInt8(truncatingIfNeeded: rest))
   }
 
-  mutating func append(_ head: Head) {
-    var timestamp = head.timestamp.rawValue
-    for _ in 0..<8 {
-      append(UInt8(truncatingIfNeeded: timestamp))
-      timestamp >>= 8
+  mutating func write(_ head: Head) {
+    row.storeBytes(of: head.timestamp.rawValue.littleEndian, toByteOffset: offset, as: UInt64.self)
+    offset += 8
+    write(varint: UInt64(head.id.replica.rawValue))
+    write(varint: UInt64(head.id.epoch))
+    write(varint: head.id.sequence)
+    write(varint: UInt64(head.id.index))
+  }
+
+  mutating func write(_ bytes: RawSpan) {
+    bytes.withUnsafeBytes { bytes in
+      UnsafeMutableRawBufferPointer(rebasing: row[offset...]).copyMemory(from: bytes)
     }
-    append(varint: UInt64(head.id.replica.rawValue))
-    append(varint: UInt64(head.id.epoch))
-    append(varint: head.id.sequence)
-    append(varint: UInt64(head.id.index))
-  }
-
-  mutating func append(_ bytes: PlainBytes) {
-    for index in 0..<bytes.count { append(bytes.storage[index]) }
-  }
-
-  func copy(to row: UnsafeMutableRawBufferPointer, at offset: Int) {
-    storage.span.withUnsafeBytes { bytes in
-      UnsafeMutableRawBufferPointer(rebasing: row[offset...]).copyMemory(
-        from: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
-    }
+    offset += bytes.byteCount
   }
 }

@@ -20,11 +20,13 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   package private(set) var conflictCount = 0
 
   private var state: StateNumber = .none
-  private var name: [UInt8] = []
+  /// The key of the record at hand: see ``FoldStorage/readRecord(_:into:)``.
+  private var key = ByteWriter()
   var row: [UInt8] = []
   var isChanged = false
+  /// What a look at the row at hand found of the record's existence, until that changes.
+  var existence: PlainExistence = .unknown
   private var edited = ByteWriter()
-  private var prefix = ByteWriter()
   private var payload = ByteWriter()
 
   package init(storage: Storage) {
@@ -64,6 +66,11 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     index: UInt32
   ) throws {
     try select(record, in: state)
+    try set(field, type: type, value: value, index: index)
+  }
+
+  /// Folds `set` on the record at hand.
+  mutating func set(_ field: NameNumber, type: NameNumber, value: RawSpan, index: UInt32) throws {
     #if PLANTED_BUGS
       if try isLate(field) { return }
     #endif
@@ -94,14 +101,21 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
 
   /// Makes a record's row the one at hand, and gives whether it has one yet.
   package mutating func find(_ record: RawSpan, in state: StateNumber) throws -> Bool {
-    if self.state == state && isSelected(record) { return !row.isEmpty }
+    if self.state == state && equalBytes(key.span.extracting(droppingFirst: 4), record) {
+      return !row.isEmpty
+    }
     try flush()
     // Until it is read the row at hand is nobody's: reading may fail.
     self.state = .none
-    let isThere = try storage.readRecord(record, in: state, into: &row)
+    existence = .unknown
+    key.removeAll()
+    key.append(bigEndian: state.rawValue)
+    key.append(record)
+    var row: [UInt8] = []
+    swap(&row, &self.row)
+    defer { swap(&row, &self.row) }
+    let isThere = try storage.readRecord(key.span, into: &row)
     if !isThere { row.removeAll(keepingCapacity: true) }
-    name.removeAll(keepingCapacity: true)
-    record.withUnsafeBytes { name.append(contentsOf: $0) }
     self.state = state
     return isThere
   }
@@ -109,23 +123,25 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   /// Writes the row at hand, if it changed. Must be called before anybody else reads.
   package mutating func flush() throws {
     guard isChanged else { return }
-    try storage.writeRecord(row.span.bytes, name.span.bytes, in: state)
+    try storage.writeRecord(row.span.bytes, key.span)
     isChanged = false
   }
 
   /// Forgets the row at hand and what changed in it: what is in the storage counts.
   package mutating func reset() {
     state = .none
-    name.removeAll(keepingCapacity: true)
     row.removeAll(keepingCapacity: true)
+    existence = .unknown
     isChanged = false
   }
 
   /// The type of the record at hand, nil if it is not visible.
   ///
   /// - Parameter policies: asked for where the record's existence is contested.
-  package func visibleType(_ policies: () throws -> [NameNumber: ExistencePolicy]) throws -> NameNumber? {
-    if let type = plainType { return type }
+  package mutating func visibleType(
+    _ policies: () throws -> [NameNumber: ExistencePolicy]
+  ) throws -> NameNumber? {
+    if let plain = plainExistence() { return plain.type }
     let place = try RecordLayout.place(of: .existence, in: row.span.bytes)
     let inline = try RecordLayout.heads(of: place.body, in: row.span.bytes)
     if inline.total == 1 {
@@ -166,10 +182,13 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   }
 
   private mutating func set(existence: Existence, index: UInt32) throws {
-    payload.removeAll(keepingCapacity: true)
-    existence.append(to: &payload)
-    let bytes = payload.bytes
-    try replace(.existence, removing: .seen(at: index), adding: head(at: index), payload: bytes.span.bytes)
+    // The writer is lent, so that nothing is allocated.
+    var bytes = ByteWriter()
+    swap(&bytes, &payload)
+    defer { swap(&bytes, &payload) }
+    bytes.removeAll()
+    existence.append(to: &bytes)
+    try replace(.existence, removing: .seen(at: index), adding: head(at: index), payload: bytes.span)
   }
 
   func removes(_ removal: Removal, _ head: HeadID) throws -> Bool {
@@ -203,7 +222,11 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     guard heads.total == heads.count, kept.count < Cell.inlineHeadsMax else {
       return try replaceMany(cell, at: place, heads, removal, added, payload)
     }
-    edited.removeAll(keepingCapacity: true)
+    // The writer is lent: another's bytes are read while it writes, and nothing is allocated.
+    var edited = ByteWriter()
+    swap(&edited, &self.edited)
+    defer { swap(&edited, &self.edited) }
+    edited.removeAll()
     let total = kept.count + (added == nil ? 0 : 1)
     if added != nil, !heads.areContested(cell, in: row), kept.areContested(cell, in: row, by: payload) {
       conflictCount += 1
@@ -213,13 +236,13 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     for index in 0..<kept.count {
       let head = kept[index]
       if let new = pending, try isGreater(new, head.head) {
-        try appendHead(new, payload, in: cell)
+        try append(new, payload, in: cell, to: &edited)
         pending = nil
       }
-      edited.bytes.append(contentsOf: row[head.entry])
+      edited.append(row.span.bytes.extracting(head.entry))
     }
-    if let new = pending { try appendHead(new, payload, in: cell) }
-    splice(cell, at: place)
+    if let new = pending { try append(new, payload, in: cell, to: &edited) }
+    splice(edited.span, as: cell, at: place)
   }
 
   /// The same step for a cell with more heads than its row holds.
@@ -277,50 +300,46 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
         try writeApart(least.head, least.payload.span.bytes, in: cell)
       }
     }
-    edited.removeAll(keepingCapacity: true)
+    var edited = ByteWriter()
     if !inline.isEmpty { edited.append(varint: UInt64(inline.count + apartCount)) }
     for head in inline {
       edited.append(head.head)
       edited.append(varint: UInt64(head.payload.count))
-      edited.bytes.append(contentsOf: head.payload)
+      edited.append(head.payload)
     }
-    splice(cell, at: place)
+    splice(edited.span, as: cell, at: place)
   }
 
   /// Appends a new head to the edited cell; a large payload goes to a row of its own.
-  private mutating func appendHead(_ head: Head, _ payload: RawSpan, in cell: CellNumber) throws {
+  private func append(
+    _ head: Head, _ payload: RawSpan, in cell: CellNumber, to edited: inout ByteWriter
+  ) throws {
     edited.append(head)
     if payload.byteCount > Cell.inlinePayloadBytesMax {
       try writeApart(head, payload, in: cell)
       let mark = Cell.mark(payload.byteCount)
       edited.append(varint: UInt64(mark.count))
-      edited.bytes.append(contentsOf: mark)
+      edited.append(mark)
     } else {
       edited.append(varint: UInt64(payload.byteCount))
       edited.append(payload)
     }
   }
 
-  /// Puts the edited cell into the row, or takes the cell out if it has no heads left.
-  private mutating func splice(_ cell: CellNumber, at place: CellPlace) {
+  /// Puts an edited cell into the row, or takes the cell out if it has no heads left.
+  private mutating func splice(_ edited: RawSpan, as cell: CellNumber, at place: CellPlace) {
     isChanged = true
-    let count = edited.bytes.count
-    if count == place.body.count && count > 0 {
-      row.withUnsafeMutableBufferPointer { row in
-        edited.bytes.withUnsafeBufferPointer { edited in
-          _ = UnsafeMutableBufferPointer(rebasing: row[place.body]).update(from: edited)
-        }
-      }
-      return
+    existence = .unknown
+    guard edited.byteCount > 0 else { return row.removeSubrange(place.entry) }
+    let (number, count) = (UInt64(cell.rawValue), UInt64(edited.byteCount))
+    let prefixBytes = ByteWriter.varintByteCount(number) + ByteWriter.varintByteCount(count)
+    resize(place.entry, to: prefixBytes + edited.byteCount)
+    row.withUnsafeMutableBytes { row in
+      var pen = Pen(row, at: place.entry.lowerBound)
+      pen.write(varint: number)
+      pen.write(varint: count)
+      pen.write(edited)
     }
-    guard count > 0 else { return row.removeSubrange(place.entry) }
-    prefix.removeAll(keepingCapacity: true)
-    prefix.append(varint: UInt64(cell.rawValue))
-    prefix.append(varint: UInt64(count))
-    let start = place.entry.lowerBound
-    row.replaceSubrange(place.entry, with: repeatElement(0, count: prefix.bytes.count + count))
-    row.replaceSubrange(start..<start + prefix.bytes.count, with: prefix.bytes)
-    row.replaceSubrange(start + prefix.bytes.count..<start + prefix.bytes.count + count, with: edited.bytes)
   }
 
   // MARK: What lies apart
@@ -359,7 +378,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     writer.append(head)
     writer.append(varint: UInt64(payload.byteCount))
     writer.append(payload)
-    try storage.writeElement(writer.bytes.span.bytes, key(of: cell, head.id))
+    try storage.writeElement(writer.span, key(of: cell, head.id))
   }
 
   private func wholePayload(of head: InlineHead, in cell: CellNumber) throws -> [UInt8] {
@@ -379,11 +398,8 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     if try !find(record, in: state) {
       RecordLayout.makeHeader(recordNumber: try storage.makeRecordNumber(in: state), into: &row)
       isChanged = true
+      existence = .unknown
     }
-  }
-
-  private func isSelected(_ record: RawSpan) -> Bool {
-    equalBytes(name.span.bytes, record)
   }
 
   /// The order of heads everywhere: effective timestamp, replica, epoch, sequence, index.

@@ -3,9 +3,11 @@ package import OperationFormat
 /// What the fold needs from whoever keeps the rows: the store's write batch, a scratch fold of the past, or
 /// memory.
 package protocol FoldStorage: AnyObject {
-  /// Replaces `row` by the record's row, if there is one.
-  func readRecord(_ name: RawSpan, in state: StateNumber, into row: inout [UInt8]) throws -> Bool
-  func writeRecord(_ row: RawSpan, _ name: RawSpan, in state: StateNumber) throws
+  /// Replaces `row` by the row of a record, if it has one.
+  ///
+  /// - Parameter key: the state's number (4 bytes, big-endian) and the record's name.
+  func readRecord(_ key: RawSpan, into row: inout [UInt8]) throws -> Bool
+  func writeRecord(_ row: RawSpan, _ key: RawSpan) throws
   /// Gives out the next record number of a state, from 1.
   func makeRecordNumber(in state: StateNumber) throws -> UInt32
 

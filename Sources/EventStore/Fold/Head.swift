@@ -100,6 +100,14 @@ package enum Existence: Hashable, Sendable {
 // In a record's row a payload of over `Cell.inlinePayloadBytesMax` is kept apart, in an element row; what stands
 // for it is `Cell.apartMark`, then its byte count as a varint.
 
+extension Head {
+  /// How many bytes it takes without its payload.
+  var byteCount: Int {
+    8 + ByteWriter.varintByteCount(UInt64(id.replica.rawValue)) + ByteWriter.varintByteCount(UInt64(id.epoch))
+      + ByteWriter.varintByteCount(id.sequence) + ByteWriter.varintByteCount(UInt64(id.index))
+  }
+}
+
 extension ByteWriter {
   /// Appends a head up to and without its payload.
   mutating func append(_ head: Head) {

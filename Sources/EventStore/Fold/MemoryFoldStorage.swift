@@ -5,25 +5,18 @@ package import OperationFormat
 /// Rows lie in sorted arrays: a look-up is a binary search, nothing is hashed, and a row that is written again
 /// keeps its memory.
 package final class MemoryFoldStorage: FoldStorage {
-  /// A record's row and where it lies.
-  package struct RecordEntry: Hashable, Sendable {
-    package var state: StateNumber
-    package var name: [UInt8]
-    package var row: [UInt8]
-  }
-
-  /// An element's row and its key.
-  package struct ElementEntry: Hashable, Sendable {
+  /// A row and its key.
+  package struct Entry: Hashable, Sendable {
     package var key: [UInt8]
     package var row: [UInt8]
   }
 
   /// All rows: a value, so that it can be kept and put back.
   package struct Contents: Hashable, Sendable {
-    /// Ascending by state, then name.
-    package fileprivate(set) var records: [RecordEntry] = []
+    /// Ascending by key: state, then name.
+    package fileprivate(set) var records: [Entry] = []
     /// Ascending by key.
-    package fileprivate(set) var elements: [ElementEntry] = []
+    package fileprivate(set) var elements: [Entry] = []
     /// How many record numbers each state has given out.
     fileprivate var recordNumbers: [StateNumber: UInt32] = [:]
 
@@ -51,24 +44,22 @@ package final class MemoryFoldStorage: FoldStorage {
 
   /// The rows of records, by state and name: a copy of all.
   package var records: [StateNumber: [[UInt8]: [UInt8]]] {
-    contents.records.reduce(into: [:]) { $0[$1.state, default: [:]][$1.name] = $1.row }
+    contents.records.reduce(into: [:]) { records, entry in
+      let state = entry.key.prefix(4).reduce(0 as UInt32) { $0 << 8 | UInt32($1) }
+      records[StateNumber(rawValue: state), default: [:]][Array(entry.key.dropFirst(4))] = entry.row
+    }
   }
 
-  package func readRecord(_ name: RawSpan, in state: StateNumber, into row: inout [UInt8]) -> Bool {
-    let (index, isThere) = findRecord(name, in: state)
+  package func readRecord(_ key: RawSpan, into row: inout [UInt8]) -> Bool {
+    let (index, isThere) = Self.find(key, in: contents.records)
     guard isThere else { return false }
     row.removeAll(keepingCapacity: true)
     row.append(contentsOf: contents.records[index].row)
     return true
   }
 
-  package func writeRecord(_ row: RawSpan, _ name: RawSpan, in state: StateNumber) {
-    let (index, isThere) = findRecord(name, in: state)
-    if isThere {
-      contents.records[index].row.replace(with: row)
-    } else {
-      contents.records.insert(RecordEntry(state: state, name: name.bytes, row: row.bytes), at: index)
-    }
+  package func writeRecord(_ row: RawSpan, _ key: RawSpan) {
+    Self.write(row, key, to: &contents.records)
   }
 
   package func makeRecordNumber(in state: StateNumber) -> UInt32 {
@@ -78,52 +69,32 @@ package final class MemoryFoldStorage: FoldStorage {
 
   /// The row of a record, nil if there is none.
   package func row(of name: RawSpan, in state: StateNumber) -> [UInt8]? {
-    let (index, isThere) = findRecord(name, in: state)
+    let key = TableKey.record(state, name)
+    let (index, isThere) = Self.find(key.span, in: contents.records)
     return isThere ? contents.records[index].row : nil
-  }
-
-  private func findRecord(_ name: RawSpan, in state: StateNumber) -> (index: Int, isThere: Bool) {
-    Self.search(contents.records.count) { index in
-      let found = contents.records[index].state
-      if found != state { return found < state ? -1 : 1 }
-      let there = contents.records[index].name
-      return compareBytes(there.span.bytes, name)
-    }
   }
 
   // MARK: Elements
 
   package func readElement(_ key: ElementKey) -> [UInt8]? {
-    let (index, isThere) = findElement(key.bytes)
+    let (index, isThere) = Self.find(key.bytes.span.bytes, in: contents.elements)
     return isThere ? contents.elements[index].row : nil
   }
 
   package func writeElement(_ row: RawSpan, _ key: ElementKey) {
-    let (index, isThere) = findElement(key.bytes)
-    if isThere {
-      contents.elements[index].row.replace(with: row)
-    } else {
-      contents.elements.insert(ElementEntry(key: key.bytes, row: row.bytes), at: index)
-    }
+    Self.write(row, key.bytes.span.bytes, to: &contents.elements)
   }
 
   package func deleteElement(_ key: ElementKey) {
-    let (index, isThere) = findElement(key.bytes)
+    let (index, isThere) = Self.find(key.bytes.span.bytes, in: contents.elements)
     if isThere { contents.elements.remove(at: index) }
   }
 
   package func elements(under prefix: ElementKey) -> [(key: ElementKey, row: [UInt8])] {
     if contents.elements.isEmpty { return [] }
-    return contents.elements[findElement(prefix.bytes).index...]
+    return contents.elements[Self.find(prefix.bytes.span.bytes, in: contents.elements).index...]
       .prefix { $0.key.starts(with: prefix.bytes) }
       .map { (ElementKey(bytes: $0.key), $0.row) }
-  }
-
-  private func findElement(_ key: [UInt8]) -> (index: Int, isThere: Bool) {
-    Self.search(contents.elements.count) { index in
-      let there = contents.elements[index].key
-      return compareBytes(there.span.bytes, key.span.bytes)
-    }
   }
 
   // MARK: Causality
@@ -137,12 +108,24 @@ package final class MemoryFoldStorage: FoldStorage {
 
   package func replicaID(_ number: ReplicaNumber) -> ReplicaID { replicas[Int(number.rawValue) - 1] }
 
-  /// Where something is, or belongs, in `count` sorted entries.
-  private static func search(_ count: Int, _ compare: (Int) -> Int) -> (index: Int, isThere: Bool) {
-    var (low, high) = (0, count)
+  // MARK: Sorted rows
+
+  private static func write(_ row: RawSpan, _ key: RawSpan, to entries: inout [Entry]) {
+    let (index, isThere) = find(key, in: entries)
+    if isThere {
+      entries[index].row.replace(with: row)
+    } else {
+      entries.insert(Entry(key: key.bytes, row: row.bytes), at: index)
+    }
+  }
+
+  /// Where a key is, or belongs.
+  private static func find(_ key: RawSpan, in entries: [Entry]) -> (index: Int, isThere: Bool) {
+    var (low, high) = (0, entries.count)
     while low < high {
       let middle = (low + high) / 2
-      let order = compare(middle)
+      let there = entries[middle].key
+      let order = compareBytes(there.span.bytes, key)
       if order == 0 { return (middle, true) }
       if order < 0 { low = middle + 1 } else { high = middle }
     }

@@ -1,7 +1,7 @@
 import OperationFormat
 
-/// A row as it nearly always is, seen at one field: read without a step more than that takes.
-struct PlainRow {
+/// A row as it nearly always is: read without a step more than that takes.
+enum PlainRow {
   struct Existence {
     var id: HeadID
     var type: NameNumber
@@ -9,42 +9,6 @@ struct PlainRow {
     var headBytes: Int
     var bodyBytes: Int
     var end: Int
-  }
-
-  var existence: Existence
-  var type: NameNumber { existence.type }
-  /// The field's head, nil if it has none.
-  var field: HeadID?
-  /// The field's cell, or the place where it belongs.
-  var fieldEntry: Range<Int>
-
-  /// Nil for a row that is not plain, or damaged.
-  init?(_ row: RawSpan, _ cell: CellNumber) {
-    guard let existence = Self.existence(in: row) else { return nil }
-    self.existence = existence
-    var reader = PlainReader(row, at: existence.end)
-    while reader.offset < row.byteCount {
-      let start = reader.offset
-      let (number, byteCount) = reader.cell()
-      guard !reader.failed else { return nil }
-      if number > cell.rawValue {
-        fieldEntry = start..<start
-        return
-      }
-      let end = reader.offset + byteCount
-      if number == cell.rawValue {
-        guard reader.byte() == 1, let id = reader.head() else { return nil }
-        let valueBytes = reader.count()
-        guard !reader.failed, reader.offset + valueBytes == end, valueBytes > 0,
-          row.unsafeLoad(fromByteOffset: reader.offset, as: UInt8.self) != Cell.apartMark
-        else { return nil }
-        field = id
-        fieldEntry = start..<end
-        return
-      }
-      reader.offset = end
-    }
-    fieldEntry = row.byteCount..<row.byteCount
   }
 
   /// The record's existence if it comes first, short, with one head, of a living record.
@@ -68,6 +32,41 @@ struct PlainRow {
     return Existence(
       id: id, type: NameNumber(rawValue: type), headStart: headStart, headBytes: headBytes,
       bodyBytes: bodyBytes, end: end)
+  }
+}
+
+/// A field of a plain row that has one head, or none.
+struct PlainField {
+  /// Nil if the field has none.
+  var head: HeadID?
+  /// The field's cell, or the place where it belongs.
+  var entry: Range<Int>
+
+  /// Nil for a field that is not plain, or damaged.
+  init?(_ row: RawSpan, _ cell: CellNumber, after existence: PlainRow.Existence) {
+    var reader = PlainReader(row, at: existence.end)
+    while reader.offset < row.byteCount {
+      let start = reader.offset
+      let (number, byteCount) = reader.cell()
+      guard !reader.failed else { return nil }
+      if number > cell.rawValue {
+        entry = start..<start
+        return
+      }
+      let end = reader.offset + byteCount
+      if number == cell.rawValue {
+        guard reader.byte() == 1, let id = reader.head() else { return nil }
+        let valueBytes = reader.count()
+        guard !reader.failed, reader.offset + valueBytes == end, valueBytes > 0,
+          row.unsafeLoad(fromByteOffset: reader.offset, as: UInt8.self) != Cell.apartMark
+        else { return nil }
+        head = id
+        entry = start..<end
+        return
+      }
+      reader.offset = end
+    }
+    entry = row.byteCount..<row.byteCount
   }
 }
 

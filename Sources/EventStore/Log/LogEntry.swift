@@ -94,7 +94,7 @@ package enum LogEntryCodec {
     }
     writer.append(zigzag: header.arrivalDelay)
     writer.append(body)
-    writer.append(littleEndian: checksum(of: writer.bytes.span.bytes, at: position))
+    writer.append(littleEndian: checksum(of: writer.span, at: position))
   }
 
   /// Checks an entry's CRC and reads its header.

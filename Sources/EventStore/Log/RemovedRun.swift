@@ -16,7 +16,7 @@ extension LogEntryCodec {
   package static func appendRemoved(_ run: ClosedRange<Position>, to writer: inout ByteWriter) {
     writer.append(removedVersion)
     writer.append(varint: run.upperBound.rawValue - run.lowerBound.rawValue + 1)
-    writer.append(littleEndian: checksum(of: writer.bytes.span.bytes, at: run.lowerBound))
+    writer.append(littleEndian: checksum(of: writer.span, at: run.lowerBound))
   }
 
   /// The run of removed entries that a row of the log stands for; nil for the row of an entry.

@@ -24,15 +24,29 @@ package final class WriteBatch {
     @exclusivity(unchecked) fileprivate var viewpoint = Viewpoint(
       zone: .none, replica: .none, epoch: 0, sequence: 0, base: nil)
     @exclusivity(unchecked) fileprivate var builder = BodyBuilder()
+    /// The ``TableStorage/zonesVersion`` that all this is right at.
+    @exclusivity(unchecked) fileprivate var version = -1
     /// What the builder numbered the store's names of types and fields, those that came first.
     @exclusivity(unchecked) fileprivate var numbered: [(name: NameNumber, index: Int)] = []
     fileprivate static let numberedMax = 16
 
+    /// Whether it is a zone's.
+    @inline(__always)
+    fileprivate func isOf(_ zone: ZoneID) -> Bool {
+      guard let id else { return false }
+      return id.hasSameRepresentation(as: zone) || id == zone
+    }
+
+    /// Forgets the transaction. What is known of the zone serves the next one.
+    fileprivate func removeOperations() {
+      builder.removeAll()
+      numbered.removeAll(keepingCapacity: true)
+    }
+
     fileprivate func removeAll() {
       id = nil
       zone = .none
-      builder.removeAll()
-      numbered.removeAll(keepingCapacity: true)
+      removeOperations()
     }
   }
 
@@ -134,35 +148,62 @@ package final class WriteBatch {
     try Self.check(author, "author", Limits.authorBytesMax)
     try Self.check(label, "label", Limits.labelBytesMax)
     try fold.flush()
-    let used = drafts[..<draftCount].filter { $0.builder.operationCount > 0 }
-    let writeID = used.count > 1 ? makeRandom() : nil
-    for draft in used {
-      body.removeAll(keepingCapacity: true)
+    let used = drafts[..<draftCount].count { $0.builder.operationCount > 0 }
+    let writeID = used > 1 ? makeRandom() : nil
+    var body = ByteWriter()
+    swap(&body, &self.body)
+    defer { swap(&body, &self.body) }
+    for draft in drafts[..<draftCount] where draft.builder.operationCount > 0 {
+      body.removeAll()
       draft.builder.finish(
         timestamp: timestamp, writeID: writeID, author: author, label: label, schemaVersion: schemaVersion,
         into: &body)
-      try Self.checkSize(operations: draft.builder.operationCount, bytes: body.bytes.count)
+      try Self.checkSize(operations: draft.builder.operationCount, bytes: body.count)
       let header = LogEntryHeader(
         zone: draft.zone, replica: draft.viewpoint.replica, epoch: identity.epoch,
         sequence: draft.sequence, base: draft.viewpoint.base, parent: draft.parent,
         arrivalDelay: wallMilliseconds() &- Int64(timestamp.milliseconds))
-      let bytes = body.bytes
-      _ = try storage.append(header, body: bytes.span.bytes)
-      appendedBytes += bytes.count
-      let reader = LogReader(storage.tables, storage.interned)
+      let isCurrent = draft.version == storage.zonesVersion
+      _ = try storage.append(header, body: body.span)
+      appendedBytes += body.count
       kept.append(
         Kept(
-          header: try reader.header(header, storage.transaction), arrivalDelay: header.arrivalDelay,
-          body: bytes))
+          header: try self.header(of: draft), arrivalDelay: header.arrivalDelay, body: body.bytes))
+      if isCurrent { advance(draft) }
     }
     dropDrafts()
+  }
+
+  /// The header of a draft's transaction, in identities.
+  private func header(of draft: Draft) throws -> TransactionHeader {
+    let (tables, interned) = (storage.tables, storage.interned)
+    let base = try draft.viewpoint.base.map { base in
+      Base(
+        incarnation: try interned.incarnations.identity(
+          of: base.incarnation, in: tables.incarnations, storage.transaction), offset: base.offset)
+    }
+    let parent = try draft.parent.map { parent in
+      TransactionID(
+        replica: try storage.replicaID(parent.replica), epoch: parent.epoch, sequence: parent.sequence)
+    }
+    return TransactionHeader(
+      replica: identity.replica, epoch: identity.epoch, sequence: draft.sequence, zone: draft.id!, base: base,
+      parent: parent)
+  }
+
+  /// Makes a draft whose transaction was appended ready for the one after it.
+  private func advance(_ draft: Draft) {
+    draft.sequence += 1
+    draft.viewpoint.sequence = draft.sequence
+    draft.parent = nil
+    draft.version = storage.zonesVersion
   }
 
   /// How many operations each transaction of the write has so far.
   var operationCounts: [Int] { drafts[..<draftCount].map { $0.builder.operationCount }.filter { $0 > 0 } }
 
   private func dropDrafts() {
-    for draft in drafts[..<draftCount] { draft.removeAll() }
+    for draft in drafts[..<draftCount] { draft.removeOperations() }
     draftCount = 0
     focused = nil
   }
@@ -190,11 +231,15 @@ package final class WriteBatch {
   /// The zone's draft, a new one on the first touch.
   func draft(for zone: ZoneID) throws -> Draft {
     // Nearly always it is that of the operation before.
-    if draftCount > 0, let last = drafts[draftCount - 1].id, last == zone { return drafts[draftCount - 1] }
+    if let focused, focused.isOf(zone) { return focused }
     return try guarding { try makeDraft(for: zone) }
   }
 
   private func makeDraft(for zone: ZoneID) throws -> Draft {
+    if draftCount == 0, let last = drafts.first, last.version == storage.zonesVersion, last.isOf(zone) {
+      draftCount = 1
+      return last
+    }
     let (number, row) = try storage.zone(zone)
     for draft in drafts[..<draftCount] where draft.zone == number { return draft }
     let replica = try storage.interned.replicas.makeNumber(
@@ -214,40 +259,39 @@ package final class WriteBatch {
     // The first transaction of an identity that continues another names it.
     draft.parent = sequence == 1 ? parent.map { ($0.replica, $0.epoch, $0.through) } : nil
     draft.viewpoint = viewpoint
+    draft.version = storage.zonesVersion
     draftCount += 1
     return draft
   }
 
   /// Adds one operation of the write: to its zone's transaction, and to the record at once.
-  func create(_ record: RawSpan, name: Name, type: Name, in draft: Draft) throws {
+  func create(_ record: RawSpan, type: Name, in draft: Draft) throws {
     let number = try internName(type)
     focus(draft)
     let operation = try nextOperation(draft)
     try folding { try fold.create(record, in: draft.state, type: number, index: operation) }
-    let recordIndex = draft.builder.nameIndex(name)
+    let recordIndex = draft.builder.nameIndex(record)
     draft.builder.appendCreate(record: recordIndex, type: try nameIndex(number, in: draft))
   }
 
-  func delete(_ record: RawSpan, name: Name, in draft: Draft) throws {
+  func delete(_ record: RawSpan, in draft: Draft) throws {
     focus(draft)
     let operation = try nextOperation(draft)
     try folding { try fold.delete(record, in: draft.state, index: operation) }
-    draft.builder.appendDelete(record: draft.builder.nameIndex(name))
+    draft.builder.appendDelete(record: draft.builder.nameIndex(record))
   }
 
   /// Sets a field of a record that is visible to the write. False if there is none.
-  func set(_ field: Name, of record: RawSpan, name: Name, value: RawSpan, in draft: Draft) throws -> Bool {
+  func set(_ field: Name, of record: RawSpan, value: RawSpan, in draft: Draft) throws -> Bool {
     guard let type = try visibleType(of: record, in: draft) else { return false }
     let fieldNumber = try internName(field)
     focus(draft)
     let operation = try nextOperation(draft)
-    try folding {
-      try fold.set(fieldNumber, of: record, in: draft.state, type: type, value: value, index: operation)
-    }
+    try folding { try fold.set(fieldNumber, type: type, value: value, index: operation) }
     #if PLANTED_BUGS
       if PlantedBug.operationNotLogged.isPlanted, operation >= 7 { return true }
     #endif
-    let recordIndex = draft.builder.nameIndex(name)
+    let recordIndex = draft.builder.nameIndex(record)
     let typeIndex = try nameIndex(type, in: draft)
     draft.builder.appendSet(
       record: recordIndex, type: typeIndex, field: try nameIndex(fieldNumber, in: draft), encodedValue: value)
@@ -265,7 +309,7 @@ package final class WriteBatch {
   /// What the draft's builder numbers a name.
   private func nameIndex(_ number: NameNumber, in draft: Draft) throws -> Int {
     for known in draft.numbered where known.name == number { return known.index }
-    let index = draft.builder.nameIndex(try storage.name(number))
+    let index = draft.builder.nameIndex(try metNames.name(of: number) ?? storage.name(number))
     if draft.numbered.count < Draft.numberedMax { draft.numbered.append((number, index)) }
     return index
   }

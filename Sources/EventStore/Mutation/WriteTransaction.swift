@@ -68,7 +68,7 @@ public struct WriteTransaction: ~Copyable {
           .recordExists, "the record \(record) is there already",
           hint: "set its fields, or delete it first")
       }
-      try batch.create(bytes, name: record.name, type: type, in: draft)
+      try batch.create(bytes, type: type, in: draft)
     }
     for (field, value) in fields.sorted(by: { $0.key < $1.key }) { try set(field, of: record, to: value) }
   }
@@ -78,7 +78,7 @@ public struct WriteTransaction: ~Copyable {
   /// - Throws: ``StoreError`` `zoneUnknown`, `recordUnknown`, `nameInvalid`, `valueInvalid`, `transactionTooLarge`.
   public mutating func set(_ field: Name, of record: RecordID, to newValue: Value) throws {
     try Self.check(field, "a field's name", Limits.nameBytesMax)
-    value.removeAll(keepingCapacity: true)
+    value.removeAll()
     do {
       try newValue.encode(into: &value)
     } catch {
@@ -87,11 +87,9 @@ public struct WriteTransaction: ~Copyable {
         hint: "keep values within 1 MiB and a depth of 32; keep larger bytes as an asset", underlying: error)
     }
     let draft = try batch.draft(for: record.zone)
-    let encoded = value.bytes
-    try Self.withBytes(of: record.name) { bytes in
-      guard try batch.set(field, of: bytes, name: record.name, value: encoded.span.bytes, in: draft) else {
-        throw StoreError.unknown(record)
-      }
+    let name = record.name.rawValue.utf8Span.span
+    guard try batch.set(field, of: name.bytes, value: value.span, in: draft) else {
+      throw StoreError.unknown(record)
     }
   }
 
@@ -110,7 +108,7 @@ public struct WriteTransaction: ~Copyable {
     let draft = try batch.draft(for: record.zone)
     try Self.withBytes(of: record.name) { bytes in
       guard try batch.visibleType(of: bytes, in: draft) != nil else { throw StoreError.unknown(record) }
-      try batch.delete(bytes, name: record.name, in: draft)
+      try batch.delete(bytes, in: draft)
     }
   }
 

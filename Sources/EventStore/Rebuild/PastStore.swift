@@ -84,7 +84,7 @@ public final class PastStore: Sendable {
       var writer = ByteWriter()
       StateRow(zone: number, status: .live).append(to: &writer)
       let key = TableKey.state(row.state)
-      try transaction.put(writer.bytes.span.bytes, for: key.span, in: tables.states)
+      try transaction.put(writer.span, for: key.span, in: tables.states)
     }
   }
 

@@ -42,7 +42,7 @@ enum StateDigest {
           try append(head, of: cell, snapshot, to: &writer)
         }
       }
-      hasher.update(writer.bytes.span.bytes)
+      hasher.update(writer.span)
       return true
     }
     return hasher.finish()
@@ -71,7 +71,7 @@ enum StateDigest {
       payload.append(1)
       payload.append(text: try snapshot.name(type).rawValue)
       writer.append(count: payload.count)
-      writer.append(payload.bytes.span.bytes)
+      writer.append(payload.span)
     }
   }
 }

@@ -94,7 +94,7 @@ package final class Interner<Identity: Internable>: Sendable {
     writer.append(varint: UInt64(number.rawValue))
     let key = Self.key(identity)
     let numberKey = Self.key(number)
-    try transaction.put(writer.bytes.span.bytes, for: key.span, in: table)
+    try transaction.put(writer.span, for: key.span, in: table)
     try transaction.put(key.span.extracting(1...), for: numberKey.span, in: table)
     change { $0.remember(identity, number) }
     return number
@@ -205,6 +205,11 @@ struct MetNames {
       }
       index += 1
     }
+    return nil
+  }
+
+  func name(of number: NameNumber) -> Name? {
+    for entry in entries where entry.number == number { return entry.name }
     return nil
   }
 

@@ -26,6 +26,8 @@ package final class TableStorage: FoldStorage {
   @exclusivity(unchecked) private var cachedPolicies: [NameNumber: ExistencePolicy]?
   @exclusivity(unchecked) private var lastPlacement: Placement?
   @exclusivity(unchecked) private var writer = ByteWriter()
+  /// Changes with whatever is known of zones: their rows, places, parents and last sequences.
+  @exclusivity(unchecked) private(set) var zonesVersion = 0
   /// The transaction whose commit left the caches right; nil if none did.
   @exclusivity(unchecked) private var cachedTransaction: UInt64?
 
@@ -91,6 +93,7 @@ package final class TableStorage: FoldStorage {
   }
 
   private func forget() {
+    zonesVersion += 1
     zoneRows.removeAll(keepingCapacity: true)
     stateRows.removeAll(keepingCapacity: true)
     changedZones.removeAll(keepingCapacity: true)
@@ -120,12 +123,13 @@ package final class TableStorage: FoldStorage {
   func put(_ key: TableKey, in table: Table, _ append: (inout ByteWriter) -> Void) throws {
     try withWriter { writer in
       append(&writer)
-      try transaction.put(writer.bytes.span.bytes, for: key.span, in: table)
+      try transaction.put(writer.span, for: key.span, in: table)
     }
   }
 
   /// Writes the zone and state rows that changed.
   package func flush() throws {
+    if changedZones.isEmpty && changedStates.isEmpty { return }
     for zone in changedZones.sorted() {
       guard let row = zoneRows[zone] else { continue }
       try put(.zoneRow(zone), in: tables.zones) { row.append(to: &$0) }
@@ -140,17 +144,16 @@ package final class TableStorage: FoldStorage {
 
   // MARK: Rows of records
 
-  package func readRecord(_ name: RawSpan, in state: StateNumber, into row: inout [UInt8]) throws -> Bool {
-    let key = TableKey.record(state, name)
-    let found: Void? = try transaction.withValue(of: key.span, in: tables.records) { found in
+  package func readRecord(_ key: RawSpan, into row: inout [UInt8]) throws -> Bool {
+    let found: Void? = try transaction.withValue(of: key, in: tables.records) { found in
       row.removeAll(keepingCapacity: true)
       found.withUnsafeBytes { row.append(contentsOf: $0) }
     }
     return found != nil
   }
 
-  package func writeRecord(_ row: RawSpan, _ name: RawSpan, in state: StateNumber) throws {
-    try transaction.put(row, for: TableKey.record(state, name).span, in: tables.records)
+  package func writeRecord(_ row: RawSpan, _ key: RawSpan) throws {
+    try transaction.put(row, for: key, in: tables.records)
   }
 
   package func makeRecordNumber(in state: StateNumber) throws -> UInt32 {
@@ -243,6 +246,7 @@ package final class TableStorage: FoldStorage {
       writer.append(varint: parent.sequence)
     }
     lineages.removeAll(keepingCapacity: true)
+    zonesVersion += 1
   }
 
   // MARK: Sync state
@@ -264,6 +268,7 @@ package final class TableStorage: FoldStorage {
   package func setZoneRow(_ row: ZoneRow, _ zone: ZoneNumber) {
     zoneRows[zone] = row
     changedZones.insert(zone)
+    zonesVersion += 1
   }
 
   package func stateRow(_ state: StateNumber) throws -> StateRow {
@@ -288,6 +293,7 @@ package final class TableStorage: FoldStorage {
   func removeZoneRow(_ zone: ZoneNumber) throws {
     try flush()
     zoneRows[zone] = nil
+    zonesVersion += 1
     let key = TableKey.zoneRow(zone)
     _ = try transaction.delete(key.span, in: tables.zones)
   }
@@ -348,11 +354,12 @@ package final class TableStorage: FoldStorage {
     try withWriter { writer in
       LogEntryCodec.append(header, body: body, at: position, to: &writer)
       let key = TableKey.log(position)
-      try transaction.put(writer.bytes.span.bytes, for: key.span, in: tables.log, .append)
+      try transaction.put(writer.span, for: key.span, in: tables.log, .append)
     }
     try nameSequence(header, position)
     cachedLastPosition = position
     lastSequences[Lane(zone: header.zone, replica: header.replica, epoch: header.epoch)] = header.sequence
+    zonesVersion += 1
     return position
   }
 
@@ -378,6 +385,7 @@ package final class TableStorage: FoldStorage {
     }
     try self.put(.segment(zone, incarnation, offset), in: tables.segments) { segment.append(to: &$0) }
     lastPlacement = nil
+    zonesVersion += 1
     var next = segment.first
     while next <= segment.last {
       let known = try tables.placement(

@@ -1,41 +1,75 @@
-/// Appends the primitives of the formats to bytes that keep their capacity from one use to the next.
-package struct ByteWriter: Sendable {
-  /// What has been written.
-  package var bytes: [UInt8] = []
+/// Appends the primitives of the formats to bytes that keep their space from one use to the next.
+///
+/// It has its bytes to itself: an array's checks that nobody shares them took a tenth of a commit.
+package struct ByteWriter: ~Copyable, @unchecked Sendable {
+  @usableFromInline var space = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+
+  /// How many bytes have been written.
+  @usableFromInline package internal(set) var count = 0
 
   @inlinable
   package init() {}
 
-  /// How many bytes have been written.
   @inlinable
-  package var count: Int { bytes.count }
+  deinit { space.deallocate() }
 
+  /// What has been written.
   @inlinable
-  package mutating func removeAll(keepingCapacity: Bool = true) {
-    bytes.removeAll(keepingCapacity: keepingCapacity)
+  package var span: RawSpan {
+    @_lifetime(borrow self)
+    get {
+      let span = RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: space[..<count]))
+      return _overrideLifetime(span, borrowing: self)
+    }
+  }
+
+  /// A copy of what has been written.
+  @inlinable
+  package var bytes: [UInt8] { Array(space[..<count]) }
+
+  /// Forgets what has been written.
+  @inlinable
+  package mutating func removeAll() { count = 0 }
+
+  /// Makes space for `byteCount` bytes more.
+  @inlinable @inline(__always)
+  package mutating func reserve(_ byteCount: Int) {
+    if byteCount > space.count &- count { grow(byteCount) }
+  }
+
+  @usableFromInline @inline(never)
+  mutating func grow(_ byteCount: Int) {
+    let larger = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: max(count + byteCount, 2 * space.count, 32), alignment: 16)
+    larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: space[..<count]))
+    space.deallocate()
+    space = larger
   }
 
   /// Takes back everything after the first `count` bytes.
   @inlinable
   package mutating func truncate(to count: Int) {
-    bytes.removeLast(bytes.count - count)
+    precondition(0...self.count ~= count, "\(count) of \(self.count) bytes")
+    self.count = count
   }
 
-  @inlinable
+  @inlinable @inline(__always)
   package mutating func append(_ byte: UInt8) {
-    bytes.append(byte)
+    reserve(1)
+    space.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
+    count &+= 1
   }
 
   /// Appends an integer of fixed width, least significant byte first.
   @inlinable
   package mutating func append(littleEndian value: some FixedWidthInteger & BitwiseCopyable) {
-    withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
+    withUnsafeBytes(of: value.littleEndian) { append(copying: $0) }
   }
 
   /// Appends an integer of fixed width, most significant byte first.
   @inlinable
   package mutating func append(bigEndian value: some FixedWidthInteger & BitwiseCopyable) {
-    withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
+    withUnsafeBytes(of: value.bigEndian) { append(copying: $0) }
   }
 
   /// Appends an unsigned LEB128 number: 1 to 10 bytes, 7 bits each, least significant first.
@@ -43,10 +77,10 @@ package struct ByteWriter: Sendable {
   package mutating func append(varint value: UInt64) {
     var rest = value
     while rest >= 0x80 {
-      bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      append(UInt8(truncatingIfNeeded: rest) | 0x80)
       rest >>= 7
     }
-    bytes.append(UInt8(truncatingIfNeeded: rest))
+    append(UInt8(truncatingIfNeeded: rest))
   }
 
   /// Appends a count or an index, which must not be negative.
@@ -65,16 +99,27 @@ package struct ByteWriter: Sendable {
   package mutating func append(zigzag128 value: Int128) {
     var rest = UInt128(bitPattern: (value << 1) ^ (value >> 127))
     while rest >= 0x80 {
-      bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      append(UInt8(truncatingIfNeeded: rest) | 0x80)
       rest >>= 7
     }
-    bytes.append(UInt8(truncatingIfNeeded: rest))
+    append(UInt8(truncatingIfNeeded: rest))
   }
 
   /// Appends a copy of `span`.
   @inlinable
   package mutating func append(_ span: RawSpan) {
-    span.withUnsafeBytes { bytes.append(contentsOf: $0) }
+    span.withUnsafeBytes { append(copying: $0) }
+  }
+
+  /// Appends a copy of bytes.
+  @inlinable
+  package mutating func append(_ bytes: [UInt8]) { append(bytes.span.bytes) }
+
+  @usableFromInline
+  mutating func append(copying bytes: UnsafeRawBufferPointer) {
+    reserve(bytes.count)
+    UnsafeMutableRawBufferPointer(rebasing: space[count...]).copyMemory(from: bytes)
+    count &+= bytes.count
   }
 
   /// Appends the byte count of `text` and its UTF-8.
@@ -94,6 +139,6 @@ package struct ByteWriter: Sendable {
   /// How many bytes `value` takes as a varint.
   @inlinable
   package static func varintByteCount(_ value: UInt64) -> Int {
-    max(1, (70 - value.leadingZeroBitCount) / 7)
+    value < 0x80 ? 1 : (70 - value.leadingZeroBitCount) / 7
   }
 }

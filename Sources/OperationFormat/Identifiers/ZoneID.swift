@@ -37,6 +37,13 @@ public struct ZoneID: Hashable, Comparable, Sendable, LosslessStringConvertible 
     a.owner == b.owner ? a.name < b.name : a.owner < b.owner
   }
 
+  /// Says whether two identities are the same bits, and so the same identity. Equal ones need not be.
+  @inlinable @inline(__always)
+  package func hasSameRepresentation(as other: ZoneID) -> Bool {
+    name.rawValue.hasSameRepresentation(as: other.name.rawValue)
+      && owner.rawValue.hasSameRepresentation(as: other.owner.rawValue)
+  }
+
   /// Throws unless both parts have an allowed length.
   package func check(_ subject: StaticString) throws(FormatError) {
     try owner.check(subject, bytesMax: Limits.nameBytesMax, canBeEmpty: true)

@@ -71,7 +71,7 @@ extension ByteWriter {
 
   /// Appends the checksum of the bytes from `start` on.
   mutating func appendChecksum(from start: Int = 0) {
-    let checksum = crc32c(bytes.span.bytes.extracting(start..<count))
+    let checksum = crc32c(span.extracting(start..<count))
     append(littleEndian: checksum)
   }
 }

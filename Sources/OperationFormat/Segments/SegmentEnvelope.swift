@@ -37,7 +37,7 @@ package struct SegmentEnvelope: Hashable, Sendable {
     precondition(receivedMilliseconds != .max, "a time that is not one")
     precondition(segment.byteCount <= SegmentFrame.bytesMax, "a segment of \(segment.byteCount) bytes")
     var writer = ByteWriter()
-    writer.bytes.reserveCapacity(headerBytes + segment.byteCount)
+    writer.reserve(headerBytes + segment.byteCount)
     writer.append(magic: FrameKind.envelope.magic)
     writer.append(version)
     writer.append(0)

@@ -21,11 +21,11 @@ package enum SegmentFrame {
     precondition(
       UInt64(packedBody.byteCount) == header.packedBytes, "a body of \(packedBody.byteCount) bytes")
     var writer = ByteWriter()
-    writer.bytes.reserveCapacity(
+    writer.reserve(
       SegmentHeader.headerBytesMax + packedBody.byteCount + ContentHash.byteCount)
     try header.encode(into: &writer)
     writer.append(packedBody)
-    let hash = ContentHash(of: writer.bytes.span.bytes)
+    let hash = ContentHash(of: writer.span)
     hash.write(to: &writer)
     return writer.bytes
   }

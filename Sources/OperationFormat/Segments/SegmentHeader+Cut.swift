@@ -25,8 +25,7 @@ extension SegmentHeader {
       try summary.add(span.bytes, origin: unpackedBytes)
       prefix.removeAll()
       prefix.append(count: transaction.count)
-      let prefixSpan = prefix.bytes.span
-      hasher.update(prefixSpan.bytes)
+      hasher.update(prefix.span)
       hasher.update(span.bytes)
       unpackedBytes += prefix.count + transaction.count
     }

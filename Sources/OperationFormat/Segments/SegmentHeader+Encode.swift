@@ -51,7 +51,7 @@ extension SegmentHeader {
     writer.append(Self.version)
     writer.append(0)
     writer.append(littleEndian: UInt16(byteCount))
-    writer.append(body.bytes.span.bytes)
+    writer.append(body.span)
     writer.appendChecksum(from: start)
   }
 

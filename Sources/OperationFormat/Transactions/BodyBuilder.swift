@@ -38,11 +38,15 @@ package struct BodyBuilder: ~Copyable, Sendable {
   /// Returns the number of a name of 1 to 255 bytes, the next one if it is new.
   package mutating func nameIndex(_ name: Name) -> Int {
     let utf8 = name.rawValue.utf8Span.span
-    let bytes = utf8.bytes
+    return nameIndex(utf8.bytes)
+  }
+
+  /// Returns the number of a name that is given by its UTF-8.
+  package mutating func nameIndex(_ bytes: RawSpan) -> Int {
     precondition(1...Limits.recordNameBytesMax ~= bytes.byteCount, "a name of \(bytes.byteCount) bytes")
     var search = numbers.search(hash: NameTable.hash(of: bytes))
     while let number = numbers.next(&search) {
-      if equalBytes(names.bytes.span.bytes.extracting(nameRanges[number]), bytes) { return number }
+      if equalBytes(names.span.extracting(nameRanges[number]), bytes) { return number }
     }
     numbers.insert(search)
     names.append(count: bytes.byteCount)
@@ -108,9 +112,9 @@ package struct BodyBuilder: ~Copyable, Sendable {
     if let label { writer.append(text: label) }
     if let schemaVersion { writer.append(varint: schemaVersion) }
     writer.append(count: nameRanges.count)
-    writer.append(names.bytes.span.bytes)
+    writer.append(names.span)
     writer.append(count: operationCount)
-    writer.append(operations.bytes.span.bytes)
+    writer.append(operations.span)
   }
 
   private mutating func beginOperation(_ kind: OperationKind, byteCount: Int) {

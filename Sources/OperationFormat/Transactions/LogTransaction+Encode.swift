@@ -77,7 +77,7 @@ extension BodyBuilder {
       let record = try recordIndex(record)
       let type = try typeIndex(type)
       let field = try checkedIndex(field, "operation.field", bytesMax: Limits.nameBytesMax)
-      appendSet(record: record, type: type, field: field, encodedValue: scratch.bytes.span.bytes)
+      appendSet(record: record, type: type, field: field, encodedValue: scratch.span)
     case .unknown(let number, let payload):
       let kind = OperationKind(rawValue: number)
       guard number > 0 && !kind.isKnown else {

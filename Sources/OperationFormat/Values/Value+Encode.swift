@@ -44,7 +44,7 @@ extension Value {
     case .bytes(let bytes):
       try Self.checkSize(writer.count - start + bytes.count)
       writer.append(count: bytes.count)
-      writer.bytes.append(contentsOf: bytes)
+      writer.append(bytes)
     case .date(let microseconds): writer.append(littleEndian: microseconds)
     case .uuid(let id): writer.append(bigEndian: id.rawValue)
     case .reference(let reference): try reference.encode(into: &writer)

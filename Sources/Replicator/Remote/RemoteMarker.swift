@@ -18,9 +18,9 @@ struct RemoteMarker: Hashable {
 
   var bytes: [UInt8] {
     var writer = ByteWriter()
-    writer.bytes = Self.magic + [Self.version, 0]
+    writer.append(Self.magic + [Self.version, 0])
     writer.append(bigEndian: remote.rawValue)
-    writer.append(littleEndian: crc32c(writer.bytes.span.bytes))
+    writer.append(littleEndian: crc32c(writer.span))
     return writer.bytes
   }
 

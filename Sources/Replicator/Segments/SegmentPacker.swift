@@ -15,11 +15,11 @@ package enum SegmentPacker {
   /// - Complexity: O(n) in the size
   package static func pack(_ cut: SegmentCut) throws(FormatError) -> PackedSegment {
     var body = ByteWriter()
-    body.bytes.reserveCapacity(
+    body.reserve(
       cut.transactions.reduce(0) { $0 + SegmentBody.byteCount(ofTransactionOf: $1.count) })
     for transaction in cut.transactions { SegmentBody.append(transaction.span.bytes, to: &body) }
     guard UInt64(body.count) == cut.header.unpackedBytes,
-      ContentHash(of: body.bytes.span.bytes) == cut.header.contentHash
+      ContentHash(of: body.span) == cut.header.contentHash
     else {
       throw FormatError(
         .damaged, at: 0, in: "cut.contentHash", expected: "the hash of the transactions that were cut",
@@ -27,7 +27,7 @@ package enum SegmentPacker {
     }
     var header = cut.header
     let staysUnpacked = cut.isStored && header.codec == .none
-    if !staysUnpacked, let packed = Zstandard.pack(body.bytes.span.bytes) {
+    if !staysUnpacked, let packed = Zstandard.pack(body.span) {
       header.codec = .zstandard
       header.packedBytes = UInt64(packed.count)
       let bytes = try SegmentFrame.encode(header, packedBody: packed.span.bytes)
@@ -35,7 +35,7 @@ package enum SegmentPacker {
     }
     header.codec = .none
     header.packedBytes = header.unpackedBytes
-    let bytes = try SegmentFrame.encode(header, packedBody: body.bytes.span.bytes)
+    let bytes = try SegmentFrame.encode(header, packedBody: body.span)
     return PackedSegment(header: header, bytes: bytes)
   }
 

@@ -17,8 +17,7 @@ struct FoldRows: Equatable {
       return false
     }
     for (left, right) in zip(left.records, right.records) {
-      guard left.name == right.name, left.state == right.state else { return false }
-      guard isSame(left.row, right.row, except: rowNumber) else { return false }
+      guard left.key == right.key, isSame(left.row, right.row, except: rowNumber) else { return false }
     }
     if left.elements.isEmpty { return true }
     return zip(left.records, right.records).allSatisfy { leftRecord, rightRecord in
@@ -33,8 +32,8 @@ struct FoldRows: Equatable {
 
   /// Compares the elements of two records, whose numbers are little-endian in rows and big-endian in keys.
   private static func isSame(
-    _ left: [MemoryFoldStorage.ElementEntry], of leftNumber: ArraySlice<UInt8>,
-    _ right: [MemoryFoldStorage.ElementEntry], of rightNumber: ArraySlice<UInt8>
+    _ left: [MemoryFoldStorage.Entry], of leftNumber: ArraySlice<UInt8>,
+    _ right: [MemoryFoldStorage.Entry], of rightNumber: ArraySlice<UInt8>
   ) -> Bool {
     let left = left.filter { $0.key[keyNumber].elementsEqual(leftNumber.reversed()) }
     let right = right.filter { $0.key[keyNumber].elementsEqual(rightNumber.reversed()) }

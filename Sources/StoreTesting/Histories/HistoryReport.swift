@@ -36,7 +36,7 @@ public struct HistoryReport: Sendable {
     for (zone, digest) in digests {
       var writer = ByteWriter()
       writer.append(text: zone.description)
-      hasher.update(writer.bytes.span.bytes)
+      hasher.update(writer.span)
       hasher.update(Array(digest.description.utf8).span.bytes)
     }
     return hasher.finish()

@@ -12,7 +12,7 @@ enum ModelDigest {
       if !record.existence.isEmpty { append(record.existence, of: "", to: &bytes) }
       for field in record.fields { append(field.heads, of: field.name, to: &bytes) }
     }
-    return ContentHash(of: bytes.bytes.span.bytes)
+    return ContentHash(of: bytes.span)
   }
 
   private static func append(_ heads: [CellHead], of cell: Name, to bytes: inout ByteWriter) {

@@ -143,7 +143,7 @@ extension Codec {
 func withChecksum(_ bytes: [UInt8]) -> [UInt8] {
   let content = Array(bytes.dropLast(4))
   var writer = ByteWriter()
-  writer.bytes = content
+  writer.append(content)
   writer.append(littleEndian: crc32c(content.span.bytes))
   return writer.bytes
 }
