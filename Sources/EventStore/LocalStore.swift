@@ -113,33 +113,33 @@ public final class LocalStore: Sendable {
   /// app's tasks it takes a thread from the others.
   ///
   /// Where nothing else is being written the closure runs on the calling thread, and no other thread is waited for.
+  @inlinable
   public func writeBlockingThisThread<R: Sendable>(
     _ body: @escaping @Sendable (inout WriteTransaction) throws -> R
   ) throws -> R {
+    // The call ends after the closure has: what that comes to can lie here.
+    var result: R?
+    try withUnsafeMutablePointer(to: &result) { result in
+      nonisolated(unsafe) let result = result
+      try writeBlocking { transaction in result.pointee = try body(&transaction) }
+    }
+    return result!
+  }
+
+  @usableFromInline
+  func writeBlocking(_ body: @escaping @Sendable (inout WriteTransaction) throws -> Void) throws {
     guard let writer else { throw StoreError.readOnly(directory) }
     precondition(!writer.isCurrent, "a write inside a write would wait for itself for ever")
-    let done = Signal()
-    // The call ends after the job has: what it came to can lie here, with nothing made for it.
-    var result: R?
-    var failure: (any Error)?
-    let isQueued = withUnsafeMutablePointer(to: &result) { result in
-      withUnsafeMutablePointer(to: &failure) { failure in
-        nonisolated(unsafe) let (result, failure) = (result, failure)
-        let job = WriteJob(
-          start: { true }, run: { batch in result.pointee = try Self.run(body, in: batch) },
-          isRepeatable: false,
-          finish: { error in
-            failure.pointee = error
-            done.raise()
-          })
-        guard writer.enqueue(job, helpingUntil: { done.isUp }) else { return false }
-        done.wait()
-        return true
-      }
+    var outcome: (isDone: Bool, failure: (any Error)?) = (false, nil)
+    let isQueued = withUnsafeMutablePointer(to: &outcome) { outcome in
+      nonisolated(unsafe) let outcome = outcome
+      let job = WriteJob(
+        start: { true }, run: { batch in try Self.run(body, in: batch) }, isRepeatable: false,
+        finish: { error in writer.answer { outcome.pointee = (true, error) } })
+      return writer.enqueue(job, waitingUntil: { outcome.pointee.isDone })
     }
     guard isQueued else { throw StoreError.closed(directory) }
-    if let failure { throw failure }
-    return result!
+    if let failure = outcome.failure { throw failure }
   }
 
   /// Runs the closure of a write in a batch.

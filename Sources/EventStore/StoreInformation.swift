@@ -62,7 +62,7 @@ extension LocalStore {
   /// - Complexity: linear in the records and the transactions.
   public func information() throws -> StoreInformation {
     try read { transaction in
-      try transaction.information(fileBytes: try environment.information.fileBytes)
+      try transaction.information(fileBytes: try environment.fileBytes)
     }
   }
 }

@@ -99,7 +99,7 @@ package struct Cursor: ~Copyable {
   package mutating func deleteCurrent() throws(LMDBError) {
     precondition(position == .entry, "the cursor stands on no entry")
     let isMarkWrong = isEndMarked && isOutdated
-    _ = transaction.writable
+    _ = try transaction.writable()
     try transaction.calls.deleteCurrent(handle)
     stand(.deleted)
     // LMDB marks the cursor if that was the last entry, and is right as long as nothing else is written.
@@ -113,7 +113,7 @@ package struct Cursor: ~Copyable {
   package mutating func put(
     _ value: RawSpan, for key: RawSpan, _ options: PutOptions = []
   ) throws(LMDBError) {
-    _ = transaction.writable
+    _ = try transaction.writable()
     stand(.nowhere)
     try key.withUnsafeBytes { key throws(LMDBError) in
       try value.withUnsafeBytes { value throws(LMDBError) in

@@ -53,8 +53,5 @@ extension Environment {
 
     /// The size of a page in bytes.
     package var pageBytes = 0
-
-    /// The size of the data file in bytes.
-    package var fileBytes = 0
   }
 }

@@ -16,7 +16,7 @@ extension Environment {
     let begun = try admit { () throws(LMDBError) in
       try calls.begin(handle, parent: nil, readOnly: true)
     }
-    let state = TransactionState(environment: self, handle: begun, isReadOnly: true, parent: nil)
+    let state = TransactionState(environment: self, handle: begun, isReadOnly: true)
     do throws(LMDBError) {
       try state.findMapBase()
     } catch {
@@ -44,7 +44,7 @@ extension Environment {
     }
     writerThread.store(currentThreadNumber(), ordering: .relaxed)
     return Transaction(
-      state: TransactionState(environment: self, handle: begun, isReadOnly: false, parent: nil))
+      state: TransactionState(environment: self, handle: begun, isReadOnly: false))
   }
 
   /// Enters the gate and runs a begin or a renewal; where that can be helped, does so and tries again.

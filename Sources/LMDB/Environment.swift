@@ -101,10 +101,14 @@ package final class Environment: Sendable {
       try withGate { () throws(LMDBError) in
         var information = try calls.information(of: handle)
         information.pageBytes = try calls.pageBytes(of: handle)
-        information.fileBytes = file.bytes
         return information
       }
     }
+  }
+
+  /// How long the data file is, in bytes. (fstat)
+  package var fileBytes: Int {
+    get throws(LMDBError) { try withGate { () throws(LMDBError) in file.bytes } }
   }
 
   /// Frees the reader slots of processes that have died, and says how many. (mdb_reader_check)

@@ -58,7 +58,7 @@ extension Transaction {
 
   /// Deletes an entry, and says whether it was there. (mdb_del)
   package borrowing func delete(_ key: RawSpan, in table: Table) throws(LMDBError) -> Bool {
-    let handle = state.writable
+    let handle = try state.writable()
     let number = state.number(of: table)
     return try key.withUnsafeBytes { key throws(LMDBError) in
       key.isEmpty ? false : try state.calls.delete(handle, number, key)
@@ -67,19 +67,19 @@ extension Transaction {
 
   /// Deletes all entries of a table, which stays. (mdb_drop)
   package borrowing func removeAll(in table: Table) throws(LMDBError) {
-    try state.calls.removeAll(state.writable, state.number(of: table))
+    try state.calls.removeAll(state.writable(), state.number(of: table))
   }
 
   /// Opens a cursor, which stands on no entry. (mdb_cursor_open)
   package borrowing func openCursor(_ table: Table) throws(LMDBError) -> Cursor {
-    let cursor = try state.calls.openCursor(state.readable, state.number(of: table))
+    let cursor = try state.calls.openCursor(state.begun(), state.number(of: table))
     return Cursor(handle: cursor, transaction: state)
   }
 
   private func put(
     _ value: RawSpan, _ key: RawSpan, _ table: Table, _ options: PutOptions, overwriting: Bool
   ) throws(LMDBError) -> Bool {
-    let handle = state.writable
+    let handle = try state.writable()
     let number = state.number(of: table)
     return try key.withUnsafeBytes { key throws(LMDBError) in
       try value.withUnsafeBytes { value throws(LMDBError) in
@@ -107,7 +107,7 @@ extension TransactionState {
   func reserve(
     _ byteCount: Int, _ key: RawSpan, _ table: Table, _ options: PutOptions
   ) throws(LMDBError) -> UnsafeMutableRawBufferPointer {
-    let handle = writable
+    let handle = try writable()
     let number = number(of: table)
     return try key.withUnsafeBytes { key throws(LMDBError) in
       try calls.reserve(handle, number, key, byteCount, options)

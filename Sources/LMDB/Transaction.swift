@@ -48,13 +48,13 @@ package struct Transaction: ~Copyable {
 
   /// Begins a transaction inside this one, which must rest until the other has ended. (mdb_txn_begin)
   ///
-  /// If it is committed, its changes are this one's.
-  package borrowing func beginNested() throws(LMDBError) -> Transaction {
-    let environment = state.environment
-    let child = try state.calls.begin(environment.handle, parent: state.writable, readOnly: false)
-    return Transaction(
-      state: TransactionState(environment: environment, handle: child, isReadOnly: false, parent: state))
+  /// If it is committed, its changes are this one's. It costs nothing before it changes something or opens a cursor.
+  package borrowing func beginNested() -> Transaction {
+    Transaction(state: TransactionState(nestedIn: state))
   }
+
+  /// Whether it is a nested transaction that has neither changed anything nor opened a cursor.
+  package var isUntouched: Bool { state.isDeferred }
 
   /// Opens a table. (mdb_dbi_open)
   ///

@@ -13,8 +13,11 @@ final class TransactionState {
   let thread: UInt
   let parent: TransactionState?
 
-  /// LMDB's transaction; nil when it has ended.
+  /// LMDB's transaction; nil when it has ended, or not begun.
   @exclusivity(unchecked) private(set) var handle: Calls.Handle?
+
+  /// Whether this is a nested transaction that LMDB knows nothing of: until it changes something, it reads as its parent.
+  @exclusivity(unchecked) private(set) var isDeferred = false
 
   /// Whether a nested transaction is open, so that this one must rest.
   @exclusivity(unchecked) private(set) var hasChild = false
@@ -31,14 +34,27 @@ final class TransactionState {
   /// Tables that this transaction has opened, which are gone if it fails.
   private(set) var openedTables: [String: UInt32] = [:]
 
-  init(environment: Environment, handle: Calls.Handle, isReadOnly: Bool, parent: TransactionState?) {
+  init(environment: Environment, handle: Calls.Handle, isReadOnly: Bool) {
     self.environment = environment
     self.calls = environment.calls
     self.handle = handle
     self.isReadOnly = isReadOnly
-    self.parent = parent
+    self.parent = nil
     self.thread = currentThreadNumber()
-    parent?.hasChild = true
+  }
+
+  /// A nested transaction, which LMDB begins when it first changes something: LMDB's own copies each page that its parent
+  /// has changed and it changes, and takes megabytes for its lists.
+  init(nestedIn parent: TransactionState) {
+    precondition(!parent.isReadOnly, "the transaction is read-only")
+    _ = parent.readable
+    environment = parent.environment
+    calls = parent.calls
+    isReadOnly = false
+    isDeferred = true
+    self.parent = parent
+    self.thread = parent.thread
+    parent.hasChild = true
   }
 
   deinit {
@@ -47,17 +63,41 @@ final class TransactionState {
 
   /// LMDB's transaction, for reading.
   var readable: Calls.Handle {
-    guard let handle else { preconditionFailure("the transaction has ended") }
+    guard let handle = handle ?? deferredHandle else { preconditionFailure("the transaction has ended") }
     precondition(!hasChild, "the transaction's nested transaction has not ended")
     precondition(!isReset, "the transaction was reset and not renewed")
     precondition(isReadOnly || thread == currentThreadNumber(), "a write transaction belongs to its thread")
     return handle
   }
 
+  /// Of the nearest transaction around a deferred one that LMDB has begun.
+  private var deferredHandle: Calls.Handle? {
+    guard isDeferred, let parent else { return nil }
+    return parent.handle ?? parent.deferredHandle
+  }
+
   /// LMDB's transaction, for writing; counts a change.
-  var writable: Calls.Handle {
+  func writable() throws(LMDBError) -> Calls.Handle {
     precondition(!isReadOnly, "the transaction is read-only")
+    if isDeferred { try begin() }
     changeCount &+= 1
+    return readable
+  }
+
+  /// Has LMDB begin a deferred transaction.
+  @inline(never)
+  private func begin() throws(LMDBError) {
+    guard let parent else { preconditionFailure("only a nested transaction is deferred") }
+    precondition(thread == currentThreadNumber(), "a write transaction belongs to its thread")
+    if parent.isDeferred { try parent.begin() }
+    guard let outer = parent.handle else { preconditionFailure("the transaction around has ended") }
+    handle = try calls.begin(environment.handle, parent: outer, readOnly: false)
+    isDeferred = false
+  }
+
+  /// LMDB's transaction, for a cursor or a table, which stay what they were opened in.
+  func begun() throws(LMDBError) -> Calls.Handle {
+    if isDeferred { try begin() }
     return readable
   }
 
@@ -72,6 +112,7 @@ final class TransactionState {
 
   func commit() throws(LMDBError) {
     let handle = readable
+    if isDeferred { return endDeferred() }
     if environment.isForked {
       self.handle = nil
       throw LMDBError(code: .forked, call: "mdb_txn_commit", path: environment.directory)
@@ -88,6 +129,7 @@ final class TransactionState {
   }
 
   func abort() {
+    if isDeferred { return endDeferred() }
     guard let handle else { return }
     precondition(!hasChild, "the transaction's nested transaction has not ended")
     self.handle = nil
@@ -102,6 +144,13 @@ final class TransactionState {
       calls.abort(handle)
       didEnd(keepingTables: false)
     }
+  }
+
+  /// Ends what LMDB has not begun: nothing was changed.
+  private func endDeferred() {
+    precondition(!hasChild, "the transaction's nested transaction has not ended")
+    isDeferred = false
+    parent?.hasChild = false
   }
 
   private func didEnd(keepingTables: Bool) {
@@ -140,7 +189,7 @@ final class TransactionState {
   // MARK: Tables
 
   func openTable(_ name: String, create: Bool) throws(LMDBError) -> Table {
-    let handle = readable
+    let handle = try begun()
     precondition(!create || !isReadOnly, "a read-only transaction cannot create a table")
     var root = self
     while let parent = root.parent { root = parent }

@@ -26,7 +26,7 @@ struct CursorTests {
         let moves = [1, count, count * count, count * count * count].map {
           Move.allCases[number / $0 % count]
         }
-        let child = try transaction.beginNested()
+        let child = transaction.beginNested()
         var oracle = start
         try Self.run(moves, child, table, &oracle)
         child.abort()

@@ -90,7 +90,7 @@ struct EndOfLifeTests {
   func nestedTable(commits: Bool) throws {
     let environment = try Environment(directory: directory.path, options: .test())
     try environment.write { parent in
-      let child = try parent.beginNested()
+      let child = parent.beginNested()
       let table = try child.openTable("t", create: true)
       try child.put([1], [1], table)
       if commits { try child.commit() } else { child.abort() }
@@ -160,7 +160,7 @@ struct EndOfLifeTests {
       let environment = try Environment(directory: directory.path, options: .test())
       let table = try environment.table("t")
       try environment.write { parent in
-        let child = try parent.beginNested()
+        let child = parent.beginNested()
         try parent.put([1], [1], table)
         try child.commit()
       }

@@ -31,7 +31,7 @@
         try transaction.put(value, rows[0], table)
         _ = try transaction.insert(value.span.bytes, for: second.span.bytes, in: table)
         try transaction.reserve(3, for: third.span.bytes, in: table) { for _ in 0..<3 { $0.append(1) } }
-        let child = try transaction.beginNested()
+        let child = transaction.beginNested()
         try child.put(value, rows[3], table)
         try child.commit()
         try transaction.put(value, [9, 9], table)

@@ -29,13 +29,52 @@ struct NestedTransactionTests {
     #expect(try PageCheck.check(directory: directory.path) == [])
   }
 
+  @Test("LMDB begins one when it first changes something or opens a cursor: until then it reads as its parent")
+  func deferred() throws {
+    let environment = try Environment(directory: directory.path, options: .test())
+    let table = try environment.table("t")
+    try environment.write { parent in
+      try parent.put([1], [1], table)
+      for commits in [true, false] {
+        let child = parent.beginNested()
+        #expect(try child.get([1], table) == [1])
+        let grandchild = child.beginNested()
+        #expect(try grandchild.get([1], table) == [1])
+        let isUntouched1 = grandchild.isUntouched
+        #expect(isUntouched1)
+        grandchild.abort()
+        let isUntouched2 = child.isUntouched
+        #expect(isUntouched2)
+        if commits { try child.commit() } else { child.abort() }
+      }
+      let isUntouched3 = parent.isUntouched
+      #expect(!isUntouched3)
+      let reading = parent.beginNested()
+      #expect(try reading.entries(table).count == 1)
+      let isUntouched4 = reading.isUntouched
+      #expect(!isUntouched4)
+      reading.abort()
+      let child = parent.beginNested()
+      let grandchild = child.beginNested()
+      try grandchild.put([2], [1], table)
+      let isUntouched5 = grandchild.isUntouched
+      #expect(!isUntouched5)
+      try grandchild.commit()
+      let isUntouched6 = child.isUntouched
+      #expect(!isUntouched6)
+      child.abort()
+      #expect(try parent.get([1], table) == [1])
+    }
+    #expect(try environment.read { try $0.entries(table) } == [Pair(key: [1], value: [1])])
+  }
+
   private static func work(
     _ transaction: borrowing Transaction, _ table: Table, _ oracle: inout Oracle,
     _ random: inout SeededGenerator, depth: Int
   ) throws {
     for _ in 0..<10 {
       if depth < 3, Int.random(in: 0..<3, using: &random) == 0 {
-        let child = try transaction.beginNested()
+        let child = transaction.beginNested()
         var inside = oracle
         try work(child, table, &inside, &random, depth: depth + 1)
         if Bool.random(using: &random) {

@@ -84,7 +84,7 @@ final class GroupCommit {
         done.append(Done(job: job, kept: batch.kept, zoneChanges: batch.zoneChanges))
       } catch {
         if let error = error as? LMDBError, error.code == .mapFull { wasFull = true }
-        if isNested {
+        if batch.storage.isNested {
           batch.abortNested()
           job.finish(StoreError.translate(error))
         } else {
@@ -94,6 +94,7 @@ final class GroupCommit {
             }
           #endif
           batch.abort()
+          fail(done, after: error)
           job.finish(StoreError.translate(error))
           return more()
         }

@@ -6,11 +6,28 @@
 
 /// A flag that one thread waits for and others raise.
 ///
-/// It is `@unchecked Sendable` because the C mutex guards what it holds.
+/// It is `@unchecked Sendable` because its monitor guards what it holds.
 final class Signal: @unchecked Sendable {
+  private let monitor = Monitor()
+  private var isRaised = false
+
+  func raise() { monitor.change { isRaised = true } }
+
+  /// Waits until the flag is up, and takes it down.
+  func wait() {
+    monitor.wait {
+      defer { isRaised = false }
+      return isRaised
+    }
+  }
+}
+
+/// What threads wait for under a lock, and others bring about.
+///
+/// It is `@unchecked Sendable` because it holds nothing but the C mutex and its condition.
+final class Monitor: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-  private var isRaised = false
 
   init() {
     mutex.initialize(to: pthread_mutex_t())
@@ -26,25 +43,22 @@ final class Signal: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  func raise() {
-    pthread_mutex_lock(mutex)
-    isRaised = true
-    pthread_cond_signal(condition)
-    pthread_mutex_unlock(mutex)
-  }
-
-  /// Whether it was raised and nobody has waited for it since.
-  var isUp: Bool {
+  func withLock<R>(_ body: () -> R) -> R {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
-    return isRaised
+    return body()
   }
 
-  /// Waits until the flag is up, and takes it down.
-  func wait() {
-    pthread_mutex_lock(mutex)
-    while !isRaised { pthread_cond_wait(condition, mutex) }
-    isRaised = false
-    pthread_mutex_unlock(mutex)
+  /// Changes something that others may wait for.
+  func change(_ body: () -> Void) {
+    withLock {
+      body()
+      pthread_cond_broadcast(condition)
+    }
+  }
+
+  /// Waits until something holds.
+  func wait(until isSo: () -> Bool) {
+    withLock { while !isSo() { pthread_cond_wait(condition, mutex) } }
   }
 }

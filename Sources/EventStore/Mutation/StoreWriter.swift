@@ -26,6 +26,8 @@ final class StoreWriter: Sendable {
   /// Tells the thread that there is something to do.
   private let signal = Signal()
   private let ended = Signal()
+  /// Of those whose callers wait for them, some job has ended.
+  private let answered = Monitor()
 
   /// - Parameters:
   ///   - hasThread: whether there is a thread of the store's own. Without one a job is done by the call that queues it:
@@ -49,24 +51,29 @@ final class StoreWriter: Sendable {
     return true
   }
 
-  /// Queues a job for a caller that then waits for it. If nobody has the turn the caller takes it, until the job is done.
+  /// Queues a job and waits until it is done. If nobody has the turn the caller takes it, until then.
   ///
+  /// - Parameter isDone: what the job's `finish` brings about by ``answer(_:)``.
   /// - Returns: as ``enqueue(_:)``.
-  func enqueue(_ job: WriteJob, helpingUntil isDone: () -> Bool) -> Bool {
+  func enqueue(_ job: WriteJob, waitingUntil isDone: () -> Bool) -> Bool {
     guard append(job) else { return false }
-    guard hasThread else {
+    if hasThread {
+      let hadTurn: Void? = turn.withLockIfAvailable { perform in
+        performer.store(currentThreadNumber(), ordering: .relaxed)
+        defer { performer.store(0, ordering: .relaxed) }
+        while !answered.withLock(isDone), let job = take() { perform(job, take) }
+      }
+      // Somebody has the turn, who may have looked for the last time, or more has come.
+      if hadTurn == nil || queue.withLock({ !$0.jobs.isEmpty }) { signal.raise() }
+    } else {
       drain()
-      return true
     }
-    let hadTurn: Void? = turn.withLockIfAvailable { perform in
-      performer.store(currentThreadNumber(), ordering: .relaxed)
-      defer { performer.store(0, ordering: .relaxed) }
-      while !isDone(), let job = take() { perform(job, take) }
-    }
-    // Somebody has the turn, who may have looked for the last time, or more has come.
-    if hadTurn == nil || queue.withLock({ !$0.jobs.isEmpty }) { signal.raise() }
+    answered.wait(until: isDone)
     return true
   }
+
+  /// Does what the caller of a job waits for.
+  func answer(_ body: () -> Void) { answered.change(body) }
 
   /// Lets jobs queue up from now on.
   func hold() { queue.withLock { $0.isHeld = true } }

@@ -16,7 +16,10 @@ package final class WriteBatch {
   ///
   /// One thread uses it, and no access lasts: checks of exclusive access cost more than the accesses.
   final class Draft {
-    @exclusivity(unchecked) fileprivate(set) var id: ZoneID?
+    @exclusivity(unchecked) fileprivate(set) var id: ZoneID? {
+      didSet { bits = id?.bits }
+    }
+    @exclusivity(unchecked) private var bits: SIMD4<UInt64>?
     @exclusivity(unchecked) fileprivate(set) var zone: ZoneNumber = .none
     @exclusivity(unchecked) fileprivate var state: StateNumber = .none
     @exclusivity(unchecked) fileprivate var sequence: UInt64 = 0
@@ -33,8 +36,8 @@ package final class WriteBatch {
     /// Whether it is a zone's.
     @inline(__always)
     fileprivate func isOf(_ zone: ZoneID) -> Bool {
-      guard let id else { return false }
-      return id.hasSameRepresentation(as: zone) || id == zone
+      if let bits, let others = zone.bits, bits == others { return true }
+      return id == zone
     }
 
     /// Forgets the transaction. What is known of the zone serves the next one.
@@ -147,7 +150,6 @@ package final class WriteBatch {
     if let failure { throw failure }
     try Self.check(author, "author", Limits.authorBytesMax)
     try Self.check(label, "label", Limits.labelBytesMax)
-    try fold.flush()
     let used = drafts[..<draftCount].count { $0.builder.operationCount > 0 }
     let writeID = used > 1 ? makeRandom() : nil
     var body = ByteWriter()
@@ -159,6 +161,9 @@ package final class WriteBatch {
         timestamp: timestamp, writeID: writeID, author: author, label: label, schemaVersion: schemaVersion,
         into: &body)
       try Self.checkSize(operations: draft.builder.operationCount, bytes: body.count)
+      // Nothing that is the app's can fail any more, so nothing need be undone alone.
+      if used == 1 { try storage.dropUntouchedNested() }
+      try fold.flush()
       let header = LogEntryHeader(
         zone: draft.zone, replica: draft.viewpoint.replica, epoch: identity.epoch,
         sequence: draft.sequence, base: draft.viewpoint.base, parent: draft.parent,
@@ -309,7 +314,14 @@ package final class WriteBatch {
   /// What the draft's builder numbers a name.
   private func nameIndex(_ number: NameNumber, in draft: Draft) throws -> Int {
     for known in draft.numbered where known.name == number { return known.index }
-    let index = draft.builder.nameIndex(try metNames.name(of: number) ?? storage.name(number))
+    let name: Name
+    if let met = metNames.name(of: number) {
+      name = met
+    } else {
+      name = try storage.name(number)
+      metNames.remember(name, number)
+    }
+    let index = draft.builder.nameIndex(name)
     if draft.numbered.count < Draft.numberedMax { draft.numbered.append((number, index)) }
     return index
   }

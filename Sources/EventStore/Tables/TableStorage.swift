@@ -59,12 +59,20 @@ package final class TableStorage: FoldStorage {
     precondition(inner == nil, "a nested transaction is open")
     if innerCaches?.changeCount != interned.changeCount { innerCaches = interned.caches }
     try flush()
-    inner = try outer!.beginNested()
+    inner = outer!.beginNested()
   }
 
   package func commitNested() throws {
     try flush()
-    try inner.take()!.commit()
+    try inner.take()?.commit()
+  }
+
+  /// Whether a nested transaction is open.
+  package var isNested: Bool { inner != nil }
+
+  /// Ends a nested transaction that has written nothing: what comes is written without one.
+  package func dropUntouchedNested() throws {
+    if inner?.isUntouched == true { try inner.take()?.commit() }
   }
 
   package func abortNested() {

@@ -40,12 +40,14 @@ extension String {
   /// Says whether two texts are the same bits, and so the same text. Equal texts need not be.
   @inlinable @inline(__always)
   package func hasSameRepresentation(as other: String) -> Bool {
-    withUnsafeBytes(of: self) { a in
-      withUnsafeBytes(of: other) { b in
-        a.count == 16 && a.load(as: UInt64.self) == b.load(as: UInt64.self)
-          && a.load(fromByteOffset: 8, as: UInt64.self) == b.load(fromByteOffset: 8, as: UInt64.self)
-      }
-    }
+    guard let bits, let otherBits = other.bits else { return false }
+    return bits == otherBits
+  }
+
+  /// What the value consists of: a short text, or where a long one lies. Nil where a text's value is of another size.
+  @inlinable @inline(__always)
+  package var bits: SIMD2<UInt64>? {
+    withUnsafeBytes(of: self) { $0.count == 16 ? $0.loadUnaligned(as: SIMD2<UInt64>.self) : nil }
   }
 
   /// Says whether this text's UTF-8 bytes come before those of another.

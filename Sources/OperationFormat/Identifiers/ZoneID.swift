@@ -37,11 +37,12 @@ public struct ZoneID: Hashable, Comparable, Sendable, LosslessStringConvertible 
     a.owner == b.owner ? a.name < b.name : a.owner < b.owner
   }
 
-  /// Says whether two identities are the same bits, and so the same identity. Equal ones need not be.
+  /// The bits of both names: two identities with the same ones are the same, but equal ones need not have them. Nil
+  /// where there is no telling.
   @inlinable @inline(__always)
-  package func hasSameRepresentation(as other: ZoneID) -> Bool {
-    name.rawValue.hasSameRepresentation(as: other.name.rawValue)
-      && owner.rawValue.hasSameRepresentation(as: other.owner.rawValue)
+  package var bits: SIMD4<UInt64>? {
+    guard let owner = owner.rawValue.bits, let name = name.rawValue.bits else { return nil }
+    return SIMD4(lowHalf: owner, highHalf: name)
   }
 
   /// Throws unless both parts have an allowed length.

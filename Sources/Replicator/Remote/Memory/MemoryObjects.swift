@@ -24,16 +24,18 @@ package final class MemoryObjects: ObjectStore {
   }
 
   package func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool {
-    state.withLock { state in
+    let watchers: [AsyncStream<Void>.Continuation]? = state.withLock { state in
       #if PLANTED_BUGS
         if PlantedBug.putOverwrites.isPlanted { state.objects[name] = nil }
       #endif
-      guard state.objects[name] == nil else { return false }
+      guard state.objects[name] == nil else { return nil }
       state.objects[name] = bytes
       // In the order in which they came: who wakes first may decide what is shipped first.
-      for (_, watcher) in state.watchers.sorted(by: { $0.key < $1.key }) { watcher.yield() }
-      return true
+      return state.watchers.sorted { $0.key < $1.key }.map(\.value)
     }
+    // Outside the lock: a task that is being cancelled holds its own while it takes this one (`onTermination`).
+    for watcher in watchers ?? [] { watcher.yield() }
+    return watchers != nil
   }
 
   package func list() async throws(RemoteError) -> [ObjectEntry] {
