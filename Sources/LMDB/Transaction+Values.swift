@@ -13,6 +13,16 @@ extension Transaction {
     return try body(value.bytes)
   }
 
+  /// Copies a key's value to an array, which keeps its space, and says whether there is such a key. (mdb_get)
+  package borrowing func copyValue(
+    of key: RawSpan, in table: Table, to bytes: inout [UInt8]
+  ) throws(LMDBError) -> Bool {
+    guard let value = try state.value(of: key, in: table) else { return false }
+    bytes.removeAll(keepingCapacity: true)
+    bytes.append(contentsOf: value)
+    return true
+  }
+
   /// Says whether there is such a key. (mdb_get)
   package borrowing func contains(_ key: RawSpan, in table: Table) throws(LMDBError) -> Bool {
     try state.value(of: key, in: table) != nil

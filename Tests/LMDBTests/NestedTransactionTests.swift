@@ -29,7 +29,8 @@ struct NestedTransactionTests {
     #expect(try PageCheck.check(directory: directory.path) == [])
   }
 
-  @Test("LMDB begins one when it first changes something or opens a cursor: until then it reads as its parent")
+  @Test(
+    "LMDB begins one when it first changes something or opens a cursor: until then it reads as its parent")
   func deferred() throws {
     let environment = try Environment(directory: directory.path, options: .test())
     let table = try environment.table("t")

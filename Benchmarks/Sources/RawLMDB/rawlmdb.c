@@ -11,9 +11,12 @@
 // What is called by these names in this process is what stands here; the library's own are behind.
 #define LIBRARY(name) ((__typeof__(&name))library_symbol(&library_##name, #name))
 
-static void *library_symbol(void **known, const char *name) {
-  if (!*known) *known = dlsym(RTLD_NEXT, name);
-  return *known;
+__attribute__((noinline, cold)) static void *find_symbol(void **known, const char *name) {
+  return *known = dlsym(RTLD_NEXT, name);
+}
+
+static inline void *library_symbol(void **known, const char *name) {
+  return __builtin_expect(*known != NULL, 1) ? *known : find_symbol(known, name);
 }
 
 static void *library_mdb_env_open, *library_mdb_env_set_mapsize, *library_mdb_env_set_maxdbs, *library_mdb_dbi_open,
@@ -193,25 +196,25 @@ int mdb_txn_renew(MDB_txn *txn) {
   return LIBRARY(mdb_txn_renew)(txn);
 }
 
+// Notes what is called most, out of line: who does not record pays for a look at `recording` and no more.
+__attribute__((noinline, cold)) static void note_call(uint8_t kind, const void *txn, const void *cursor, uint32_t number,
+                                                      unsigned flags, const MDB_val *key, const MDB_val *value) {
+  uint8_t at = txn ? place(recording->transactions, txn, false) : place(recording->cursors, cursor, false);
+  note((struct call){.kind = kind, .number = number, .flags = flags, .subject = at}, key, value);
+}
+
 int mdb_get(MDB_txn *txn, MDB_dbi dbi, MDB_val *key, MDB_val *value) {
-  if (recording)
-    note((struct call){.kind = GET, .number = dbi, .subject = place(recording->transactions, txn, false)}, key, NULL);
+  if (recording) note_call(GET, txn, NULL, dbi, 0, key, NULL);
   return LIBRARY(mdb_get)(txn, dbi, key, value);
 }
 
 int mdb_put(MDB_txn *txn, MDB_dbi dbi, MDB_val *key, MDB_val *value, unsigned flags) {
-  if (recording)
-    note((struct call){.kind = PUT,
-                       .number = dbi,
-                       .flags = flags,
-                       .subject = place(recording->transactions, txn, false)},
-         key, value);
+  if (recording) note_call(PUT, txn, NULL, dbi, flags, key, value);
   return LIBRARY(mdb_put)(txn, dbi, key, value, flags);
 }
 
 int mdb_del(MDB_txn *txn, MDB_dbi dbi, MDB_val *key, MDB_val *value) {
-  if (recording)
-    note((struct call){.kind = DEL, .number = dbi, .subject = place(recording->transactions, txn, false)}, key, NULL);
+  if (recording) note_call(DEL, txn, NULL, dbi, 0, key, NULL);
   return LIBRARY(mdb_del)(txn, dbi, key, value);
 }
 
@@ -237,25 +240,18 @@ void mdb_cursor_close(MDB_cursor *cursor) {
 int mdb_cursor_get(MDB_cursor *cursor, MDB_val *key, MDB_val *value, MDB_cursor_op op) {
   if (recording) {
     bool asks = op == MDB_SET || op == MDB_SET_KEY || op == MDB_SET_RANGE;
-    note((struct call){.kind = CURSOR_GET,
-                       .number = (uint32_t)op,
-                       .subject = place(recording->cursors, cursor, false)},
-         asks ? key : NULL, NULL);
+    note_call(CURSOR_GET, NULL, cursor, (uint32_t)op, 0, asks ? key : NULL, NULL);
   }
   return LIBRARY(mdb_cursor_get)(cursor, key, value, op);
 }
 
 int mdb_cursor_put(MDB_cursor *cursor, MDB_val *key, MDB_val *value, unsigned flags) {
-  if (recording)
-    note((struct call){.kind = CURSOR_PUT, .flags = flags, .subject = place(recording->cursors, cursor, false)}, key,
-         value);
+  if (recording) note_call(CURSOR_PUT, NULL, cursor, 0, flags, key, value);
   return LIBRARY(mdb_cursor_put)(cursor, key, value, flags);
 }
 
 int mdb_cursor_del(MDB_cursor *cursor, unsigned flags) {
-  if (recording)
-    note((struct call){.kind = CURSOR_DEL, .flags = flags, .subject = place(recording->cursors, cursor, false)}, NULL,
-         NULL);
+  if (recording) note_call(CURSOR_DEL, NULL, cursor, 0, flags, NULL, NULL);
   return LIBRARY(mdb_cursor_del)(cursor, flags);
 }
 

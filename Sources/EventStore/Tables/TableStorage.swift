@@ -153,11 +153,7 @@ package final class TableStorage: FoldStorage {
   // MARK: Rows of records
 
   package func readRecord(_ key: RawSpan, into row: inout [UInt8]) throws -> Bool {
-    let found: Void? = try transaction.withValue(of: key, in: tables.records) { found in
-      row.removeAll(keepingCapacity: true)
-      found.withUnsafeBytes { row.append(contentsOf: $0) }
-    }
-    return found != nil
+    try transaction.copyValue(of: key, in: tables.records, to: &row)
   }
 
   package func writeRecord(_ row: RawSpan, _ key: RawSpan) throws {

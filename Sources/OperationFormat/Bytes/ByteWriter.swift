@@ -61,13 +61,13 @@ package struct ByteWriter: ~Copyable, @unchecked Sendable {
   }
 
   /// Appends an integer of fixed width, least significant byte first.
-  @inlinable
+  @inlinable @inline(__always)
   package mutating func append(littleEndian value: some FixedWidthInteger & BitwiseCopyable) {
     withUnsafeBytes(of: value.littleEndian) { append(copying: $0) }
   }
 
   /// Appends an integer of fixed width, most significant byte first.
-  @inlinable
+  @inlinable @inline(__always)
   package mutating func append(bigEndian value: some FixedWidthInteger & BitwiseCopyable) {
     withUnsafeBytes(of: value.bigEndian) { append(copying: $0) }
   }

@@ -44,7 +44,7 @@ package struct BodyBuilder: ~Copyable, Sendable {
   /// Returns the number of a name that is given by its UTF-8.
   package mutating func nameIndex(_ bytes: RawSpan) -> Int {
     precondition(1...Limits.recordNameBytesMax ~= bytes.byteCount, "a name of \(bytes.byteCount) bytes")
-    var search = numbers.search(hash: NameTable.hash(of: bytes))
+    var search = numbers.search(hash: numbers.hash(of: bytes))
     while let number = numbers.next(&search) {
       if equalBytes(names.span.extracting(nameRanges[number]), bytes) { return number }
     }

@@ -103,7 +103,7 @@ package struct BodyLayout: Sendable {
       for other in names where equalBytes(reader.bytes(in: other), bytes) { return false }
       return true
     }
-    var search = distinctNames.search(hash: NameTable.hash(of: bytes))
+    var search = distinctNames.search(hash: distinctNames.hash(of: bytes))
     while let other = distinctNames.next(&search) {
       if equalBytes(reader.bytes(in: names[other]), bytes) { return false }
     }

@@ -49,11 +49,11 @@ struct NameTable: Sendable {
 
   /// The hash of a byte string: 8 bytes at a time are multiplied into a secret (the folded multiplication of
   /// wyhash). The standard library's hash took a third of the time of building a body.
-  static func hash(of bytes: RawSpan) -> Int {
-    var state = fold(seed ^ UInt64(bytes.byteCount))
+  func hash(of bytes: RawSpan) -> Int {
+    var state = Self.fold(seed ^ UInt64(bytes.byteCount))
     var offset = 0
     while offset &+ 8 <= bytes.byteCount {
-      state = fold(state ^ bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+      state = Self.fold(state ^ bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
       offset &+= 8
     }
     var tail: UInt64 = 0
@@ -61,16 +61,17 @@ struct NameTable: Sendable {
       tail = tail << 8 | UInt64(bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self))
       offset &+= 1
     }
-    return Int(truncatingIfNeeded: fold(state ^ tail))
+    return Int(truncatingIfNeeded: Self.fold(state ^ tail))
   }
 
+  @inline(__always)
   private static func fold(_ number: UInt64) -> UInt64 {
     let product = number.multipliedFullWidth(by: 0xa076_1d64_78bd_642f)
     return product.high ^ product.low
   }
 
   // A hash of nothing holds the seed of the standard library's hashes: random, one a process.
-  private static let seed = UInt64(truncatingIfNeeded: Hasher().finalize())
+  private let seed = UInt64(truncatingIfNeeded: Hasher().finalize())
 
   private func slot(_ number: Int) -> UInt64 { UInt64(round) << 32 | UInt64(number) }
 
