@@ -39,8 +39,11 @@ let package = Package(
     .systemLibrary(
       name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
     .target(name: "LMDB", dependencies: ["CLMDB"], swiftSettings: settings),
+    // The one instruction that Swift has no name for.
+    .target(name: "CChecksum"),
     .target(
-      name: "OperationFormat", dependencies: [.product(name: "Crypto", package: "swift-crypto")],
+      name: "OperationFormat",
+      dependencies: ["CChecksum", .product(name: "Crypto", package: "swift-crypto")],
       swiftSettings: settings),
     .target(
       name: "EventStore",

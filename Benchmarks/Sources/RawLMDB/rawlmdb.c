@@ -196,27 +196,40 @@ int mdb_txn_renew(MDB_txn *txn) {
   return LIBRARY(mdb_txn_renew)(txn);
 }
 
-// Notes what is called most, out of line: who does not record pays for a look at `recording` and no more.
-__attribute__((noinline, cold)) static void note_call(uint8_t kind, const void *txn, const void *cursor, uint32_t number,
-                                                      unsigned flags, const MDB_val *key, const MDB_val *value) {
-  uint8_t at = txn ? place(recording->transactions, txn, false) : place(recording->cursors, cursor, false);
+// What is called most is noted out of line: who does not record pays for a look at `recording` and a jump.
+#define NOTED(name, ...) (__builtin_expect(!recording && library_##name, 1) ? LIBRARY(name)(__VA_ARGS__) : noted_##name(__VA_ARGS__))
+#define OUT_OF_LINE __attribute__((noinline, cold)) static int
+
+static void note_call(uint8_t kind, const void *txn, const void *cursor, uint32_t number, unsigned flags,
+                      const MDB_val *key, const MDB_val *value) {
+  if (!recording) return;
+  uint8_t at =
+      txn ? place(recording->transactions, (void *)txn, false) : place(recording->cursors, (void *)cursor, false);
   note((struct call){.kind = kind, .number = number, .flags = flags, .subject = at}, key, value);
 }
 
-int mdb_get(MDB_txn *txn, MDB_dbi dbi, MDB_val *key, MDB_val *value) {
-  if (recording) note_call(GET, txn, NULL, dbi, 0, key, NULL);
+OUT_OF_LINE noted_mdb_get(MDB_txn *txn, MDB_dbi dbi, MDB_val *key, MDB_val *value) {
+  note_call(GET, txn, NULL, dbi, 0, key, NULL);
   return LIBRARY(mdb_get)(txn, dbi, key, value);
 }
 
-int mdb_put(MDB_txn *txn, MDB_dbi dbi, MDB_val *key, MDB_val *value, unsigned flags) {
-  if (recording) note_call(PUT, txn, NULL, dbi, flags, key, value);
+int mdb_get(MDB_txn *txn, MDB_dbi dbi, MDB_val *key, MDB_val *value) { return NOTED(mdb_get, txn, dbi, key, value); }
+
+OUT_OF_LINE noted_mdb_put(MDB_txn *txn, MDB_dbi dbi, MDB_val *key, MDB_val *value, unsigned flags) {
+  note_call(PUT, txn, NULL, dbi, flags, key, value);
   return LIBRARY(mdb_put)(txn, dbi, key, value, flags);
 }
 
-int mdb_del(MDB_txn *txn, MDB_dbi dbi, MDB_val *key, MDB_val *value) {
-  if (recording) note_call(DEL, txn, NULL, dbi, 0, key, NULL);
+int mdb_put(MDB_txn *txn, MDB_dbi dbi, MDB_val *key, MDB_val *value, unsigned flags) {
+  return NOTED(mdb_put, txn, dbi, key, value, flags);
+}
+
+OUT_OF_LINE noted_mdb_del(MDB_txn *txn, MDB_dbi dbi, MDB_val *key, MDB_val *value) {
+  note_call(DEL, txn, NULL, dbi, 0, key, NULL);
   return LIBRARY(mdb_del)(txn, dbi, key, value);
 }
+
+int mdb_del(MDB_txn *txn, MDB_dbi dbi, MDB_val *key, MDB_val *value) { return NOTED(mdb_del, txn, dbi, key, value); }
 
 int mdb_cursor_open(MDB_txn *txn, MDB_dbi dbi, MDB_cursor **cursor) {
   int code = LIBRARY(mdb_cursor_open)(txn, dbi, cursor);
@@ -237,23 +250,31 @@ void mdb_cursor_close(MDB_cursor *cursor) {
   LIBRARY(mdb_cursor_close)(cursor);
 }
 
-int mdb_cursor_get(MDB_cursor *cursor, MDB_val *key, MDB_val *value, MDB_cursor_op op) {
-  if (recording) {
-    bool asks = op == MDB_SET || op == MDB_SET_KEY || op == MDB_SET_RANGE;
-    note_call(CURSOR_GET, NULL, cursor, (uint32_t)op, 0, asks ? key : NULL, NULL);
-  }
+OUT_OF_LINE noted_mdb_cursor_get(MDB_cursor *cursor, MDB_val *key, MDB_val *value, MDB_cursor_op op) {
+  bool asks = op == MDB_SET || op == MDB_SET_KEY || op == MDB_SET_RANGE;
+  note_call(CURSOR_GET, NULL, cursor, (uint32_t)op, 0, asks ? key : NULL, NULL);
   return LIBRARY(mdb_cursor_get)(cursor, key, value, op);
 }
 
-int mdb_cursor_put(MDB_cursor *cursor, MDB_val *key, MDB_val *value, unsigned flags) {
-  if (recording) note_call(CURSOR_PUT, NULL, cursor, 0, flags, key, value);
+int mdb_cursor_get(MDB_cursor *cursor, MDB_val *key, MDB_val *value, MDB_cursor_op op) {
+  return NOTED(mdb_cursor_get, cursor, key, value, op);
+}
+
+OUT_OF_LINE noted_mdb_cursor_put(MDB_cursor *cursor, MDB_val *key, MDB_val *value, unsigned flags) {
+  note_call(CURSOR_PUT, NULL, cursor, 0, flags, key, value);
   return LIBRARY(mdb_cursor_put)(cursor, key, value, flags);
 }
 
-int mdb_cursor_del(MDB_cursor *cursor, unsigned flags) {
-  if (recording) note_call(CURSOR_DEL, NULL, cursor, 0, flags, NULL, NULL);
+int mdb_cursor_put(MDB_cursor *cursor, MDB_val *key, MDB_val *value, unsigned flags) {
+  return NOTED(mdb_cursor_put, cursor, key, value, flags);
+}
+
+OUT_OF_LINE noted_mdb_cursor_del(MDB_cursor *cursor, unsigned flags) {
+  note_call(CURSOR_DEL, NULL, cursor, 0, flags, NULL, NULL);
   return LIBRARY(mdb_cursor_del)(cursor, flags);
 }
+
+int mdb_cursor_del(MDB_cursor *cursor, unsigned flags) { return NOTED(mdb_cursor_del, cursor, flags); }
 
 // MARK: What is played
 

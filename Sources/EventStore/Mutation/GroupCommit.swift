@@ -135,7 +135,7 @@ final class GroupCommit {
 
   private func publish(_ done: [Done]) {
     didCommit(batch.storage.interned)
-    for one in done { one.job.finish(nil) }
+    for index in done.indices { done[index].job.finish(nil) }
   }
 
   /// After the map turned out full: makes room and does once more what had been done. Closures of the app do
