@@ -3,8 +3,9 @@ import OperationFormat
 
 /// Does the jobs that wait, in groups that share one commit and so one sync.
 ///
-/// Each job has a nested transaction, so that one that fails takes nothing of the others with it; a job that is
-/// alone does without. It lives in the store's ``Writer``.
+/// Each job has a nested transaction, so that one that fails takes nothing of the others with it; the first one does
+/// without, and so does one that has written nothing when nothing of its own can fail any more. It lives in the
+/// ``StoreWriter``.
 final class GroupCommit {
   /// A group ends at as many jobs: what came after should not wait for ever, nor a failed commit cost too much.
   static let jobsMax = 256
