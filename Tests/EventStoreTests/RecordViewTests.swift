@@ -159,11 +159,14 @@ func checkViews(_ store: LocalStore, sourceLocation: SourceLocation = #_sourceLo
         guard try tx.contains(id) else { continue }
         var fields: [Name: Value] = [:]
         for field in try tx.fields(of: id) {
-          guard case .value(let value)? = try tx.heads(of: field, in: id).first?.content, value != .null
-          else {
-            continue
+          if case .value(let value)? = try tx.heads(of: field, in: id).first?.content, value != .null {
+            fields[field] = value
+          } else {
+            let added = try tx.heads(of: field, in: id, as: .counter)
+            // A sum that is clamped is more than the oracle holds.
+            fields[field] =
+              added.isEmpty ? nil : try RecordHeads.sum(of: added) ?? tx.counter(field, of: id)?.value
           }
-          fields[field] = value
         }
         let type = try tx.record(id)?.type ?? ""
         wanted.append(Record(id: id, type: type, fields: fields))

@@ -6,7 +6,15 @@ import Testing
 struct BodyBuilderTests {
   /// Appends the operations of a transaction as the store does.
   static func append(_ operations: [LogOperation], to builder: inout BodyBuilder) throws {
-    var value = ByteWriter()
+    func append(
+      _ kind: OperationKind, _ record: Name, _ type: Name, _ field: Name, _ newValue: Value
+    ) throws {
+      let record = builder.nameIndex(record)
+      let type = builder.nameIndex(type)
+      let field = builder.nameIndex(field)
+      let bytes = try newValue.encoded()
+      builder.append(kind, record: record, type: type, field: field, encodedValue: bytes.span.bytes)
+    }
     for operation in operations {
       switch operation {
       case .create(let record, let type):
@@ -15,13 +23,9 @@ struct BodyBuilderTests {
       case .delete(let record):
         builder.appendDelete(record: builder.nameIndex(record))
       case .set(let record, let type, let field, let newValue):
-        value.removeAll()
-        try newValue.encode(into: &value)
-        let record = builder.nameIndex(record)
-        let type = builder.nameIndex(type)
-        let field = builder.nameIndex(field)
-        let bytes = value.bytes
-        builder.appendSet(record: record, type: type, field: field, encodedValue: bytes.span.bytes)
+        try append(.set, record, type, field, newValue)
+      case .add(let record, let type, let field, let amount):
+        try append(.add, record, type, field, amount)
       case .unknown(let kind, let payload):
         builder.appendUnknown(kind: OperationKind(rawValue: kind), payload: payload.span.bytes)
       }

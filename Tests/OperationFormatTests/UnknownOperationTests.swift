@@ -14,19 +14,37 @@ struct UnknownOperationTests {
     #expect(again == bytes)
   }
 
-  @Test("Each kind from 4 on is unknown, none below")
+  @Test("Each kind from 5 on is unknown, none below")
   func kinds() {
-    for kind in [4, 5, 127, 128, 1 << 32, .max] as [UInt64] {
+    for kind in [5, 6, 127, 128, 1 << 32, .max] as [UInt64] {
       var transaction = Examples.minimal
       transaction.operations = [.unknown(kind: kind, payload: [1, 2, 3])]
       transaction.names = []
       let faults = Codec.transaction.faults(of: transaction)
       #expect(faults.isEmpty)
     }
-    for kind in 0...3 as ClosedRange<UInt64> {
+    for kind in 0...4 as ClosedRange<UInt64> {
       var transaction = Examples.minimal
       transaction.operations = [.unknown(kind: kind, payload: [0])]
       #expect(Codec.transaction.code(encoding: transaction) == .invalid)
+    }
+  }
+
+  @Test("What is added to a counter is an integer or a decimal: anything else is neither written nor read")
+  func summands() throws {
+    for (value, isSummand) in [
+      (.int(1), true), (.decimal(DecimalNumber("0.5")!), true), (.null, false), (.double(1), false),
+      (.string("1"), false), (.array([1]), false),
+    ] as [(Value, Bool)] {
+      var transaction = Examples.minimal
+      transaction.operations = [.add(record: "r", type: "T", field: "n", value: value)]
+      let bytes = NaiveTransaction(transaction).bytes
+      if isSummand {
+        #expect(try LogTransaction(decoding: bytes.span.bytes) == transaction)
+      } else {
+        #expect(Codec.transaction.code(encoding: transaction) == .invalid)
+        #expect(throws: FormatError.self) { _ = try LogTransaction(decoding: bytes.span.bytes) }
+      }
     }
   }
 

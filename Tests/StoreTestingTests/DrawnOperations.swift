@@ -43,11 +43,22 @@ struct DrawnOperations {
   func areOfAllKinds() {
     var random = SeededRandom(seed: 5)
     let drawn = draw(2000, from: &random).flatMap(\.self)
-    #expect(Set(drawn.map(\.kind)) == Set(FoldOperation.Kind.allCases))
+    #expect(Set(drawn.map(\.kind)) == [.create, .set, .delete])
     #expect(Set(drawn.map(\.record)) == [0, 1, 2])
     #expect(Set(drawn.map(\.field)) == [0, 1])
     #expect(Set(drawn.map { Int($0.type) }) == Set(0..<CellOperations.types))
     #expect(Set(drawn.map(\.value.rawValue)) == Set(0..<FoldValue.count))
+  }
+
+  @Test("as many of them add to counters as are asked for, small numbers")
+  func addToCounters() {
+    var random = SeededRandom(seed: 6)
+    var operations = CellOperations(records: 3, fields: 2, from: &random)
+    operations.addPercent = 100
+    let drawn = (0..<500).flatMap { _ in operations.draw(upTo: 5, from: &random) }
+    #expect(Set(drawn.map(\.kind)) == [.create, .delete, .add])
+    let added = drawn.filter { $0.kind == .add }
+    #expect(Set(added.map(\.field)) == [0, 1] && Set(added.map(\.value.rawValue)) == Set(1...7))
   }
 
   @Test("where all choices are 0, a transaction is one short operation")

@@ -178,7 +178,8 @@ struct ScenarioFiles {
   @Test("what no runner can do yet is named")
   func namesCapabilities() throws {
     let cases = [
-      ("{op: incr, dev: a, rec: r, field: n, by: 1}", "counter"), ("{op: fly, dev: a}", "fly"),
+      ("{op: list_move, dev: a, rec: r, field: l, from: 1, to: 0}", "list-move"),
+      ("{op: fly, dev: a}", "fly"),
       ("{op: create, dev: a, rec: r, parent: q}", "parent-references"),
       ("{op: push, dev: a, only: [r]}", "partial-push"),
       ("{assert: list, dev: a, rec: r, field: l, eq: []}", "list"), ("{assert: mood, dev: a}", "mood"),

@@ -80,6 +80,55 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     try set(existence: .alive(type: type), index: index)
   }
 
+  /// Folds `add`: the counter gets a contribution, and the record a head that it is alive.
+  ///
+  /// What one transaction adds is one contribution: nothing will ever have seen a part of it alone.
+  ///
+  /// - Parameter value: an encoded integer or decimal.
+  package mutating func add(
+    _ field: NameNumber, of record: RawSpan, in state: StateNumber, type: NameNumber, value: RawSpan,
+    index: UInt32
+  ) throws {
+    try select(record, in: state)
+    try add(field, type: type, value: value, index: index)
+  }
+
+  /// Folds `add` on the record at hand.
+  mutating func add(_ field: NameNumber, type: NameNumber, value: RawSpan, index: UInt32) throws {
+    let cell = CellNumber(field, .counter)
+    if let earlier = try ownContribution(to: cell) {
+      var sum = CounterSum()
+      try sum.add(earlier.payload.span.bytes)
+      try sum.add(value)
+      let counter = sum.counter
+      if !counter.isClamped {
+        let whole = try counter.value.encoded()
+        try replace(
+          cell, removing: .head(earlier.head.id), adding: head(at: index), payload: whole.span.bytes)
+        return try set(existence: .alive(type: type), index: index)
+      }
+    }
+    try replace(cell, removing: .nothing, adding: head(at: index), payload: value)
+    try set(existence: .alive(type: type), index: index)
+  }
+
+  /// What the transaction has added to a counter so far.
+  private func ownContribution(to cell: CellNumber) throws -> OwnedHead? {
+    func isOwn(_ head: HeadID) -> Bool {
+      head.isOfTransaction(viewpoint.replica, viewpoint.epoch, viewpoint.sequence)
+    }
+    let place = try RecordLayout.place(of: cell, in: row.span.bytes)
+    let heads = try RecordLayout.heads(of: place.body, in: row.span.bytes)
+    for index in 0..<heads.count where isOwn(heads[index].head.id) {
+      return OwnedHead(head: heads[index].head, payload: Array(row[heads[index].payload]))
+    }
+    guard heads.total > heads.count else { return nil }
+    let key = ElementKey(
+      state: state, record: try RecordLayout.recordNumber(of: row.span.bytes), cell: cell,
+      headsOf: viewpoint.replica, epoch: viewpoint.epoch, sequence: viewpoint.sequence)
+    return try storage.elements(under: key).last.map { try OwnedHead(apart: $0.row.span.bytes) }
+  }
+
   /// Gives the heads that one transaction made in a cell another effective timestamp.
   ///
   /// - Returns: whether the cell's winner is another one now.
@@ -96,7 +145,8 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
       let moved = Head(timestamp: timestamp, id: owned.head.id)
       try replace(cell, removing: .head(owned.head.id), adding: moved, payload: owned.payload.span.bytes)
     }
-    return try heads(of: cell).first?.head.id != before.first?.head.id
+    // What a counter reads does not depend on the order of its heads.
+    return try !cell.isCounter && heads(of: cell).first?.head.id != before.first?.head.id
   }
 
   /// Makes a record's row the one at hand, and gives whether it has one yet.
@@ -163,7 +213,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     }
     guard heads.total > heads.count else { return all }
     let inline = Set(all.map(\.head.id))
-    let apart = try headsApart(of: cell, except: inline, under: key(of: cell))
+    let apart = try headsApart(of: cell, except: inline, under: headKey(of: cell))
     return try all + apart.sorted { try isGreater($0.head, $1.head) }
   }
 
@@ -172,6 +222,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   enum Removal {
     case seen(at: UInt32)
     case head(HeadID)
+    case nothing
   }
 
   func head(at index: UInt32) -> Head {
@@ -200,6 +251,8 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
       }
     case .head(let id):
       return head == id
+    case .nothing:
+      return false
     }
   }
 
@@ -252,22 +305,27 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   ) throws {
     var inline: [OwnedHead] = []
     var inlineIDs: Set<HeadID> = []
+    // Whether the new head is greater than one that goes, and so than all that lie apart.
+    var isAddedGreat = false
     for index in 0..<heads.count {
       let head = heads[index]
       inlineIDs.insert(head.head.id)
       if try !removes(removal, head.head.id) {
         inline.append(OwnedHead(head: head.head, payload: Array(row[head.payload])))
+      } else if let added, try isGreater(added, head.head) {
+        isAddedGreat = true
       }
     }
-    let keptCount = inline.count
-    var apartCount = 0
-    if heads.total > heads.count {
-      for apart in try headsApart(of: cell, except: inlineIDs, under: prefixOfRemovable(cell, removal)) {
+    let greatCount = inline.count + (isAddedGreat ? 1 : 0)
+    var apartCount = heads.total - heads.count
+    var sum = try cell.isCounter && apartCount > 0 ? readSum(of: cell) : CounterSum()
+    if apartCount > 0, let prefix = try prefixOfRemovable(cell, removal) {
+      for apart in try headsApart(of: cell, except: inlineIDs, under: prefix) {
         guard try removes(removal, apart.head.id) else { continue }
         try storage.deleteElement(key(of: cell, apart.head.id))
         apartCount -= 1
+        if cell.isCounter { try sum.remove(apart.payload.span.bytes) }
       }
-      apartCount += heads.total - heads.count
     }
     if let added {
       let isApart = payload.byteCount > Cell.inlinePayloadBytesMax
@@ -277,9 +335,9 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     }
     try inline.sort { try isGreater($0.head, $1.head) }
     // Those that no longer fit move apart. Where one of the row went, the greatest of those apart may come back.
-    if keptCount < heads.count && apartCount > 0 {
+    if greatCount < heads.count && apartCount > 0 {
       let known = Set(inline.map(\.head.id))
-      var rest = try headsApart(of: cell, except: known, under: key(of: cell))
+      var rest = try headsApart(of: cell, except: known, under: headKey(of: cell))
       try rest.sort { try isGreater($0.head, $1.head) }
       for head in rest.prefix(Cell.inlineHeadsMax) {
         let isLarge = head.payload.count > Cell.inlinePayloadBytesMax
@@ -287,6 +345,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
           OwnedHead(head: head.head, payload: isLarge ? Cell.mark(head.payload.count) : head.payload))
         if !isLarge { try storage.deleteElement(key(of: cell, head.head.id)) }
         apartCount -= 1
+        if cell.isCounter { try sum.remove(head.payload.span.bytes) }
       }
       try inline.sort { try isGreater($0.head, $1.head) }
     }
@@ -296,10 +355,12 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
         if PlantedBug.losersLostBeyondFour.isPlanted { continue }
       #endif
       apartCount += 1
+      if cell.isCounter { try sum.add(least.payload.span.bytes) }
       if least.payload.first != Cell.apartMark {
         try writeApart(least.head, least.payload.span.bytes, in: cell)
       }
     }
+    if cell.isCounter { try writeSum(sum, of: cell) }
     var edited = ByteWriter()
     if !inline.isEmpty { edited.append(varint: UInt64(inline.count + apartCount)) }
     for head in inline {
@@ -344,24 +405,45 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
 
   // MARK: What lies apart
 
-  private func key(of cell: CellNumber) throws -> ElementKey {
-    ElementKey(state: state, record: try RecordLayout.recordNumber(of: row.span.bytes), cell: cell)
-  }
-
   private func key(of cell: CellNumber, _ head: HeadID) throws -> ElementKey {
     ElementKey(
       state: state, record: try RecordLayout.recordNumber(of: row.span.bytes), cell: cell, head: head)
   }
 
-  /// Where to look for heads apart that may have been seen: one that has seen nobody else's can only have seen
-  /// its own, so many replicas that never met cost each of them nothing.
-  private func prefixOfRemovable(_ cell: CellNumber, _ removal: Removal) throws -> ElementKey {
-    guard case .seen = removal, viewpoint.base == nil, viewpoint.lineage.isEmpty else {
-      return try key(of: cell)
+  /// A prefix of the heads of a cell that lie apart.
+  private func headKey(of cell: CellNumber) throws -> ElementKey {
+    .heads(of: state, record: try RecordLayout.recordNumber(of: row.span.bytes), cell: cell)
+  }
+
+  /// Where to look for heads apart that may have to go, nil for nowhere. One that has seen nobody else's can only have
+  /// seen its own, so many replicas that never met cost each of them nothing.
+  private func prefixOfRemovable(_ cell: CellNumber, _ removal: Removal) throws -> ElementKey? {
+    switch removal {
+    case .nothing: return nil
+    case .head(let id): return try key(of: cell, id)
+    case .seen:
+      guard viewpoint.base == nil, viewpoint.lineage.isEmpty else { return try headKey(of: cell) }
+      let number = try RecordLayout.recordNumber(of: row.span.bytes)
+      return ElementKey(
+        state: state, record: number, cell: cell, headsOf: viewpoint.replica, epoch: viewpoint.epoch)
     }
-    let number = try RecordLayout.recordNumber(of: row.span.bytes)
-    return ElementKey(
-      state: state, record: number, cell: cell, headsOf: viewpoint.replica, epoch: viewpoint.epoch)
+  }
+
+  // A counter's heads of the row are summed where it is read; those apart have a row with their sum.
+
+  private func readSum(of cell: CellNumber) throws -> CounterSum {
+    let key = ElementKey.sum(
+      of: state, record: try RecordLayout.recordNumber(of: row.span.bytes), cell: cell)
+    return try storage.readElement(key).map { try CounterSum($0.span.bytes) } ?? CounterSum()
+  }
+
+  private func writeSum(_ sum: CounterSum, of cell: CellNumber) throws {
+    let key = ElementKey.sum(
+      of: state, record: try RecordLayout.recordNumber(of: row.span.bytes), cell: cell)
+    if sum.isEmpty { return try storage.deleteElement(key) }
+    var writer = ByteWriter()
+    sum.append(to: &writer)
+    try storage.writeElement(writer.span, key)
   }
 
   private func headsApart(

@@ -62,7 +62,31 @@ package struct ElementKey: Hashable, Sendable {
     append(epoch)
   }
 
+  /// A prefix of the rows of all heads of a cell that are kept apart.
+  package static func heads(of state: StateNumber, record: UInt32, cell: CellNumber) -> ElementKey {
+    var key = ElementKey(state: state, record: record, cell: cell)
+    key.bytes.append(headKind)
+    return key
+  }
+
+  /// A prefix of the rows of the heads kept apart that one transaction made.
+  package init(
+    state: StateNumber, record: UInt32, cell: CellNumber, headsOf replica: ReplicaNumber, epoch: UInt32,
+    sequence: UInt64
+  ) {
+    self.init(state: state, record: record, cell: cell, headsOf: replica, epoch: epoch)
+    append(sequence)
+  }
+
+  /// The row of a counter's sum of what is kept apart: kind 2.
+  package static func sum(of state: StateNumber, record: UInt32, cell: CellNumber) -> ElementKey {
+    var key = ElementKey(state: state, record: record, cell: cell)
+    key.bytes.append(sumKind)
+    return key
+  }
+
   static let headKind: UInt8 = 1
+  static let sumKind: UInt8 = 2
 
   private mutating func append<T: FixedWidthInteger>(_ value: T) {
     withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }

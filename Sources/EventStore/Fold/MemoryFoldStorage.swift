@@ -151,6 +151,13 @@ extension Fold where Storage == MemoryFoldStorage {
   ) throws {
     try set(field, of: record, in: state, type: type, value: value, index: index)
   }
+
+  package mutating func addInMemory(
+    _ field: NameNumber, of record: RawSpan, in state: StateNumber, type: NameNumber, value: RawSpan,
+    index: UInt32
+  ) throws {
+    try add(field, of: record, in: state, type: type, value: value, index: index)
+  }
 }
 
 extension RawSpan {

@@ -40,7 +40,14 @@ package struct CellNumber: RawRepresentable, Hashable, Comparable, Sendable {
   /// The register of a field.
   package init(register field: NameNumber) { rawValue = field.rawValue << 4 }
 
+  package init(_ field: NameNumber, _ kind: FieldKind) { rawValue = field.rawValue << 4 | kind.rawValue }
+
   package static let existence = CellNumber(rawValue: 0)
+
+  /// Nil for a kind of a newer version.
+  package var kind: FieldKind? { FieldKind(rawValue: rawValue & 0xf) }
+
+  var isCounter: Bool { kind == .counter }
 
   package var field: NameNumber { NameNumber(rawValue: rawValue >> 4) }
 

@@ -88,10 +88,11 @@ extension InlineHeads {
     return (0..<count).contains { Self.conflict(cell, added[...], row[self[$0].payload]) }
   }
 
-  /// Two sets of a field always conflict; two heads that say the same of a record's existence do not.
+  /// Two sets of a field always conflict; two heads that say the same of a record's existence do not, and contributions
+  /// never do.
   private static func conflict(
     _ cell: CellNumber, _ one: ArraySlice<UInt8>, _ other: ArraySlice<UInt8>
-  ) -> Bool { cell != .existence || one != other }
+  ) -> Bool { cell == .existence ? one != other : cell.kind == .register }
 }
 
 /// Reads a record's row where it lies, without decoding what is not asked for.

@@ -36,6 +36,10 @@ public struct Explanation: Hashable, Sendable {
   public let record: RecordID
   /// The field, nil for the record's existence.
   public let field: Name?
+  /// Which of the field's cells; of a record's existence a register.
+  public let kind: FieldKind
+  /// What a counter reads; its heads are what was added.
+  public let counter: Counter?
   /// For existence: how the record's type decides between concurrent deletions and updates.
   public let policy: ExistencePolicy?
   /// Whether the record is there.
@@ -53,12 +57,17 @@ extension ReadTransaction {
   ///
   /// - Parameters:
   ///   - record: the record, visible or not.
-  ///   - field: nil for the record's existence.
+  ///   - field: nil for the record's existence. Of a field that was only ever added to it explains the counter.
   /// - Returns: nil if no operation in the store worked on the cell.
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in the zone's transactions, for the replaced operations.
   public func explain(_ record: RecordID, field: Name? = nil) throws -> Explanation? {
-    let heads = try field.map { try self.heads(of: $0, in: record) } ?? existence(of: record)
+    var heads = try field.map { try self.heads(of: $0, in: record) } ?? existence(of: record)
+    var kind = FieldKind.register
+    if heads.isEmpty, let field {
+      heads = try self.heads(of: field, in: record, as: .counter)
+      kind = .counter
+    }
     guard let winner = heads.first else { return nil }
     let explained = try heads.map { head in
       let id = head.operation.transaction
@@ -82,9 +91,12 @@ extension ReadTransaction {
       }
     }
     return Explanation(
-      record: record, field: field, policy: policy, isVisible: try contains(record), heads: explained,
-      reasons: heads.dropFirst().map { Self.reason(winner, $0) },
-      replaced: try replaced(record, field, heads))
+      record: record, field: field, kind: kind,
+      counter: try kind == .counter
+        ? field.flatMap { try snapshot.counterSum($0, of: record)?.counter } : nil,
+      policy: policy, isVisible: try contains(record), heads: explained,
+      reasons: kind == .counter ? [] : heads.dropFirst().map { Self.reason(winner, $0) },
+      replaced: try replaced(record, field, kind, heads))
   }
 
   private static func reason(_ winner: CellHead, _ loser: CellHead) -> Explanation.Reason {
@@ -99,7 +111,7 @@ extension ReadTransaction {
 
   /// The operations on a cell that are no heads any more, each with the first one that had seen it.
   private func replaced(
-    _ record: RecordID, _ field: Name?, _ heads: [CellHead]
+    _ record: RecordID, _ field: Name?, _ kind: FieldKind, _ heads: [CellHead]
   ) throws -> [Explanation.Replaced] {
     struct Found {
       var operation: OperationID
@@ -111,10 +123,16 @@ extension ReadTransaction {
     var standing: [Int] = []
     try history(record: record) { entry in
       for (index, operation) in entry.transaction.operations.enumerated() {
-        guard operation.record == record.name, let effect = Self.effect(of: operation, on: field) else {
+        guard operation.record == record.name, let effect = Self.effect(of: operation, on: field, kind) else {
           continue
         }
         let id = OperationID(transaction: entry.transaction.id, index: UInt32(index))
+        // What is added to a counter replaces nothing.
+        if case .contribution = effect {
+          standing.append(found.count)
+          found.append(Found(operation: id, entry: entry, content: effect))
+          continue
+        }
         standing = try standing.filter { earlier in
           guard try hasSeen(entry.transaction, index, found[earlier].operation, in: record.zone) else {
             return true
@@ -138,11 +156,17 @@ extension ReadTransaction {
   }
 
   /// What an operation does to a cell: nil if nothing; a content of nil if it only removes heads.
-  private static func effect(of operation: LogOperation, on field: Name?) -> CellHead.Content?? {
+  private static func effect(
+    of operation: LogOperation, on field: Name?, _ kind: FieldKind
+  ) -> CellHead.Content?? {
     switch (operation, field) {
-    case (.create(_, let type), nil), (.set(_, let type, _, _), nil): return .some(.alive(type: type))
+    case (.create(_, let type), nil), (.set(_, let type, _, _), nil), (.add(_, let type, _, _), nil):
+      return .some(.alive(type: type))
     case (.delete, nil): return .some(.dead)
-    case (.set(_, _, let name, let value), let field?) where name == field: return .some(.value(value))
+    case (.set(_, _, let name, let value), let field?) where name == field && kind == .register:
+      return .some(.value(value))
+    case (.add(_, _, let name, let value), let field?) where name == field && kind == .counter:
+      return .some(.contribution(value))
     case (.create, .some): return .some(nil)
     default: return nil
     }

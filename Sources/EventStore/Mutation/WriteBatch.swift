@@ -286,20 +286,29 @@ package final class WriteBatch {
     draft.builder.appendDelete(record: draft.builder.nameIndex(record))
   }
 
-  /// Sets a field of a record that is visible to the write. False if there is none.
-  func set(_ field: Name, of record: RawSpan, value: RawSpan, in draft: Draft) throws -> Bool {
+  /// Sets a field of a record that is visible to the write, or adds to it. False if there is none.
+  func change(
+    _ field: Name, of record: RawSpan, _ kind: OperationKind, value: RawSpan, in draft: Draft
+  ) throws -> Bool {
     guard let type = try visibleType(of: record, in: draft) else { return false }
     let fieldNumber = try internName(field)
     focus(draft)
     let operation = try nextOperation(draft)
-    try folding { try fold.set(fieldNumber, type: type, value: value, index: operation) }
+    try folding {
+      if kind == .set {
+        try fold.set(fieldNumber, type: type, value: value, index: operation)
+      } else {
+        try fold.add(fieldNumber, type: type, value: value, index: operation)
+      }
+    }
     #if PLANTED_BUGS
       if PlantedBug.operationNotLogged.isPlanted, operation >= 7 { return true }
     #endif
     let recordIndex = draft.builder.nameIndex(record)
     let typeIndex = try nameIndex(type, in: draft)
-    draft.builder.appendSet(
-      record: recordIndex, type: typeIndex, field: try nameIndex(fieldNumber, in: draft), encodedValue: value)
+    draft.builder.append(
+      kind, record: recordIndex, type: typeIndex, field: try nameIndex(fieldNumber, in: draft),
+      encodedValue: value)
     return true
   }
 
@@ -433,6 +442,11 @@ package final class WriteBatch {
         let field = try number(operation.field, body)
         try fold.set(
           field, of: record, in: state, type: type, value: body.extracting(operation.value), index: index)
+      case .add:
+        let type = try number(operation.type, body)
+        let field = try number(operation.field, body)
+        try fold.add(
+          field, of: record, in: state, type: type, value: body.extracting(operation.value), index: index)
       default: continue
       }
     }
@@ -452,7 +466,10 @@ package final class WriteBatch {
     for operation in layout.operations where operation.record >= 0 {
       let record = body.extracting(layout.names[operation.record])
       var cells = [CellNumber.existence]
-      if operation.kind == .set { cells.append(CellNumber(register: try number(operation.field, body))) }
+      if operation.field >= 0 {
+        let field = try number(operation.field, body)
+        cells.append(CellNumber(field, operation.kind == .set ? .register : .counter))
+      }
       for cell in cells {
         let moved = try fold.retime(cell, of: record, in: state, transaction: transaction, to: effective)
         hasChanged = hasChanged || moved

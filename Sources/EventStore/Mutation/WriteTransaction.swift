@@ -77,6 +77,28 @@ public struct WriteTransaction: ~Copyable {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `recordUnknown`, `nameInvalid`, `valueInvalid`, `transactionTooLarge`.
   public mutating func set(_ field: Name, of record: RecordID, to newValue: Value) throws {
+    try change(field, of: record, .set, newValue)
+  }
+
+  /// Adds to a counter of a record. What was added elsewhere counts too, each once, whoever saw what.
+  ///
+  /// - Parameters:
+  ///   - amount: an integer or a decimal; a negative one takes away.
+  ///   - field: the counter: not the field's value that ``set(_:of:to:)`` sets.
+  ///   - record: the record.
+  /// - Throws: ``StoreError`` `valueInvalid` for another value, and as ``set(_:of:to:)``.
+  public mutating func add(_ amount: Value, to field: Name, of record: RecordID) throws {
+    guard amount.isSummand else {
+      throw StoreError(
+        .valueInvalid, "\(amount) cannot be added to the counter “\(field)” of \(record)",
+        hint: "add an integer or a decimal")
+    }
+    try change(field, of: record, .add, amount)
+  }
+
+  private mutating func change(
+    _ field: Name, of record: RecordID, _ kind: OperationKind, _ newValue: Value
+  ) throws {
     try Self.check(field, "a field's name", Limits.nameBytesMax)
     value.removeAll()
     do {
@@ -88,7 +110,7 @@ public struct WriteTransaction: ~Copyable {
     }
     let draft = try batch.draft(for: record.zone)
     let name = record.name.rawValue.utf8Span.span
-    guard try batch.set(field, of: name.bytes, value: value.span, in: draft) else {
+    guard try batch.change(field, of: name.bytes, kind, value: value.span, in: draft) else {
       throw StoreError.unknown(record)
     }
   }
@@ -120,7 +142,7 @@ public struct WriteTransaction: ~Copyable {
   ///   - record: the record.
   /// - Throws: ``StoreError`` `conflictUnknown` if the field has no such value any more, and as ``set(_:of:to:)``.
   public mutating func restore(_ loser: OperationID, in field: Name, of record: RecordID) throws {
-    let found = try snapshot().heads(of: field, record).first { $0.operation == loser }
+    let found = try snapshot().heads(of: field, .register, record).first { $0.operation == loser }
     guard let found, case .value(let value) = found.content else {
       throw StoreError(
         .conflictUnknown, "field “\(field)” of \(record) has no value from operation \(loser)",
@@ -142,6 +164,11 @@ public struct WriteTransaction: ~Copyable {
   /// The value of a field, nil if the record is not there, or the field was never set or was cleared.
   public mutating func value(of field: Name, in record: RecordID) throws -> Value? {
     try snapshot().value(of: field, in: record)
+  }
+
+  /// What a counter of a record reads, nil if the record is not there, or nothing was added to it.
+  public mutating func counter(_ field: Name, of record: RecordID) throws -> Counter? {
+    try snapshot().counter(field, of: record)
   }
 
   /// What the write has done so far, until it does more.

@@ -42,6 +42,14 @@ public struct ReadTransaction: ~Copyable {
     try snapshot.value(of: field, in: record)
   }
 
+  /// What a counter of a record reads, nil if the record is not there, or nothing was added to it.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  /// - Complexity: O(log n) in the contributions.
+  public func counter(_ field: Name, of record: RecordID) throws -> Counter? {
+    try snapshot.counter(field, of: record)
+  }
+
   /// Calls a closure with the records of a zone in the order of their names, until it returns false.
   ///
   /// - Parameters:
@@ -156,11 +164,13 @@ public struct ReadTransaction: ~Copyable {
     return conflicts
   }
 
-  /// All heads of a field, greatest first, whether or not the record is visible.
+  /// All heads of a field, greatest first, whether or not the record is visible. Those of a counter are what was added.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
-  public func heads(of field: Name, in record: RecordID) throws -> [CellHead] {
-    try snapshot.heads(of: field, record)
+  public func heads(
+    of field: Name, in record: RecordID, as kind: FieldKind = .register
+  ) throws -> [CellHead] {
+    try snapshot.heads(of: field, kind, record)
   }
 
   /// All heads of a record's existence, greatest first.
@@ -176,7 +186,8 @@ public struct ReadTransaction: ~Copyable {
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   public func fields(of record: RecordID) throws -> [Name] {
     try snapshot.withRow(of: record) { row, _ in
-      try RecordLayout.cells(of: row).filter { $0 != .existence }.map { try snapshot.name($0.field) }.sorted()
+      let numbers = try RecordLayout.cells(of: row).filter { $0 != .existence }.map(\.field)
+      return try Set(numbers).map { try snapshot.name($0) }.sorted()
     } ?? []
   }
 

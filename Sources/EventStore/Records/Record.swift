@@ -10,6 +10,14 @@ public struct Record: Sendable, Identifiable {
   package struct Entry: Sendable {
     package let name: Name
     package let value: Value
+    /// The number of the field's name, if it comes from a store.
+    let number: NameNumber
+
+    init(name: Name, value: Value, number: NameNumber = .none) {
+      self.name = name
+      self.value = value
+      self.number = number
+    }
   }
 
   public init(id: RecordID, type: Name, fields: [Name: Value]) {
@@ -61,8 +69,18 @@ public struct CellHead: Hashable, Sendable {
   /// What a head says: of a register its value, of a record's existence whether it is alive.
   public enum Content: Hashable, Sendable {
     case value(Value)
+    /// Of a counter what a transaction has added.
+    case contribution(Value)
     case alive(type: Name)
     case dead
+
+    /// The value of a register, or what was added to a counter; nil for a record's existence.
+    public var value: Value? {
+      switch self {
+      case .value(let value), .contribution(let value): value
+      case .alive, .dead: nil
+      }
+    }
   }
 
   /// The operation that made it.

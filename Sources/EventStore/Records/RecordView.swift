@@ -58,7 +58,7 @@ public struct RecordView: ~Copyable, ~Escapable {
   public func value(of field: Name) throws -> Value? {
     try snapshot._withUnsafeGuaranteedRef { snapshot in
       guard let number = try snapshot.number(of: field) else { return nil }
-      return try snapshot.value(of: CellNumber(register: number), in: row, from: fields, state)
+      return try snapshot.value(of: number, in: row, from: fields, state)
     }
   }
 

@@ -26,7 +26,7 @@ extension Snapshot {
       }
       return heads
     }
-    let key = ElementKey(state: state, record: try RecordLayout.recordNumber(of: row), cell: cell)
+    let key = ElementKey.heads(of: state, record: try RecordLayout.recordNumber(of: row), cell: cell)
     let apart = try tables.elements(under: key, transaction).map { try OwnedHead(apart: $0.row.span.bytes) }
     var inlineIDs: Set<HeadID> = []
     for index in 0..<inline.count {
@@ -120,7 +120,56 @@ extension Snapshot {
     guard let number = try number(of: field) else { return nil }
     return try withRow(of: record) { row, state in
       guard let (_, fields) = try visible(row, state) else { return nil }
-      return try value(of: CellNumber(register: number), in: row, from: fields, state)
+      return try value(of: number, in: row, from: fields, state)
+    }
+  }
+
+  /// The value of a field: that of its register, else what its counter reads.
+  func value(of field: NameNumber, in row: RawSpan, from fields: Int, _ state: StateNumber) throws -> Value? {
+    if let value = try value(of: CellNumber(register: field), in: row, from: fields, state) { return value }
+    return try counter(field, in: row, from: fields, state)?.value
+  }
+
+  /// What a counter reads; nil if nothing was added to it.
+  func counter(_ field: NameNumber, in row: RawSpan, from fields: Int, _ state: StateNumber) throws
+    -> Counter?
+  {
+    let cell = CellNumber(field, .counter)
+    // The commonest answer: there is none.
+    guard try RecordLayout.winner(of: cell, in: row, from: fields) != nil else { return nil }
+    return try counterSum(cell, in: row, state).counter
+  }
+
+  private func counterSum(_ cell: CellNumber, in row: RawSpan, _ state: StateNumber) throws -> CounterSum {
+    let place = try RecordLayout.place(of: cell, in: row)
+    let heads = try RecordLayout.heads(of: place.body, in: row)
+    var sum = CounterSum()
+    for index in 0..<heads.count { try sum.add(row.extracting(heads[index].payload)) }
+    if heads.total > heads.count {
+      let key = ElementKey.sum(of: state, record: try RecordLayout.recordNumber(of: row), cell: cell)
+      let apart = try transaction.withValue(of: key.bytes.span.bytes, in: tables.elements) { row in
+        try CounterSum(row)
+      }
+      guard let apart else { throw StoreError.missingElement }
+      sum.add(apart)
+    }
+    return sum
+  }
+
+  /// The sum of what was added to a counter, also of a record that is not visible; nil if nothing was.
+  func counterSum(_ field: Name, of record: RecordID) throws -> CounterSum? {
+    guard let number = try number(of: field) else { return nil }
+    return try withRow(of: record) { row, state in
+      let sum = try counterSum(CellNumber(number, .counter), in: row, state)
+      return sum.isEmpty ? nil : sum
+    }
+  }
+
+  func counter(_ field: Name, of record: RecordID) throws -> Counter? {
+    guard let number = try number(of: field) else { return nil }
+    return try withRow(of: record) { row, state in
+      guard let (_, fields) = try visible(row, state) else { return nil }
+      return try counter(number, in: row, from: fields, state)
     }
   }
 
@@ -139,16 +188,24 @@ extension Snapshot {
     var walk = try RecordLayout.WinnerWalk(row, from: fields)
     entries.reserveCapacity(walk.cellsMax)
     while let (cell, winner) = try walk.next() {
-      guard cell != .existence, let value = try value(of: cell, winner, in: row, state) else { continue }
-      entries.append(Record.Entry(name: try name(cell.field), value: value))
+      let found: Value?
+      switch cell.kind {
+      case .register: found = cell == .existence ? nil : try value(of: cell, winner, in: row, state)
+      // The register of a field comes before its counter, and hides it.
+      case .counter where entries.last?.number != cell.field:
+        found = try counter(cell.field, in: row, from: fields, state)?.value
+      default: found = nil
+      }
+      guard let found else { continue }
+      entries.append(Record.Entry(name: try name(cell.field), value: found, number: cell.field))
     }
     return Record(id: id, type: try name(type), entries: entries)
   }
 
   /// All heads of a field, greatest first; also of a record that is not visible.
-  func heads(of field: Name, _ record: RecordID) throws -> [CellHead] {
+  func heads(of field: Name, _ kind: FieldKind, _ record: RecordID) throws -> [CellHead] {
     guard let number = try number(of: field) else { return [] }
-    return try heads(of: CellNumber(register: number), record)
+    return try heads(of: CellNumber(number, kind), record)
   }
 
   func heads(of cell: CellNumber, _ record: RecordID) throws -> [CellHead] {
@@ -168,7 +225,8 @@ extension Snapshot {
       case .alive(let type): content = .alive(type: try name(type))
       }
     } else {
-      content = .value(try Value(decoding: owned.payload.span.bytes))
+      let value = try Value(decoding: owned.payload.span.bytes)
+      content = cell.isCounter ? .contribution(value) : .value(value)
     }
     return CellHead(
       operation: OperationID(
@@ -228,7 +286,7 @@ extension Snapshot {
   /// The cells of a row that have losers, existence first, then by field name.
   func conflicts(of record: RecordID, in row: RawSpan, _ state: StateNumber) throws -> [Conflict] {
     var conflicts: [Conflict] = []
-    for cell in try RecordLayout.cells(of: row) {
+    for cell in try RecordLayout.cells(of: row) where cell.kind == .register {
       let place = try RecordLayout.place(of: cell, in: row)
       guard try RecordLayout.heads(of: place.body, in: row).total > 1 else { continue }
       let heads = try heads(of: cell, in: row, state).map { try cellHead($0, of: cell) }

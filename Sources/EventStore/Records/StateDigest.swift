@@ -9,19 +9,19 @@ import OperationFormat
 /// |---|---|
 /// | varint, count | record's name |
 /// | varint | count of its cells with heads |
-/// | … | existence, then the registers in the order of their fields' names |
+/// | … | existence, then the fields' cells in the order of their names, then their kinds |
 ///
 /// and of each cell:
 ///
 /// | bytes | what |
 /// |---|---|
 /// | varint, count | field's name, empty for the existence |
-/// | varint | kind, 0 |
+/// | varint | kind: 0 a register or the existence, 1 a counter |
 /// | varint | count of heads |
 /// | … | heads, greatest first: timestamp (8, little-endian), replica (16, big-endian), epoch, sequence, index (varints), payload (varint, count) |
 ///
-/// The payload of an existence head is 0 for dead, or 1 and the type's name (varint, count); of a register's, the
-/// encoded value.
+/// The payload of an existence head is 0 for dead, or 1 and the type's name (varint, count); of a register's or
+/// a counter's, the encoded value.
 enum StateDigest {
   static func digest(of zone: ZoneID, _ snapshot: Snapshot) throws -> ContentHash {
     var hasher = ContentHasher()
@@ -31,12 +31,12 @@ enum StateDigest {
       writer.append(text: name.rawValue)
       let cells = try RecordLayout.cells(of: row).map { cell in
         (cell, cell == .existence ? Name("") : try snapshot.name(cell.field))
-      }.sorted { $0.1 < $1.1 }
+      }.sorted { ($0.1, $0.0) < ($1.1, $1.0) }
       writer.append(count: cells.count)
       for (cell, name) in cells {
         let heads = try snapshot.heads(of: cell, in: row, state)
         writer.append(text: name.rawValue)
-        writer.append(count: 0)
+        writer.append(varint: UInt64(cell.rawValue & 0xf))
         writer.append(count: heads.count)
         for head in heads {
           try append(head, of: cell, snapshot, to: &writer)

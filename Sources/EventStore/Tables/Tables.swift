@@ -10,7 +10,7 @@ import OperationFormat
 /// | segments | zone (4), incarnation (4), offset (8) | `SegmentRow` |
 /// | placements | zone (4), incarnation (4), replica (4), epoch (4), last sequence (8) | first sequence, offset: varints |
 /// | records | state (4), record's name | `RecordLayout` |
-/// | elements | `ElementKey` | a head with its whole payload |
+/// | elements | `ElementKey` | a head with its whole payload; `CounterSum` |
 /// | zones | 0, zone (4) · 1, owner's byte count (1), owner, name | identity · number; `ZoneRow` under 2, zone (4); `CutRow` under 3, zone (4) |
 /// | replicas | 0, number (4) · 1, identity (16) | identity · number; lineage under 2, zone (4), replica (4), epoch (4) |
 /// | incarnations | 0, number (4) · 1, identity (16) · 2, number (4) | identity · number · empty: a zone's log that was deleted |

@@ -66,12 +66,15 @@ package struct BodyBuilder: ~Copyable, Sendable {
     appendName(record, bytesMax: Limits.recordNameBytesMax)
   }
 
-  /// Appends a set with a value as `Value.encode(into:)` wrote it.
-  package mutating func appendSet(record: Int, type: Int, field: Int, encodedValue: RawSpan) {
+  /// Appends an operation that has a field and a value, as `Value.encode(into:)` wrote it.
+  package mutating func append(
+    _ kind: OperationKind, record: Int, type: Int, field: Int, encodedValue: RawSpan
+  ) {
+    precondition(kind.hasField, "kind \(kind.rawValue) has no field")
     precondition(
       1...Limits.inlineValueBytesMax ~= encodedValue.byteCount, "a value of \(encodedValue.byteCount) bytes")
     assert(Self.isValue(encodedValue), "bytes that are not a value")
-    beginOperation(.set, byteCount: size(record) + size(type) + size(field) + encodedValue.byteCount)
+    beginOperation(kind, byteCount: size(record) + size(type) + size(field) + encodedValue.byteCount)
     appendName(record, bytesMax: Limits.recordNameBytesMax)
     appendName(type, bytesMax: Limits.nameBytesMax)
     appendName(field, bytesMax: Limits.nameBytesMax)

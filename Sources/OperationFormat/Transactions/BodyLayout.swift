@@ -140,10 +140,15 @@ package struct BodyLayout: Sendable {
     if kind != .delete {
       operation.type = try readName(&reader, "operation.type", bytesMax: Limits.nameBytesMax)
     }
-    if kind == .set {
+    if kind.hasField {
       operation.field = try readName(&reader, "operation.field", bytesMax: Limits.nameBytesMax)
       let valueStart = reader.position
       try validateValue(&reader)
+      if kind == .add, !ValueTag.isSummand(reader.bytes(in: valueStart..<reader.position)) {
+        throw reader.fail(
+          .invalid, at: valueStart, "operation.value", expected: "an integer or a decimal",
+          found: "another value")
+      }
       operation.value = valueStart..<reader.position
     }
     try reader.finish("operation.payload")

@@ -50,6 +50,10 @@ extension LogOperation {
       self = .set(
         record: names[layout.record], type: names[layout.type], field: names[layout.field],
         value: try Value(decoding: body.extracting(layout.value)))
+    case .add:
+      self = .add(
+        record: names[layout.record], type: names[layout.type], field: names[layout.field],
+        value: try Value(decoding: body.extracting(layout.value)))
     default:
       self = .unknown(
         kind: layout.kind.rawValue, payload: body.extracting(layout.payload).withUnsafeBytes { Array($0) })

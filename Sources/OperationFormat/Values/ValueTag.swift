@@ -34,9 +34,23 @@ enum ValueTag: UInt8 {
   case asset = 11
   case array = 12
   case map = 13
+
+  /// Whether an encoded value can be added to a counter.
+  static func isSummand(_ value: RawSpan) -> Bool {
+    let tag = value.unsafeLoad(fromByteOffset: 0, as: UInt8.self)
+    return tag == int.rawValue || tag == decimal.rawValue
+  }
 }
 
 extension Value {
+  /// Whether it can be added to a counter: an integer or a decimal.
+  package var isSummand: Bool {
+    switch self {
+    case .int, .decimal: true
+    default: false
+    }
+  }
+
   var tag: ValueTag {
     switch self {
     case .null: .null

@@ -21,6 +21,7 @@ extension JSON {
   static func members(of content: CellHead.Content) -> [Name: JSON] {
     switch content {
     case .value(let value): ["value": JSON(value)]
+    case .contribution(let value): ["added": JSON(value)]
     case .alive(let type): ["alive": .bool(true), "type": .text(type)]
     case .dead: ["alive": .bool(false)]
     }

@@ -10,6 +10,7 @@ import EventStore
 // {"kind":"create","record":"milk","type":"item"}
 // {"kind":"delete","record":"milk"}
 // {"field":"title","kind":"set","record":"milk","type":"item","value":…}
+// {"field":"votes","kind":"add","record":"milk","type":"item","value":…}
 // {"kind":77,"payload":"hexadecimal"}
 //
 // With an operation of the last form, of a kind that this version does not know, "names" is the transaction's
@@ -44,6 +45,11 @@ extension JSON {
       case .set(let record, let type, let field, let value):
         .object([
           "kind": "set", "record": .text(record), "type": .text(type), "field": .text(field),
+          "value": JSON(value),
+        ])
+      case .add(let record, let type, let field, let value):
+        .object([
+          "kind": "add", "record": .text(record), "type": .text(type), "field": .text(field),
           "value": JSON(value),
         ])
       case .unknown(let kind, let payload):
@@ -101,13 +107,17 @@ extension LogOperation {
       self = .set(
         record: Name(try members.string("record")), type: Name(try members.string("type")),
         field: Name(try members.string("field")), value: try Value(try members.require("value"), in: path))
+    case "add":
+      self = .add(
+        record: Name(try members.string("record")), type: Name(try members.string("type")),
+        field: Name(try members.string("field")), value: try Value(try members.require("value"), in: path))
     case .integer(let number):
       guard let kind = UInt64(exactly: number), let payload = Hexadecimal.bytes(try members.string("payload"))
       else {
         throw JSONError(in: path, "an operation of an unknown kind has a number and a hexadecimal payload")
       }
       self = .unknown(kind: kind, payload: payload)
-    default: throw members.wrong("kind", "create, delete, set or a number")
+    default: throw members.wrong("kind", "create, delete, set, add or a number")
     }
     try members.finish()
   }

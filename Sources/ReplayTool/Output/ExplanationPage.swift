@@ -15,12 +15,29 @@ struct ExplanationPage {
     let cell = explanation.field.map { Display.name($0) } ?? "existence"
     try output.line(output.styled("\(Display.record(explanation.record))  \(cell)", .heading))
     try output.line()
+    if let counter = explanation.counter { return try print(counter, output) }
     let winner = explanation.heads[0]
     try output.line(output.styled(Self.quote(winner.head.content), .winner) + " " + verb)
     try output.line("  \(Self.capital(maker(winner.entry, winner.head.content))).")
     for line in try sight(winner) { try output.line("  \(line)") }
     try printVisibility(output)
     try printLosers(output)
+    try printReplaced(output)
+  }
+
+  /// What a counter reads, and who added what.
+  private func print(_ counter: Counter, _ output: Output) throws {
+    let parts = Display.count(explanation.heads.count, "contribution")
+    let clamped = counter.isClamped ? ", as near as a number comes to it" : ""
+    try output.line(
+      output.styled(Display.value(counter.value), .winner) + " is the sum of \(parts)\(clamped).")
+    try printVisibility(output)
+    try output.line()
+    for head in explanation.heads {
+      try output.line("  " + output.styled(Display.value(head.head.content.value ?? .null), .winner))
+      try output.line("    \(Self.capital(maker(head.entry, head.head.content))).")
+      for line in try sight(head) { try output.line("    \(line)") }
+    }
     try printReplaced(output)
   }
 
@@ -49,6 +66,7 @@ struct ExplanationPage {
     switch content {
     case .value(.null): return "cleared"
     case .value: return "set"
+    case .contribution: return "added"
     case .dead: return "deleted"
     case .alive:
       let isCreation = entry.transaction.operations.contains { operation in
@@ -60,7 +78,7 @@ struct ExplanationPage {
 
   private static func quote(_ content: CellHead.Content) -> String {
     switch content {
-    case .value: HeadText.content(content, limit: nil)
+    case .value, .contribution: HeadText.content(content, limit: nil)
     case .alive, .dead: capital(HeadText.content(content))
     }
   }

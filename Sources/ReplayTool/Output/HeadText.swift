@@ -17,6 +17,7 @@ enum HeadText {
   static func content(_ content: CellHead.Content, limit: Int? = 40) -> String {
     switch content {
     case .value(let value): Display.value(value, limit: limit)
+    case .contribution(let value): "\(Display.value(value, limit: limit)) added"
     case .alive(let type): "alive as \(Display.name(type))"
     case .dead: "deleted"
     }

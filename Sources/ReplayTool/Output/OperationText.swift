@@ -13,6 +13,8 @@ enum OperationText {
     case .delete(let record): ["delete", Display.name(record)]
     case .set(let record, _, let field, let value):
       ["set", Display.name(record), Display.name(field), Display.value(value)]
+    case .add(let record, _, let field, let value):
+      ["add", Display.name(record), Display.name(field), Display.value(value)]
     case .unknown(let kind, let payload):
       ["kind \(kind)", "", Display.value(.bytes(payload))]
     }

@@ -14,7 +14,10 @@ struct RecordStory {
     var columns = Columns(output, indent: 2)
     try add("existence", existence.heads.map(\.head), to: &columns, transaction)
     for field in fields {
-      try add(Display.name(field), try transaction.heads(of: field, in: record), to: &columns, transaction)
+      for kind in FieldKind.allCases {
+        let heads = try transaction.heads(of: field, in: record, as: kind)
+        try add(Display.name(field), heads, sums: kind == .counter, to: &columns, transaction)
+      }
     }
     try columns.flush()
     try output.line()
@@ -23,11 +26,12 @@ struct RecordStory {
   }
 
   private func add(
-    _ name: String, _ heads: [CellHead], to columns: inout Columns, _ transaction: borrowing ReadTransaction
+    _ name: String, _ heads: [CellHead], sums: Bool = false, to columns: inout Columns,
+    _ transaction: borrowing ReadTransaction
   ) throws {
     for (index, head) in heads.enumerated() {
       let maker = try HeadText.maker(of: head, in: existence.record.zone, transaction)
-      let role = heads.count == 1 ? "" : index == 0 ? "won" : "lost"
+      let role = heads.count == 1 || sums ? "" : index == 0 ? "won" : "lost"
       try columns.add([
         .init(index == 0 ? name : "", .quiet), .init(role, index == 0 ? .winner : .loser),
         .init(HeadText.content(head)), .init(maker.author ?? "-"),

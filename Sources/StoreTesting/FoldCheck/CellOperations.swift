@@ -8,6 +8,8 @@ package struct CellOperations: Hashable, Sendable {
   package var deletePercent: Int
   /// How many of a hundred create one. The rest set a field.
   package var createPercent: Int
+  /// How many of a hundred of the rest add to a counter.
+  package var addPercent = 0
 
   /// The types that records have.
   package static let types = 2
@@ -32,6 +34,11 @@ package struct CellOperations: Hashable, Sendable {
     let type: UInt8 = choices.chance(85) ? 0 : 1
     if kind < deletePercent { return FoldOperation(.delete, record: record) }
     if kind < deletePercent + createPercent { return FoldOperation(.create, record: record, type: type) }
+    if addPercent > 0, choices.chance(addPercent) {
+      return FoldOperation(
+        .add, record: record, field: UInt8(choices.next(below: fields)), type: type,
+        value: FoldValue(rawValue: UInt8(choices.next(in: 1...7))))
+    }
     return FoldOperation(
       .set, record: record, field: UInt8(choices.next(below: fields)), type: type, value: drawValue(&choices))
   }

@@ -20,6 +20,8 @@ public struct FoldCheckCoverage: Hashable, Sendable {
   public var headsBeyondFour = 0
   /// Cells that had more than four heads and have four or fewer again.
   public var cellsBackToFour = 0
+  /// Compared counters with more than four contributions.
+  public var sumsApart = 0
   /// The greatest number of heads in one cell.
   public var headsMax = 0
   /// Transactions that were folded with a capped timestamp.
@@ -54,6 +56,7 @@ public struct FoldCheckCoverage: Hashable, Sendable {
     valuesApart += other.valuesApart
     headsBeyondFour += other.headsBeyondFour
     cellsBackToFour += other.cellsBackToFour
+    sumsApart += other.sumsApart
     capped += other.capped
     retimed += other.retimed
     lineages += other.lineages
@@ -78,6 +81,7 @@ public struct FoldCheckCoverage: Hashable, Sendable {
       ("valuesApart", valuesApart),
       ("headsBeyondFour", headsBeyondFour),
       ("cellsBackToFour", cellsBackToFour),
+      ("sumsApart", sumsApart),
       ("headsMax", headsMax),
       ("capped", capped),
       ("retimed", retimed),

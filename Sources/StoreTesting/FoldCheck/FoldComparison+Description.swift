@@ -19,12 +19,14 @@ extension FoldComparison {
   }
 
   static func name(_ record: Int, _ field: Int) -> String {
-    field < 0 ? "existence of r\(record)" : "r\(record).f\(field)"
+    field < 0 ? "existence of r\(record)" : "cell \(field) of r\(record)"
   }
 
   func describe(_ head: OracleHead, _ field: Int) -> String {
     let content =
-      if field >= 0 {
+      if field >= history.fields {
+        "\(head.content) added"
+      } else if field >= 0 {
         FoldValue(rawValue: UInt8(head.content)).description
       } else {
         head.content == FoldHistory.dead ? "dead" : "alive as t\(head.content)"

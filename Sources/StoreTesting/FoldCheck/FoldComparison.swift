@@ -27,7 +27,7 @@ struct FoldComparison {
   /// Compares what the fold reads with the oracle's heads, for all cells.
   mutating func compareReading(_ driver: FoldDriver, at place: @autoclosure () -> String) throws {
     for record in 0..<history.records {
-      for field in -1..<history.fields {
+      for field in -1..<history.cells.upperBound {
         find(driver, record, field)
         let found = try driver.heads(of: record, field) ?? []
         let isAsExpected =
@@ -52,11 +52,11 @@ struct FoldComparison {
     let row = driver.storage.row(of: name.span.bytes, in: FoldNumbering.state)
     var cells = 0
     var apart = 0
-    for field in -1..<history.fields {
+    for field in -1..<history.cells.upperBound {
       find(driver, record, field)
       if expected.isEmpty && row == nil { continue }
       guard let row else { throw mismatch(driver, record, field, "no row") }
-      let cell = driver.numbering.cell(ofField: field)
+      let cell = driver.cell(field)
       let place = try RecordLayout.place(of: cell, in: row.span.bytes)
       let inline = try RecordLayout.heads(of: place.body, in: row.span.bytes)
       guard inline.total == expected.count, place.body.isEmpty == expected.isEmpty else {
@@ -66,6 +66,7 @@ struct FoldComparison {
       cells += 1
       apart += try compareInline(driver, record, field, row, inline)
       if expected.count > inline.count { apart += try compareApart(driver, record, field, row, inline.count) }
+      if field >= history.fields { apart += try compareSum(driver, record, field, row, inline.count) }
       if field < 0 && (expected.count > 1 || history.coverage.comparisons.isMultiple(of: 8)) {
         try compareVisibility(driver, record)
       }
@@ -80,9 +81,8 @@ struct FoldComparison {
   }
 
   private mutating func find(_ driver: FoldDriver, _ record: Int, _ field: Int) {
-    history.oracle.findHeads(
-      of: history.cell(record, field), folded: driver.folded, received: driver.knowledge.received,
-      into: &expected)
+    history.findHeads(
+      of: field, in: record, folded: driver.folded, received: driver.knowledge.received, into: &expected)
   }
 
   /// The heads in the row: winner and losers up to four, a large payload apart. Gives the number of such payloads.
@@ -126,6 +126,24 @@ struct FoldComparison {
       }
     }
     return expected.count - inline
+  }
+
+  /// A counter's contributions that the row has no room for have a row with their sum. Gives the number of such rows.
+  private func compareSum(
+    _ driver: FoldDriver, _ record: Int, _ field: Int, _ row: [UInt8], _ inline: Int
+  ) throws -> Int {
+    let key = ElementKey.sum(
+      of: FoldNumbering.state, record: try RecordLayout.recordNumber(of: row.span.bytes),
+      cell: driver.cell(field))
+    let apart = expected[inline...].reduce(0) { $0 + $1.content }
+    guard let element = driver.storage.readElement(key) else {
+      if expected.count == inline { return 0 }
+      throw mismatch(driver, record, field, "no row for the sum of what lies apart")
+    }
+    guard try CounterSum(element.span.bytes).counter.value == .int(Int64(apart)), expected.count > inline
+    else { throw mismatch(driver, record, field, "another sum of what lies apart") }
+    history.coverage.sumsApart += 1
+    return 1
   }
 
   /// The element rows of a record are those that its heads need, and no others.
@@ -183,7 +201,7 @@ struct FoldComparison {
       knowledge.wideCells &= ~cell
       history.coverage.cellsBackToFour += 1
     }
-    guard expected.count > 1 else { return }
+    guard expected.count > 1, field < history.fields else { return }
     history.coverage.conflicts += 1
     let dead = expected.count { $0.content == FoldHistory.dead }
     if field < 0 && dead > 0 && dead < expected.count { history.coverage.deletesAgainstUpdates += 1 }
@@ -199,7 +217,7 @@ struct FoldComparison {
   private func key(_ driver: FoldDriver, _ field: Int, _ row: [UInt8], _ head: HeadID) throws -> ElementKey {
     ElementKey(
       state: FoldNumbering.state, record: try RecordLayout.recordNumber(of: row.span.bytes),
-      cell: driver.numbering.cell(ofField: field), head: head)
+      cell: driver.cell(field), head: head)
   }
 
   private func isSame(_ found: Head, _ expected: OracleHead, _ driver: FoldDriver) -> Bool {
@@ -215,9 +233,16 @@ struct FoldComparison {
 
   /// What a head's payload must be. That of an existence: 0, or 1 and the type's number, which is below 128.
   private func payload(_ head: OracleHead, _ field: Int, _ driver: FoldDriver) -> [UInt8] {
+    if field >= history.fields { return Self.encodedInteger(head.content) }
     if field >= 0 { return FoldValue(rawValue: UInt8(head.content)).payload }
     if head.content == FoldHistory.dead { return Self.dead }
     return Self.alive[Int(driver.numbering.number(ofType: head.content).rawValue)]
+  }
+
+  /// An integer below 64 as a value: its tag, and the number in zigzag form (the table of values).
+  private static func encodedInteger(_ number: Int) -> [UInt8] {
+    precondition(0..<64 ~= number, "a sum of \(number)")
+    return [3, UInt8(2 * number)]
   }
 
   private static let dead: [UInt8] = [0]

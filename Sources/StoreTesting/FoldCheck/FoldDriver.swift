@@ -54,7 +54,8 @@ final class FoldDriver {
     for operation in transaction.operations {
       let name = FoldNumbering.records[Int(operation.record)]
       var cells = [CellNumber.existence]
-      if operation.kind == .set { cells.append(numbering.cell(ofField: Int(operation.field))) }
+      if operation.kind == .set { cells.append(cell(Int(operation.field))) }
+      if operation.kind == .add { cells.append(cell(history.counter(of: Int(operation.field)))) }
       for cell in cells {
         let moved = try fold.retime(
           cell, of: name.span.bytes, in: FoldNumbering.state, transaction: viewpoint, to: effective)
@@ -91,8 +92,11 @@ final class FoldDriver {
   func heads(of record: Int, _ field: Int) throws -> [OwnedHead]? {
     let name = FoldNumbering.records[record]
     guard try fold.find(name.span.bytes, in: FoldNumbering.state) else { return nil }
-    return try fold.heads(of: numbering.cell(ofField: field))
+    return try fold.heads(of: cell(field))
   }
+
+  /// The number of a cell: −1 is the record's existence.
+  func cell(_ cell: Int) -> CellNumber { numbering.cell(cell, fields: history.fields) }
 
   // MARK: Helpers
 
@@ -108,6 +112,11 @@ final class FoldDriver {
     case .set:
       let payload = operation.value.payload
       try fold.setInMemory(
+        numbering.number(ofField: Int(operation.field)), of: name.span.bytes, in: state,
+        type: numbering.number(ofType: Int(operation.type)), value: payload.span.bytes, index: index)
+    case .add:
+      let payload = operation.value.payload
+      try fold.addInMemory(
         numbering.number(ofField: Int(operation.field)), of: name.span.bytes, in: state,
         type: numbering.number(ofType: Int(operation.type)), value: payload.span.bytes, index: index)
     }

@@ -17,12 +17,26 @@ final class FoldHistory {
     identities = schedule.makeIdentities()
     records = schedule.records
     fields = schedule.fields
-    for _ in 0..<records * (1 + fields) { _ = oracle.addCell() }
+    for _ in 0..<records * (1 + 2 * fields) { _ = oracle.addCell() }
     transactions.reserveCapacity(16)
   }
 
-  /// The number of a cell: field −1 is the record's existence.
-  func cell(_ record: Int, _ field: Int) -> Int { record * (1 + fields) + 1 + field }
+  /// A record's cells of fields: the registers of the fields, then their counters.
+  var cells: Range<Int> { 0..<2 * fields }
+
+  /// The number of a cell: −1 is the record's existence.
+  func cell(_ record: Int, _ cell: Int) -> Int { record * (1 + 2 * fields) + 1 + cell }
+
+  /// The counter of a field.
+  func counter(of field: Int) -> Int { fields + field }
+
+  /// Finds the heads of a cell: as the oracle does, and what one transaction adds to a counter is one.
+  func findHeads(
+    of cell: Int, in record: Int, folded: TransactionSet, received: [Int64], into heads: inout [OracleHead]
+  ) {
+    oracle.findHeads(of: self.cell(record, cell), folded: folded, received: received, into: &heads)
+    if cell >= fields { heads.mergeContributions { $0 + $1 } }
+  }
 
   // MARK: Verbs
 
@@ -55,11 +69,16 @@ final class FoldHistory {
     switch operation.kind {
     case .create:
       oracle.addOperation(to: cell(record, -1), index: index, content: Int(operation.type))
-      for field in 0..<fields { oracle.addOperation(to: cell(record, field), index: index, content: nil) }
+      for field in cells { oracle.addOperation(to: cell(record, field), index: index, content: nil) }
     case .set:
       oracle.addOperation(to: cell(record, -1), index: index, content: Int(operation.type))
       oracle.addOperation(
         to: cell(record, Int(operation.field)), index: index, content: Int(operation.value.rawValue))
+    case .add:
+      oracle.addOperation(to: cell(record, -1), index: index, content: Int(operation.type))
+      oracle.addOperation(
+        to: cell(record, counter(of: Int(operation.field))), index: index,
+        content: Int(operation.value.rawValue), isContribution: true)
     case .delete:
       oracle.addOperation(to: cell(record, -1), index: index, content: Self.dead)
     }

@@ -22,9 +22,12 @@ struct FoldNumbering: Hashable {
     (Int(number.rawValue) - 1 - turn + FoldSchedule.identitiesMax) % FoldSchedule.identitiesMax
   }
 
-  /// The cell's number; field −1 is the record's existence.
-  func cell(ofField field: Int) -> CellNumber {
-    field < 0 ? .existence : CellNumber(register: number(ofField: field))
+  /// The number of a cell: −1 is the record's existence, then come the registers of its fields, then their counters.
+  func cell(_ cell: Int, fields: Int) -> CellNumber {
+    if cell < 0 { return .existence }
+    return cell < fields
+      ? CellNumber(register: number(ofField: cell))
+      : CellNumber(number(ofField: cell - fields), .counter)
   }
 
   func number(ofField field: Int) -> NameNumber {

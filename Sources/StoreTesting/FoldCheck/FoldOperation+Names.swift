@@ -6,7 +6,7 @@ extension FoldOperation {
   /// The record's name.
   package var recordName: Name { Name("r\(record)") }
 
-  /// The field's name; of `set` alone.
+  /// The field's name; of `set` and `add` alone.
   package var fieldName: Name { Name("f\(field)") }
 
   /// The type's name; not of `delete`.
@@ -18,6 +18,7 @@ extension FoldOperation {
     case .create: .create(record: recordName, type: typeName)
     case .set: .set(record: recordName, type: typeName, field: fieldName, value: value.value)
     case .delete: .delete(record: recordName)
+    case .add: .add(record: recordName, type: typeName, field: fieldName, value: value.value)
     }
   }
 }
@@ -38,6 +39,9 @@ extension WriteTransaction {
     case .set:
       if !isThere { try create(record, type: operation.typeName) }
       try set(operation.fieldName, of: record, to: operation.value.value)
+    case .add:
+      if !isThere { try create(record, type: operation.typeName) }
+      try add(operation.value.value, to: operation.fieldName, of: record)
     case .delete:
       if !isThere { return false }
       try delete(record)

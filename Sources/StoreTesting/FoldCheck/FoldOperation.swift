@@ -8,26 +8,29 @@ public struct FoldOperation: Hashable, Sendable, CustomStringConvertible {
     case set
     /// The record is dead.
     case delete
+    /// A counter gets a contribution, and the record is alive.
+    case add
   }
 
   /// What it does.
   public var kind: Kind
   /// The record, from 0.
   public var record: UInt8
-  /// The field, from 0; of `set` alone.
+  /// The field, from 0; of `set` and `add` alone.
   public var field: UInt8
   /// The record's type, from 0; not of `delete`.
   public var type: UInt8
-  /// The field's new value; of `set` alone.
+  /// The field's new value, or what is added to its counter, one of the integers; of `set` and `add` alone.
   public var value: FoldValue
 
   /// Creates an operation; what its kind does not use is 0.
   public init(_ kind: Kind, record: UInt8, field: UInt8 = 0, type: UInt8 = 0, value: FoldValue = .null) {
     self.kind = kind
     self.record = record
-    self.field = kind == .set ? field : 0
+    let hasField = kind == .set || kind == .add
+    self.field = hasField ? field : 0
     self.type = kind == .delete ? 0 : type
-    self.value = kind == .set ? value : .null
+    self.value = hasField ? value : .null
   }
 
   /// Such as “set r0.f1 = 5 as t0”.
@@ -36,6 +39,7 @@ public struct FoldOperation: Hashable, Sendable, CustomStringConvertible {
     case .create: "create r\(record) as t\(type)"
     case .set: "set r\(record).f\(field) = \(value) as t\(type)"
     case .delete: "delete r\(record)"
+    case .add: "add \(value) to r\(record).f\(field) as t\(type)"
     }
   }
 }

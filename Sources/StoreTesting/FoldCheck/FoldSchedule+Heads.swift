@@ -18,8 +18,8 @@ extension FoldSchedule {
     let history = world.history
     var heads: [OracleHead] = []
     return (-1..<fields).map { field in
-      history.oracle.findHeads(
-        of: history.cell(record, field), folded: history.all, received: history.received, into: &heads)
+      history.findHeads(
+        of: field, in: record, folded: history.all, received: history.received, into: &heads)
       return heads.map { head in
         if field >= 0 { return FoldValue(rawValue: UInt8(head.content)).description }
         return head.content == FoldHistory.dead ? "dead" : "alive"

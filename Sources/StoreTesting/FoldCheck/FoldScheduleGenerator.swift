@@ -13,7 +13,7 @@ struct FoldScheduleGenerator {
   private var skews: [Int64]
   private var replicas: Int
   private var nextIdentity = FoldSchedule.replicasMax
-  private let operations: CellOperations
+  private var operations: CellOperations
 
   /// What the remote says of when it received something.
   private enum Receipts: CaseIterable { case none, trueTime, atTimes, wild }
@@ -44,6 +44,8 @@ struct FoldScheduleGenerator {
     operations = CellOperations(records: records, fields: fields, from: &choice)
     skews = (0..<FoldSchedule.replicasMax).map { _ in Self.skew(&choice) }
     random = root.stream(5)
+    var mix = root.stream(6)
+    operations.addPercent = mix.chance(50) ? mix.next(in: 10...90) : 0
   }
 
   // MARK: Steps

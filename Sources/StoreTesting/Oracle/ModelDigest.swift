@@ -9,13 +9,15 @@ enum ModelDigest {
     for record in records {
       bytes.append(name: record.name)
       bytes.append(count: record.fields.count + (record.existence.isEmpty ? 0 : 1))
-      if !record.existence.isEmpty { append(record.existence, of: "", to: &bytes) }
-      for field in record.fields { append(field.heads, of: field.name, to: &bytes) }
+      if !record.existence.isEmpty { append(record.existence, of: "", 0, to: &bytes) }
+      for field in record.fields {
+        append(field.heads, of: field.name, UInt64(field.kind.rawValue), to: &bytes)
+      }
     }
     return ContentHash(of: bytes.span)
   }
 
-  private static func append(_ heads: [CellHead], of cell: Name, to bytes: inout ByteWriter) {
+  private static func append(_ heads: [CellHead], of cell: Name, _ kind: UInt64, to bytes: inout ByteWriter) {
     bytes.append(name: cell)
     bytes.append(varint: kind)
     bytes.append(count: heads.count)
@@ -40,12 +42,10 @@ enum ModelDigest {
       bytes.append(1)
       bytes.append(name: type)
       return bytes.bytes
-    case .value(let value):
+    case .value(let value), .contribution(let value):
       do { return try value.encoded() } catch {
         preconditionFailure("a value of the log that is none: \(error)")
       }
     }
   }
-
-  private static let kind: UInt64 = 0
 }

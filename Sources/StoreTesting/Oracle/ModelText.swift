@@ -20,6 +20,7 @@ enum ModelText {
     let content =
       switch head.content {
       case .value(let value): "\(value)"
+      case .contribution(let value): "\(value) added"
       case .alive(let type): "alive as “\(type)”"
       case .dead: "dead"
       }

@@ -59,11 +59,14 @@ package struct Oracle: Sendable {
   ///   - cell: the cell that it works on.
   ///   - index: its place in its transaction: in ascending order.
   ///   - content: what its head says; nil if it removes and adds none.
-  package mutating func addOperation(to cell: Int, index: Int, content: Int?) {
+  ///   - isContribution: whether it removes nothing.
+  package mutating func addOperation(
+    to cell: Int, index: Int, content: Int?, isContribution: Bool = false
+  ) {
     let transaction = transactions.count - 1
     cells[cell].append(
       OracleCell.Operation(transaction: transaction, index: index, content: content),
-      seen: transactions[transaction].seen)
+      seen: isContribution ? nil : transactions[transaction].seen)
   }
 
   /// Takes in that a transaction lies at an offset of the remote log. The first one counts.

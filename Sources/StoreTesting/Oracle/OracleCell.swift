@@ -1,6 +1,6 @@
 /// All operations that ever worked on one cell, and which transactions replace them.
 struct OracleCell: Sendable {
-  /// What an operation does to the cell. All of them remove what they have seen.
+  /// What an operation does to the cell. All of them remove what they have seen, but those that add to a counter.
   struct Operation: Sendable {
     var transaction: Int
     /// Its place in the transaction.
@@ -25,15 +25,16 @@ struct OracleCell: Sendable {
   ///
   /// - Parameters:
   ///   - operation: the operation.
-  ///   - seen: the transactions that its transaction has seen.
-  mutating func append(_ operation: Operation, seen: TransactionSet) {
+  ///   - seen: the transactions that its transaction has seen; nil for an operation that removes nothing.
+  mutating func append(_ operation: Operation, seen: TransactionSet?) {
+    defer { operations.append(operation) }
+    guard let seen else { return }
     for earlier in operations.indices {
       let (transaction, index) = (operations[earlier].transaction, operations[earlier].index)
       let hasSeen =
         transaction == operation.transaction ? index < operation.index : seen.contains(transaction)
       if hasSeen { operations[earlier].replacements.insert(operation.transaction) }
     }
-    operations.append(operation)
   }
 
   /// Calls a closure with each operation that left a head, once certain transactions were folded.

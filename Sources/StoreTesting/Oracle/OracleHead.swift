@@ -23,3 +23,25 @@ package struct OracleHead: Hashable, Sendable {
     return a.index > b.index
   }
 }
+
+extension [OracleHead] {
+  /// Makes one of what each transaction has added to a counter: nothing has seen a part of it alone.
+  ///
+  /// - Parameter sum: the content of both, the earlier first; nil if they make no one value.
+  mutating func mergeContributions(_ sum: (Int, Int) -> Int?) {
+    guard count > 1 else { return }
+    var merged: [OracleHead] = []
+    // The least first: of one transaction in the order of its operations.
+    for head in reversed() {
+      var head = head
+      if let last = merged.last, last.transaction == head.transaction,
+        let content = sum(last.content, head.content)
+      {
+        head.content = content
+        merged.removeLast()
+      }
+      merged.append(head)
+    }
+    self = merged.reversed()
+  }
+}

@@ -6,12 +6,13 @@ package struct RecordHeads: Hashable, Sendable {
   package var name: Name
   /// The heads of its existence, greatest first. A record without any is one that nobody wrote about.
   package var existence: [CellHead]
-  /// The fields that have heads, in the order of their names; the heads greatest first.
+  /// The cells of fields that have heads, in the order of their names, then their kinds; the heads greatest first.
   package var fields: [Field]
 
   /// The heads of one field.
   package struct Field: Hashable, Sendable {
     package var name: Name
+    package var kind: FieldKind
     package var heads: [CellHead]
   }
 
@@ -30,9 +31,22 @@ package struct RecordHeads: Hashable, Sendable {
     guard let type = visibleType(policies) else { return nil }
     var values: [Name: Value] = [:]
     for field in fields {
-      if case .value(let value) = field.heads[0].content, value != .null { values[field.name] = value }
+      switch field.kind {
+      case .register:
+        if case .value(let value) = field.heads[0].content, value != .null { values[field.name] = value }
+      case .counter:
+        if values[field.name] == nil { values[field.name] = Self.sum(of: field.heads) }
+      }
     }
     return Record(id: RecordID(zone: zone, name: name), type: type, fields: values)
+  }
+
+  /// What a counter reads, where the sum is a value.
+  package static func sum(of heads: [CellHead]) -> Value? {
+    heads.reduce(.int(0)) { sum, head in
+      guard let sum, case .contribution(let value) = head.content else { return nil }
+      return NaiveSum.sum(sum, value)
+    }
   }
 
   /// The cells in conflict, existence first, as nil, then the fields by name. A record's existence is in conflict only
@@ -40,7 +54,9 @@ package struct RecordHeads: Hashable, Sendable {
   package var conflicts: [(field: Name?, heads: [CellHead])] {
     var conflicts: [(field: Name?, heads: [CellHead])] = []
     if Set(existence.map(\.content)).count > 1 { conflicts.append((nil, existence)) }
-    for field in fields where field.heads.count > 1 { conflicts.append((field.name, field.heads)) }
+    for field in fields where field.kind == .register && field.heads.count > 1 {
+      conflicts.append((field.name, field.heads))
+    }
     return conflicts
   }
 }

@@ -44,8 +44,10 @@ extension ZoneModel {
     let id = RecordID(zone: zone, name: expected.name)
     let found: (existence: [CellHead], fields: [RecordHeads.Field], contains: Bool, record: Record?)
     do {
-      let fields = try read.fields(of: id).map { field in
-        RecordHeads.Field(name: field, heads: try read.heads(of: field, in: id))
+      let fields = try read.fields(of: id).flatMap { field in
+        try FieldKind.allCases.map { kind in
+          RecordHeads.Field(name: field, kind: kind, heads: try read.heads(of: field, in: id, as: kind))
+        }.filter { !$0.heads.isEmpty }
       }
       found = (try read.existence(of: id), fields, try read.contains(id), try read.record(id))
     } catch { throw failure("a reading", error, of: id) }

@@ -28,7 +28,7 @@ package struct ZoneModel: Sendable {
   private struct Cells {
     var existence: Int
     /// In the order of the fields' names.
-    var fields: [(name: Name, cell: Int)] = []
+    var fields: [(name: Name, kind: FieldKind, cell: Int)] = []
   }
 
   /// Creates the model of a zone in which nothing happened yet.
@@ -99,12 +99,18 @@ package struct ZoneModel: Sendable {
       let cells = cells(of: record)
       oracle.addOperation(to: cells.existence, index: index, content: number(of: .alive(type: type)))
       // A field that nobody has set yet has nothing to clear.
-      for (_, cell) in cells.fields { oracle.addOperation(to: cell, index: index, content: nil) }
+      for (_, _, cell) in cells.fields { oracle.addOperation(to: cell, index: index, content: nil) }
     case .set(let record, let type, let field, let value):
-      let cell = cell(of: field, in: record)
+      let cell = cell(of: field, .register, in: record)
       oracle.addOperation(
         to: cells(of: record).existence, index: index, content: number(of: .alive(type: type)))
       oracle.addOperation(to: cell, index: index, content: number(of: .value(value)))
+    case .add(let record, let type, let field, let value):
+      let cell = cell(of: field, .counter, in: record)
+      oracle.addOperation(
+        to: cells(of: record).existence, index: index, content: number(of: .alive(type: type)))
+      oracle.addOperation(
+        to: cell, index: index, content: number(of: .contribution(value)), isContribution: true)
     case .delete(let record):
       oracle.addOperation(to: cells(of: record).existence, index: index, content: number(of: .dead))
     case .unknown:
@@ -124,12 +130,15 @@ package struct ZoneModel: Sendable {
     return cells
   }
 
-  private mutating func cell(of field: Name, in record: Name) -> Int {
+  private mutating func cell(of field: Name, _ kind: FieldKind, in record: Name) -> Int {
     var cells = cells(of: record)
-    let place = cells.fields.firstIndex { $0.name >= field } ?? cells.fields.count
-    if place < cells.fields.count, cells.fields[place].name == field { return cells.fields[place].cell }
+    let place =
+      cells.fields.firstIndex { ($0.name, $0.kind.rawValue) >= (field, kind.rawValue) } ?? cells.fields.count
+    if place < cells.fields.count, cells.fields[place].name == field, cells.fields[place].kind == kind {
+      return cells.fields[place].cell
+    }
     let cell = oracle.addCell()
-    cells.fields.insert((field, cell), at: place)
+    cells.fields.insert((field, kind, cell), at: place)
     records[record] = cells
     return cell
   }
@@ -168,11 +177,16 @@ package struct ZoneModel: Sendable {
   ///   - field: the field, nil for the record's existence.
   ///   - record: the record.
   ///   - view: what the store has.
-  package func heads(of field: Name?, in record: Name, _ view: ZoneView) -> [CellHead] {
+  ///   - kind: which of the field's cells.
+  package func heads(
+    of field: Name?, in record: Name, _ view: ZoneView, as kind: FieldKind = .register
+  ) -> [CellHead] {
     guard let cells = records[record] else { return [] }
     guard let field else { return heads(of: cells.existence, view) }
-    guard let cell = cells.fields.first(where: { $0.name == field })?.cell else { return [] }
-    return heads(of: cell, view)
+    guard let cell = cells.fields.first(where: { $0.name == field && $0.kind == kind })?.cell else {
+      return []
+    }
+    return heads(of: cell, view, kind)
   }
 
   /// All heads of a record as a store must have them.
@@ -180,16 +194,27 @@ package struct ZoneModel: Sendable {
     var heads = RecordHeads(name: record, existence: [], fields: [])
     guard let cells = records[record] else { return heads }
     heads.existence = self.heads(of: cells.existence, view)
-    for (name, cell) in cells.fields {
-      let found = self.heads(of: cell, view)
-      if !found.isEmpty { heads.fields.append(RecordHeads.Field(name: name, heads: found)) }
+    for (name, kind, cell) in cells.fields {
+      let found = self.heads(of: cell, view, kind)
+      if !found.isEmpty { heads.fields.append(RecordHeads.Field(name: name, kind: kind, heads: found)) }
     }
     return heads
   }
 
-  private func heads(of cell: Int, _ view: ZoneView) -> [CellHead] {
+  private func heads(of cell: Int, _ view: ZoneView, _ kind: FieldKind = .register) -> [CellHead] {
     var found: [OracleHead] = []
     oracle.findHeads(of: cell, folded: view.folded, received: view.received, into: &found)
+    // Sums have numbers after those of what was contributed.
+    var contents = contents
+    if kind == .counter {
+      found.mergeContributions { earlier, later in
+        guard case .contribution(let a) = contents[earlier], case .contribution(let b) = contents[later],
+          let sum = NaiveSum.sum(a, b)
+        else { return nil }
+        contents.append(.contribution(sum))
+        return contents.count - 1
+      }
+    }
     return found.map { head in
       CellHead(
         operation: OperationID(transaction: transactions[head.transaction].id, index: UInt32(head.index)),

@@ -5,6 +5,10 @@ indirect enum ScenarioAction: Sendable {
   case create(ScenarioRecord, fields: [Name: Value])
   case save(ScenarioRecord, fields: [Name: Value])
   case delete(ScenarioRecord)
+  /// An integer or a decimal more in a counter.
+  case add(ScenarioRecord, Name, Value)
+  /// What makes a counter read a number.
+  case setCounter(ScenarioRecord, Name, Value)
   /// Steps one after the other, each a write of its own: what a repetition comes to.
   case steps([ScenarioStep])
   /// All in one write.

@@ -56,6 +56,10 @@ extension Value {
     switch (self, other) {
     case (.int(let a), .double(let b)): Double(exactly: a) == b
     case (.double(let a), .int(let b)): a == Double(exactly: b)
+    case (.decimal(let a), .double(let b)): DecimalNumber("\(b)") == a
+    case (.double(let a), .decimal(let b)): DecimalNumber("\(a)") == b
+    case (.decimal(let a), .int(let b)): DecimalNumber(coefficient: Int128(b), exponent: 0) == a
+    case (.int(let a), .decimal(let b)): DecimalNumber(coefficient: Int128(a), exponent: 0) == b
     case (.double(let a), .double(let b)): a == b || (a.isNaN && b.isNaN)
     case (.array(let a), .array(let b)): a.count == b.count && zip(a, b).allSatisfy { $0.isSame(as: $1) }
     case (.map(let a), .map(let b)):

@@ -12,8 +12,7 @@ struct ScenarioStepParser {
   private static let capabilities = [
     "set_parent": "parent-references", "move_zone": "move-zone", "clone_store": "clone-store",
     "compact": "compact", "server_reset_zone": "server-reset", "server_erase": "server-reset",
-    "incr": "counter",
-    "counter_set": "counter", "set_add": "set", "set_remove": "set", "set_clear": "set",
+    "set_add": "set", "set_remove": "set", "set_clear": "set",
     "list_insert": "list",
     "list_delete": "list", "list_set": "list", "list_move": "list-move", "text_insert": "text",
     "text_delete": "text", "share": "sharing", "accept_share": "sharing", "unshare": "sharing",
@@ -92,6 +91,9 @@ struct ScenarioStepParser {
       return .create(try record(&members), fields: try fields(&members))
     case "save": return .save(try record(&members), fields: try members.values("fields"))
     case "delete": return .delete(try record(&members))
+    case "incr": return .add(try record(&members), try members.name("field"), try number("by", &members))
+    case "counter_set":
+      return .setCounter(try record(&members), try members.name("field"), try number("value", &members))
     case "bulk_create": return try bulkCreate(&members)
     case "repeat": return try repetition(&members, device)
     case "transaction": return try transaction(&members)
@@ -120,6 +122,18 @@ struct ScenarioStepParser {
 
   private func fields(_ members: inout ScenarioMembers) throws -> [Name: Value] {
     members.has("fields") ? try members.values("fields") : [:]
+  }
+
+  /// What a counter can hold: an integer, or a decimal.
+  private func number(_ key: String, _ members: inout ScenarioMembers) throws -> Value {
+    let node = try members.require(key)
+    switch try node.value() {
+    case .int(let number): return .int(number)
+    case .double(let number):
+      if let decimal = DecimalNumber("\(number)") { return .decimal(decimal) }
+    default: break
+    }
+    throw ScenarioError.invalid(node.line, "“\(key)” is \(node.text), not a number")
   }
 
   private func milliseconds(_ members: inout ScenarioMembers) throws -> Int64 {
@@ -181,11 +195,11 @@ struct ScenarioStepParser {
     for node in try members.nodes("steps") {
       let step = try step(node, device: [])
       switch step.action {
-      case .create, .save, .delete, .steps, .unsupported: steps.append(step)
+      case .create, .save, .delete, .add, .setCounter, .steps, .unsupported: steps.append(step)
       default:
         throw ScenarioError.invalid(
           node.line, "“\(step.name)” stands in a transaction",
-          hint: "a transaction holds create, save and delete")
+          hint: "a transaction holds writes of records")
       }
     }
     return .transaction(steps)

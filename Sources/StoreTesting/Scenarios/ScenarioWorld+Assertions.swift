@@ -21,8 +21,10 @@ extension ScenarioWorld {
       try expect(found == nil, "no \(record.name) on \(device.name)", "a record")
     case .field(let record, let field, let values):
       let found = try self.record(record, on: device)?[field] ?? .null
+      // A counter that nothing was added to reads 0.
+      let readsZero = try found == .null && !isSet(field, of: record, on: device)
       try expect(
-        values.contains { $0.isSame(as: found) },
+        values.contains { $0.isSame(as: found) || (readsZero && $0.isSame(as: .int(0))) },
         "\(values.map(\.description).joined(separator: " or ")) in \(record.name).\(field) on \(device.name)",
         "\(found)")
     case .count(let count, let zone):
@@ -56,6 +58,17 @@ extension ScenarioWorld {
     return try device.store.read { transaction in
       guard try transaction.zones().contains(id.zone) else { return nil }
       return try transaction.record(id)
+    }
+  }
+
+  /// Whether a field was ever set, so that it is no counter.
+  private func isSet(
+    _ field: Name, of record: ScenarioRecord, on device: ScenarioDevice
+  ) throws -> Bool {
+    let id = id(of: record)
+    return try device.store.read { transaction in
+      guard try transaction.zones().contains(id.zone) else { return false }
+      return try !transaction.heads(of: field, in: id).isEmpty
     }
   }
 

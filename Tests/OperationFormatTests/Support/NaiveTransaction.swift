@@ -49,6 +49,8 @@ struct NaiveTransaction {
       case .delete(let record): operations.append((2, index(record)))
       case .set(let record, let type, let field, let value):
         operations.append((3, index(record) + index(type) + index(field) + (try! value.encoded())))
+      case .add(let record, let type, let field, let value):
+        operations.append((4, index(record) + index(type) + index(field) + (try! value.encoded())))
       case .unknown(let kind, let payload): operations.append((kind, payload))
       }
     }

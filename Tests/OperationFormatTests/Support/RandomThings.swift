@@ -69,10 +69,13 @@ extension SeededGenerator {
 
   mutating func operation(names: [Name], allowsUnknown: Bool) -> LogOperation {
     func name() -> Name { names[below(names.count)] }
-    switch below(allowsUnknown ? 6 : 5) {
+    switch below(allowsUnknown ? 7 : 6) {
     case 0: return .create(record: name(), type: name())
     case 1: return .delete(record: name())
-    case 5: return .unknown(kind: max(4, number()), payload: bytes(below(10)))
+    case 2:
+      let amount: Value = below(2) == 0 ? .int(Int64(bitPattern: number())) : .decimal(decimal())
+      return .add(record: name(), type: name(), field: name(), value: amount)
+    case 6: return .unknown(kind: max(5, number()), payload: bytes(below(10)))
     default: return .set(record: name(), type: name(), field: name(), value: value(depth: 2))
     }
   }

@@ -75,13 +75,18 @@ struct RandomContent {
 
   mutating func operation(canBeUnknown: Bool) -> LogOperation {
     let record = name(below(5))
-    switch below(canBeUnknown ? 5 : 4) {
+    switch below(canBeUnknown ? 6 : 5) {
     case 0: return .create(record: record, type: name(below(2)))
     case 1: return .delete(record: record)
     case 2, 3: return .set(record: record, type: name(below(2)), field: name(below(3)), value: value())
+    case 4:
+      let amounts: [Value] = [.int(1), .int(.min), .decimal(DecimalNumber("-12.5e-7")!)]
+      return .add(
+        record: record, type: name(below(2)), field: name(below(3)),
+        value: amounts.randomElement(using: &generator)!)
     default:
       let payload = (0..<below(30)).map { _ in UInt8.random(in: 0...255, using: &generator) }
-      return .unknown(kind: [4, 77, .max].randomElement(using: &generator)!, payload: payload)
+      return .unknown(kind: [5, 77, .max].randomElement(using: &generator)!, payload: payload)
     }
   }
 

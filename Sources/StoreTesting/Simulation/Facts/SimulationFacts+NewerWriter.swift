@@ -32,6 +32,8 @@ extension SimulationFacts {
     return try SegmentPacker.pack(SegmentCut(header: header, isStored: false, transactions: transactions))
   }
 
+  private static let firstUnknownKind: UInt64 = 5
+
   private static func newerOperations(_ choices: inout SimulationChoices) -> [LogOperation] {
     (0..<choices.next(in: 1...4)).map { _ in
       if choices.next(below: 3) == 2 {
@@ -40,7 +42,7 @@ extension SimulationFacts {
           value: .int(Int64(choices.next(below: 9))))
       }
       let payload = (0..<choices.next(below: 20)).map { _ in UInt8(choices.next(below: 256)) }
-      return .unknown(kind: UInt64(choices.next(in: 4...200)), payload: payload)
+      return .unknown(kind: max(UInt64(choices.next(in: 4...200)), Self.firstUnknownKind), payload: payload)
     }
   }
 }

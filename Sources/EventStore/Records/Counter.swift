@@ -1,0 +1,23 @@
+public import OperationFormat
+
+/// What a counter reads: the sum of what was added to it.
+public struct Counter: Hashable, Sendable {
+  /// An integer; a decimal, if a decimal was ever added.
+  public let value: Value
+  /// Whether the sum is no such value, so that this is the nearest one toward zero. What was added is all kept: the sum
+  /// is right again when it comes back.
+  public let isClamped: Bool
+
+  package init(value: Value, isClamped: Bool) {
+    self.value = value
+    self.isClamped = isClamped
+  }
+}
+
+/// The kinds of cells that a field may have. Two kinds under one name are two cells.
+public enum FieldKind: UInt32, Hashable, Sendable, CaseIterable {
+  /// One value: the last writer's.
+  case register = 0
+  /// A sum of contributions.
+  case counter = 1
+}
