@@ -41,6 +41,9 @@ public final class LocalStore: Sendable {
   ///   - directory: path of the directory; the one above it must exist.
   ///   - durability: what a commit that returned means in a power cut.
   ///   - configuration: what else may be chosen.
+  ///
+  /// If the log has operations that a former version kept and did not know, and this one does, it is folded again before
+  /// the call returns, unless the store is opened read-only.
   /// - Throws: ``StoreError`` `alreadyOpen`, `notAStore`, `newerFormat`, `damaged`, `readOnly`, `full`, `system`.
   public init(
     directory: String, durability: Durability, configuration: StoreConfiguration = StoreConfiguration()
@@ -80,6 +83,11 @@ public final class LocalStore: Sendable {
       return commit.perform
     }
     writer = try StoreWriter(hasThread: !configuration.writesOnCallingThread, makePerform: makePerform)
+    do {
+      try foldWhatIsKnownNow()
+    } catch {
+      throw StoreError.translate(error)
+    }
   }
 
   deinit { close() }
@@ -128,13 +136,20 @@ public final class LocalStore: Sendable {
 
   @usableFromInline
   func writeBlocking(_ body: @escaping @Sendable (inout WriteTransaction) throws -> Void) throws {
+    try performBlocking(isRepeatable: false) { batch in try Self.run(body, in: batch) }
+  }
+
+  /// Runs a job in a batch, where the store writes, and blocks the calling thread until its commit.
+  func performBlocking(
+    isRepeatable: Bool, _ work: @escaping @Sendable (WriteBatch) throws -> Void
+  ) throws {
     guard let writer else { throw StoreError.readOnly(directory) }
     precondition(!writer.isCurrent, "a write inside a write would wait for itself for ever")
     var outcome: (isDone: Bool, failure: (any Error)?) = (false, nil)
     let isQueued = withUnsafeMutablePointer(to: &outcome) { outcome in
       nonisolated(unsafe) let outcome = outcome
       let job = WriteJob(
-        start: { true }, run: { batch in try Self.run(body, in: batch) }, isRepeatable: false,
+        start: { true }, run: work, isRepeatable: isRepeatable,
         finish: { error in writer.answer { outcome.pointee = (true, error) } })
       return writer.enqueue(job, waitingUntil: { outcome.pointee.isDone })
     }

@@ -421,6 +421,7 @@ package final class WriteBatch {
   private func foldParsed(
     _ header: LogEntryHeader, body: RawSpan, into state: StateNumber, receivedMilliseconds: UInt64?
   ) throws {
+    if layout.hasUnknown { try storage.noteUnfolded(layout.operations) }
     fold.viewpoint = try viewpoint(of: header)
     fold.timestamp = Self.effective(layout.timestamp, receivedMilliseconds)
     #if PLANTED_BUGS

@@ -49,19 +49,24 @@ extension WriteBatch {
   /// Rows that one step takes away of a state that was replaced.
   private static let discardedRowsMax = 10_000
 
-  /// Gives every zone a state to be folded into, unless a rebuild had begun already.
+  /// Gives every zone a state to be folded into, unless a rebuild had begun already that knows all that this version does.
   func startRebuild() throws -> RebuildReport {
     var report = RebuildReport()
     for (zone, _) in try storage.tables.zones(storage.transaction) {
       guard try storage.zoneRowIfThere(zone) != nil else { continue }
       report.zones += 1
     }
-    if try storage.rebuiltThrough() != nil {
+    if let unfinished = try storage.unfinishedRebuild(), unfinished.lastKnown == OperationKind.lastKnown {
       report.wasResumed = true
       return report
     }
     for (zone, _) in try storage.tables.zones(storage.transaction) {
       guard var row = try storage.zoneRowIfThere(zone) else { continue }
+      if row.building != .none {
+        var abandoned = try storage.stateRow(row.building)
+        abandoned.status = .discarded
+        storage.setStateRow(abandoned, row.building)
+      }
       row.building = try storage.makeState(for: zone, .building)
       storage.setZoneRow(row, zone)
     }
@@ -72,7 +77,7 @@ extension WriteBatch {
   /// Folds some of the log into the new states; at its end lets the zones point to them.
   func rebuildStep() throws -> RebuildStep {
     var step = RebuildStep(position: .start, last: try storage.lastPosition())
-    guard let done = try storage.rebuiltThrough() else {
+    guard let done = try storage.unfinishedRebuild()?.position else {
       // Another call has ended the rebuild meanwhile.
       step.position = step.last
       step.isDone = true
@@ -104,6 +109,7 @@ extension WriteBatch {
     if step.position == step.last {
       try swapStates()
       try storage.setRebuiltThrough(nil)
+      try storage.setUnfoldedKinds(storage.unfoldedKinds().filter { !$0.isKnown })
       step.isDone = true
     } else {
       try storage.setRebuiltThrough(step.position)
@@ -149,12 +155,14 @@ extension WriteBatch {
 }
 
 extension TableStorage {
-  /// Up to where an unfinished rebuild has folded, nil if there is none.
-  func rebuiltThrough() throws -> Position? {
+  /// Up to where an unfinished rebuild has folded, and what it knows; nil if there is none.
+  func unfinishedRebuild() throws -> (position: Position, lastKnown: OperationKind)? {
     let key = TableKey.meta(.rebuild)
     return try transaction.withValue(of: key.span, in: tables.meta) { row in
       var reader = ByteReader(row)
-      return Position(rawValue: try reader.readVarint("rebuild"))
+      let position = Position(rawValue: try reader.readVarint("rebuild"))
+      let kind = reader.remaining > 0 ? try reader.readVarint("rebuild") : OperationKind.set.rawValue
+      return (position, OperationKind(rawValue: kind))
     }
   }
 
@@ -164,7 +172,36 @@ extension TableStorage {
       _ = try transaction.delete(key.span, in: tables.meta)
       return
     }
-    try put(.meta(.rebuild), in: tables.meta) { $0.append(varint: position.rawValue) }
+    try put(.meta(.rebuild), in: tables.meta) { writer in
+      writer.append(varint: position.rawValue)
+      writer.append(varint: OperationKind.lastKnown.rawValue)
+    }
+  }
+
+  /// The kinds of operations that the log has and nobody has folded.
+  func unfoldedKinds() throws -> Set<OperationKind> {
+    if let cachedUnfolded { return cachedUnfolded }
+    let found = try tables.unfoldedKinds(transaction)
+    cachedUnfolded = found
+    return found
+  }
+
+  func setUnfoldedKinds(_ kinds: Set<OperationKind>) throws {
+    guard try kinds != unfoldedKinds() else { return }
+    try put(.meta(.unfolded), in: tables.meta) { writer in
+      for kind in kinds.map(\.rawValue).sorted() { writer.append(varint: kind) }
+    }
+    cachedUnfolded = kinds
+  }
+
+  /// Notes that the log has operations that this version keeps and does not fold.
+  func noteUnfolded(_ operations: [OperationLayout]) throws {
+    var kinds = try unfoldedKinds()
+    // No version has so many: more are somebody's mischief, and would make each commit slower.
+    for operation in operations where !operation.kind.isKnown && kinds.count < 256 {
+      kinds.insert(operation.kind)
+    }
+    try setUnfoldedKinds(kinds)
   }
 
   /// A state whose rows are to be taken away, nil if there is none.
@@ -179,5 +216,33 @@ extension TableStorage {
       isThere = try cursor.next()
     }
     return nil
+  }
+}
+
+extension Tables {
+  /// The kinds of operations that the log has and nobody has folded.
+  func unfoldedKinds(_ transaction: borrowing LMDBTransaction) throws -> Set<OperationKind> {
+    let key = TableKey.meta(.unfolded)
+    let found = try transaction.withValue(of: key.span, in: meta) { row in
+      var kinds: Set<OperationKind> = []
+      var reader = ByteReader(row)
+      while reader.remaining > 0 { kinds.insert(OperationKind(rawValue: try reader.readVarint("unfolded"))) }
+      return kinds
+    }
+    return found ?? []
+  }
+}
+
+extension LocalStore {
+  /// Folds the log again if it has operations that a former version did not know and this one does: they were kept.
+  func foldWhatIsKnownNow() throws {
+    let kinds = try tables.unfoldedKinds(try environment.beginRead())
+    guard kinds.contains(where: \.isKnown) else { return }
+    try performBlocking(isRepeatable: true) { _ = try $0.startRebuild() }
+    let isDone = Shared(false)
+    while !isDone.value {
+      try performBlocking(isRepeatable: true) { isDone.value = try $0.rebuildStep().isDone }
+    }
+    // What was replaced goes with the next rebuild, or when the space is asked for.
   }
 }

@@ -24,6 +24,7 @@ package final class TableStorage: FoldStorage {
     [Lane: [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)]] = [:]
   @exclusivity(unchecked) private var cachedLastPosition: Position?
   @exclusivity(unchecked) private var cachedPolicies: [NameNumber: ExistencePolicy]?
+  @exclusivity(unchecked) var cachedUnfolded: Set<OperationKind>?
   @exclusivity(unchecked) private var lastPlacement: Placement?
   @exclusivity(unchecked) private var writer = ByteWriter()
   /// Changes with whatever is known of zones: their rows, places, parents and last sequences.
@@ -110,6 +111,7 @@ package final class TableStorage: FoldStorage {
     lineages.removeAll(keepingCapacity: true)
     cachedLastPosition = nil
     cachedPolicies = nil
+    cachedUnfolded = nil
     lastPlacement = nil
   }
 

@@ -203,6 +203,8 @@ package enum MetaName: String {
   case imported
   /// Up to where the remote's list of zones was read: remote (16 bytes), offset (varint), hash (32).
   case remote
-  /// Position up to which an unfinished rebuild has folded, a varint.
+  /// Position up to which an unfinished rebuild has folded, and the last kind of operation that it knows: varints.
   case rebuild
+  /// The kinds of operations that the log has and nobody has folded: varints, ascending.
+  case unfolded
 }

@@ -19,8 +19,11 @@ package struct OperationKind: RawRepresentable, Hashable, Sendable {
   package static let set = OperationKind(rawValue: 3)
   package static let add = OperationKind(rawValue: 4)
 
+  /// The last kind that this version knows.
+  package static let lastKnown = add
+
   /// Whether this version knows what the payload means.
-  package var isKnown: Bool { 1...4 ~= rawValue }
+  package var isKnown: Bool { 1...Self.lastKnown.rawValue ~= rawValue }
 
   /// Whether it works on a field, with a value.
   var hasField: Bool { self == .set || self == .add }

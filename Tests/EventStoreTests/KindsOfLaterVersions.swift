@@ -1,0 +1,86 @@
+import OperationFormat
+import StoreTesting
+import Testing
+
+@testable import EventStore
+
+@Suite("A store that kept operations which its version did not know")
+struct KindsOfLaterVersions {
+  let directory = TemporaryDirectory()
+
+  private func makeStore() async throws -> LocalStore {
+    let store = try directory.store("store") { $0.wallMilliseconds = { 1_000_000 } }
+    try await store.makeZone()
+    var remote = TestRemote()
+    var strange = transaction(
+      1, 1, [create("r"), .add(record: "r", type: "note", field: "n", value: 5), .unknown(kind: 99, payload: [])])
+    strange.names = []
+    _ = try remote.append([strange])
+    _ = try await store.fold(remote.segments)
+    return store
+  }
+
+  private func open() throws -> LocalStore { try directory.store("store") { $0.wallMilliseconds = { 1_000_000 } } }
+
+  private func unfolded(_ store: LocalStore) throws -> Set<UInt64> {
+    Set(try store.read { try $0.tables.unfoldedKinds($0.transaction) }.map(\.rawValue))
+  }
+
+  /// Makes it a store of a former version: the kinds are noted, and nobody has folded them.
+  private func age(_ store: LocalStore, kinds: [UInt8]) throws {
+    let row = try #require(try store.rows(\.records).first)
+    try store.overwrite(row.key, nil, in: \.records)
+    try store.overwrite(Array("unfolded".utf8), kinds, in: \.meta)
+    store.close()
+  }
+
+  @Test("notes which, and opens as ever while none of them is known")
+  func unknown() async throws {
+    let store = try await makeStore()
+    #expect(try unfolded(store) == [99])
+    try age(store, kinds: [98, 99])
+    let again = try open()
+    // Nothing was folded: what was taken away is not there.
+    #expect(try again.rows(\.records).isEmpty)
+    #expect(try unfolded(again) == [98, 99])
+    _ = try await again.rebuild()
+    #expect(try again.read { try $0.counter("n", of: note("r")) }?.value == 5)
+  }
+
+  @Test("folds its log again when a version opens it that knows some of them, and keeps the others noted")
+  func known() async throws {
+    let store = try await makeStore()
+    let digest = try store.digest()
+    try age(store, kinds: [4, 99])
+    let again = try open()
+    #expect(try again.read { try $0.counter("n", of: note("r")) }?.value == 5)
+    #expect(try again.digest() == digest)
+    #expect(try unfolded(again) == [99])
+    try await checkSound(again)
+  }
+
+  @Test("does not go on with a rebuild that knew less")
+  func unfinished() async throws {
+    let store = try await makeStore()
+    // As a former version left it after its first step: a position, and no kind.
+    try await store.perform(isRepeatable: true) { batch in
+      _ = try batch.startRebuild()
+      try batch.storage.put(.meta(.rebuild), in: batch.storage.tables.meta) { $0.append(varint: 1) }
+    }
+    let report = try await store.rebuild()
+    #expect(!report.wasResumed && report.transactions == 1)
+    try await store.perform(isRepeatable: true) { _ = try $0.startRebuild() }
+    let resumed = try await store.rebuild()
+    #expect(resumed.wasResumed)
+    try await checkSound(store)
+  }
+
+  @Test("is not changed when it is opened to be read")
+  func readOnly() async throws {
+    let store = try await makeStore()
+    try age(store, kinds: [4])
+    let reading = try directory.store("store") { $0.isReadOnly = true }
+    #expect(try unfolded(reading) == [4])
+    #expect(try reading.rows(\.records).isEmpty)
+  }
+}
