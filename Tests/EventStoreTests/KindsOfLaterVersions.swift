@@ -13,14 +13,17 @@ struct KindsOfLaterVersions {
     try await store.makeZone()
     var remote = TestRemote()
     var strange = transaction(
-      1, 1, [create("r"), .add(record: "r", type: "note", field: "n", value: 5), .unknown(kind: 99, payload: [])])
+      1, 1,
+      [create("r"), .add(record: "r", type: "note", field: "n", value: 5), .unknown(kind: 99, payload: [])])
     strange.names = []
     _ = try remote.append([strange])
     _ = try await store.fold(remote.segments)
     return store
   }
 
-  private func open() throws -> LocalStore { try directory.store("store") { $0.wallMilliseconds = { 1_000_000 } } }
+  private func open() throws -> LocalStore {
+    try directory.store("store") { $0.wallMilliseconds = { 1_000_000 } }
+  }
 
   private func unfolded(_ store: LocalStore) throws -> Set<UInt64> {
     Set(try store.read { try $0.tables.unfoldedKinds($0.transaction) }.map(\.rawValue))

@@ -22,8 +22,12 @@
           default:
             let type = try number(operation.type)
             let field = try number(operation.field)
-            try fold.set(
-              field, of: record, in: state, type: type, value: body.extracting(operation.value), index: index)
+            let value = body.extracting(operation.value)
+            if operation.kind == .add {
+              try fold.add(field, of: record, in: state, type: type, value: value, index: index)
+            } else {
+              try fold.set(field, of: record, in: state, type: type, value: value, index: index)
+            }
           }
         }
       }
