@@ -21,11 +21,22 @@ struct JSONLines {
   private struct Operation: Encodable {
     var create: String?
     var set: String?
+    var add: String?
     var delete: String?
     var type: String?
     var field: String?
     var text: String?
     var number: Int64?
+
+    func with(_ value: Value) -> Operation {
+      var operation = self
+      switch value {
+      case .string(let text): operation.text = text
+      case .int(let number): operation.number = number
+      default: break
+      }
+      return operation
+    }
   }
 
   init(ofStoreAt directory: String) throws {
@@ -53,13 +64,9 @@ struct JSONLines {
     case .create(let record, let type): return Operation(create: record.rawValue, type: type.rawValue)
     case .delete(let record): return Operation(delete: record.rawValue)
     case .set(let record, _, let field, let value):
-      var found = Operation(set: record.rawValue, field: field.rawValue)
-      switch value {
-      case .string(let text): found.text = text
-      case .int(let number): found.number = number
-      default: break
-      }
-      return found
+      return Operation(set: record.rawValue, field: field.rawValue).with(value)
+    case .add(let record, _, let field, let value):
+      return Operation(add: record.rawValue, field: field.rawValue).with(value)
     case .unknown: return Operation()
     }
   }
