@@ -47,7 +47,8 @@ package struct CellNumber: RawRepresentable, Hashable, Comparable, Sendable {
   /// Nil for a kind of a newer version.
   package var kind: FieldKind? { FieldKind(rawValue: rawValue & 0xf) }
 
-  var isCounter: Bool { kind == .counter }
+  @inline(__always) var isRegister: Bool { rawValue & 0xf == FieldKind.register.rawValue }
+  @inline(__always) var isCounter: Bool { rawValue & 0xf == FieldKind.counter.rawValue }
 
   package var field: NameNumber { NameNumber(rawValue: rawValue >> 4) }
 

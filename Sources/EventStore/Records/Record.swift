@@ -10,14 +10,6 @@ public struct Record: Sendable, Identifiable {
   package struct Entry: Sendable {
     package let name: Name
     package let value: Value
-    /// The number of the field's name, if it comes from a store.
-    let number: NameNumber
-
-    init(name: Name, value: Value, number: NameNumber = .none) {
-      self.name = name
-      self.value = value
-      self.number = number
-    }
   }
 
   public init(id: RecordID, type: Name, fields: [Name: Value]) {

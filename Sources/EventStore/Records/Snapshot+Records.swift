@@ -187,17 +187,18 @@ extension Snapshot {
     var entries: [Record.Entry] = []
     var walk = try RecordLayout.WinnerWalk(row, from: fields)
     entries.reserveCapacity(walk.cellsMax)
+    var last = NameNumber.none
     while let (cell, winner) = try walk.next() {
-      let found: Value?
-      switch cell.kind {
-      case .register: found = cell == .existence ? nil : try value(of: cell, winner, in: row, state)
-      // The register of a field comes before its counter, and hides it.
-      case .counter where entries.last?.number != cell.field:
-        found = try counter(cell.field, in: row, from: fields, state)?.value
-      default: found = nil
+      if cell.isRegister {
+        guard cell != .existence, let value = try value(of: cell, winner, in: row, state) else { continue }
+        entries.append(Record.Entry(name: try name(cell.field), value: value))
+        last = cell.field
+      } else if cell.isCounter, cell.field != last,
+        let counter = try counter(cell.field, in: row, from: fields, state)
+      {
+        // The register of a field comes before its counter, and hides it.
+        entries.append(Record.Entry(name: try name(cell.field), value: counter.value))
       }
-      guard let found else { continue }
-      entries.append(Record.Entry(name: try name(cell.field), value: found, number: cell.field))
     }
     return Record(id: id, type: try name(type), entries: entries)
   }
