@@ -18,6 +18,9 @@ package struct CounterSum: Hashable, Sendable {
     var low: UInt128 = 0
     var high: Int64 = 0
 
+    /// The power of ten that the sum counts in.
+    var exponent: Int { power == 0 ? 0 : Int(power) - 39 }
+
     mutating func add(_ number: Int128) {
       let (sum, carry) = low.addingReportingOverflow(UInt128(bitPattern: number))
       low = sum
@@ -52,8 +55,7 @@ package struct CounterSum: Hashable, Sendable {
   /// Takes back what was added.
   package mutating func remove(_ contribution: RawSpan) throws(FormatError) {
     let (power, number) = try Self.parse(contribution)
-    let index = index(of: power)
-    guard parts[index].count > 0 else {
+    guard let index = parts.firstIndex(where: { $0.power == power }) else {
       throw FormatError(
         .damaged, at: 0, in: "counter", expected: "a contribution that was counted", found: "another")
     }
@@ -103,12 +105,12 @@ package struct CounterSum: Hashable, Sendable {
       }
       return Counter(value: .int(high < 0 ? .min : .max), isClamped: true)
     }
-    var exponent = parts.map { $0.power == 0 ? 0 : Int($0.power) - 39 }.min() ?? 0
+    var exponent = parts.map(\.exponent).min() ?? 0
     var positive = WideNumber()
     var negative = WideNumber()
     for part in parts {
       var number = WideNumber(low: part.low, high: part.high)
-      for _ in exponent..<(part.power == 0 ? 0 : Int(part.power) - 39) { number.multiplyByTen() }
+      for _ in exponent..<part.exponent { number.multiplyByTen() }
       if part.high < 0 { negative.add(number) } else { positive.add(number) }
     }
     let isNegative = positive < negative
@@ -151,7 +153,7 @@ package struct CounterSum: Hashable, Sendable {
       part.high = try reader.readLittleEndian("counter", as: Int64.self)
       guard part.power <= 77, parts.last.map({ $0.power < part.power }) ?? true else {
         throw FormatError(
-          .damaged, at: start, in: "counter", expected: "powers in ascending order", found: "\\(part.power)")
+          .damaged, at: start, in: "counter", expected: "powers in ascending order", found: "\(part.power)")
       }
       parts.append(part)
     }

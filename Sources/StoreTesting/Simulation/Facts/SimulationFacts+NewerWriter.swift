@@ -32,7 +32,7 @@ extension SimulationFacts {
     return try SegmentPacker.pack(SegmentCut(header: header, isStored: false, transactions: transactions))
   }
 
-  private static let firstUnknownKind: UInt64 = 5
+  private static let firstUnknownKind = OperationKind.lastKnown.rawValue + 1
 
   private static func newerOperations(_ choices: inout SimulationChoices) -> [LogOperation] {
     (0..<choices.next(in: 1...4)).map { _ in
