@@ -19,6 +19,9 @@ public enum Limits {
   /// The most operations in one transaction: as many as one segment may hold, because a transaction is never
   /// cut in two.
   public static let transactionOperationsMax = 65_536
+  /// The most replicas' epochs whose units one operation names: more than a zone has writers. Each new one is compared with
+  /// those before it.
+  public static let operationMakersMax = 1024
   /// The most names in a transaction's table: an operation of a known kind uses at most three.
   public static let transactionNamesMax = 3 * transactionOperationsMax
   /// The largest encoded transaction, header and body together (8 MiB): it must fit into one segment.

@@ -20,9 +20,9 @@ struct DamagedRows {
         base: nil)
       fold.timestamp = Timestamp(milliseconds: 1000, counter: UInt16(number))
       let encoded = try value.encoded()
-      try fold.set(
-        NameNumber(rawValue: 2), of: name.span.bytes, in: state, type: NameNumber(rawValue: 1),
-        value: encoded.span.bytes, index: 0)
+      try fold.change(
+        .set, NameNumber(rawValue: 2), of: name.span.bytes, in: state, type: NameNumber(rawValue: 1),
+        operand: encoded.span.bytes, index: 0)
     }
     try fold.flush()
     let row = try #require(storage.records[state]?[name])
@@ -61,7 +61,7 @@ struct DamagedRows {
     do {
       let cells = try RecordLayout.cells(of: row.span.bytes)
       #expect(Set(found.keys) == Set(cells), "\(row)")
-      for cell in cells {
+      for cell in cells where cell.isOfHeads {
         let place = try RecordLayout.place(of: cell, in: row.span.bytes)
         let heads = try RecordLayout.heads(of: place.body, in: row.span.bytes)
         let greatest = RecordLayout.Winner(

@@ -57,10 +57,12 @@ struct FoldInPlaceTests {
           try fold.delete(record.span.bytes, in: state, index: index)
           try general.delete(record.span.bytes, in: state, index: index)
         default:
-          try fold.set(
-            field, of: record.span.bytes, in: state, type: type, value: value.span.bytes, index: index)
-          try general.set(
-            field, of: record.span.bytes, in: state, type: type, value: value.span.bytes, index: index)
+          try fold.change(
+            .set, field, of: record.span.bytes, in: state, type: type, operand: value.span.bytes, index: index
+          )
+          try general.change(
+            .set, field, of: record.span.bytes, in: state, type: type, operand: value.span.bytes, index: index
+          )
         }
         _ = try (fold.find(record.span.bytes, in: state), general.find(record.span.bytes, in: state))
         let types = try (fold.visibleType { [:] }, general.visibleType { [:] })
@@ -84,9 +86,10 @@ struct FoldInPlaceTests {
     for (index, field) in [1, 2, 600].enumerated() {
       fold.viewpoint = viewpoint(UInt64(index + 1))
       fold.timestamp = Timestamp(milliseconds: 5, counter: 0)
-      try fold.set(
-        NameNumber(rawValue: UInt32(field)), of: record.span.bytes, in: state, type: NameNumber(rawValue: 1),
-        value: ([6] + [UInt8](repeating: 1, count: 40)).span.bytes, index: 0)
+      try fold.change(
+        .set, NameNumber(rawValue: UInt32(field)), of: record.span.bytes, in: state,
+        type: NameNumber(rawValue: 1),
+        operand: ([6] + [UInt8](repeating: 1, count: 40)).span.bytes, index: 0)
     }
     try fold.flush()
     let found = storage.row(of: record.span.bytes, in: state)
@@ -111,9 +114,9 @@ struct FoldInPlaceTests {
         fold.viewpoint = viewpoint(9)
         fold.timestamp = Timestamp(milliseconds: 9, counter: 0)
         do {
-          try fold.set(
-            NameNumber(rawValue: 2), of: record.span.bytes, in: state, type: NameNumber(rawValue: 1),
-            value: [1, 2, 3].span.bytes, index: 0)
+          try fold.change(
+            .set, NameNumber(rawValue: 2), of: record.span.bytes, in: state, type: NameNumber(rawValue: 1),
+            operand: [1, 2, 3].span.bytes, index: 0)
           try fold.flush()
           results.append(.success(storage.row(of: record.span.bytes, in: state)))
         } catch let error as FormatError {

@@ -78,9 +78,9 @@ struct GoldenRows {
     let name: [UInt8] = [0x72]
     let value = try Value.string("hi").encoded()
     try fold.create(name.span.bytes, in: state, type: NameNumber(rawValue: 1), index: 0)
-    try fold.set(
-      NameNumber(rawValue: 2), of: name.span.bytes, in: state, type: NameNumber(rawValue: 1),
-      value: value.span.bytes, index: 1)
+    try fold.change(
+      .set, NameNumber(rawValue: 2), of: name.span.bytes, in: state, type: NameNumber(rawValue: 1),
+      operand: value.span.bytes, index: 1)
     try fold.flush()
     let row = storage.records[state]?[name] ?? []
     let head = "0700060504030201" + "01000101"

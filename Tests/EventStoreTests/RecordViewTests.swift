@@ -157,16 +157,18 @@ func checkViews(_ store: LocalStore, sourceLocation: SourceLocation = #_sourceLo
       for name in try tx.allRecordNames(in: zone) {
         let id = RecordID(zone: zone, name: name)
         guard try tx.contains(id) else { continue }
-        var fields: [Name: Value] = [:]
+        var heads = RecordHeads(name: name, existence: [], fields: [])
         for field in try tx.fields(of: id) {
-          if case .value(let value)? = try tx.heads(of: field, in: id).first?.content, value != .null {
-            fields[field] = value
-          } else {
-            let added = try tx.heads(of: field, in: id, as: .counter)
-            // A sum that is clamped is more than the oracle holds.
-            fields[field] =
-              added.isEmpty ? nil : try RecordHeads.sum(of: added) ?? tx.counter(field, of: id)?.value
+          for kind in FieldKind.allCases {
+            let found = try tx.heads(of: field, in: id, as: kind)
+            if found.isEmpty { continue }
+            heads.fields.append(RecordHeads.Field(name: field, kind: kind, heads: found))
           }
+        }
+        var fields = heads.values
+        // A sum that is clamped is more than the oracle holds.
+        for field in try tx.fields(of: id) where fields[field] == nil {
+          fields[field] = try tx.counter(field, of: id)?.value
         }
         let type = try tx.record(id)?.type ?? ""
         wanted.append(Record(id: id, type: type, fields: fields))

@@ -178,7 +178,8 @@ struct RemoteHeadsTests {
     var strange = transaction(
       1, 1,
       [
-        .unknown(kind: 99, payload: [1, 2, 3]), create("r"), .unknown(kind: 5, payload: []), set("r", "f", 1),
+        .unknown(kind: 99, payload: [1, 2, 3]), create("r"), .unknown(kind: 98, payload: []),
+        set("r", "f", 1),
         .unknown(kind: .max, payload: [UInt8](repeating: 9, count: 300)),
       ])
     strange.names = ["unused", "r", "f", "note", "Zeit"]

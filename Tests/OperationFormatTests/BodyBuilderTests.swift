@@ -6,15 +6,6 @@ import Testing
 struct BodyBuilderTests {
   /// Appends the operations of a transaction as the store does.
   static func append(_ operations: [LogOperation], to builder: inout BodyBuilder) throws {
-    func append(
-      _ kind: OperationKind, _ record: Name, _ type: Name, _ field: Name, _ newValue: Value
-    ) throws {
-      let record = builder.nameIndex(record)
-      let type = builder.nameIndex(type)
-      let field = builder.nameIndex(field)
-      let bytes = try newValue.encoded()
-      builder.append(kind, record: record, type: type, field: field, encodedValue: bytes.span.bytes)
-    }
     for operation in operations {
       switch operation {
       case .create(let record, let type):
@@ -22,10 +13,13 @@ struct BodyBuilderTests {
         builder.appendCreate(record: record, type: builder.nameIndex(type))
       case .delete(let record):
         builder.appendDelete(record: builder.nameIndex(record))
-      case .set(let record, let type, let field, let newValue):
-        try append(.set, record, type, field, newValue)
-      case .add(let record, let type, let field, let amount):
-        try append(.add, record, type, field, amount)
+      case .update(let record, let type, let field, let change):
+        let record = builder.nameIndex(record)
+        let type = builder.nameIndex(type)
+        let field = builder.nameIndex(field)
+        var operand = ByteWriter()
+        try change.encode(into: &operand)
+        builder.append(change.kind, record: record, type: type, field: field, operand: operand.span)
       case .unknown(let kind, let payload):
         builder.appendUnknown(kind: OperationKind(rawValue: kind), payload: payload.span.bytes)
       }

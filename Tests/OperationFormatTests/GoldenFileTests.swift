@@ -39,7 +39,7 @@ struct GoldenFileTests {
 
   static let transactions: [(String, LogTransaction)] = [
     ("transaction-minimal", Examples.minimal), ("transaction-full", Examples.full),
-    ("transaction-unknown", Examples.unknown),
+    ("transaction-unknown", Examples.unknown), ("transaction-changes", Examples.changes),
   ]
 
   @Test("Values open, and are written as they were", arguments: values)

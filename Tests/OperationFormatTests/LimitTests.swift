@@ -98,11 +98,11 @@ struct LimitTests {
   func nameCount() {
     // Only a table beside an unknown kind can be this long and small.
     var transaction = Examples.minimal
-    transaction.operations = [.unknown(kind: 9, payload: [])]
+    transaction.operations = [.unknown(kind: 99, payload: [])]
     transaction.names = (0..<196_608).map { Name(String($0, radix: 36)) }
     #expect(Codec.transaction.code(encoding: transaction) == nil)
     var naive = NaiveTransaction(Examples.minimal)
-    naive.operations = [(9, [])]
+    naive.operations = [(99, [])]
     naive.names = transaction.names!.map { Array($0.rawValue.utf8) }
     #expect(Codec.transaction.code(naive.bytes) == nil)
     transaction.names!.append("one more")

@@ -128,7 +128,7 @@ struct TransactionCodecTests {
       broken.names[b] = broken.names[a]
       #expect(Codec.transaction.code(broken.bytes) == .nonCanonical)
       // With an unknown kind, names must still differ.
-      broken.operations[0] = (9, [])
+      broken.operations[0] = (99, [])
       #expect(Codec.transaction.code(broken.bytes) == .nonCanonical)
     }
   }
@@ -185,7 +185,7 @@ struct TransactionCodecTests {
     #expect(layout.operations.map(\.record) == [0, 0, 0, 4])
     #expect(layout.operations.map(\.type) == [1, 1, 1, -1])
     #expect(layout.operations.map(\.field) == [-1, 2, 3, -1])
-    #expect(layout.operations.map { Array(body[$0.value]) } == [[], [6, 4] + Array("Milk".utf8), [1], []])
+    #expect(layout.operations.map { Array(body[$0.operand]) } == [[], [6, 4] + Array("Milk".utf8), [1], []])
     #expect(Array(body[layout.operations[2].payload]) == [0, 1, 3, 1])
     #expect(layout.hasUnknown == false)
   }

@@ -25,7 +25,8 @@ struct ManyHeads {
       sequence: sequence, base: base == 0 ? nil : (IncarnationNumber(rawValue: 1), UInt64(base)))
     fold.timestamp = Timestamp(milliseconds: UInt64(replica * 7919 % 1000), counter: 0)
     let value = try Value.int(Int64(replica)).encoded()
-    try fold.set(field, of: name.span.bytes, in: state, type: type, value: value.span.bytes, index: 0)
+    try fold.change(
+      .set, field, of: name.span.bytes, in: state, type: type, operand: value.span.bytes, index: 0)
   }
 
   @Test("10,000 that never saw anything: each costs a few rows, and one that saw all of them clears them")
@@ -39,14 +40,14 @@ struct ManyHeads {
     #expect(storage.elementCount == 2 * (count - 4))
     #expect(storage.elementsChanged < 5 * count)
 
-    let heads = try fold.heads(of: CellNumber(register: field))
+    let heads = try fold.heads(of: CellPath(CellNumber(register: field)))
     #expect(heads.count == count)
     let timestamps = heads.map(\.head.timestamp)
     #expect(timestamps == timestamps.sorted(by: >))
 
     try set(&fold, replica: count + 1, base: count)
     try fold.flush()
-    let left = try fold.heads(of: CellNumber(register: field))
+    let left = try fold.heads(of: CellPath(CellNumber(register: field)))
     #expect(left.count == 1)
     #expect(storage.elementCount == 0)
     #expect(storage.lookUps <= 4 * count)
@@ -60,7 +61,7 @@ struct ManyHeads {
     var fold = Fold(storage: storage)
     // Offset 1 is of another cell: everyone has seen it, and nobody has seen the others.
     for replica in 2...count + 1 { try set(&fold, replica: replica, base: 1) }
-    let heads = try fold.heads(of: CellNumber(register: field))
+    let heads = try fold.heads(of: CellPath(CellNumber(register: field)))
     #expect(heads.count == count)
     withKnownIssue("a transaction with a base reads every head that is kept apart: quadratic") {
       #expect(storage.elementsRead < 20 * count)

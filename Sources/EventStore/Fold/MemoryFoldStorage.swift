@@ -145,18 +145,11 @@ extension Fold where Storage == MemoryFoldStorage {
     try delete(record, in: state, index: index)
   }
 
-  package mutating func setInMemory(
-    _ field: NameNumber, of record: RawSpan, in state: StateNumber, type: NameNumber, value: RawSpan,
-    index: UInt32
+  package mutating func changeInMemory(
+    _ kind: OperationKind, _ field: NameNumber, of record: RawSpan, in state: StateNumber, type: NameNumber,
+    operand: RawSpan, index: UInt32
   ) throws {
-    try set(field, of: record, in: state, type: type, value: value, index: index)
-  }
-
-  package mutating func addInMemory(
-    _ field: NameNumber, of record: RawSpan, in state: StateNumber, type: NameNumber, value: RawSpan,
-    index: UInt32
-  ) throws {
-    try add(field, of: record, in: state, type: type, value: value, index: index)
+    try change(kind, field, of: record, in: state, type: type, operand: operand, index: index)
   }
 }
 

@@ -50,6 +50,9 @@ package struct CellNumber: RawRepresentable, Hashable, Comparable, Sendable {
   @inline(__always) var isRegister: Bool { rawValue & 0xf == FieldKind.register.rawValue }
   @inline(__always) var isCounter: Bool { rawValue & 0xf == FieldKind.counter.rawValue }
 
+  /// Whether what stands in the record's row are heads: of a register, a counter or a record's existence.
+  @inline(__always) var isOfHeads: Bool { rawValue & 0xf <= FieldKind.counter.rawValue }
+
   package var field: NameNumber { NameNumber(rawValue: rawValue >> 4) }
 
   package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }

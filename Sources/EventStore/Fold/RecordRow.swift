@@ -76,23 +76,28 @@ package struct InlineHeads: Sendable {
 
 extension InlineHeads {
   /// Whether a cell with these heads alone has losers: two that conflict.
-  func areContested(_ cell: CellNumber, in row: [UInt8]) -> Bool {
-    guard count > 1 else { return false }
-    return (1..<count).contains { Self.conflict(cell, row[self[0].payload], row[self[$0].payload]) }
+  func areContested(_ cell: CellNumber, in row: RawSpan) -> Bool {
+    for index in 1..<max(1, count)
+    where Self.conflict(cell, row.extracting(self[0].payload), row.extracting(self[index].payload)) {
+      return true
+    }
+    return false
   }
 
   /// Whether some of the heads conflict with one that comes to them.
-  func areContested(_ cell: CellNumber, in row: [UInt8], by payload: RawSpan) -> Bool {
-    guard count > 0 else { return false }
-    let added = payload.bytes
-    return (0..<count).contains { Self.conflict(cell, added[...], row[self[$0].payload]) }
+  func areContested(_ cell: CellNumber, in row: RawSpan, by payload: RawSpan) -> Bool {
+    for index in 0..<count where Self.conflict(cell, payload, row.extracting(self[index].payload)) {
+      return true
+    }
+    return false
   }
 
-  /// Two sets of a field always conflict; two heads that say the same of a record's existence do not, and contributions
-  /// never do.
-  private static func conflict(
-    _ cell: CellNumber, _ one: ArraySlice<UInt8>, _ other: ArraySlice<UInt8>
-  ) -> Bool { cell == .existence ? one != other : cell.kind == .register }
+  /// Two values of a register always conflict; two heads that say the same of a record's existence do not, and those of
+  /// other cells never do.
+  private static func conflict(_ cell: CellNumber, _ one: RawSpan, _ other: RawSpan) -> Bool {
+    if cell == .existence { return !equalBytes(one, other) }
+    return cell.isRegister || cell.kind == .map
+  }
 }
 
 /// Reads a record's row where it lies, without decoding what is not asked for.
@@ -187,18 +192,23 @@ package enum RecordLayout {
 
   /// The greatest head of a cell, as far as its value needs it.
   struct Winner: Equatable {
-    /// Where the value lies in the row, unless it is kept apart.
+    /// Where the value lies in the row, unless it is kept apart; all of a cell that is not of heads.
     var payload: Range<Int>
     /// The head, if its value is kept apart.
     var apart: HeadID?
   }
 
-  /// The greatest head of a cell; nil if it is absent. The other heads are not read.
+  /// The greatest head of a cell, or the whole of one that is not of heads; nil if it is absent. The other heads are not
+  /// read.
   ///
   /// - Parameter start: where a cell begins that is not after it; the first, unless said.
   static func winner(
     of cell: CellNumber, in row: RawSpan, from start: Int = headerBytes
   ) throws(FormatError) -> Winner? {
+    guard cell.isOfHeads else {
+      let body = try place(of: cell, in: row).body
+      return body.isEmpty ? nil : Winner(payload: body)
+    }
     switch plainPlace(of: cell, in: row, from: start) {
     case .value(let payload): return Winner(payload: payload)
     case .absent: return nil
@@ -245,6 +255,10 @@ package enum RecordLayout {
       }
       last = Int(known)
       let body = Range(uncheckedBounds: (reader.offset, reader.offset &+ byteCount))
+      guard CellNumber(rawValue: known).isOfHeads else {
+        reader.offset = body.upperBound
+        return (CellNumber(rawValue: known), Winner(payload: body))
+      }
       let payload = reader.firstPayload(before: body.upperBound)
       reader.offset = body.upperBound
       reader.failed = false

@@ -38,15 +38,17 @@ public struct Explanation: Hashable, Sendable {
   public let field: Name?
   /// Which of the field's cells; of a record's existence a register.
   public let kind: FieldKind
+  /// Which element of a set, or which key of a map, as a text; nil for all.
+  public let element: Value?
   /// What a counter reads; its heads are what was added.
   public let counter: Counter?
   /// For existence: how the record's type decides between concurrent deletions and updates.
   public let policy: ExistencePolicy?
   /// Whether the record is there.
   public let isVisible: Bool
-  /// The heads, greatest first: the winner, then the losers.
+  /// The heads, greatest first: the winner, then the losers; of a set or a map by element.
   public let heads: [ExplainedHead]
-  /// For each loser in turn, why the winner is greater.
+  /// For each loser in turn, why the winner is greater; none where nothing loses.
   public let reasons: [Reason]
   /// What was there before, in the order of the log.
   public let replaced: [Replaced]
@@ -57,17 +59,25 @@ extension ReadTransaction {
   ///
   /// - Parameters:
   ///   - record: the record, visible or not.
-  ///   - field: nil for the record's existence. Of a field that was only ever added to it explains the counter.
+  ///   - field: nil for the record's existence. Of a field's cells it explains the first that has heads, in the order of their
+  ///     kinds.
+  ///   - element: only this element of a set, or this key of a map, as a text.
   /// - Returns: nil if no operation in the store worked on the cell.
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in the zone's transactions, for the replaced operations.
-  public func explain(_ record: RecordID, field: Name? = nil) throws -> Explanation? {
-    var heads = try field.map { try self.heads(of: $0, in: record) } ?? existence(of: record)
+  public func explain(
+    _ record: RecordID, field: Name? = nil, element: Value? = nil
+  ) throws -> Explanation? {
+    var heads = try field == nil ? existence(of: record) : []
     var kind = FieldKind.register
-    if heads.isEmpty, let field {
-      heads = try self.heads(of: field, in: record, as: .counter)
-      kind = .counter
+    for candidate in FieldKind.allCases where heads.isEmpty {
+      guard let field else { break }
+      heads = try self.heads(of: field, in: record, as: candidate)
+      kind = candidate
     }
+    if let element { heads = heads.filter { $0.content.element == element } }
+    // Heads of one cell of which one shows.
+    let isContested = kind == .register || kind == .map && element != nil
     guard let winner = heads.first else { return nil }
     let explained = try heads.map { head in
       let id = head.operation.transaction
@@ -91,12 +101,12 @@ extension ReadTransaction {
       }
     }
     return Explanation(
-      record: record, field: field, kind: kind,
+      record: record, field: field, kind: kind, element: element,
       counter: try kind == .counter
         ? field.flatMap { try snapshot.counterSum($0, of: record)?.counter } : nil,
       policy: policy, isVisible: try contains(record), heads: explained,
-      reasons: kind == .counter ? [] : heads.dropFirst().map { Self.reason(winner, $0) },
-      replaced: try replaced(record, field, kind, heads))
+      reasons: isContested ? heads.dropFirst().map { Self.reason(winner, $0) } : [],
+      replaced: try replaced(record, field, kind, element, heads))
   }
 
   private static func reason(_ winner: CellHead, _ loser: CellHead) -> Explanation.Reason {
@@ -111,7 +121,7 @@ extension ReadTransaction {
 
   /// The operations on a cell that are no heads any more, each with the first one that had seen it.
   private func replaced(
-    _ record: RecordID, _ field: Name?, _ kind: FieldKind, _ heads: [CellHead]
+    _ record: RecordID, _ field: Name?, _ kind: FieldKind, _ element: Value?, _ heads: [CellHead]
   ) throws -> [Explanation.Replaced] {
     struct Found {
       var operation: OperationID
@@ -123,25 +133,23 @@ extension ReadTransaction {
     var standing: [Int] = []
     try history(record: record) { entry in
       for (index, operation) in entry.transaction.operations.enumerated() {
-        guard operation.record == record.name, let effect = Self.effect(of: operation, on: field, kind) else {
-          continue
-        }
+        guard operation.record == record.name,
+          let effect = Effect(of: operation, on: field, kind),
+          element == nil || effect.element == nil || effect.element == element
+        else { continue }
         let id = OperationID(transaction: entry.transaction.id, index: UInt32(index))
         // What is added to a counter replaces nothing.
-        if case .contribution = effect {
-          standing.append(found.count)
-          found.append(Found(operation: id, entry: entry, content: effect))
-          continue
-        }
-        standing = try standing.filter { earlier in
-          guard try hasSeen(entry.transaction, index, found[earlier].operation, in: record.zone) else {
-            return true
+        if effect.replaces {
+          standing = try standing.filter { earlier in
+            guard effect.element == nil || found[earlier].content?.element == effect.element,
+              try hasSeen(entry.transaction, index, found[earlier].operation, in: record.zone)
+            else { return true }
+            found[earlier].replacedBy = id
+            return false
           }
-          found[earlier].replacedBy = id
-          return false
         }
         standing.append(found.count)
-        found.append(Found(operation: id, entry: entry, content: effect))
+        found.append(Found(operation: id, entry: entry, content: effect.content))
       }
       return true
     }
@@ -152,23 +160,6 @@ extension ReadTransaction {
       }
       return Explanation.Replaced(
         operation: one.operation, entry: one.entry, content: content, replacedBy: by)
-    }
-  }
-
-  /// What an operation does to a cell: nil if nothing; a content of nil if it only removes heads.
-  private static func effect(
-    of operation: LogOperation, on field: Name?, _ kind: FieldKind
-  ) -> CellHead.Content?? {
-    switch (operation, field) {
-    case (.create(_, let type), nil), (.set(_, let type, _, _), nil), (.add(_, let type, _, _), nil):
-      return .some(.alive(type: type))
-    case (.delete, nil): return .some(.dead)
-    case (.set(_, _, let name, let value), let field?) where name == field && kind == .register:
-      return .some(.value(value))
-    case (.add(_, _, let name, let value), let field?) where name == field && kind == .counter:
-      return .some(.contribution(value))
-    case (.create, .some): return .some(nil)
-    default: return nil
     }
   }
 
@@ -196,5 +187,49 @@ extension ReadTransaction {
     return try viewpoint.hasSeen(head, at: UInt32(index)) { replica, epoch, sequence, incarnation in
       try tables.placement(of: replica, epoch, sequence, in: number, incarnation, transaction)?.offset
     }
+  }
+}
+
+/// What an operation does to a cell.
+private struct Effect {
+  /// What its head says; nil if it only removes heads.
+  var content: CellHead.Content?
+  /// The element that it works on; nil for all.
+  var element: Value?
+  var replaces = true
+
+  /// Nil if the operation does not work on the cell.
+  ///
+  /// - Parameters:
+  ///   - field: the cell's field, nil for the record's existence.
+  ///   - kind: which of the field's cells.
+  init?(of operation: LogOperation, on field: Name?, _ kind: FieldKind) {
+    switch (operation, field) {
+    case (.create(_, let type), nil), (.update(_, let type, _, _), nil): content = .alive(type: type)
+    case (.delete, nil): content = .dead
+    case (.create, .some): break
+    case (.update(_, _, let name, let change), let field?) where name == field:
+      if !take(change, on: kind) { return nil }
+    default: return nil
+    }
+  }
+
+  private mutating func take(_ change: FieldChange, on kind: FieldKind) -> Bool {
+    switch (kind, change) {
+    case (.register, .set(let value)): content = .value(value)
+    case (.counter, .add(let value)):
+      content = .contribution(value)
+      replaces = false
+    case (.set, .insert(let value)):
+      content = .element(value)
+      element = value
+    case (.set, .remove(let value)): element = value
+    case (.map, .put(let key, let value)):
+      content = .entry(key: key, value)
+      element = .string(key.rawValue)
+    case (.map, .removeKey(let key)): element = .string(key.rawValue)
+    default: return false
+    }
+    return true
   }
 }

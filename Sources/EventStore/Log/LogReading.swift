@@ -126,8 +126,7 @@ extension LogOperation {
   /// The record that the operation works on, nil where that is not known.
   public var record: Name? {
     switch self {
-    case .create(let record, _), .delete(let record), .set(let record, _, _, _), .add(let record, _, _, _):
-      record
+    case .create(let record, _), .delete(let record), .update(let record, _, _, _): record
     case .unknown: nil
     }
   }

@@ -22,12 +22,9 @@
           default:
             let type = try number(operation.type)
             let field = try number(operation.field)
-            let value = body.extracting(operation.value)
-            if operation.kind == .add {
-              try fold.add(field, of: record, in: state, type: type, value: value, index: index)
-            } else {
-              try fold.set(field, of: record, in: state, type: type, value: value, index: index)
-            }
+            try fold.change(
+              operation.kind, field, of: record, in: state, type: type,
+              operand: body.extracting(operation.operand), index: index)
           }
         }
       }

@@ -286,21 +286,15 @@ package final class WriteBatch {
     draft.builder.appendDelete(record: draft.builder.nameIndex(record))
   }
 
-  /// Sets a field of a record that is visible to the write, or adds to it. False if there is none.
+  /// Changes a field of a record that is visible to the write. False if there is none.
   func change(
-    _ field: Name, of record: RawSpan, _ kind: OperationKind, value: RawSpan, in draft: Draft
+    _ field: Name, of record: RawSpan, _ kind: OperationKind, operand: RawSpan, in draft: Draft
   ) throws -> Bool {
     guard let type = try visibleType(of: record, in: draft) else { return false }
     let fieldNumber = try internName(field)
     focus(draft)
     let operation = try nextOperation(draft)
-    try folding {
-      if kind == .set {
-        try fold.set(fieldNumber, type: type, value: value, index: operation)
-      } else {
-        try fold.add(fieldNumber, type: type, value: value, index: operation)
-      }
-    }
+    try folding { try fold.change(kind, fieldNumber, type: type, operand: operand, index: operation) }
     #if PLANTED_BUGS
       if PlantedBug.operationNotLogged.isPlanted, operation >= 7 { return true }
     #endif
@@ -308,7 +302,7 @@ package final class WriteBatch {
     let typeIndex = try nameIndex(type, in: draft)
     draft.builder.append(
       kind, record: recordIndex, type: typeIndex, field: try nameIndex(fieldNumber, in: draft),
-      encodedValue: value)
+      operand: operand)
     return true
   }
 
@@ -438,17 +432,13 @@ package final class WriteBatch {
         try fold.create(record, in: state, type: number(operation.type, body), index: index)
       case .delete:
         try fold.delete(record, in: state, index: index)
-      case .set:
+      default:
         let type = try number(operation.type, body)
         let field = try number(operation.field, body)
-        try fold.set(
-          field, of: record, in: state, type: type, value: body.extracting(operation.value), index: index)
-      case .add:
-        let type = try number(operation.type, body)
-        let field = try number(operation.field, body)
-        try fold.add(
-          field, of: record, in: state, type: type, value: body.extracting(operation.value), index: index)
-      default: continue
+        try fold.change(
+          operation.kind, field, of: record, in: state, type: type,
+          operand: body.extracting(operation.operand),
+          index: index)
       }
     }
   }
@@ -466,13 +456,15 @@ package final class WriteBatch {
     forgetNumbers()
     for operation in layout.operations where operation.record >= 0 {
       let record = body.extracting(layout.names[operation.record])
-      var cells = [CellNumber.existence]
+      var paths = [CellPath(.existence)]
       if operation.field >= 0 {
         let field = try number(operation.field, body)
-        cells.append(CellNumber(field, operation.kind == .set ? .register : .counter))
+        if let path = try CellPath(operation.kind, field, body.extracting(operation.operand)) {
+          paths.append(path)
+        }
       }
-      for cell in cells {
-        let moved = try fold.retime(cell, of: record, in: state, transaction: transaction, to: effective)
+      for path in paths {
+        let moved = try fold.retime(path, of: record, in: state, transaction: transaction, to: effective)
         hasChanged = hasChanged || moved
       }
     }

@@ -20,7 +20,7 @@ public struct WriteTransaction: ~Copyable {
   public var schemaVersion: UInt64?
 
   let batch: WriteBatch
-  private var value = ByteWriter()
+  private var operand = ByteWriter()
 
   init(batch: WriteBatch) { self.batch = batch }
 
@@ -77,40 +77,25 @@ public struct WriteTransaction: ~Copyable {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `recordUnknown`, `nameInvalid`, `valueInvalid`, `transactionTooLarge`.
   public mutating func set(_ field: Name, of record: RecordID, to newValue: Value) throws {
-    try change(field, of: record, .set, newValue)
+    try change(field, of: record, .set(newValue))
   }
 
-  /// Adds to a counter of a record. What was added elsewhere counts too, each once, whoever saw what.
-  ///
-  /// - Parameters:
-  ///   - amount: an integer or a decimal; a negative one takes away.
-  ///   - field: the counter: not the field's value that ``set(_:of:to:)`` sets.
-  ///   - record: the record.
-  /// - Throws: ``StoreError`` `valueInvalid` for another value, and as ``set(_:of:to:)``.
-  public mutating func add(_ amount: Value, to field: Name, of record: RecordID) throws {
-    guard amount.isSummand else {
-      throw StoreError(
-        .valueInvalid, "\(amount) cannot be added to the counter “\(field)” of \(record)",
-        hint: "add an integer or a decimal")
-    }
-    try change(field, of: record, .add, amount)
-  }
-
-  private mutating func change(
-    _ field: Name, of record: RecordID, _ kind: OperationKind, _ newValue: Value
-  ) throws {
+  /// Changes a field of a record that is there.
+  mutating func change(_ field: Name, of record: RecordID, _ change: FieldChange) throws {
     try Self.check(field, "a field's name", Limits.nameBytesMax)
-    value.removeAll()
+    operand.removeAll()
     do {
-      try newValue.encode(into: &value)
+      try change.encode(into: &operand)
     } catch {
       throw StoreError(
-        .valueInvalid, "the value for field “\(field)” of \(record) cannot be stored: \(error)",
-        hint: "keep values within 1 MiB and a depth of 32; keep larger bytes as an asset", underlying: error)
+        .valueInvalid, "the change of field “\(field)” of \(record) cannot be stored: \(error)",
+        hint:
+          "keep values within 1 MiB and a depth of 32, and keys within 255 bytes; keep larger bytes as an asset",
+        underlying: error)
     }
     let draft = try batch.draft(for: record.zone)
     let name = record.name.rawValue.utf8Span.span
-    guard try batch.change(field, of: name.bytes, kind, value: value.span, in: draft) else {
+    guard try batch.change(field, of: name.bytes, change.kind, operand: operand.span, in: draft) else {
       throw StoreError.unknown(record)
     }
   }
@@ -166,13 +151,8 @@ public struct WriteTransaction: ~Copyable {
     try snapshot().value(of: field, in: record)
   }
 
-  /// What a counter of a record reads, nil if the record is not there, or nothing was added to it.
-  public mutating func counter(_ field: Name, of record: RecordID) throws -> Counter? {
-    try snapshot().counter(field, of: record)
-  }
-
   /// What the write has done so far, until it does more.
-  private mutating func snapshot() throws -> Snapshot {
+  mutating func snapshot() throws -> Snapshot {
     try batch.fold.flush()
     let storage = batch.storage
     return Snapshot(storage.transaction.alias(), tables: storage.tables, interned: storage.interned)

@@ -26,9 +26,7 @@ extension Verification {
     case "segments": return count == 16
     case "placements": return count == 24
     case "records": return 5...(4 + Limits.recordNameBytesMax) ~= count
-    case "elements":
-      let kind = count > 12 ? key.unsafeLoad(fromByteOffset: 12, as: UInt8.self) : 0
-      return (kind == ElementKey.headKind && count == 33) || (kind == ElementKey.sumKind && count == 13)
+    case "elements": return ElementKey.isKey(key)
     case "states": return count == 4
     case "zones", "replicas", "incarnations", "names":
       guard count > 1 else { return false }

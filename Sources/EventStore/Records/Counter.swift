@@ -13,11 +13,3 @@ public struct Counter: Hashable, Sendable {
     self.isClamped = isClamped
   }
 }
-
-/// The kinds of cells that a field may have. Two kinds under one name are two cells.
-public enum FieldKind: UInt32, Hashable, Sendable, CaseIterable {
-  /// One value: the last writer's.
-  case register = 0
-  /// A sum of contributions.
-  case counter = 1
-}

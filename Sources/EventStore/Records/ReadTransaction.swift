@@ -50,6 +50,38 @@ public struct ReadTransaction: ~Copyable {
     try snapshot.counter(field, of: record)
   }
 
+  /// The elements of a set of a record, nil if the record is not there, or the set is empty.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  /// - Complexity: linear in the elements.
+  public func elements(of field: Name, in record: RecordID) throws -> Set<Value>? {
+    try snapshot.elements(of: field, in: record)
+  }
+
+  /// Whether a set of a record has an element. False if the record is not there.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`, `valueInvalid` for what cannot be an element.
+  /// - Complexity: O(log n) in the elements.
+  public func contains(_ element: Value, in field: Name, of record: RecordID) throws -> Bool {
+    try snapshot.contains(element, in: field, of: record)
+  }
+
+  /// The values of a record's map by their keys, nil if the record is not there, or the map is empty.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  /// - Complexity: linear in the keys.
+  public func entries(of field: Name, in record: RecordID) throws -> [Name: Value]? {
+    try snapshot.entries(of: field, in: record)
+  }
+
+  /// The value at a key of a record's map, nil if the record is not there, or nothing is at the key.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  /// - Complexity: O(log n) in the keys.
+  public func value(at key: Name, of field: Name, in record: RecordID) throws -> Value? {
+    try snapshot.value(at: key, of: field, in: record)
+  }
+
   /// Calls a closure with the records of a zone in the order of their names, until it returns false.
   ///
   /// - Parameters:
@@ -164,7 +196,8 @@ public struct ReadTransaction: ~Copyable {
     return conflicts
   }
 
-  /// All heads of a field, greatest first, whether or not the record is visible. Those of a counter are what was added.
+  /// All heads of a field, greatest first, whether or not the record is visible. Those of a counter are what was added;
+  /// those of a set or a map are given element by element, in the order of the elements' encoded bytes or the keys'.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   public func heads(

@@ -63,14 +63,27 @@ public struct CellHead: Hashable, Sendable {
     case value(Value)
     /// Of a counter what a transaction has added.
     case contribution(Value)
+    /// Of a set one of its elements.
+    case element(Value)
+    /// Of a map the value at a key.
+    case entry(key: Name, Value)
     case alive(type: Name)
     case dead
 
-    /// The value of a register, or what was added to a counter; nil for a record's existence.
+    /// The value of a register or at a key, the element, or what was added to a counter; nil for a record's existence.
     public var value: Value? {
       switch self {
-      case .value(let value), .contribution(let value): value
+      case .value(let value), .contribution(let value), .element(let value), .entry(_, let value): value
       case .alive, .dead: nil
+      }
+    }
+
+    /// The element of a set, or the key of a map as a text; nil of other cells.
+    public var element: Value? {
+      switch self {
+      case .element(let value): value
+      case .entry(let key, _): .string(key.rawValue)
+      case .value, .contribution, .alive, .dead: nil
       }
     }
   }
@@ -94,14 +107,17 @@ public struct Conflict: Hashable, Sendable {
   public let record: RecordID
   /// The field, nil for the record's existence.
   public let field: Name?
+  /// The key, in a map.
+  public let key: Name?
   /// What the cell shows. For existence, the greatest head; whether the record is visible is its policy's.
   public let winner: CellHead
   /// What lost, greatest first. Kept until a later write has seen them.
   public let losers: [CellHead]
 
-  package init(record: RecordID, field: Name?, winner: CellHead, losers: [CellHead]) {
+  package init(record: RecordID, field: Name?, key: Name? = nil, winner: CellHead, losers: [CellHead]) {
     self.record = record
     self.field = field
+    self.key = key
     self.winner = winner
     self.losers = losers
   }

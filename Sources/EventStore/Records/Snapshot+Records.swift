@@ -14,10 +14,18 @@ extension Snapshot {
     }
   }
 
-  /// All heads of a cell of a row, greatest first.
+  /// All heads of a cell in a record's row, greatest first.
   func heads(of cell: CellNumber, in row: RawSpan, _ state: StateNumber) throws -> [OwnedHead] {
     let place = try RecordLayout.place(of: cell, in: row)
-    let inline = try RecordLayout.heads(of: place.body, in: row)
+    return try heads(
+      of: CellPath(cell), in: row, place.body, record: RecordLayout.recordNumber(of: row), state)
+  }
+
+  /// All heads of a cell that lies in a part of a row, greatest first.
+  func heads(
+    of path: CellPath, in row: RawSpan, _ body: Range<Int>, record: UInt32, _ state: StateNumber
+  ) throws -> [OwnedHead] {
+    let inline = try RecordLayout.heads(of: body, in: row)
     var heads: [OwnedHead] = []
     guard inline.total > inline.count || (0..<inline.count).contains(where: { inline[$0].isApart }) else {
       for index in 0..<inline.count {
@@ -26,7 +34,7 @@ extension Snapshot {
       }
       return heads
     }
-    let key = ElementKey.heads(of: state, record: try RecordLayout.recordNumber(of: row), cell: cell)
+    let key = ElementKey.heads(of: state, record: record, path)
     let apart = try tables.elements(under: key, transaction).map { try OwnedHead(apart: $0.row.span.bytes) }
     var inlineIDs: Set<HeadID> = []
     for index in 0..<inline.count {
@@ -107,7 +115,7 @@ extension Snapshot {
     of cell: CellNumber, _ head: HeadID, in row: RawSpan, _ state: StateNumber
   ) throws -> RawSpan {
     let number = try RecordLayout.recordNumber(of: row)
-    let key = ElementKey(state: state, record: number, cell: cell, head: head)
+    let key = ElementKey(state: state, record: number, CellPath(cell), head: head)
     let element = try transaction.withValue(of: key.bytes.span.bytes, in: tables.elements) { element in
       element.withUnsafeBytes { $0 }
     }
@@ -124,10 +132,26 @@ extension Snapshot {
     }
   }
 
-  /// The value of a field: that of its register, else what its counter reads.
+  /// The value of a field: of its cells that have one, the first in the order of their kinds.
   func value(of field: NameNumber, in row: RawSpan, from fields: Int, _ state: StateNumber) throws -> Value? {
     if let value = try value(of: CellNumber(register: field), in: row, from: fields, state) { return value }
-    return try counter(field, in: row, from: fields, state)?.value
+    for kind in FieldKind.allCases.dropFirst() {
+      let cell = CellNumber(field, kind)
+      // The commonest answer: there is none.
+      guard try RecordLayout.winner(of: cell, in: row, from: fields) != nil else { continue }
+      return try mergedValue(of: cell, in: row, state)
+    }
+    return nil
+  }
+
+  /// What a cell reads that is no register and is there.
+  private func mergedValue(of cell: CellNumber, in row: RawSpan, _ state: StateNumber) throws -> Value? {
+    switch cell.kind {
+    case .counter: try counterSum(cell, in: row, state).counter.value
+    case .set: .array(try elements(of: cell, in: row, state))
+    case .map: .map(try entries(of: cell, in: row, state))
+    case .register, nil: nil
+    }
   }
 
   /// What a counter reads; nil if nothing was added to it.
@@ -189,16 +213,13 @@ extension Snapshot {
     entries.reserveCapacity(walk.cellsMax)
     var last = NameNumber.none
     while let (cell, winner) = try walk.next() {
-      if cell.isRegister {
-        guard cell != .existence, let value = try value(of: cell, winner, in: row, state) else { continue }
-        entries.append(Record.Entry(name: try name(cell.field), value: value))
-        last = cell.field
-      } else if cell.isCounter, cell.field != last,
-        let counter = try counter(cell.field, in: row, from: fields, state)
-      {
-        // The register of a field comes before its counter, and hides it.
-        entries.append(Record.Entry(name: try name(cell.field), value: counter.value))
-      }
+      // The register of a field comes before its other cells, and hides them.
+      guard cell != .existence, cell.field != last,
+        let value = try cell.isRegister
+          ? value(of: cell, winner, in: row, state) : mergedValue(of: cell, in: row, state)
+      else { continue }
+      entries.append(Record.Entry(name: try name(cell.field), value: value))
+      last = cell.field
     }
     return Record(id: id, type: try name(type), entries: entries)
   }
@@ -209,25 +230,39 @@ extension Snapshot {
     return try heads(of: CellNumber(number, kind), record)
   }
 
+  /// All heads of a cell, greatest first; those of a set or a map by element, in the order of the elements' names.
   func heads(of cell: CellNumber, _ record: RecordID) throws -> [CellHead] {
     try withRow(of: record) { row, state in
-      try heads(of: cell, in: row, state).map { try cellHead($0, of: cell) }
+      guard !cell.isOfHeads else {
+        return try heads(of: cell, in: row, state).map { try cellHead($0, of: cell) }
+      }
+      var heads: [CellHead] = []
+      try forEachElement(of: cell, in: row, state) { element in
+        let identity = element.identity
+        heads += try element.heads.map { try cellHead($0, of: cell, identity.span.bytes) }
+      }
+      return heads
     } ?? []
   }
 
   /// A head in public terms.
-  func cellHead(_ owned: OwnedHead, of cell: CellNumber) throws -> CellHead {
+  ///
+  /// - Parameter identity: in a set or a map, what stands for the element.
+  func cellHead(_ owned: OwnedHead, of cell: CellNumber, _ identity: RawSpan = RawSpan()) throws -> CellHead {
     let id = owned.head.id
     let replica = try replica(id.replica)
+    let payload = owned.payload.span.bytes
     let content: CellHead.Content
-    if cell == .existence {
-      switch try Existence(payload: owned.payload.span.bytes) {
+    switch cell.kind {
+    case _ where cell == .existence:
+      switch try Existence(payload: payload) {
       case .dead: content = .dead
       case .alive(let type): content = .alive(type: try name(type))
       }
-    } else {
-      let value = try Value(decoding: owned.payload.span.bytes)
-      content = cell.isCounter ? .contribution(value) : .value(value)
+    case .counter: content = .contribution(try Value(decoding: payload))
+    case .set: content = .element(try Value(decoding: identity))
+    case .map: content = .entry(key: try Name(interned: identity), try Value(decoding: payload))
+    case .register, nil: content = .value(try Value(decoding: payload))
     }
     return CellHead(
       operation: OperationID(
@@ -287,16 +322,31 @@ extension Snapshot {
   /// The cells of a row that have losers, existence first, then by field name.
   func conflicts(of record: RecordID, in row: RawSpan, _ state: StateNumber) throws -> [Conflict] {
     var conflicts: [Conflict] = []
-    for cell in try RecordLayout.cells(of: row) where cell.kind == .register {
-      let place = try RecordLayout.place(of: cell, in: row)
-      guard try RecordLayout.heads(of: place.body, in: row).total > 1 else { continue }
-      let heads = try heads(of: cell, in: row, state).map { try cellHead($0, of: cell) }
-      // Updates of different fields do not conflict: that both say that the record is there is no news.
-      if cell == .existence, heads.allSatisfy({ $0.content == heads[0].content }) { continue }
-      let field = cell == .existence ? nil : try name(cell.field)
+    func add(_ heads: [CellHead], _ field: Name?, key: Name? = nil) {
+      guard heads.count > 1 else { return }
       conflicts.append(
-        Conflict(record: record, field: field, winner: heads[0], losers: Array(heads.dropFirst())))
+        Conflict(record: record, field: field, key: key, winner: heads[0], losers: Array(heads.dropFirst())))
     }
-    return conflicts.sorted { ($0.field ?? "") < ($1.field ?? "") }
+    for cell in try RecordLayout.cells(of: row) {
+      switch cell.kind {
+      case .register:
+        let place = try RecordLayout.place(of: cell, in: row)
+        guard try RecordLayout.heads(of: place.body, in: row).total > 1 else { continue }
+        let heads = try heads(of: cell, in: row, state).map { try cellHead($0, of: cell) }
+        // Updates of different fields do not conflict: that both say that the record is there is no news.
+        if cell == .existence, heads.allSatisfy({ $0.content == heads[0].content }) { continue }
+        add(heads, cell == .existence ? nil : try name(cell.field))
+      case .map:
+        try forEachElement(of: cell, in: row, state) { element in
+          guard element.heads.count > 1 else { return }
+          let identity = element.identity
+          add(
+            try element.heads.map { try cellHead($0, of: cell, identity.span.bytes) }, try name(cell.field),
+            key: try Name(interned: identity.span.bytes))
+        }
+      default: continue
+      }
+    }
+    return conflicts.sorted { ($0.field ?? "", $0.key ?? "") < ($1.field ?? "", $1.key ?? "") }
   }
 }

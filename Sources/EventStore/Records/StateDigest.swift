@@ -16,12 +16,19 @@ import OperationFormat
 /// | bytes | what |
 /// |---|---|
 /// | varint, count | field's name, empty for the existence |
-/// | varint | kind: 0 a register or the existence, 1 a counter |
-/// | varint | count of heads |
-/// | … | heads, greatest first: timestamp (8, little-endian), replica (16, big-endian), epoch, sequence, index (varints), payload (varint, count) |
+/// | varint | kind: 0 a register or the existence, 1 a counter, 2 a set, 3 a map |
+/// | … | its heads; of a set or a map the count of its elements (varint), then of each the encoded element or the key (varint, count) and its heads |
 ///
-/// The payload of an existence head is 0 for dead, or 1 and the type's name (varint, count); of a register's or
-/// a counter's, the encoded value.
+/// and of heads:
+///
+/// | bytes | what |
+/// |---|---|
+/// | varint | their count |
+/// | … | each, greatest first: timestamp (8, little-endian), replica (16, big-endian), epoch, sequence, index (varints), payload (varint, count) |
+///
+/// The payload of an existence head is 0 for dead, or 1 and the type's name (varint, count); of a set's element it is empty;
+/// else it is the encoded value. Elements stand in the order of their names: those of at most 128 bytes by their bytes, then
+/// the others by their SHA-256.
 enum StateDigest {
   static func digest(of zone: ZoneID, _ snapshot: Snapshot) throws -> ContentHash {
     var hasher = ContentHasher()
@@ -34,18 +41,31 @@ enum StateDigest {
       }.sorted { ($0.1, $0.0) < ($1.1, $1.0) }
       writer.append(count: cells.count)
       for (cell, name) in cells {
-        let heads = try snapshot.heads(of: cell, in: row, state)
         writer.append(text: name.rawValue)
         writer.append(varint: UInt64(cell.rawValue & 0xf))
-        writer.append(count: heads.count)
-        for head in heads {
-          try append(head, of: cell, snapshot, to: &writer)
+        guard cell.kind?.hasElements ?? false else {
+          try append(try snapshot.heads(of: cell, in: row, state), of: cell, snapshot, to: &writer)
+          continue
+        }
+        let place = try RecordLayout.place(of: cell, in: row)
+        writer.append(count: try ElementRow.count(in: row.extracting(place.body)))
+        try snapshot.forEachElement(of: cell, in: row, state) { element in
+          writer.append(count: element.identity.count)
+          writer.append(element.identity)
+          try append(element.heads, of: cell, snapshot, to: &writer)
         }
       }
       hasher.update(writer.span)
       return true
     }
     return hasher.finish()
+  }
+
+  private static func append(
+    _ heads: [OwnedHead], of cell: CellNumber, _ snapshot: Snapshot, to writer: inout ByteWriter
+  ) throws {
+    writer.append(count: heads.count)
+    for head in heads { try append(head, of: cell, snapshot, to: &writer) }
   }
 
   private static func append(

@@ -12,6 +12,8 @@ package struct BodyBuilder: ~Copyable, Sendable {
   private var nameRanges: [Range<Int>] = []
   private var numbers = NameTable()
   private var operations = ByteWriter()
+  /// Where the last operation begins, if it is one on a field; else −1.
+  private var lastOperation = -1
   private var usedNames = 0
   // With operations of unknown kinds, the table of names is kept as it is: they may use any of it.
   private var keepsNames = false
@@ -25,6 +27,7 @@ package struct BodyBuilder: ~Copyable, Sendable {
     nameRanges.removeAll(keepingCapacity: true)
     numbers.removeAll()
     operations.removeAll()
+    lastOperation = -1
     usedNames = 0
     keepsNames = false
   }
@@ -56,29 +59,41 @@ package struct BodyBuilder: ~Copyable, Sendable {
   }
 
   package mutating func appendCreate(record: Int, type: Int) {
+    lastOperation = -1
     beginOperation(.create, byteCount: size(record) + size(type))
     appendName(record, bytesMax: Limits.recordNameBytesMax)
     appendName(type, bytesMax: Limits.nameBytesMax)
   }
 
   package mutating func appendDelete(record: Int) {
+    lastOperation = -1
     beginOperation(.delete, byteCount: size(record))
     appendName(record, bytesMax: Limits.recordNameBytesMax)
   }
 
-  /// Appends an operation that has a field and a value, as `Value.encode(into:)` wrote it.
+  /// Appends an operation on a field.
+  ///
+  /// - Parameter operand: what it says of the field, as ``FieldChange/encode(into:)`` wrote it.
   package mutating func append(
-    _ kind: OperationKind, record: Int, type: Int, field: Int, encodedValue: RawSpan
+    _ kind: OperationKind, record: Int, type: Int, field: Int, operand: RawSpan
   ) {
     precondition(kind.hasField, "kind \(kind.rawValue) has no field")
-    precondition(
-      1...Limits.inlineValueBytesMax ~= encodedValue.byteCount, "a value of \(encodedValue.byteCount) bytes")
-    assert(Self.isValue(encodedValue), "bytes that are not a value")
-    beginOperation(kind, byteCount: size(record) + size(type) + size(field) + encodedValue.byteCount)
+    assert(Self.isOperand(operand, of: kind), "bytes that are no operand of kind \(kind.rawValue)")
+    lastOperation = operations.count
+    beginOperation(kind, byteCount: size(record) + size(type) + size(field) + operand.byteCount)
     appendName(record, bytesMax: Limits.recordNameBytesMax)
     appendName(type, bytesMax: Limits.nameBytesMax)
     appendName(field, bytesMax: Limits.nameBytesMax)
-    operations.append(encodedValue)
+    operations.append(operand)
+  }
+
+  /// Takes back the last operation, which was one on a field and whose names were all used before it, so that a longer one
+  /// can take its place.
+  package mutating func removeLast() {
+    precondition(lastOperation >= 0, "no operation to take back")
+    operations.truncate(to: lastOperation)
+    operationCount -= 1
+    lastOperation = -1
   }
 
   /// Appends an operation of a kind that this version does not know. From here on the table of names may hold
@@ -86,6 +101,7 @@ package struct BodyBuilder: ~Copyable, Sendable {
   package mutating func appendUnknown(kind: OperationKind, payload: RawSpan) {
     precondition(!kind.isKnown && kind.rawValue > 0, "kind \(kind.rawValue) is not an unknown one")
     keepsNames = true
+    lastOperation = -1
     beginOperation(kind, byteCount: payload.byteCount)
     operations.append(payload)
   }
@@ -137,11 +153,11 @@ package struct BodyBuilder: ~Copyable, Sendable {
 
   private func size(_ number: Int) -> Int { ByteWriter.varintByteCount(UInt64(number)) }
 
-  private static func isValue(_ bytes: RawSpan) -> Bool {
+  private static func isOperand(_ bytes: RawSpan, of kind: OperationKind) -> Bool {
     var reader = ByteReader(bytes)
     do throws(FormatError) {
-      try validateValue(&reader)
-      try reader.finish("value")
+      try FieldChange.validate(kind, &reader)
+      try reader.finish("operand")
       return true
     } catch {
       return false

@@ -142,14 +142,9 @@ package struct BodyLayout: Sendable {
     }
     if kind.hasField {
       operation.field = try readName(&reader, "operation.field", bytesMax: Limits.nameBytesMax)
-      let valueStart = reader.position
-      try validateValue(&reader)
-      if kind == .add, !ValueTag.isSummand(reader.bytes(in: valueStart..<reader.position)) {
-        throw reader.fail(
-          .invalid, at: valueStart, "operation.value", expected: "an integer or a decimal",
-          found: "another value")
-      }
-      operation.value = valueStart..<reader.position
+      let start = reader.position
+      try FieldChange.validate(kind, &reader)
+      operation.operand = start..<reader.position
     }
     try reader.finish("operation.payload")
     reader.widen(to: end)

@@ -46,14 +46,10 @@ extension LogOperation {
       self = .create(record: names[layout.record], type: names[layout.type])
     case .delete:
       self = .delete(record: names[layout.record])
-    case .set:
-      self = .set(
+    case _ where layout.kind.isKnown:
+      self = .update(
         record: names[layout.record], type: names[layout.type], field: names[layout.field],
-        value: try Value(decoding: body.extracting(layout.value)))
-    case .add:
-      self = .add(
-        record: names[layout.record], type: names[layout.type], field: names[layout.field],
-        value: try Value(decoding: body.extracting(layout.value)))
+        try FieldChange(layout.kind, decoding: body.extracting(layout.operand)))
     default:
       self = .unknown(
         kind: layout.kind.rawValue, payload: body.extracting(layout.payload).withUnsafeBytes { Array($0) })

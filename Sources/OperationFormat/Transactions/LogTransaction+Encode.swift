@@ -71,14 +71,13 @@ extension BodyBuilder {
       appendCreate(record: record, type: try typeIndex(type))
     case .delete(let record):
       appendDelete(record: try recordIndex(record))
-    case .set(let record, let type, let field, let value):
-      try append(.set, record, type, field, value, &scratch)
-    case .add(let record, let type, let field, let value):
-      guard value.isSummand else {
-        throw FormatError(
-          .invalid, at: 0, in: "operation.value", expected: "an integer or a decimal", found: "\(value)")
-      }
-      try append(.add, record, type, field, value, &scratch)
+    case .update(let record, let type, let field, let change):
+      scratch.removeAll()
+      try change.encode(into: &scratch)
+      let record = try recordIndex(record)
+      let type = try typeIndex(type)
+      let field = try checkedIndex(field, "operation.field", bytesMax: Limits.nameBytesMax)
+      append(change.kind, record: record, type: type, field: field, operand: scratch.span)
     case .unknown(let number, let payload):
       let kind = OperationKind(rawValue: number)
       guard number > 0 && !kind.isKnown else {
@@ -87,18 +86,6 @@ extension BodyBuilder {
       }
       appendUnknown(kind: kind, payload: payload.span.bytes)
     }
-  }
-
-  private mutating func append(
-    _ kind: OperationKind, _ record: Name, _ type: Name, _ field: Name, _ value: Value,
-    _ scratch: inout ByteWriter
-  ) throws(FormatError) {
-    scratch.removeAll()
-    try value.encode(into: &scratch)
-    let record = try recordIndex(record)
-    let type = try typeIndex(type)
-    let field = try checkedIndex(field, "operation.field", bytesMax: Limits.nameBytesMax)
-    append(kind, record: record, type: type, field: field, encodedValue: scratch.span)
   }
 
   private mutating func recordIndex(_ name: Name) throws(FormatError) -> Int {

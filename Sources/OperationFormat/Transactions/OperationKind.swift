@@ -7,8 +7,19 @@
 /// | 2 | delete | record index |
 /// | 3 | set | record index, type index, field index, value to the end of the payload |
 /// | 4 | add | as set; the value is an integer or a decimal |
+/// | 5, 6 | insert, remove | as set; the value is an element of a set |
+/// | 7 | put | record, type and field index; key (text of at most 255 bytes), value |
+/// | 8 | remove key | record, type and field index; key |
+/// | 9 | insert elements | record, type and field index; origin, count of values from 1, values |
+/// | 10 | move element | record, type and field index; unit, origin |
+/// | 11 | replace element | record, type and field index; unit, value |
+/// | 12 | remove elements | record, type and field index; count of runs from 1, runs |
+/// | 13 | insert text | record, type and field index; origin, text of at least one byte |
+/// | 14 | remove text | as remove elements |
+/// | 15 | contribute | as set |
 ///
-/// An index is a varint that counts from 0 in the transaction's table of names.
+/// An index is a varint that counts from 0 in the transaction's table of names. Units, origins and runs: see
+/// ``UnitReader``.
 package struct OperationKind: RawRepresentable, Hashable, Sendable {
   package let rawValue: UInt64
 
@@ -18,13 +29,24 @@ package struct OperationKind: RawRepresentable, Hashable, Sendable {
   package static let delete = OperationKind(rawValue: 2)
   package static let set = OperationKind(rawValue: 3)
   package static let add = OperationKind(rawValue: 4)
+  package static let insert = OperationKind(rawValue: 5)
+  package static let remove = OperationKind(rawValue: 6)
+  package static let put = OperationKind(rawValue: 7)
+  package static let removeKey = OperationKind(rawValue: 8)
+  package static let insertElements = OperationKind(rawValue: 9)
+  package static let moveElement = OperationKind(rawValue: 10)
+  package static let replaceElement = OperationKind(rawValue: 11)
+  package static let removeElements = OperationKind(rawValue: 12)
+  package static let insertText = OperationKind(rawValue: 13)
+  package static let removeText = OperationKind(rawValue: 14)
+  package static let contribute = OperationKind(rawValue: 15)
 
   /// The last kind that this version knows.
-  package static let lastKnown = add
+  package static let lastKnown = contribute
 
   /// Whether this version knows what the payload means.
   package var isKnown: Bool { 1...Self.lastKnown.rawValue ~= rawValue }
 
-  /// Whether it works on a field, with a value.
-  var hasField: Bool { self == .set || self == .add }
+  /// Whether it changes a field: then record, type and field are followed by its operand.
+  package var hasField: Bool { Self.set.rawValue...Self.lastKnown.rawValue ~= rawValue }
 }

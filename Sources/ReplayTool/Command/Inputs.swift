@@ -20,6 +20,16 @@ enum Inputs {
     return record
   }
 
+  /// An element of a set or a key of a map: a value in JSON, or a text.
+  static func element(_ text: String?) -> Value? {
+    guard let text else { return nil }
+    do throws(JSONError) {
+      return try Value(JSONScanner.read(Array(text.utf8)), in: "")
+    } catch {
+      return .string(text)
+    }
+  }
+
   static func position(_ number: UInt64, in transaction: borrowing ReadTransaction) throws -> Position {
     let last = try transaction.lastPosition()
     guard number > 0, number <= last.rawValue else {

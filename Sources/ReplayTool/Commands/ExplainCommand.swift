@@ -22,6 +22,12 @@ struct ExplainCommand: ReplayCommand {
   @Argument(help: "The field.")
   var field: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Only this element of a set, or this key of a map: a text, or JSON as --json prints values.",
+      valueName: "value"))
+  var element: String?
+
   @Flag(help: "The story of the record's existence alone: who created, changed and deleted it.")
   var existence = false
 
@@ -29,6 +35,7 @@ struct ExplainCommand: ReplayCommand {
 
   func validate() throws {
     if existence && field != nil { throw ValidationError("--existence and a field exclude each other.") }
+    if element != nil && field == nil { throw ValidationError("--element needs a field.") }
   }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
@@ -49,7 +56,8 @@ struct ExplainCommand: ReplayCommand {
   private func explain(
     _ record: RecordID, _ field: Name?, _ transaction: borrowing ReadTransaction, _ console: Console
   ) throws {
-    guard let explanation = try transaction.explain(record, field: field) else {
+    guard let explanation = try transaction.explain(record, field: field, element: Inputs.element(element))
+    else {
       throw try unknown(record, field, transaction)
     }
     let page = ExplanationPage(
@@ -83,6 +91,11 @@ struct ExplainCommand: ReplayCommand {
     _ record: RecordID, _ field: Name?, _ transaction: borrowing ReadTransaction
   ) throws -> ToolError {
     let fields = try transaction.fields(of: record)
+    if let field, fields.contains(field), let element {
+      return ToolError(
+        "elementUnknown", "“\(Display.plain(element))” is nothing that \(Display.name(field)) has",
+        hint: "list them all: give no --element")
+    }
     if let field, try !transaction.existence(of: record).isEmpty {
       return ToolError(
         "fieldUnknown", "the record \(Display.record(record)) has no field “\(Display.name(field))”",

@@ -6,6 +6,7 @@ extension JSON {
     for (index, reason) in explanation.reasons.enumerated() { heads[index + 1]["lostBecause"] = JSON(reason) }
     self = .members([
       "record": .text(explanation.record), "field": explanation.field.map { .text($0) },
+      "element": explanation.element.map { JSON($0) },
       "counter": explanation.counter.map { JSON($0.value) },
       "isClamped": explanation.counter.map { .bool($0.isClamped) },
       "policy": explanation.policy.map { .string("\($0)") }, "isVisible": .bool(explanation.isVisible),

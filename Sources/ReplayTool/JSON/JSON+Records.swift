@@ -22,6 +22,8 @@ extension JSON {
     switch content {
     case .value(let value): ["value": JSON(value)]
     case .contribution(let value): ["added": JSON(value)]
+    case .element(let value): ["element": JSON(value)]
+    case .entry(let key, let value): ["key": .text(key), "value": JSON(value)]
     case .alive(let type): ["alive": .bool(true), "type": .text(type)]
     case .dead: ["alive": .bool(false)]
     }
@@ -30,6 +32,7 @@ extension JSON {
   init(_ conflict: Conflict) {
     self = .members([
       "record": .text(conflict.record), "field": conflict.field.map { .text($0) },
+      "key": conflict.key.map { .text($0) },
       "winner": JSON(conflict.winner), "losers": .array(conflict.losers.map { JSON($0) }),
     ])
   }

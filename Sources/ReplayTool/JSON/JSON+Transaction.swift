@@ -11,7 +11,19 @@ import EventStore
 // {"kind":"delete","record":"milk"}
 // {"field":"title","kind":"set","record":"milk","type":"item","value":…}
 // {"field":"votes","kind":"add","record":"milk","type":"item","value":…}
+// {"field":"tags","kind":"insert","record":"milk","type":"item","value":…}; also "remove", "contribute"
+// {"field":"prices","key":"shop","kind":"put","record":"milk","type":"item","value":…}
+// {"field":"prices","key":"shop","kind":"removeKey","record":"milk","type":"item"}
+// {"after":…,"field":"steps","kind":"insertElements","record":"milk","type":"item","values":[…]}
+// {"after":…,"element":…,"field":"steps","kind":"moveElement","record":"milk","type":"item"}
+// {"element":…,"field":"steps","kind":"replaceElement","record":"milk","type":"item","value":…}
+// {"field":"steps","kind":"removeElements","record":"milk","type":"item","units":[{"count":3,"first":…}]}
+// {"after":…,"field":"note","kind":"insertText","record":"milk","text":"…","type":"item"}
+// {"field":"note","kind":"removeText","record":"milk","type":"item","units":[{"count":3,"first":…}]}
 // {"kind":77,"payload":"hexadecimal"}
+//
+// A unit is its number among those of the transaction's own replica and epoch, or "replica.epoch.number". Without "after" the
+// units stand at the start.
 //
 // With an operation of the last form, of a kind that this version does not know, "names" is the transaction's
 // table of names, into which the payload may point.
@@ -42,16 +54,11 @@ extension JSON {
       case .create(let record, let type):
         .object(["kind": "create", "record": .text(record), "type": .text(type)])
       case .delete(let record): .object(["kind": "delete", "record": .text(record)])
-      case .set(let record, let type, let field, let value):
-        .object([
-          "kind": "set", "record": .text(record), "type": .text(type), "field": .text(field),
-          "value": JSON(value),
-        ])
-      case .add(let record, let type, let field, let value):
-        .object([
-          "kind": "add", "record": .text(record), "type": .text(type), "field": .text(field),
-          "value": JSON(value),
-        ])
+      case .update(let record, let type, let field, let change):
+        .object(
+          Self.members(of: change).merging([
+            "kind": .string(change.name), "record": .text(record), "type": .text(type), "field": .text(field),
+          ]) { $1 })
       case .unknown(let kind, let payload):
         .object(["kind": .number(kind), "payload": .string(Hexadecimal.text(payload))])
       }
@@ -103,21 +110,17 @@ extension LogOperation {
     case "create":
       self = .create(record: Name(try members.string("record")), type: Name(try members.string("type")))
     case "delete": self = .delete(record: Name(try members.string("record")))
-    case "set":
-      self = .set(
-        record: Name(try members.string("record")), type: Name(try members.string("type")),
-        field: Name(try members.string("field")), value: try Value(try members.require("value"), in: path))
-    case "add":
-      self = .add(
-        record: Name(try members.string("record")), type: Name(try members.string("type")),
-        field: Name(try members.string("field")), value: try Value(try members.require("value"), in: path))
     case .integer(let number):
       guard let kind = UInt64(exactly: number), let payload = Hexadecimal.bytes(try members.string("payload"))
       else {
         throw JSONError(in: path, "an operation of an unknown kind has a number and a hexadecimal payload")
       }
       self = .unknown(kind: kind, payload: payload)
-    default: throw members.wrong("kind", "create, delete, set, add or a number")
+    case .string(let name):
+      self = .update(
+        record: Name(try members.string("record")), type: Name(try members.string("type")),
+        field: Name(try members.string("field")), try FieldChange(named: name, &members, in: path))
+    default: throw members.wrong("kind", "the name of a kind or a number")
     }
     try members.finish()
   }

@@ -12,10 +12,13 @@ struct ExplanationPage {
   let identity: StoreIdentity
 
   func print(_ output: Output) throws {
-    let cell = explanation.field.map { Display.name($0) } ?? "existence"
+    let element = explanation.element.map { "  \(Display.value($0))" } ?? ""
+    let cell = (explanation.field.map { Display.name($0) } ?? "existence") + element
     try output.line(output.styled("\(Display.record(explanation.record))  \(cell)", .heading))
     try output.line()
-    if let counter = explanation.counter { return try print(counter, output) }
+    if explanation.heads.count > 1 || explanation.counter != nil, explanation.reasons.isEmpty {
+      return try printAll(output)
+    }
     let winner = explanation.heads[0]
     try output.line(output.styled(Self.quote(winner.head.content), .winner) + " " + verb)
     try output.line("  \(Self.capital(maker(winner.entry, winner.head.content))).")
@@ -25,16 +28,23 @@ struct ExplanationPage {
     try printReplaced(output)
   }
 
-  /// What a counter reads, and who added what.
-  private func print(_ counter: Counter, _ output: Output) throws {
-    let parts = Display.count(explanation.heads.count, "contribution")
-    let clamped = counter.isClamped ? ", as near as a number comes to it" : ""
-    try output.line(
-      output.styled(Display.value(counter.value), .winner) + " is the sum of \(parts)\(clamped).")
+  /// A cell that shows all its heads: who made each.
+  private func printAll(_ output: Output) throws {
+    let count = explanation.heads.count
+    if let counter = explanation.counter {
+      let parts = Display.count(count, "contribution")
+      let clamped = counter.isClamped ? ", as near as a number comes to it" : ""
+      try output.line(
+        output.styled(Display.value(counter.value), .winner) + " is the sum of \(parts)\(clamped).")
+    } else {
+      let stands = count == 1 ? "stands" : "stand"
+      try output.line(
+        "\(Display.count(count, "change")) of its elements \(stands): none was seen and replaced.")
+    }
     try printVisibility(output)
     try output.line()
     for head in explanation.heads {
-      try output.line("  " + output.styled(Display.value(head.head.content.value ?? .null), .winner))
+      try output.line("  " + output.styled(Self.quote(head.head.content), .winner))
       try output.line("    \(Self.capital(maker(head.entry, head.head.content))).")
       for line in try sight(head) { try output.line("    \(line)") }
     }
@@ -66,7 +76,8 @@ struct ExplanationPage {
     switch content {
     case .value(.null): return "cleared"
     case .value: return "set"
-    case .contribution: return "added"
+    case .contribution, .element: return "added"
+    case .entry: return "put"
     case .dead: return "deleted"
     case .alive:
       let isCreation = entry.transaction.operations.contains { operation in
@@ -78,7 +89,8 @@ struct ExplanationPage {
 
   private static func quote(_ content: CellHead.Content) -> String {
     switch content {
-    case .value, .contribution: HeadText.content(content, limit: nil)
+    case .contribution(let value): Display.value(value)
+    case .value, .element, .entry: HeadText.content(content, limit: nil)
     case .alive, .dead: capital(HeadText.content(content))
     }
   }

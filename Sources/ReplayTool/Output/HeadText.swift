@@ -18,6 +18,8 @@ enum HeadText {
     switch content {
     case .value(let value): Display.value(value, limit: limit)
     case .contribution(let value): "\(Display.value(value, limit: limit)) added"
+    case .element(let value): Display.value(value, limit: limit)
+    case .entry(let key, let value): "\(Display.name(key)) = \(Display.value(value, limit: limit))"
     case .alive(let type): "alive as \(Display.name(type))"
     case .dead: "deleted"
     }

@@ -16,7 +16,7 @@ struct RecordStory {
     for field in fields {
       for kind in FieldKind.allCases {
         let heads = try transaction.heads(of: field, in: record, as: kind)
-        try add(Display.name(field), heads, sums: kind == .counter, to: &columns, transaction)
+        try add(Display.name(field), heads, showsAll: kind != .register, to: &columns, transaction)
       }
     }
     try columns.flush()
@@ -26,14 +26,14 @@ struct RecordStory {
   }
 
   private func add(
-    _ name: String, _ heads: [CellHead], sums: Bool = false, to columns: inout Columns,
+    _ name: String, _ heads: [CellHead], showsAll: Bool = false, to columns: inout Columns,
     _ transaction: borrowing ReadTransaction
   ) throws {
     for (index, head) in heads.enumerated() {
       let maker = try HeadText.maker(of: head, in: existence.record.zone, transaction)
-      let role = heads.count == 1 || sums ? "" : index == 0 ? "won" : "lost"
+      let role = heads.count == 1 || showsAll ? "" : index == 0 ? "won" : "lost"
       try columns.add([
-        .init(index == 0 ? name : "", .quiet), .init(role, index == 0 ? .winner : .loser),
+        .init(index == 0 ? name : "", .quiet), .init(role, index == 0 || showsAll ? .winner : .loser),
         .init(HeadText.content(head)), .init(maker.author ?? "-"),
         .init(Display.short(maker.transaction.replica), .quiet), .init(Display.time(head.timestamp), .quiet),
         .init(maker.place, .quiet),

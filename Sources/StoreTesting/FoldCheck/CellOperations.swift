@@ -10,6 +10,8 @@ package struct CellOperations: Hashable, Sendable {
   package var createPercent: Int
   /// How many of a hundred of the rest add to a counter.
   package var addPercent = 0
+  /// How many of a hundred of the rest change a set or a map.
+  package var elementPercent = 0
 
   /// The types that records have.
   package static let types = 2
@@ -38,6 +40,12 @@ package struct CellOperations: Hashable, Sendable {
       return FoldOperation(
         .add, record: record, field: UInt8(choices.next(below: fields)), type: type,
         value: FoldValue(rawValue: UInt8(choices.next(in: 1...7))))
+    }
+    if elementPercent > 0, choices.chance(elementPercent) {
+      let kinds: [FoldOperation.Kind] = [.insert, .remove, .put, .removeKey, .insert, .put]
+      return FoldOperation(
+        kinds[choices.next(below: kinds.count)], record: record, field: UInt8(choices.next(below: fields)),
+        type: type, value: drawValue(&choices), element: UInt8(choices.next(below: FoldCells.elements)))
     }
     return FoldOperation(
       .set, record: record, field: UInt8(choices.next(below: fields)), type: type, value: drawValue(&choices))

@@ -22,6 +22,8 @@ public struct FoldCheckCoverage: Hashable, Sendable {
   public var cellsBackToFour = 0
   /// Compared counters with more than four contributions.
   public var sumsApart = 0
+  /// Compared elements of sets and keys of maps.
+  public var elements = 0
   /// The greatest number of heads in one cell.
   public var headsMax = 0
   /// Transactions that were folded with a capped timestamp.
@@ -57,6 +59,7 @@ public struct FoldCheckCoverage: Hashable, Sendable {
     headsBeyondFour += other.headsBeyondFour
     cellsBackToFour += other.cellsBackToFour
     sumsApart += other.sumsApart
+    elements += other.elements
     capped += other.capped
     retimed += other.retimed
     lineages += other.lineages
@@ -82,6 +85,7 @@ public struct FoldCheckCoverage: Hashable, Sendable {
       ("headsBeyondFour", headsBeyondFour),
       ("cellsBackToFour", cellsBackToFour),
       ("sumsApart", sumsApart),
+      ("elements", elements),
       ("headsMax", headsMax),
       ("capped", capped),
       ("retimed", retimed),

@@ -24,12 +24,11 @@ extension FoldComparison {
 
   func describe(_ head: OracleHead, _ field: Int) -> String {
     let content =
-      if field >= history.fields {
-        "\(head.content) added"
-      } else if field >= 0 {
-        FoldValue(rawValue: UInt8(head.content)).description
-      } else {
-        head.content == FoldHistory.dead ? "dead" : "alive as t\(head.content)"
+      switch history.cells.kind(of: field) {
+      case .existence: head.content == FoldHistory.dead ? "dead" : "alive as t\(head.content)"
+      case .register, .mapKey: FoldValue(rawValue: UInt8(head.content)).description
+      case .counter: "\(head.content) added"
+      case .setElement: "there"
       }
     return line(
       content, head.timestamp, head.replica, head.epoch, UInt64(head.sequence),

@@ -27,7 +27,7 @@ struct FoldComparison {
   /// Compares what the fold reads with the oracle's heads, for all cells.
   mutating func compareReading(_ driver: FoldDriver, at place: @autoclosure () -> String) throws {
     for record in 0..<history.records {
-      for field in -1..<history.cells.upperBound {
+      for field in -1..<history.cells.ofFields.upperBound {
         find(driver, record, field)
         let found = try driver.heads(of: record, field) ?? []
         let isAsExpected =
@@ -50,34 +50,77 @@ struct FoldComparison {
     history.coverage.comparisons += 1
     let name = FoldNumbering.records[record]
     let row = driver.storage.row(of: name.span.bytes, in: FoldNumbering.state)
-    var cells = 0
+    // The cells that the row must have: of those with elements, how many.
+    var cells: [CellNumber: Int] = [:]
     var apart = 0
-    for field in -1..<history.cells.upperBound {
+    for field in -1..<history.cells.ofFields.upperBound
+    where field < 0 || history.oracle.isUsed(history.cell(record, field)) {
       find(driver, record, field)
       if expected.isEmpty && row == nil { continue }
       guard let row else { throw mismatch(driver, record, field, "no row") }
-      let cell = driver.cell(field)
-      let place = try RecordLayout.place(of: cell, in: row.span.bytes)
-      let inline = try RecordLayout.heads(of: place.body, in: row.span.bytes)
+      let place = try place(driver, record, field, row)
+      let inline = try RecordLayout.heads(of: place.body, in: place.row.span.bytes)
       guard inline.total == expected.count, place.body.isEmpty == expected.isEmpty else {
         throw mismatch(driver, record, field)
       }
       if expected.isEmpty { continue }
-      cells += 1
-      apart += try compareInline(driver, record, field, row, inline)
-      if expected.count > inline.count { apart += try compareApart(driver, record, field, row, inline.count) }
-      if field >= history.fields { apart += try compareSum(driver, record, field, row, inline.count) }
+      let path = driver.path(field)
+      cells[path.cell, default: 0] += 1
+      if path.element != nil { apart += 1 }
+      apart += try compareInline(driver, record, field, place, inline)
+      if expected.count > inline.count {
+        apart += try compareApart(driver, record, field, place, inline.count)
+      }
+      if history.cells.kind(of: field) == .counter {
+        apart += try compareSum(driver, record, field, place, inline.count)
+      }
       if field < 0 && (expected.count > 1 || history.coverage.comparisons.isMultiple(of: 8)) {
         try compareVisibility(driver, record)
       }
       count(driver.knowledge, record, field)
     }
     guard let row else { return }
-    let found = try RecordLayout.cells(of: row.span.bytes).count
-    guard found == cells else {
-      throw FoldMismatch(place: "record r\(record)", expected: ["\(cells) cells"], found: ["\(found) cells"])
+    let found = try RecordLayout.cells(of: row.span.bytes)
+    guard found == cells.keys.sorted() else {
+      throw FoldMismatch(
+        place: "record r\(record)", expected: ["cells \(cells.keys.sorted())"], found: ["cells \(found)"])
+    }
+    for (cell, count) in cells where cell.kind == .set || cell.kind == .map {
+      let body = try RecordLayout.place(of: cell, in: row.span.bytes).body
+      let found = try ElementRow.count(in: row.span.bytes.extracting(body))
+      guard found == count else {
+        throw FoldMismatch(
+          place: "cell \(cell.rawValue) of r\(record)", expected: ["\(count) elements"],
+          found: ["\(found) elements"])
+      }
+      history.coverage.elements += count
     }
     try compareElements(driver, record, row, expected: apart)
+  }
+
+  /// Where a cell lies: in the record's row, or in that of an element.
+  private struct Place {
+    var row: [UInt8]
+    var body: Range<Int>
+    var record: UInt32
+  }
+
+  private func place(_ driver: FoldDriver, _ record: Int, _ field: Int, _ row: [UInt8]) throws -> Place {
+    let path = driver.path(field)
+    let number = try RecordLayout.recordNumber(of: row.span.bytes)
+    guard let element = path.element else {
+      let place = try RecordLayout.place(of: path.cell, in: row.span.bytes)
+      return Place(row: row, body: place.body, record: number)
+    }
+    let key = ElementKey(state: FoldNumbering.state, record: number, cell: path.cell, element: element)
+    guard let row = driver.storage.readElement(key) else {
+      return Place(row: [], body: 0..<0, record: number)
+    }
+    let identity = try ElementRow.identity(of: row.span.bytes)
+    guard Array(row[identity]) == FoldCells.identity(history.cells.kind(of: field)) else {
+      throw mismatch(driver, record, field, "the row of another element")
+    }
+    return Place(row: row, body: identity.upperBound..<row.count, record: number)
   }
 
   private mutating func find(_ driver: FoldDriver, _ record: Int, _ field: Int) {
@@ -87,7 +130,7 @@ struct FoldComparison {
 
   /// The heads in the row: winner and losers up to four, a large payload apart. Gives the number of such payloads.
   private func compareInline(
-    _ driver: FoldDriver, _ record: Int, _ field: Int, _ row: [UInt8], _ inline: InlineHeads
+    _ driver: FoldDriver, _ record: Int, _ field: Int, _ place: Place, _ inline: InlineHeads
   ) throws -> Int {
     var apart = 0
     for index in 0..<inline.count {
@@ -99,11 +142,11 @@ struct FoldComparison {
       if head.isApart {
         apart += 1
         history.coverage.valuesApart += 1
-        let element = driver.storage.readElement(try key(driver, field, row, head.head.id))
+        let element = driver.storage.readElement(key(driver, field, place, head.head.id))
         guard let element,
           try OwnedHead(apart: element.span.bytes) == OwnedHead(head: head.head, payload: payload)
         else { throw mismatch(driver, record, field) }
-      } else if !equalBytes(row.span.bytes.extracting(head.payload), payload.span.bytes) {
+      } else if !equalBytes(place.row.span.bytes.extracting(head.payload), payload.span.bytes) {
         throw mismatch(driver, record, field)
       }
     }
@@ -112,12 +155,12 @@ struct FoldComparison {
 
   /// The heads that the row has no room for: each in a row of its own. Gives their number.
   private func compareApart(
-    _ driver: FoldDriver, _ record: Int, _ field: Int, _ row: [UInt8], _ inline: Int
+    _ driver: FoldDriver, _ record: Int, _ field: Int, _ place: Place, _ inline: Int
   ) throws -> Int {
     history.coverage.headsBeyondFour += expected.count - inline
     for head in expected[inline...] {
       let id = headID(head, driver)
-      guard let element = driver.storage.readElement(try key(driver, field, row, id)) else {
+      guard let element = driver.storage.readElement(key(driver, field, place, id)) else {
         throw mismatch(driver, record, field, "no row for a head apart")
       }
       let found = try OwnedHead(apart: element.span.bytes)
@@ -130,11 +173,9 @@ struct FoldComparison {
 
   /// A counter's contributions that the row has no room for have a row with their sum. Gives the number of such rows.
   private func compareSum(
-    _ driver: FoldDriver, _ record: Int, _ field: Int, _ row: [UInt8], _ inline: Int
+    _ driver: FoldDriver, _ record: Int, _ field: Int, _ place: Place, _ inline: Int
   ) throws -> Int {
-    let key = ElementKey.sum(
-      of: FoldNumbering.state, record: try RecordLayout.recordNumber(of: row.span.bytes),
-      cell: driver.cell(field))
+    let key = ElementKey.sum(of: FoldNumbering.state, record: place.record, cell: driver.path(field).cell)
     let apart = expected[inline...].reduce(0) { $0 + $1.content }
     guard let element = driver.storage.readElement(key) else {
       if expected.count == inline { return 0 }
@@ -201,7 +242,11 @@ struct FoldComparison {
       knowledge.wideCells &= ~cell
       history.coverage.cellsBackToFour += 1
     }
-    guard expected.count > 1, field < history.fields else { return }
+    switch history.cells.kind(of: field) {
+    case .existence, .register, .mapKey: break
+    case .counter, .setElement: return
+    }
+    guard expected.count > 1 else { return }
     history.coverage.conflicts += 1
     let dead = expected.count { $0.content == FoldHistory.dead }
     if field < 0 && dead > 0 && dead < expected.count { history.coverage.deletesAgainstUpdates += 1 }
@@ -214,10 +259,8 @@ struct FoldComparison {
       sequence: UInt64(head.sequence), index: UInt32(head.index))
   }
 
-  private func key(_ driver: FoldDriver, _ field: Int, _ row: [UInt8], _ head: HeadID) throws -> ElementKey {
-    ElementKey(
-      state: FoldNumbering.state, record: try RecordLayout.recordNumber(of: row.span.bytes),
-      cell: driver.cell(field), head: head)
+  private func key(_ driver: FoldDriver, _ field: Int, _ place: Place, _ head: HeadID) -> ElementKey {
+    ElementKey(state: FoldNumbering.state, record: place.record, driver.path(field), head: head)
   }
 
   private func isSame(_ found: Head, _ expected: OracleHead, _ driver: FoldDriver) -> Bool {
@@ -233,8 +276,12 @@ struct FoldComparison {
 
   /// What a head's payload must be. That of an existence: 0, or 1 and the type's number, which is below 128.
   private func payload(_ head: OracleHead, _ field: Int, _ driver: FoldDriver) -> [UInt8] {
-    if field >= history.fields { return Self.encodedInteger(head.content) }
-    if field >= 0 { return FoldValue(rawValue: UInt8(head.content)).payload }
+    switch history.cells.kind(of: field) {
+    case .counter: return Self.encodedInteger(head.content)
+    case .register, .mapKey: return FoldValue(rawValue: UInt8(head.content)).payload
+    case .setElement: return []
+    case .existence: break
+    }
     if head.content == FoldHistory.dead { return Self.dead }
     return Self.alive[Int(driver.numbering.number(ofType: head.content).rawValue)]
   }

@@ -53,12 +53,9 @@ final class FoldDriver {
     var hasChanged = false
     for operation in transaction.operations {
       let name = FoldNumbering.records[Int(operation.record)]
-      var cells = [CellNumber.existence]
-      if operation.kind == .set { cells.append(cell(Int(operation.field))) }
-      if operation.kind == .add { cells.append(cell(history.counter(of: Int(operation.field)))) }
-      for cell in cells {
+      for cell in [-1, history.cells.cell(of: operation)].compactMap({ $0 }) {
         let moved = try fold.retime(
-          cell, of: name.span.bytes, in: FoldNumbering.state, transaction: viewpoint, to: effective)
+          path(cell), of: name.span.bytes, in: FoldNumbering.state, transaction: viewpoint, to: effective)
         hasChanged = hasChanged || moved
       }
     }
@@ -92,11 +89,10 @@ final class FoldDriver {
   func heads(of record: Int, _ field: Int) throws -> [OwnedHead]? {
     let name = FoldNumbering.records[record]
     guard try fold.find(name.span.bytes, in: FoldNumbering.state) else { return nil }
-    return try fold.heads(of: cell(field))
+    return try fold.heads(of: path(field))
   }
 
-  /// The number of a cell: −1 is the record's existence.
-  func cell(_ cell: Int) -> CellNumber { numbering.cell(cell, fields: history.fields) }
+  func path(_ cell: Int) -> CellPath { numbering.path(cell, history.cells) }
 
   // MARK: Helpers
 
@@ -109,16 +105,13 @@ final class FoldDriver {
         name.span.bytes, in: state, type: numbering.number(ofType: Int(operation.type)), index: index)
     case .delete:
       try fold.deleteInMemory(name.span.bytes, in: state, index: index)
-    case .set:
-      let payload = operation.value.payload
-      try fold.setInMemory(
-        numbering.number(ofField: Int(operation.field)), of: name.span.bytes, in: state,
-        type: numbering.number(ofType: Int(operation.type)), value: payload.span.bytes, index: index)
-    case .add:
-      let payload = operation.value.payload
-      try fold.addInMemory(
-        numbering.number(ofField: Int(operation.field)), of: name.span.bytes, in: state,
-        type: numbering.number(ofType: Int(operation.type)), value: payload.span.bytes, index: index)
+    default:
+      var operand = ByteWriter()
+      try operation.change.encode(into: &operand)
+      try fold.changeInMemory(
+        operation.change.kind, numbering.number(ofField: Int(operation.field)), of: name.span.bytes,
+        in: state,
+        type: numbering.number(ofType: Int(operation.type)), operand: operand.span, index: index)
     }
   }
 

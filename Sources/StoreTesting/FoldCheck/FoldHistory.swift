@@ -4,7 +4,7 @@ import OperationFormat
 final class FoldHistory {
   let identities: [ReplicaID]
   let records: Int
-  let fields: Int
+  let cells: FoldCells
   private(set) var lanes: [FoldLane] = []
   private(set) var transactions: [FoldTransaction] = []
   /// The remote log; the first has offset 1.
@@ -16,26 +16,20 @@ final class FoldHistory {
   init(_ schedule: FoldSchedule) {
     identities = schedule.makeIdentities()
     records = schedule.records
-    fields = schedule.fields
-    for _ in 0..<records * (1 + 2 * fields) { _ = oracle.addCell() }
+    cells = FoldCells(fields: schedule.fields)
+    for _ in 0..<records * (1 + cells.ofFields.count) { _ = oracle.addCell() }
     transactions.reserveCapacity(16)
   }
 
-  /// A record's cells of fields: the registers of the fields, then their counters.
-  var cells: Range<Int> { 0..<2 * fields }
-
-  /// The number of a cell: −1 is the record's existence.
-  func cell(_ record: Int, _ cell: Int) -> Int { record * (1 + 2 * fields) + 1 + cell }
-
-  /// The counter of a field.
-  func counter(of field: Int) -> Int { fields + field }
+  /// The oracle's number of a record's cell.
+  func cell(_ record: Int, _ cell: Int) -> Int { record * (1 + cells.ofFields.count) + 1 + cell }
 
   /// Finds the heads of a cell: as the oracle does, and what one transaction adds to a counter is one.
   func findHeads(
     of cell: Int, in record: Int, folded: TransactionSet, received: [Int64], into heads: inout [OracleHead]
   ) {
     oracle.findHeads(of: self.cell(record, cell), folded: folded, received: received, into: &heads)
-    if cell >= fields { heads.mergeContributions { $0 + $1 } }
+    if cells.kind(of: cell) == .counter { heads.mergeContributions { $0 + $1 } }
   }
 
   // MARK: Verbs
@@ -69,18 +63,16 @@ final class FoldHistory {
     switch operation.kind {
     case .create:
       oracle.addOperation(to: cell(record, -1), index: index, content: Int(operation.type))
-      for field in cells { oracle.addOperation(to: cell(record, field), index: index, content: nil) }
-    case .set:
-      oracle.addOperation(to: cell(record, -1), index: index, content: Int(operation.type))
-      oracle.addOperation(
-        to: cell(record, Int(operation.field)), index: index, content: Int(operation.value.rawValue))
-    case .add:
-      oracle.addOperation(to: cell(record, -1), index: index, content: Int(operation.type))
-      oracle.addOperation(
-        to: cell(record, counter(of: Int(operation.field))), index: index,
-        content: Int(operation.value.rawValue), isContribution: true)
+      for field in cells.ofFields { oracle.addOperation(to: cell(record, field), index: index, content: nil) }
     case .delete:
       oracle.addOperation(to: cell(record, -1), index: index, content: Self.dead)
+    default:
+      guard let cell = cells.cell(of: operation) else { return }
+      oracle.addOperation(to: self.cell(record, -1), index: index, content: Int(operation.type))
+      let removes = operation.kind == .remove || operation.kind == .removeKey
+      oracle.addOperation(
+        to: self.cell(record, cell), index: index, content: removes ? nil : Int(operation.value.rawValue),
+        isContribution: operation.kind == .add)
     }
   }
 

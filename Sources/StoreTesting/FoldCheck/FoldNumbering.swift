@@ -22,12 +22,18 @@ struct FoldNumbering: Hashable {
     (Int(number.rawValue) - 1 - turn + FoldSchedule.identitiesMax) % FoldSchedule.identitiesMax
   }
 
-  /// The number of a cell: −1 is the record's existence, then come the registers of its fields, then their counters.
-  func cell(_ cell: Int, fields: Int) -> CellNumber {
-    if cell < 0 { return .existence }
-    return cell < fields
-      ? CellNumber(register: number(ofField: cell))
-      : CellNumber(number(ofField: cell - fields), .counter)
+  /// A cell of a history.
+  func path(_ cell: Int, _ cells: FoldCells) -> CellPath {
+    let kind = cells.kind(of: cell)
+    if kind == .existence { return CellPath(.existence) }
+    let field = number(ofField: cells.field(of: cell))
+    let element = FoldCells.identity(kind).map { ElementName($0.span.bytes) }
+    return switch kind {
+    case .existence, .register: CellPath(CellNumber(register: field))
+    case .counter: CellPath(CellNumber(field, .counter))
+    case .setElement: CellPath(CellNumber(field, .set), element)
+    case .mapKey: CellPath(CellNumber(field, .map), element)
+    }
   }
 
   func number(ofField field: Int) -> NameNumber {

@@ -6,7 +6,7 @@ extension FoldOperation {
   /// The record's name.
   package var recordName: Name { Name("r\(record)") }
 
-  /// The field's name; of `set` and `add` alone.
+  /// The field's name; not of `create` and `delete`.
   package var fieldName: Name { Name("f\(field)") }
 
   /// The type's name; not of `delete`.
@@ -16,9 +16,21 @@ extension FoldOperation {
   package var logOperation: LogOperation {
     switch kind {
     case .create: .create(record: recordName, type: typeName)
-    case .set: .set(record: recordName, type: typeName, field: fieldName, value: value.value)
     case .delete: .delete(record: recordName)
-    case .add: .add(record: recordName, type: typeName, field: fieldName, value: value.value)
+    default: .update(record: recordName, type: typeName, field: fieldName, change)
+    }
+  }
+
+  /// What it does to its field; not of `create` and `delete`.
+  package var change: FieldChange {
+    switch kind {
+    case .set: .set(value.value)
+    case .add: .add(value.value)
+    case .insert: .insert(FoldCells.setElements[Int(element)].value)
+    case .remove: .remove(FoldCells.setElements[Int(element)].value)
+    case .put: .put(key: FoldCells.mapKeys[Int(element)], value.value)
+    case .removeKey: .removeKey(FoldCells.mapKeys[Int(element)])
+    case .create, .delete: preconditionFailure("\(self) changes no field")
     }
   }
 }
@@ -36,16 +48,25 @@ extension WriteTransaction {
     case .create:
       if isThere { try delete(record) }
       try create(record, type: operation.typeName)
-    case .set:
-      if !isThere { try create(record, type: operation.typeName) }
-      try set(operation.fieldName, of: record, to: operation.value.value)
-    case .add:
-      if !isThere { try create(record, type: operation.typeName) }
-      try add(operation.value.value, to: operation.fieldName, of: record)
     case .delete:
       if !isThere { return false }
       try delete(record)
+    default:
+      if !isThere { try create(record, type: operation.typeName) }
+      try perform(operation.change, on: operation.fieldName, of: record)
     }
     return true
+  }
+
+  private mutating func perform(_ change: FieldChange, on field: Name, of record: RecordID) throws {
+    switch change {
+    case .set(let value): try set(field, of: record, to: value)
+    case .add(let value): try add(value, to: field, of: record)
+    case .insert(let element): try insert(element, into: field, of: record)
+    case .remove(let element): try remove(element, from: field, of: record)
+    case .put(let key, let value): try put(value, at: key, in: field, of: record)
+    case .removeKey(let key): try removeValue(at: key, from: field, of: record)
+    default: preconditionFailure("no generated operation makes \(change)")
+    }
   }
 }

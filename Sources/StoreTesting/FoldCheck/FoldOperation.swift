@@ -10,27 +10,47 @@ public struct FoldOperation: Hashable, Sendable, CustomStringConvertible {
     case delete
     /// A counter gets a contribution, and the record is alive.
     case add
+    /// A set gets an element, and the record is alive.
+    case insert
+    /// A set loses an element, and the record is alive.
+    case remove
+    /// A key of a map gets a value, and the record is alive.
+    case put
+    /// A map loses a key, and the record is alive.
+    case removeKey
+
+    /// Whether it works on a field.
+    var hasField: Bool { self != .create && self != .delete }
+    /// Whether it works on an element of a set or a key of a map.
+    var hasElement: Bool { hasField && self != .set && self != .add }
+    /// Whether it has a value.
+    var hasValue: Bool { self == .set || self == .add || self == .put }
   }
 
   /// What it does.
   public var kind: Kind
   /// The record, from 0.
   public var record: UInt8
-  /// The field, from 0; of `set` and `add` alone.
+  /// The field, from 0; not of `create` and `delete`.
   public var field: UInt8
   /// The record's type, from 0; not of `delete`.
   public var type: UInt8
-  /// The field's new value, or what is added to its counter, one of the integers; of `set` and `add` alone.
+  /// The field's or key's new value, or what is added to its counter, one of the integers; of `set`, `put` and `add` alone.
   public var value: FoldValue
+  /// The element of a set or the key of a map, from 0.
+  public var element: UInt8
 
   /// Creates an operation; what its kind does not use is 0.
-  public init(_ kind: Kind, record: UInt8, field: UInt8 = 0, type: UInt8 = 0, value: FoldValue = .null) {
+  public init(
+    _ kind: Kind, record: UInt8, field: UInt8 = 0, type: UInt8 = 0, value: FoldValue = .null,
+    element: UInt8 = 0
+  ) {
     self.kind = kind
     self.record = record
-    let hasField = kind == .set || kind == .add
-    self.field = hasField ? field : 0
+    self.field = kind.hasField ? field : 0
     self.type = kind == .delete ? 0 : type
-    self.value = hasField ? value : .null
+    self.value = kind.hasValue ? value : .null
+    self.element = kind.hasElement ? element : 0
   }
 
   /// Such as “set r0.f1 = 5 as t0”.
@@ -40,6 +60,10 @@ public struct FoldOperation: Hashable, Sendable, CustomStringConvertible {
     case .set: "set r\(record).f\(field) = \(value) as t\(type)"
     case .delete: "delete r\(record)"
     case .add: "add \(value) to r\(record).f\(field) as t\(type)"
+    case .insert: "insert e\(element) into r\(record).f\(field) as t\(type)"
+    case .remove: "remove e\(element) from r\(record).f\(field) as t\(type)"
+    case .put: "put \(value) at k\(element) in r\(record).f\(field) as t\(type)"
+    case .removeKey: "remove k\(element) from r\(record).f\(field) as t\(type)"
     }
   }
 }

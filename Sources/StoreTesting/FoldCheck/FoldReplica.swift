@@ -204,9 +204,9 @@ struct FoldReplica {
     var heads: [OracleHead] = []
     var winners: [OracleHead?] = []
     for operation in history.transactions[number].operations {
-      for field in operation.kind == .set ? [-1, Int(operation.field)] : [-1] {
+      for cell in [-1, history.cells.cell(of: operation)].compactMap({ $0 }) where shows(cell) {
         history.oracle.findHeads(
-          of: history.cell(Int(operation.record), field), folded: driver.folded, received: received,
+          of: history.cell(Int(operation.record), cell), folded: driver.folded, received: received,
           into: &heads)
         winners.append(
           heads.first.map { head in
@@ -217,6 +217,14 @@ struct FoldReplica {
       }
     }
     return winners
+  }
+
+  /// Whether the greatest head of a cell is what it shows.
+  private func shows(_ cell: Int) -> Bool {
+    switch history.cells.kind(of: cell) {
+    case .existence, .register, .mapKey: true
+    case .counter, .setElement: false
+    }
   }
 
   private mutating func place(_ segment: FoldSegment, at offset: Int) {

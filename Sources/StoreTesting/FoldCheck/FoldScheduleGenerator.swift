@@ -46,6 +46,7 @@ struct FoldScheduleGenerator {
     random = root.stream(5)
     var mix = root.stream(6)
     operations.addPercent = mix.chance(50) ? mix.next(in: 10...90) : 0
+    operations.elementPercent = mix.chance(50) ? mix.next(in: 10...90) : 0
   }
 
   // MARK: Steps

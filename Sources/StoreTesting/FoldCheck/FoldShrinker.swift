@@ -105,7 +105,7 @@ struct FoldShrinker {
       changed.value = FoldValue(rawValue: 1)
       simpler.append(changed)
     }
-    for path in [\FoldOperation.record, \.field, \.type] where operation[keyPath: path] > 0 {
+    for path in [\FoldOperation.record, \.field, \.type, \.element] where operation[keyPath: path] > 0 {
       var changed = operation
       changed[keyPath: path] = 0
       simpler.append(changed)

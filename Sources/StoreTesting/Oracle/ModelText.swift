@@ -21,6 +21,8 @@ enum ModelText {
       switch head.content {
       case .value(let value): "\(value)"
       case .contribution(let value): "\(value) added"
+      case .element(let value): "element \(value)"
+      case .entry(let key, let value): "“\(key)” = \(value)"
       case .alive(let type): "alive as “\(type)”"
       case .dead: "dead"
       }
@@ -33,7 +35,8 @@ enum ModelText {
   }
 
   private static func text(_ conflict: Conflict) -> String {
-    let cell = conflict.field.map { "field “\($0)”" } ?? "existence"
+    let key = conflict.key.map { ", key “\($0)”" } ?? ""
+    let cell = (conflict.field.map { "field “\($0)”" } ?? "existence") + key
     return "\(cell) of \(conflict.record): \(list(([conflict.winner] + conflict.losers).map(text)))"
   }
 

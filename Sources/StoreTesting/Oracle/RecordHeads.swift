@@ -9,11 +9,23 @@ package struct RecordHeads: Hashable, Sendable {
   /// The cells of fields that have heads, in the order of their names, then their kinds; the heads greatest first.
   package var fields: [Field]
 
-  /// The heads of one field.
+  /// The heads of one cell of a field; of a set or a map those of all elements, in the order of the elements.
   package struct Field: Hashable, Sendable {
     package var name: Name
     package var kind: FieldKind
     package var heads: [CellHead]
+
+    package init(name: Name, kind: FieldKind, heads: [CellHead]) {
+      self.name = name
+      self.kind = kind
+      self.heads = heads
+    }
+  }
+
+  package init(name: Name, existence: [CellHead], fields: [Field]) {
+    self.name = name
+    self.existence = existence
+    self.fields = fields
   }
 
   /// The record's type if it is visible, else nil.
@@ -28,17 +40,30 @@ package struct RecordHeads: Hashable, Sendable {
 
   /// The record as it reads, nil if it is not visible.
   package func record(in zone: ZoneID, _ policies: [Name: ExistencePolicy]) -> Record? {
-    guard let type = visibleType(policies) else { return nil }
+    visibleType(policies).map {
+      Record(id: RecordID(zone: zone, name: name), type: $0, fields: values)
+    }
+  }
+
+  /// What the fields read, by the first of a field's cells that has a value.
+  package var values: [Name: Value] {
     var values: [Name: Value] = [:]
     for field in fields {
       switch field.kind {
       case .register:
         if case .value(let value) = field.heads[0].content, value != .null { values[field.name] = value }
-      case .counter:
-        if values[field.name] == nil { values[field.name] = Self.sum(of: field.heads) }
+      case .counter: values[field.name] = values[field.name] ?? Self.sum(of: field.heads)
+      case .set:
+        let elements = field.elements.compactMap { $0[0].content.element }
+        values[field.name] = values[field.name] ?? .array(elements)
+      case .map:
+        let entries = field.elements.compactMap { heads -> (Name, Value)? in
+          if case .entry(let key, let value) = heads[0].content { (key, value) } else { nil }
+        }
+        values[field.name] = values[field.name] ?? .map(Dictionary(entries) { first, _ in first })
       }
     }
-    return Record(id: RecordID(zone: zone, name: name), type: type, fields: values)
+    return values
   }
 
   /// What a counter reads, where the sum is a value.
@@ -49,14 +74,34 @@ package struct RecordHeads: Hashable, Sendable {
     }
   }
 
-  /// The cells in conflict, existence first, as nil, then the fields by name. A record's existence is in conflict only
-  /// where its heads disagree about it.
-  package var conflicts: [(field: Name?, heads: [CellHead])] {
-    var conflicts: [(field: Name?, heads: [CellHead])] = []
-    if Set(existence.map(\.content)).count > 1 { conflicts.append((nil, existence)) }
+  /// The cells in conflict, existence first, as nil, then the fields by name and a map's by key. A record's existence is in
+  /// conflict only where its heads disagree about it.
+  package var conflicts: [(field: Name?, key: Name?, heads: [CellHead])] {
+    var conflicts: [(field: Name?, key: Name?, heads: [CellHead])] = []
+    if Set(existence.map(\.content)).count > 1 { conflicts.append((nil, nil, existence)) }
     for field in fields where field.kind == .register && field.heads.count > 1 {
-      conflicts.append((field.name, field.heads))
+      conflicts.append((field.name, nil, field.heads))
     }
-    return conflicts
+    for field in fields where field.kind == .map {
+      for heads in field.elements where heads.count > 1 {
+        if case .entry(let key, _) = heads[0].content { conflicts.append((field.name, key, heads)) }
+      }
+    }
+    return conflicts.sorted { ($0.field ?? "", $0.key ?? "") < ($1.field ?? "", $1.key ?? "") }
+  }
+}
+
+extension RecordHeads.Field {
+  /// The heads element by element.
+  package var elements: [[CellHead]] {
+    var elements: [[CellHead]] = []
+    for head in heads {
+      if let last = elements.last, last[0].content.element == head.content.element {
+        elements[elements.count - 1].append(head)
+      } else {
+        elements.append([head])
+      }
+    }
+    return elements
   }
 }

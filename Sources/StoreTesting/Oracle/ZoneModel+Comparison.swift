@@ -97,8 +97,8 @@ extension ZoneModel {
     let wanted = expected.flatMap { record in
       record.conflicts.map {
         Conflict(
-          record: RecordID(zone: zone, name: record.name), field: $0.field, winner: $0.heads[0],
-          losers: Array($0.heads.dropFirst()))
+          record: RecordID(zone: zone, name: record.name), field: $0.field, key: $0.key,
+          winner: $0.heads[0], losers: Array($0.heads.dropFirst()))
       }
     }
     for (found, wanted) in zip(found, wanted) where found != wanted {

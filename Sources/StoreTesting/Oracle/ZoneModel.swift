@@ -27,8 +27,29 @@ package struct ZoneModel: Sendable {
   /// The oracle's numbers of a record's cells.
   private struct Cells {
     var existence: Int
-    /// In the order of the fields' names.
-    var fields: [(name: Name, kind: FieldKind, cell: Int)] = []
+    /// In the order of the fields' names, then their kinds, then the elements.
+    var fields: [FieldCell] = []
+  }
+
+  /// A cell of a field, or that of one element of a set or a map.
+  private struct FieldCell {
+    var name: Name
+    var kind: FieldKind
+    var element: ModelElement?
+    var cell: Int
+
+    /// Whether it is the cell.
+    func isOf(_ name: Name, _ kind: FieldKind, _ element: ModelElement?) -> Bool {
+      self.name == name && self.kind == kind && self.element == element
+    }
+
+    /// Whether it comes before the cell.
+    func isBefore(_ name: Name, _ kind: FieldKind, _ element: ModelElement?) -> Bool {
+      if self.name != name { return self.name < name }
+      if self.kind != kind { return self.kind.rawValue < kind.rawValue }
+      guard let own = self.element, let element else { return false }
+      return own < element
+    }
   }
 
   /// Creates the model of a zone in which nothing happened yet.
@@ -99,18 +120,15 @@ package struct ZoneModel: Sendable {
       let cells = cells(of: record)
       oracle.addOperation(to: cells.existence, index: index, content: number(of: .alive(type: type)))
       // A field that nobody has set yet has nothing to clear.
-      for (_, _, cell) in cells.fields { oracle.addOperation(to: cell, index: index, content: nil) }
-    case .set(let record, let type, let field, let value):
-      let cell = cell(of: field, .register, in: record)
-      oracle.addOperation(
-        to: cells(of: record).existence, index: index, content: number(of: .alive(type: type)))
-      oracle.addOperation(to: cell, index: index, content: number(of: .value(value)))
-    case .add(let record, let type, let field, let value):
-      let cell = cell(of: field, .counter, in: record)
+      for field in cells.fields { oracle.addOperation(to: field.cell, index: index, content: nil) }
+    case .update(let record, let type, let field, let change):
+      let effect = CellEffect(of: change)
+      let cell = cell(of: field, effect.kind, effect.element, in: record)
       oracle.addOperation(
         to: cells(of: record).existence, index: index, content: number(of: .alive(type: type)))
       oracle.addOperation(
-        to: cell, index: index, content: number(of: .contribution(value)), isContribution: true)
+        to: cell, index: index, content: effect.content.map { number(of: $0) },
+        isContribution: effect.kind == .counter)
     case .delete(let record):
       oracle.addOperation(to: cells(of: record).existence, index: index, content: number(of: .dead))
     case .unknown:
@@ -130,15 +148,16 @@ package struct ZoneModel: Sendable {
     return cells
   }
 
-  private mutating func cell(of field: Name, _ kind: FieldKind, in record: Name) -> Int {
+  private mutating func cell(
+    of field: Name, _ kind: FieldKind, _ element: ModelElement?, in record: Name
+  ) -> Int {
     var cells = cells(of: record)
-    let place =
-      cells.fields.firstIndex { ($0.name, $0.kind.rawValue) >= (field, kind.rawValue) } ?? cells.fields.count
-    if place < cells.fields.count, cells.fields[place].name == field, cells.fields[place].kind == kind {
+    let place = cells.fields.firstIndex { !$0.isBefore(field, kind, element) } ?? cells.fields.count
+    if place < cells.fields.count, cells.fields[place].isOf(field, kind, element) {
       return cells.fields[place].cell
     }
     let cell = oracle.addCell()
-    cells.fields.insert((field, kind, cell), at: place)
+    cells.fields.insert(FieldCell(name: field, kind: kind, element: element, cell: cell), at: place)
     records[record] = cells
     return cell
   }
@@ -183,10 +202,8 @@ package struct ZoneModel: Sendable {
   ) -> [CellHead] {
     guard let cells = records[record] else { return [] }
     guard let field else { return heads(of: cells.existence, view) }
-    guard let cell = cells.fields.first(where: { $0.name == field && $0.kind == kind })?.cell else {
-      return []
-    }
-    return heads(of: cell, view, kind)
+    return cells.fields.filter { $0.name == field && $0.kind == kind }
+      .flatMap { heads(of: $0.cell, view, kind) }
   }
 
   /// All heads of a record as a store must have them.
@@ -194,9 +211,14 @@ package struct ZoneModel: Sendable {
     var heads = RecordHeads(name: record, existence: [], fields: [])
     guard let cells = records[record] else { return heads }
     heads.existence = self.heads(of: cells.existence, view)
-    for (name, kind, cell) in cells.fields {
-      let found = self.heads(of: cell, view, kind)
-      if !found.isEmpty { heads.fields.append(RecordHeads.Field(name: name, kind: kind, heads: found)) }
+    for field in cells.fields {
+      let found = self.heads(of: field.cell, view, field.kind)
+      if found.isEmpty { continue }
+      if let last = heads.fields.last, last.name == field.name, last.kind == field.kind {
+        heads.fields[heads.fields.count - 1].heads += found
+      } else {
+        heads.fields.append(RecordHeads.Field(name: field.name, kind: field.kind, heads: found))
+      }
     }
     return heads
   }

@@ -5,10 +5,8 @@ indirect enum ScenarioAction: Sendable {
   case create(ScenarioRecord, fields: [Name: Value])
   case save(ScenarioRecord, fields: [Name: Value])
   case delete(ScenarioRecord)
-  /// An integer or a decimal more in a counter.
-  case add(ScenarioRecord, Name, Value)
-  /// What makes a counter read a number.
-  case setCounter(ScenarioRecord, Name, Value)
+  /// A change of a field that merges.
+  case edit(ScenarioRecord, Name, ScenarioEdit)
   /// Steps one after the other, each a write of its own: what a repetition comes to.
   case steps([ScenarioStep])
   /// All in one write.
@@ -41,6 +39,18 @@ struct ScenarioRecord: Hashable, Sendable {
   var zone: Name?
 }
 
+/// A change of a field that merges.
+enum ScenarioEdit: Sendable {
+  /// An integer or a decimal more in a counter.
+  case add(Value)
+  /// What makes a counter read a number.
+  case setCounter(Value)
+  case insert([Value])
+  case remove([Value])
+  /// Removes all elements of a set that are seen.
+  case clearSet
+}
+
 /// The order of segments that are delivered again.
 enum ScenarioOrder: String, Sendable {
   case same, reversed, shuffled
@@ -52,6 +62,10 @@ enum ScenarioAssertion: Sendable {
   case exists(ScenarioRecord)
   case absent(ScenarioRecord)
   case field(ScenarioRecord, Name, oneOf: [Value])
+  /// A set has these elements and, unless `isWhole` is false, no others.
+  case set(ScenarioRecord, Name, [Value], isWhole: Bool)
+  /// A set has none of these elements.
+  case setExcludes(ScenarioRecord, Name, [Value])
   /// Live records of a zone.
   case count(Int, zone: Name)
   case pending(ClosedRange<Int>)

@@ -36,6 +36,8 @@ struct ScenarioMembers {
 
   mutating func name(_ key: String) throws -> Name { Name(try text(key)) }
 
+  mutating func list(_ key: String) throws -> [Value] { try nodes(key).map { try $0.value() } }
+
   mutating func nameIfPresent(_ key: String) throws -> Name? { try textIfPresent(key).map { Name($0) } }
 
   mutating func count(_ key: String, max: Int) throws -> Int {

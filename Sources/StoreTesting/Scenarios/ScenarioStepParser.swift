@@ -12,7 +12,6 @@ struct ScenarioStepParser {
   private static let capabilities = [
     "set_parent": "parent-references", "move_zone": "move-zone", "clone_store": "clone-store",
     "compact": "compact", "server_reset_zone": "server-reset", "server_erase": "server-reset",
-    "set_add": "set", "set_remove": "set", "set_clear": "set",
     "list_insert": "list",
     "list_delete": "list", "list_set": "list", "list_move": "list-move", "text_insert": "text",
     "text_delete": "text", "share": "sharing", "accept_share": "sharing", "unshare": "sharing",
@@ -91,9 +90,11 @@ struct ScenarioStepParser {
       return .create(try record(&members), fields: try fields(&members))
     case "save": return .save(try record(&members), fields: try members.values("fields"))
     case "delete": return .delete(try record(&members))
-    case "incr": return .add(try record(&members), try members.name("field"), try number("by", &members))
-    case "counter_set":
-      return .setCounter(try record(&members), try members.name("field"), try number("value", &members))
+    case "incr": return try edit(&members) { .add(try number("by", &$0)) }
+    case "counter_set": return try edit(&members) { .setCounter(try number("value", &$0)) }
+    case "set_add": return try edit(&members) { .insert(try $0.list("values")) }
+    case "set_remove": return try edit(&members) { .remove(try $0.list("values")) }
+    case "set_clear": return try edit(&members) { _ in .clearSet }
     case "bulk_create": return try bulkCreate(&members)
     case "repeat": return try repetition(&members, device)
     case "transaction": return try transaction(&members)
@@ -118,6 +119,12 @@ struct ScenarioStepParser {
 
   private func record(_ members: inout ScenarioMembers) throws -> ScenarioRecord {
     ScenarioRecord(name: try members.name("rec"), zone: try members.nameIfPresent("zone"))
+  }
+
+  private func edit(
+    _ members: inout ScenarioMembers, _ edit: (inout ScenarioMembers) throws -> ScenarioEdit
+  ) throws -> ScenarioAction {
+    .edit(try record(&members), try members.name("field"), try edit(&members))
   }
 
   private func fields(_ members: inout ScenarioMembers) throws -> [Name: Value] {
@@ -195,7 +202,7 @@ struct ScenarioStepParser {
     for node in try members.nodes("steps") {
       let step = try step(node, device: [])
       switch step.action {
-      case .create, .save, .delete, .add, .setCounter, .steps, .unsupported: steps.append(step)
+      case .create, .save, .delete, .edit, .steps, .unsupported: steps.append(step)
       default:
         throw ScenarioError.invalid(
           node.line, "“\(step.name)” stands in a transaction",
@@ -246,6 +253,14 @@ struct ScenarioStepParser {
         return .field(record, field, oneOf: try members.nodes("one_of").map { try $0.value() })
       }
       return .field(record, field, oneOf: [try members.require("eq").value()])
+    case "set":
+      let record = try record(&members)
+      let field = try members.name("field")
+      if members.has("excludes") { return .setExcludes(record, field, try members.list("excludes")) }
+      if members.has("contains") {
+        return .set(record, field, try members.list("contains"), isWhole: false)
+      }
+      return .set(record, field, try members.list("eq"), isWhole: true)
     case "count":
       let count = try members.count("eq", max: .max)
       return .count(count, zone: try members.nameIfPresent("zone") ?? Self.mainZone)

@@ -27,6 +27,18 @@ extension ScenarioWorld {
         values.contains { $0.isSame(as: found) || (readsZero && $0.isSame(as: .int(0))) },
         "\(values.map(\.description).joined(separator: " or ")) in \(record.name).\(field) on \(device.name)",
         "\(found)")
+    case .set(let record, let field, let values, let isWhole):
+      let found = try elements(of: field, in: record, on: device)
+      let missing = values.filter { value in !found.contains { $0.isSame(as: value) } }
+      let extra = isWhole ? found.filter { value in !values.contains { $0.isSame(as: value) } } : []
+      try expect(
+        missing.isEmpty && extra.isEmpty, "\(values) in \(record.name).\(field) on \(device.name)", "\(found)"
+      )
+    case .setExcludes(let record, let field, let values):
+      let found = try elements(of: field, in: record, on: device)
+      try expect(
+        !values.contains { value in found.contains { $0.isSame(as: value) } },
+        "none of \(values) in \(record.name).\(field) on \(device.name)", "\(found)")
     case .count(let count, let zone):
       let found = try self.count(of: ZoneID(name: zone), on: device)
       try expect(found == count, "\(count) records in \(zone) on \(device.name)", "\(found)")
@@ -59,6 +71,17 @@ extension ScenarioWorld {
       guard try transaction.zones().contains(id.zone) else { return nil }
       return try transaction.record(id)
     }
+  }
+
+  /// The elements of a set, in the order of their texts.
+  private func elements(
+    of field: Name, in record: ScenarioRecord, on device: ScenarioDevice
+  ) throws -> [Value] {
+    let id = id(of: record)
+    let elements = try device.store.read { transaction in
+      try transaction.zones().contains(id.zone) ? transaction.elements(of: field, in: id) : nil
+    }
+    return (elements ?? []).sorted { "\($0)" < "\($1)" }
   }
 
   /// Whether a field was ever set, so that it is no counter.

@@ -27,8 +27,7 @@ extension ScenarioWorld {
   private static func record(of action: ScenarioAction) -> (record: ScenarioRecord, isNew: Bool) {
     switch action {
     case .create(let record, _): (record, true)
-    case .save(let record, _), .delete(let record), .add(let record, _, _), .setCounter(let record, _, _):
-      (record, false)
+    case .save(let record, _), .delete(let record), .edit(let record, _, _): (record, false)
     default: preconditionFailure("only writes stand in a transaction: the parser has checked it")
     }
   }
@@ -46,14 +45,7 @@ extension ScenarioWorld {
         try tx.set(field, of: record, to: value)
       }
     case .delete: try tx.delete(record)
-    case .add(_, let field, let amount): try tx.add(amount, to: field, of: record)
-    case .setCounter(_, let field, let value):
-      let seen = try tx.counter(field, of: record)?.value ?? .int(0)
-      guard let difference = value.difference(from: seen) else {
-        throw ScenarioMismatch(
-          expected: "a difference from \(seen) to \(value)", found: "none that is a value")
-      }
-      try tx.add(difference, to: field, of: record)
+    case .edit(_, let field, let edit): try tx.perform(edit, on: field, of: record)
     default: preconditionFailure("only writes stand in a transaction: the parser has checked it")
     }
   }
@@ -72,19 +64,5 @@ extension ScenarioWorld {
 
   func id(of record: ScenarioRecord) -> RecordID {
     RecordID(zone: ZoneID(name: zone(of: record)), name: record.name)
-  }
-}
-
-extension Value {
-  /// What must be added to another number for this one, nil if that is no value.
-  fileprivate func difference(from other: Value) -> Value? {
-    switch other {
-    case .int(let number): NaiveSum.sum(self, .int(0 &- number))
-    case .decimal(let number):
-      DecimalNumber(coefficient: 0 &- number.coefficient, exponent: number.exponent).flatMap {
-        NaiveSum.sum(self, .decimal($0))
-      }
-    default: nil
-    }
   }
 }

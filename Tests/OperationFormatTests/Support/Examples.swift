@@ -21,11 +21,31 @@ enum Examples {
       .delete(record: "note-2"),
     ])
 
+  static var changes: LogTransaction {
+    let other = UnitMaker(replica: ReplicaID(rawValue: 7), epoch: 2)
+    func unit(_ number: UInt64, _ maker: UnitMaker? = nil) -> UnitReference {
+      UnitReference(maker: maker, number: number)
+    }
+    let changes: [FieldChange] = [
+      .add(-5), .insert("x"), .remove(1), .put(key: "k", 2), .removeKey("k"),
+      .insertElements([1, "a"], after: nil), .moveElement(unit(5), after: unit(300, other)),
+      .replaceElement(unit(0), true),
+      .removeElements([
+        UnitSpan(first: unit(0), count: 3), UnitSpan(first: unit(4, other), count: 1),
+        UnitSpan(first: unit(9, other), count: 2),
+      ]), .insertText("ä𝄞", after: unit(128)), .removeText([UnitSpan(first: unit(129), count: 2)]),
+      .contribute(["n": 1]),
+    ]
+    var transaction = minimal
+    transaction.operations = changes.map { .update(record: "r", type: "T", field: "f", $0) }
+    return transaction
+  }
+
   static var unknown: LogTransaction {
     var transaction = minimal
     transaction.names = ["unused", "r", "T", "also unused"]
     transaction.operations = [
-      .unknown(kind: 9, payload: [0, 3, 255]), .create(record: "r", type: "T"),
+      .unknown(kind: 99, payload: [0, 3, 255]), .create(record: "r", type: "T"),
       .unknown(kind: .max, payload: []),
     ]
     return transaction

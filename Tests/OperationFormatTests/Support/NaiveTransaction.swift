@@ -47,10 +47,9 @@ struct NaiveTransaction {
       switch operation {
       case .create(let record, let type): operations.append((1, index(record) + index(type)))
       case .delete(let record): operations.append((2, index(record)))
-      case .set(let record, let type, let field, let value):
-        operations.append((3, index(record) + index(type) + index(field) + (try! value.encoded())))
-      case .add(let record, let type, let field, let value):
-        operations.append((4, index(record) + index(type) + index(field) + (try! value.encoded())))
+      case .update(let record, let type, let field, let change):
+        let (kind, operand) = NaiveOperand.bytes(change)
+        operations.append((kind, index(record) + index(type) + index(field) + operand))
       case .unknown(let kind, let payload): operations.append((kind, payload))
       }
     }

@@ -75,9 +75,39 @@ extension SeededGenerator {
     case 2:
       let amount: Value = below(2) == 0 ? .int(Int64(bitPattern: number())) : .decimal(decimal())
       return .add(record: name(), type: name(), field: name(), value: amount)
-    case 6: return .unknown(kind: max(5, number()), payload: bytes(below(10)))
+    case 3, 4: return .update(record: name(), type: name(), field: name(), change())
+    case 6:
+      return .unknown(kind: max(OperationKind.lastKnown.rawValue + 1, number()), payload: bytes(below(10)))
     default: return .set(record: name(), type: name(), field: name(), value: value(depth: 2))
     }
+  }
+
+  mutating func change() -> FieldChange {
+    switch below(11) {
+    case 0: return .insert(value(depth: 2))
+    case 1: return .remove(value(depth: 2))
+    case 2: return .put(key: Name(text(bytesMax: 20)), value(depth: 2))
+    case 3: return .removeKey(Name(text(bytesMax: 20)))
+    case 4: return .insertElements((0...below(4)).map { _ in value(depth: 1) }, after: origin())
+    case 5: return .moveElement(unit(), after: origin())
+    case 6: return .replaceElement(unit(), value(depth: 2))
+    case 7: return .removeElements((0...below(4)).map { _ in run() })
+    case 8: return .removeText((0...below(4)).map { _ in run() })
+    case 9: return .contribute(value(depth: 2))
+    default: return .insertText("x" + text(bytesMax: 40), after: origin())
+    }
+  }
+
+  mutating func unit() -> UnitReference {
+    let maker = below(2) == 0 ? nil : UnitMaker(replica: ReplicaID(rawValue: UInt128(below(3))), epoch: 1)
+    return UnitReference(maker: maker, number: number())
+  }
+
+  mutating func origin() -> UnitReference? { below(3) == 0 ? nil : unit() }
+
+  mutating func run() -> UnitSpan {
+    let first = unit()
+    return UnitSpan(first: first, count: 1 + UInt64(below(5)) % max(1, .max - first.number))
   }
 
   mutating func transaction(allowsUnknown: Bool = false) -> LogTransaction {

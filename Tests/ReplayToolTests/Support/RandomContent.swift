@@ -78,7 +78,8 @@ struct RandomContent {
     switch below(canBeUnknown ? 6 : 5) {
     case 0: return .create(record: record, type: name(below(2)))
     case 1: return .delete(record: record)
-    case 2, 3: return .set(record: record, type: name(below(2)), field: name(below(3)), value: value())
+    case 2: return .set(record: record, type: name(below(2)), field: name(below(3)), value: value())
+    case 3: return .update(record: record, type: name(below(2)), field: name(below(3)), change())
     case 4:
       let amounts: [Value] = [.int(1), .int(.min), .decimal(DecimalNumber("-12.5e-7")!)]
       return .add(
@@ -86,9 +87,34 @@ struct RandomContent {
         value: amounts.randomElement(using: &generator)!)
     default:
       let payload = (0..<below(30)).map { _ in UInt8.random(in: 0...255, using: &generator) }
-      return .unknown(kind: [5, 77, .max].randomElement(using: &generator)!, payload: payload)
+      return .unknown(
+        kind: [OperationKind.lastKnown.rawValue + 1, 77, .max].randomElement(using: &generator)!,
+        payload: payload)
     }
   }
+
+  mutating func change() -> FieldChange {
+    switch below(4) {
+    case 0: return .insert(value())
+    case 1: return .remove(value())
+    case 2: return .put(key: name(below(3)), value())
+    case 3: return .removeKey(name(below(3)))
+    case 4: return .insertElements((0...below(3)).map { _ in value() }, after: unit())
+    case 5: return .moveElement(unit(), after: below(2) == 0 ? nil : unit())
+    case 6: return .replaceElement(unit(), value())
+    case 7: return .removeElements((0...below(3)).map { _ in run() })
+    case 8: return .removeText((0...below(3)).map { _ in run() })
+    case 9: return .contribute(value())
+    default: return .insertText("text \(below(9))", after: below(2) == 0 ? nil : unit())
+    }
+  }
+
+  mutating func unit() -> UnitReference {
+    let maker = UnitMaker(replica: ReplicaID(rawValue: UInt128(below(3))), epoch: UInt32(below(2)))
+    return UnitReference(maker: below(2) == 0 ? nil : maker, number: UInt64(below(1000)))
+  }
+
+  mutating func run() -> UnitSpan { UnitSpan(first: unit(), count: 1 + UInt64(below(9))) }
 
   /// A transaction of a replica's sequence in a zone.
   mutating func transaction(_ replica: ReplicaID, sequence: UInt64, zone: ZoneID) -> LogTransaction {

@@ -21,7 +21,6 @@ struct JSONLines {
   private struct Operation: Encodable {
     var create: String?
     var set: String?
-    var add: String?
     var delete: String?
     var type: String?
     var field: String?
@@ -63,10 +62,9 @@ struct JSONLines {
     switch operation {
     case .create(let record, let type): return Operation(create: record.rawValue, type: type.rawValue)
     case .delete(let record): return Operation(delete: record.rawValue)
-    case .set(let record, _, let field, let value):
+    case .update(let record, _, let field, .set(let value)):
       return Operation(set: record.rawValue, field: field.rawValue).with(value)
-    case .add(let record, _, let field, let value):
-      return Operation(add: record.rawValue, field: field.rawValue).with(value)
+    case .update: preconditionFailure("the histories of benchmarks only set fields: \(operation)")
     case .unknown: return Operation()
     }
   }

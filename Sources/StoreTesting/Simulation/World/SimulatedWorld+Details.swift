@@ -29,8 +29,7 @@ extension SimulatedWorld {
     switch operation {
     case .create(let record, let type): "create \(quoted(record)) as \(quoted(type))"
     case .delete(let record): "delete \(quoted(record))"
-    case .set(let record, _, let field, let value): "set \(quoted(field)) of \(quoted(record)) to \(value)"
-    case .add(let record, _, let field, let value): "add \(value) to \(quoted(field)) of \(quoted(record))"
+    case .update(let record, _, let field, let change): "\(quoted(field)) of \(quoted(record)): \(change)"
     case .unknown(let kind, _): "kind \(kind)"
     }
   }

@@ -1,0 +1,162 @@
+import OperationFormat
+
+/// Names a cell: one of a field, or that of one element of a set or a map.
+package struct CellPath: Hashable, Sendable {
+  package var cell: CellNumber
+  /// Nil for the cell itself, which lies in the record's row.
+  package var element: ElementName?
+
+  package init(_ cell: CellNumber, _ element: ElementName? = nil) {
+    self.cell = cell
+    self.element = element
+  }
+}
+
+/// What stands for an element of a set, or a key of a map, in keys of rows.
+package struct ElementName: Hashable, Sendable {
+  /// Identities of more bytes are named by their hash: a key of LMDB takes 511 bytes.
+  static let literalBytesMax = 128
+
+  /// 0 and the identity, or 1 and its SHA-256.
+  package let bytes: [UInt8]
+
+  /// - Parameter identity: the encoded value of an element, or the UTF-8 of a key.
+  package init(_ identity: RawSpan) {
+    var writer = ByteWriter()
+    if identity.byteCount <= Self.literalBytesMax {
+      writer.append(0)
+      writer.append(identity)
+    } else {
+      writer.append(1)
+      ContentHash(of: identity).write(to: &writer)
+    }
+    bytes = writer.bytes
+  }
+
+  /// Whether it is not the identity itself, which lies in the row then.
+  package var isHash: Bool { bytes.first == 1 }
+}
+
+/// The key of an element row: state number (4 bytes), record number (4), cell number (4), what kind of row (1),
+/// and what that kind needs; all numbers big-endian.
+///
+/// | kind | row of | then |
+/// |---|---|---|
+/// | 1 | a head of a cell that is kept apart | the head: replica's number (4), epoch (4), sequence (8), index (4) |
+/// | 2 | the sum of a counter's heads that are kept apart | |
+/// | 3 | an element of a set or a map | its name: see ``ElementName`` |
+/// | 4 | a head of an element that is kept apart | how many bytes the name takes (1), the name, the head |
+package struct ElementKey: Hashable, Sendable {
+  package var bytes: [UInt8]
+
+  /// What kind of row a key names.
+  enum Kind: UInt8 {
+    case head = 1
+    case sum = 2
+    case element = 3
+    case elementHead = 4
+  }
+
+  package init(bytes: [UInt8]) { self.bytes = bytes }
+
+  /// A prefix of all the rows of a record's cell.
+  package init(state: StateNumber, record: UInt32, cell: CellNumber) {
+    bytes = []
+    bytes.reserveCapacity(33)
+    append(state.rawValue)
+    append(record)
+    append(cell.rawValue)
+  }
+
+  private init(state: StateNumber, record: UInt32, cell: CellNumber, _ kind: Kind) {
+    self.init(state: state, record: record, cell: cell)
+    bytes.append(kind.rawValue)
+  }
+
+  // MARK: Heads that are kept apart
+
+  /// A prefix of the rows of all heads of a cell that are kept apart.
+  package static func heads(of state: StateNumber, record: UInt32, _ path: CellPath) -> ElementKey {
+    guard let element = path.element else {
+      return ElementKey(state: state, record: record, cell: path.cell, .head)
+    }
+    var key = ElementKey(state: state, record: record, cell: path.cell, .elementHead)
+    key.bytes.append(UInt8(element.bytes.count))
+    key.bytes += element.bytes
+    return key
+  }
+
+  /// The row of a head that is kept apart.
+  package init(state: StateNumber, record: UInt32, _ path: CellPath, head: HeadID) {
+    self.init(
+      state: state, record: record, path, headsOf: head.replica, epoch: head.epoch, sequence: head.sequence)
+    append(head.index)
+  }
+
+  /// A prefix of the rows of the heads kept apart that one replica made in one epoch.
+  package init(
+    state: StateNumber, record: UInt32, _ path: CellPath, headsOf replica: ReplicaNumber, epoch: UInt32
+  ) {
+    self = .heads(of: state, record: record, path)
+    append(replica.rawValue)
+    append(epoch)
+  }
+
+  /// A prefix of the rows of the heads kept apart that one transaction made.
+  package init(
+    state: StateNumber, record: UInt32, _ path: CellPath, headsOf replica: ReplicaNumber, epoch: UInt32,
+    sequence: UInt64
+  ) {
+    self.init(state: state, record: record, path, headsOf: replica, epoch: epoch)
+    append(sequence)
+  }
+
+  /// The row of a counter's sum of what is kept apart.
+  package static func sum(of state: StateNumber, record: UInt32, cell: CellNumber) -> ElementKey {
+    ElementKey(state: state, record: record, cell: cell, .sum)
+  }
+
+  // MARK: Elements
+
+  /// A prefix of the rows of all elements of a set or a map.
+  package static func elements(of state: StateNumber, record: UInt32, cell: CellNumber) -> ElementKey {
+    ElementKey(state: state, record: record, cell: cell, .element)
+  }
+
+  /// The row of an element of a set or a map.
+  package init(state: StateNumber, record: UInt32, cell: CellNumber, element: ElementName) {
+    self.init(state: state, record: record, cell: cell, .element)
+    bytes += element.bytes
+  }
+
+  /// Whether a key has the form of its kind.
+  static func isKey(_ key: RawSpan) -> Bool {
+    guard key.byteCount >= prefixBytes else { return false }
+    let rest = key.byteCount - prefixBytes
+    func byte(_ offset: Int) -> UInt8 { key.unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
+    func isName(_ count: Int, at offset: Int) -> Bool {
+      guard count > 0 else { return false }
+      return byte(offset) == 0
+        ? count <= 1 + ElementName.literalBytesMax : byte(offset) == 1 && count == 1 + ContentHash.byteCount
+    }
+    switch Kind(rawValue: byte(prefixBytes - 1)) {
+    case .head: return rest == headBytes
+    case .sum: return rest == 0
+    case .element: return isName(rest, at: prefixBytes)
+    case .elementHead:
+      guard rest > 0, rest == 1 + Int(byte(prefixBytes)) + headBytes else { return false }
+      return isName(Int(byte(prefixBytes)), at: prefixBytes + 1)
+    case nil: return false
+    }
+  }
+
+  /// How many bytes name a head.
+  private static let headBytes = 20
+
+  /// How many bytes stand before what a kind of row needs.
+  static let prefixBytes = 13
+
+  private mutating func append<T: FixedWidthInteger>(_ value: T) {
+    withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
+  }
+}

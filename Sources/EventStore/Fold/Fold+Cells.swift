@@ -1,0 +1,290 @@
+import OperationFormat
+
+/// The fold's one step, on a cell of the record's row or on that of an element.
+extension Fold {
+  /// Which heads of a cell go.
+  enum Removal {
+    case seen(at: UInt32)
+    case head(HeadID)
+    case nothing
+  }
+
+  func removes(_ removal: Removal, _ head: HeadID) throws -> Bool {
+    switch removal {
+    case .seen(let index):
+      if viewpoint.seesAllPlaced { return true }
+      return try viewpoint.hasSeen(head, at: index) { replica, epoch, sequence, incarnation in
+        try storage.offset(of: replica, epoch, sequence, in: viewpoint.zone, incarnation)
+      }
+    case .head(let id):
+      return head == id
+    case .nothing:
+      return false
+    }
+  }
+
+  /// Removes heads of a cell in the record's row, adds one or none, and writes the cell into the row.
+  mutating func replace(
+    _ cell: CellNumber, removing removal: Removal, adding added: Head?, payload: RawSpan = RawSpan()
+  ) throws {
+    let place = try RecordLayout.place(of: cell, in: row.span.bytes)
+    // The writer is lent: another's bytes are read while it writes, and nothing is allocated.
+    var edited = ByteWriter()
+    swap(&edited, &self.edited)
+    defer { swap(&edited, &self.edited) }
+    edited.removeAll()
+    if try edit(CellPath(cell), in: row.span.bytes, place.body, removal, added, payload, to: &edited) {
+      conflictCount += 1
+    }
+    splice(edited.span, as: cell, at: place)
+  }
+
+  /// Appends what becomes of a cell when heads of it are removed and one or none is added: nothing, if none is left.
+  ///
+  /// - Returns: whether the cell had no losers and got some.
+  func edit(
+    _ path: CellPath, in row: RawSpan, _ body: Range<Int>, _ removal: Removal, _ added: Head?,
+    _ payload: RawSpan, to edited: inout ByteWriter
+  ) throws -> Bool {
+    let heads = try RecordLayout.heads(of: body, in: row)
+    var kept = InlineHeads()
+    for index in 0..<heads.count {
+      let head = heads[index]
+      if try removes(removal, head.head.id) {
+        if head.isApart { try storage.deleteElement(key(of: path, head.head.id)) }
+      } else {
+        kept.append(head)
+      }
+    }
+    guard heads.total == heads.count, kept.count < Cell.inlineHeadsMax else {
+      try editMany(path, in: row, heads, removal, added, payload, to: &edited)
+      return false
+    }
+    let isContested =
+      added != nil && !heads.areContested(path.cell, in: row)
+      && kept.areContested(path.cell, in: row, by: payload)
+    let total = kept.count + (added == nil ? 0 : 1)
+    if total > 0 { edited.append(varint: UInt64(total)) }
+    var pending = added
+    for index in 0..<kept.count {
+      let head = kept[index]
+      if let new = pending, try isGreater(new, head.head) {
+        try append(new, payload, in: path, to: &edited)
+        pending = nil
+      }
+      edited.append(row.extracting(head.entry))
+    }
+    if let new = pending { try append(new, payload, in: path, to: &edited) }
+    return isContested
+  }
+
+  /// The same for a cell with more heads than its row holds.
+  private func editMany(
+    _ path: CellPath, in row: RawSpan, _ heads: InlineHeads, _ removal: Removal, _ added: Head?,
+    _ payload: RawSpan, to edited: inout ByteWriter
+  ) throws {
+    let isCounter = path.cell.isCounter
+    var inline: [OwnedHead] = []
+    var inlineIDs: Set<HeadID> = []
+    // Whether the new head is greater than one that goes, and so than all that lie apart.
+    var isAddedGreat = false
+    for index in 0..<heads.count {
+      let head = heads[index]
+      inlineIDs.insert(head.head.id)
+      if try !removes(removal, head.head.id) {
+        inline.append(OwnedHead(head: head.head, payload: row.extracting(head.payload).bytes))
+      } else if let added, try isGreater(added, head.head) {
+        isAddedGreat = true
+      }
+    }
+    let greatCount = inline.count + (isAddedGreat ? 1 : 0)
+    var apartCount = heads.total - heads.count
+    var sum = try isCounter && apartCount > 0 ? readSum(of: path.cell) : CounterSum()
+    if apartCount > 0, let prefix = try prefixOfRemovable(path, removal) {
+      for apart in try headsApart(except: inlineIDs, under: prefix) {
+        guard try removes(removal, apart.head.id) else { continue }
+        try storage.deleteElement(key(of: path, apart.head.id))
+        apartCount -= 1
+        if isCounter { try sum.remove(apart.payload.span.bytes) }
+      }
+    }
+    if let added {
+      let isApart = payload.byteCount > Cell.inlinePayloadBytesMax
+      if isApart { try writeApart(added, payload, in: path) }
+      inline.append(
+        OwnedHead(head: added, payload: isApart ? Cell.mark(payload.byteCount) : payload.bytes))
+    }
+    try inline.sort { try isGreater($0.head, $1.head) }
+    // Those that no longer fit move apart. Where one of the row went, the greatest of those apart may come back.
+    if greatCount < heads.count && apartCount > 0 {
+      let known = Set(inline.map(\.head.id))
+      var rest = try headsApart(except: known, under: headKey(of: path))
+      try rest.sort { try isGreater($0.head, $1.head) }
+      for head in rest.prefix(Cell.inlineHeadsMax) {
+        let isLarge = head.payload.count > Cell.inlinePayloadBytesMax
+        inline.append(
+          OwnedHead(head: head.head, payload: isLarge ? Cell.mark(head.payload.count) : head.payload))
+        if !isLarge { try storage.deleteElement(key(of: path, head.head.id)) }
+        apartCount -= 1
+        if isCounter { try sum.remove(head.payload.span.bytes) }
+      }
+      try inline.sort { try isGreater($0.head, $1.head) }
+    }
+    while let least = inline.last, inline.count > Cell.inlineHeadsMax {
+      inline.removeLast()
+      #if PLANTED_BUGS
+        if PlantedBug.losersLostBeyondFour.isPlanted { continue }
+      #endif
+      apartCount += 1
+      if isCounter { try sum.add(least.payload.span.bytes) }
+      if least.payload.first != Cell.apartMark {
+        try writeApart(least.head, least.payload.span.bytes, in: path)
+      }
+    }
+    if isCounter { try writeSum(sum, of: path.cell) }
+    if !inline.isEmpty { edited.append(varint: UInt64(inline.count + apartCount)) }
+    for head in inline {
+      edited.append(head.head)
+      edited.append(varint: UInt64(head.payload.count))
+      edited.append(head.payload)
+    }
+  }
+
+  /// Appends a new head to the edited cell; a large payload goes to a row of its own.
+  private func append(
+    _ head: Head, _ payload: RawSpan, in path: CellPath, to edited: inout ByteWriter
+  ) throws {
+    edited.append(head)
+    if payload.byteCount > Cell.inlinePayloadBytesMax {
+      try writeApart(head, payload, in: path)
+      let mark = Cell.mark(payload.byteCount)
+      edited.append(varint: UInt64(mark.count))
+      edited.append(mark)
+    } else {
+      edited.append(varint: UInt64(payload.byteCount))
+      edited.append(payload)
+    }
+  }
+
+  /// Puts an edited cell into the row, or takes the cell out if nothing is left of it.
+  mutating func splice(_ edited: RawSpan, as cell: CellNumber, at place: CellPlace) {
+    isChanged = true
+    existence = .unknown
+    guard edited.byteCount > 0 else { return row.removeSubrange(place.entry) }
+    let (number, count) = (UInt64(cell.rawValue), UInt64(edited.byteCount))
+    let prefixBytes = ByteWriter.varintByteCount(number) + ByteWriter.varintByteCount(count)
+    resize(place.entry, to: prefixBytes + edited.byteCount)
+    row.withUnsafeMutableBytes { row in
+      var pen = Pen(row, at: place.entry.lowerBound)
+      pen.write(varint: number)
+      pen.write(varint: count)
+      pen.write(edited)
+    }
+  }
+
+  // MARK: Reading
+
+  /// All heads of a cell of the record at hand, greatest first, with their whole payloads.
+  package func heads(of path: CellPath) throws -> [OwnedHead] {
+    guard let element = path.element else {
+      let place = try RecordLayout.place(of: path.cell, in: row.span.bytes)
+      return try heads(of: path, in: row.span.bytes, place.body)
+    }
+    let key = ElementKey(state: state, record: try recordNumber, cell: path.cell, element: element)
+    guard let row = try storage.readElement(key) else { return [] }
+    return try heads(of: path, in: row.span.bytes, ElementRow.heads(of: row.span.bytes))
+  }
+
+  private func heads(of path: CellPath, in row: RawSpan, _ body: Range<Int>) throws -> [OwnedHead] {
+    let heads = try RecordLayout.heads(of: body, in: row)
+    var all: [OwnedHead] = []
+    for index in 0..<heads.count {
+      let payload = try wholePayload(of: heads[index], in: path, row)
+      all.append(OwnedHead(head: heads[index].head, payload: payload))
+    }
+    guard heads.total > heads.count else { return all }
+    let inline = Set(all.map(\.head.id))
+    let apart = try headsApart(except: inline, under: headKey(of: path))
+    return try all + apart.sorted { try isGreater($0.head, $1.head) }
+  }
+
+  private func wholePayload(of head: InlineHead, in path: CellPath, _ row: RawSpan) throws -> [UInt8] {
+    guard head.isApart else { return row.extracting(head.payload).bytes }
+    guard let element = try storage.readElement(key(of: path, head.head.id)) else {
+      throw FormatError(
+        .damaged, at: head.entry.lowerBound, in: "cell", expected: "a value kept apart",
+        found: "no such row")
+    }
+    return try OwnedHead(apart: element.span.bytes).payload
+  }
+
+  // MARK: What lies apart
+
+  private func key(of path: CellPath, _ head: HeadID) throws -> ElementKey {
+    ElementKey(state: state, record: try recordNumber, path, head: head)
+  }
+
+  /// A prefix of the heads of a cell that lie apart.
+  private func headKey(of path: CellPath) throws -> ElementKey {
+    .heads(of: state, record: try recordNumber, path)
+  }
+
+  /// Where to look for heads apart that may have to go, nil for nowhere. One that has seen nobody else's can only have
+  /// seen its own, so many replicas that never met cost each of them nothing.
+  private func prefixOfRemovable(_ path: CellPath, _ removal: Removal) throws -> ElementKey? {
+    switch removal {
+    case .nothing: return nil
+    case .head(let id): return try key(of: path, id)
+    case .seen:
+      guard viewpoint.base == nil, viewpoint.lineage.isEmpty else { return try headKey(of: path) }
+      return ElementKey(
+        state: state, record: try recordNumber, path, headsOf: viewpoint.replica, epoch: viewpoint.epoch)
+    }
+  }
+
+  // A counter's heads of the row are summed where it is read; those apart have a row with their sum.
+
+  private func readSum(of cell: CellNumber) throws -> CounterSum {
+    let key = ElementKey.sum(of: state, record: try recordNumber, cell: cell)
+    return try storage.readElement(key).map { try CounterSum($0.span.bytes) } ?? CounterSum()
+  }
+
+  private func writeSum(_ sum: CounterSum, of cell: CellNumber) throws {
+    let key = ElementKey.sum(of: state, record: try recordNumber, cell: cell)
+    if sum.isEmpty { return try storage.deleteElement(key) }
+    var writer = ByteWriter()
+    sum.append(to: &writer)
+    try storage.writeElement(writer.span, key)
+  }
+
+  private func headsApart(except inline: Set<HeadID>, under prefix: ElementKey) throws -> [OwnedHead] {
+    try storage.elements(under: prefix).compactMap { element in
+      let owned = try OwnedHead(apart: element.row.span.bytes)
+      return inline.contains(owned.head.id) ? nil : owned
+    }
+  }
+
+  private func writeApart(_ head: Head, _ payload: RawSpan, in path: CellPath) throws {
+    var writer = ByteWriter()
+    writer.append(head)
+    writer.append(varint: UInt64(payload.byteCount))
+    writer.append(payload)
+    try storage.writeElement(writer.span, key(of: path, head.id))
+  }
+
+  // MARK: Order
+
+  /// The order of heads everywhere: effective timestamp, replica, epoch, sequence, index.
+  private func isGreater(_ left: Head, _ right: Head) throws -> Bool {
+    if left.timestamp != right.timestamp { return left.timestamp > right.timestamp }
+    let (a, b) = (left.id, right.id)
+    if a.replica != b.replica {
+      #if PLANTED_BUGS
+        if PlantedBug.noReplicaTieBreak.isPlanted { return (a.sequence, a.index) > (b.sequence, b.index) }
+        if PlantedBug.replicaTieBreakByNumber.isPlanted { return a.replica > b.replica }
+      #endif
+      return try storage.replicaID(a.replica) > storage.replicaID(b.replica)
+    }
+    return (a.epoch, a.sequence, a.index) > (b.epoch, b.sequence, b.index)
+  }
+}

@@ -1,0 +1,14 @@
+/// The kinds of cells that a field may have. Two kinds under one name are two cells.
+public enum FieldKind: UInt32, Hashable, Sendable, CaseIterable {
+  /// One value: the last writer's.
+  case register = 0
+  /// A sum of contributions.
+  case counter = 1
+  /// Elements, each of which is there or not: one that was added concurrently with its removal stays.
+  case set = 2
+  /// Values by keys: as a set of keys, each with the last writer's value.
+  case map = 3
+
+  /// Whether the cell is made of elements that have rows of their own. In the record's row stands how many there are.
+  var hasElements: Bool { self == .set || self == .map }
+}

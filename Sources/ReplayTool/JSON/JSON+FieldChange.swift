@@ -1,0 +1,108 @@
+import EventStore
+
+// What an operation does to a field in JSON: the members of it beside kind, record, type and field. See the operations of
+// a transaction.
+
+extension FieldChange {
+  /// What its kind is called.
+  var name: String {
+    switch self {
+    case .set: "set"
+    case .add: "add"
+    case .insert: "insert"
+    case .remove: "remove"
+    case .put: "put"
+    case .removeKey: "removeKey"
+    case .insertElements: "insertElements"
+    case .moveElement: "moveElement"
+    case .replaceElement: "replaceElement"
+    case .removeElements: "removeElements"
+    case .insertText: "insertText"
+    case .removeText: "removeText"
+    case .contribute: "contribute"
+    }
+  }
+
+  /// Reads the members of a change; those that are not its own are left.
+  init(named name: String, _ members: inout JSONMembers, in path: String) throws(JSONError) {
+    switch name {
+    case "set": self = .set(try members.value(in: path))
+    case "add": self = .add(try members.value(in: path))
+    case "insert": self = .insert(try members.value(in: path))
+    case "remove": self = .remove(try members.value(in: path))
+    case "contribute": self = .contribute(try members.value(in: path))
+    case "put": self = .put(key: Name(try members.string("key")), try members.value(in: path))
+    case "removeKey": self = .removeKey(Name(try members.string("key")))
+    case "insertElements":
+      var values: [Value] = []
+      for value in try members.array("values") { values.append(try Value(value, in: path)) }
+      self = .insertElements(values, after: try members.unitIfPresent("after"))
+    case "moveElement":
+      self = .moveElement(try members.unit("element"), after: try members.unitIfPresent("after"))
+    case "replaceElement": self = .replaceElement(try members.unit("element"), try members.value(in: path))
+    case "removeElements": self = .removeElements(try members.runs(in: path))
+    case "insertText":
+      self = .insertText(try members.string("text"), after: try members.unitIfPresent("after"))
+    case "removeText": self = .removeText(try members.runs(in: path))
+    default: throw members.wrong("kind", "create, delete, the name of a change, or a number")
+    }
+  }
+}
+
+extension JSON {
+  static func members(of change: FieldChange) -> [Name: JSON] {
+    switch change {
+    case .set(let value), .add(let value), .insert(let value), .remove(let value), .contribute(let value):
+      ["value": JSON(value)]
+    case .put(let key, let value): ["key": .text(key), "value": JSON(value)]
+    case .removeKey(let key): ["key": .text(key)]
+    case .insertElements(let values, let origin):
+      after(origin).merging(["values": .array(values.map { JSON($0) })]) { $1 }
+    case .moveElement(let element, let origin): after(origin).merging(["element": JSON(element)]) { $1 }
+    case .replaceElement(let element, let value): ["element": JSON(element), "value": JSON(value)]
+    case .removeElements(let runs), .removeText(let runs): ["units": .array(runs.map { JSON($0) })]
+    case .insertText(let text, let origin): after(origin).merging(["text": .string(text)]) { $1 }
+    }
+  }
+
+  private static func after(_ origin: UnitReference?) -> [Name: JSON] {
+    origin.map { ["after": JSON($0)] } ?? [:]
+  }
+
+  init(_ unit: UnitReference) {
+    self = unit.maker == nil ? .number(unit.number) : .text(unit)
+  }
+
+  private init(_ run: UnitSpan) { self = .object(["first": JSON(run.first), "count": .number(run.count)]) }
+}
+
+extension JSONMembers {
+  fileprivate mutating func value(in path: String) throws(JSONError) -> Value {
+    try Value(try require("value"), in: path)
+  }
+
+  fileprivate mutating func unitIfPresent(_ key: Name) throws(JSONError) -> UnitReference? {
+    isMissing(key) ? nil : try unit(key)
+  }
+
+  fileprivate mutating func unit(_ key: Name) throws(JSONError) -> UnitReference {
+    switch try require(key) {
+    case .integer(let number):
+      if let number = UInt64(exactly: number) { return UnitReference(number: number) }
+    case .string(let text):
+      if let unit = UnitReference(text), unit.maker != nil { return unit }
+    default: break
+    }
+    throw wrong(key, "a unit as a number or replica.epoch.number")
+  }
+
+  fileprivate mutating func runs(in path: String) throws(JSONError) -> [UnitSpan] {
+    var runs: [UnitSpan] = []
+    for run in try array("units") {
+      var members = try JSONMembers(run, in: path)
+      runs.append(UnitSpan(first: try members.unit("first"), count: try members.integer("count")))
+      try members.finish()
+    }
+    return runs
+  }
+}
