@@ -29,6 +29,11 @@ extension Verification {
     case "elements":
       let kind = count > 12 ? key.unsafeLoad(fromByteOffset: 12, as: UInt8.self) : 0
       return (kind == ElementKey.headKind && count == 33) || (kind == ElementKey.sumKind && count == 13)
+    case "runs":
+      let kind = count > 12 ? key.unsafeLoad(fromByteOffset: 12, as: UInt8.self) : 0
+      return kind == RunKeys.nodeKind
+        ? count == RunKeys.nodeKeyBytes
+        : (kind == RunKeys.placeKind || kind == RunKeys.makerKind) && count == RunKeys.numberKeyBytes
     case "states": return count == 4
     case "zones", "replicas", "incarnations", "names":
       guard count > 1 else { return false }
