@@ -151,6 +151,9 @@ package struct SequenceModel {
     return text
   }
 
+  /// What a unit is; nil if there is none.
+  package func content(of unit: UnitID?) -> Content? { unit.flatMap { units[$0]?.content } }
+
   /// The operation that made a unit; nil if there is none.
   package func operation(making unit: UnitID) -> HeadID? { units[unit]?.operation }
 
