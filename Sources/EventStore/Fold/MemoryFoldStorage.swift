@@ -4,7 +4,7 @@ package import OperationFormat
 ///
 /// Rows lie in sorted arrays: a look-up is a binary search, nothing is hashed, and a row that is written again
 /// keeps its memory.
-package final class MemoryFoldStorage: FoldStorage {
+package final class MemoryFoldStorage: FoldStorage, RunStorage {
   /// A row and its key.
   package struct Entry: Hashable, Sendable {
     package var key: [UInt8]
@@ -17,6 +17,8 @@ package final class MemoryFoldStorage: FoldStorage {
     package fileprivate(set) var records: [Entry] = []
     /// Ascending by key.
     package fileprivate(set) var elements: [Entry] = []
+    /// Ascending by key.
+    package fileprivate(set) var runs: [Entry] = []
     /// How many record numbers each state has given out.
     fileprivate var recordNumbers: [StateNumber: UInt32] = [:]
 
@@ -95,6 +97,46 @@ package final class MemoryFoldStorage: FoldStorage {
     return contents.elements[Self.find(prefix.bytes.span.bytes, in: contents.elements).index...]
       .prefix { $0.key.starts(with: prefix.bytes) }
       .map { (ElementKey(bytes: $0.key), $0.row) }
+  }
+
+  // MARK: Rows of sequences
+
+  package func withRun<R>(_ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R? {
+    let (index, isThere) = Self.find(key, in: contents.runs)
+    guard isThere else { return nil }
+    let row = contents.runs[index].row
+    return try body(row.span.bytes)
+  }
+
+  package func withLastRun<R>(
+    atMost key: RawSpan, prefixBytes: Int, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> R
+  ) throws -> R? {
+    let (place, isThere) = Self.find(key, in: contents.runs)
+    let index = isThere ? place : place - 1
+    guard index >= 0 else { return nil }
+    let entry = contents.runs[index]
+    let found = entry.key.span.bytes
+    guard found.byteCount >= prefixBytes,
+      equalBytes(found.extracting(..<prefixBytes), key.extracting(..<prefixBytes))
+    else { return nil }
+    return try body(found, entry.row.span.bytes)
+  }
+
+  package func forEachRun(
+    under prefix: RawSpan, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Void
+  ) throws {
+    let start = prefix.bytes
+    for entry in contents.runs[Self.find(prefix, in: contents.runs).index...] {
+      guard entry.key.starts(with: start) else { return }
+      try body(entry.key.span.bytes, entry.row.span.bytes)
+    }
+  }
+
+  package func writeRun(_ row: RawSpan, _ key: RawSpan) { Self.write(row, key, to: &contents.runs) }
+
+  package func deleteRun(_ key: RawSpan) {
+    let (index, isThere) = Self.find(key, in: contents.runs)
+    if isThere { contents.runs.remove(at: index) }
   }
 
   // MARK: Causality

@@ -139,7 +139,7 @@ extension WriteBatch {
   func discardStep() throws -> Bool {
     guard let state = try storage.discardedState() else { return false }
     var left = Self.discardedRowsMax
-    for table in [storage.tables.records, storage.tables.elements] {
+    for table in [storage.tables.records, storage.tables.elements, storage.tables.runs] {
       let key = TableKey.state(state)
       var cursor = try storage.transaction.openCursor(table)
       while left > 0, try cursor.seek(atOrAfter: key.span),

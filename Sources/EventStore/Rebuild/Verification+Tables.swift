@@ -27,6 +27,11 @@ extension Verification {
     case "placements": return count == 24
     case "records": return 5...(4 + Limits.recordNameBytesMax) ~= count
     case "elements": return ElementKey.isKey(key)
+    case "runs":
+      let kind = count > 12 ? key.unsafeLoad(fromByteOffset: 12, as: UInt8.self) : 0
+      return kind == RunKeys.nodeKind
+        ? count == RunKeys.nodeKeyBytes
+        : (kind == RunKeys.placeKind || kind == RunKeys.makerKind) && count == RunKeys.numberKeyBytes
     case "states": return count == 4
     case "zones", "replicas", "incarnations", "names":
       guard count > 1 else { return false }

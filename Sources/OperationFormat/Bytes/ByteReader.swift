@@ -172,7 +172,7 @@ package struct ByteReader: ~Escapable {
 }
 
 /// Says whether bytes are well-formed UTF-8.
-func isUTF8(_ bytes: RawSpan) -> Bool {
+package func isUTF8(_ bytes: RawSpan) -> Bool {
   // Nearly every name is.
   if isASCII(bytes) { return true }
   return bytes.withUnsafeBytes { bytes in
@@ -183,7 +183,7 @@ func isUTF8(_ bytes: RawSpan) -> Bool {
 
 /// Says whether all bytes are ASCII.
 @inline(__always)
-func isASCII(_ bytes: RawSpan) -> Bool {
+package func isASCII(_ bytes: RawSpan) -> Bool {
   var offset = 0
   while offset &+ 8 <= bytes.byteCount {
     let word = bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)

@@ -1,0 +1,72 @@
+import OperationFormat
+
+/// A node of a sequence's tree above its leaves: what lies below it, in the document's order.
+///
+/// | bytes | what |
+/// |---|---|
+/// | 1 | 2, an inner node |
+/// | 4 | the node above, big-endian, 0 for none |
+/// | … | children, from 1: node, count of all units, count of the visible ones, varints |
+struct InnerNode {
+  static let tag: UInt8 = 2
+
+  struct Child: Hashable {
+    var node: NodeNumber
+    var units: UInt64
+    var visible: UInt64
+  }
+
+  var parent: NodeNumber
+  var children: [Child]
+
+  init(parent: NodeNumber, children: [Child]) {
+    self.parent = parent
+    self.children = children
+  }
+
+  init(_ row: RawSpan) throws(FormatError) {
+    var reader = ByteReader(row)
+    let tag = try reader.readUInt8("runs.inner")
+    guard tag == Self.tag else {
+      throw reader.fail(.unknownTag, at: 0, "runs.inner", expected: "\(Self.tag)", found: "\(tag)")
+    }
+    parent = try reader.readBigEndian("runs.inner.parent", as: UInt32.self)
+    children = []
+    var units: UInt64 = 0
+    repeat {
+      let start = reader.position
+      let node = try reader.readUInt32Varint("runs.inner.child")
+      let all = try reader.readVarint("runs.inner.units", in: 1...SequenceLimits.unitsMax)
+      let visible = try reader.readVarint("runs.inner.visible", in: 0...all)
+      units &+= all
+      guard node != 0, units <= SequenceLimits.unitsMax else {
+        throw reader.fail(
+          .invalid, at: start, "runs.inner.child", expected: "a node and at most \(SequenceLimits.unitsMax)",
+          found: "node \(node), \(units) units")
+      }
+      children.append(Child(node: node, units: all, visible: visible))
+    } while reader.remaining > 0
+  }
+
+  func append(to writer: inout ByteWriter) {
+    writer.append(Self.tag)
+    writer.append(bigEndian: parent)
+    for child in children { Self.append(child, to: &writer) }
+  }
+
+  static func append(_ child: Child, to writer: inout ByteWriter) {
+    writer.append(varint: UInt64(child.node))
+    writer.append(varint: child.units)
+    writer.append(varint: child.visible)
+  }
+
+  var units: UInt64 { children.reduce(0) { $0 &+ $1.units } }
+  var visible: UInt64 { children.reduce(0) { $0 &+ $1.visible } }
+
+  func index(of node: NodeNumber) throws(FormatError) -> Int {
+    guard let index = children.firstIndex(where: { $0.node == node }) else {
+      throw .damagedRuns("inner.child", expected: "node \(node)", found: "other children")
+    }
+    return index
+  }
+}

@@ -1,0 +1,254 @@
+import OperationFormat
+
+/// A leaf of a sequence's tree: pieces in the document's order.
+///
+/// | bytes | what |
+/// |---|---|
+/// | 1 | 1, a leaf |
+/// | 4 | the node above, big-endian, 0 for none |
+/// | … | pieces, from 1 |
+///
+/// A piece:
+///
+/// | bytes | what |
+/// |---|---|
+/// | 1 | flags, from the least bit: 2 left origin, 2 right origin, new inserter, hidden, several units, element |
+/// | varint ×2 | replica, epoch; for a new inserter alone |
+/// | varint | number of the first unit; less the end of the piece before it and zigzag where the inserter is the same |
+/// | varint | count of units − 2; where there are several |
+/// | unit | the left origin, if it is 3: 0 the start, 1 the last unit of the piece before, 2 the number before |
+/// | unit | the right origin, if it is 3: 0 the end, 1 that of the piece before, 2 the first unit of the next piece |
+/// | unit | the element |
+/// | varint | bytes of text − count of units; for several visible units of a text |
+/// | … | the UTF-8 of visible units of a text |
+///
+/// A unit: a varint `2n` where `n` is the zigzag of its number less that of the piece's first unit, for the same
+/// inserter; otherwise a varint `2 × replica + 1`, then epoch and number, varints.
+struct Leaf {
+  static let tag: UInt8 = 1
+  /// Where the pieces begin.
+  static let headerBytes = 5
+
+  var parent: NodeNumber
+  var pieces: [Piece] = []
+  /// The row that it was read from, then what was added: pieces name their text in it.
+  var bytes: [UInt8] = []
+
+  init(parent: NodeNumber) { self.parent = parent }
+
+  var visible: UInt64 { pieces.reduce(0) { $1.isVisible ? $0 &+ $1.count : $0 } }
+  var units: UInt64 { pieces.reduce(0) { $0 &+ $1.count } }
+
+  /// The UTF-8 of a piece.
+  func withText<R>(of piece: Piece, _ body: (RawSpan) throws -> R) rethrows -> R {
+    let text = bytes.span.bytes.extracting(piece.text)
+    return try body(text)
+  }
+}
+
+// MARK: Reading
+
+extension Leaf {
+  init(_ row: RawSpan, isText: Bool) throws(FormatError) {
+    var reader = ByteReader(row)
+    let tag = try reader.readUInt8("runs.leaf")
+    guard tag == Self.tag else {
+      throw reader.fail(.unknownTag, at: 0, "runs.leaf", expected: "\(Self.tag)", found: "\(tag)")
+    }
+    parent = try reader.readBigEndian("runs.leaf.parent", as: UInt32.self)
+    bytes = row.bytes
+    var awaitsNext = false
+    var units: UInt64 = 0
+    while reader.remaining > 0 {
+      let start = reader.position
+      let (piece, rightIsNext) = try reader.readPiece(after: pieces.last, isText: isText)
+      if awaitsNext { pieces[pieces.count - 1].right = piece.first }
+      awaitsNext = rightIsNext
+      units &+= piece.count
+      guard units <= SequenceLimits.unitsMax else {
+        throw reader.fail(
+          .limitExceeded, at: start, "runs.leaf.units", expected: "at most \(SequenceLimits.unitsMax)",
+          found: "\(units)")
+      }
+      pieces.append(piece)
+    }
+    guard !pieces.isEmpty, !awaitsNext else {
+      throw reader.fail(
+        .truncated, at: reader.position, "runs.leaf", expected: "one more piece", found: "the end")
+    }
+  }
+}
+
+extension ByteReader {
+  /// Reads a piece of a leaf.
+  ///
+  /// - Returns: whether its right origin is the first unit of the next piece, which is not known yet.
+  @_lifetime(self: copy self)
+  fileprivate mutating func readPiece(
+    after previous: Piece?, isText: Bool
+  ) throws(FormatError) -> (Piece, rightIsNext: Bool) {
+    let start = position
+    let flags = try readUInt8("runs.piece")
+    let (leftKind, rightKind) = (flags & 3, flags >> 2 & 3)
+    let isVisible = flags & 0x20 == 0
+    var inserter = Inserter(replica: .none, epoch: 0)
+    var number: UInt64
+    if flags & 0x10 != 0 {
+      inserter.replica = ReplicaNumber(rawValue: try readUInt32Varint("runs.piece.replica"))
+      inserter.epoch = try readUInt32Varint("runs.piece.epoch")
+      number = try readVarint("runs.piece.number")
+    } else {
+      guard let previous else { throw badPiece(at: start, "an inserter in the first piece") }
+      inserter = previous.first.inserter
+      number = previous.end &+ UInt64(bitPattern: try readZigzag("runs.piece.number"))
+    }
+    var count: UInt64 = 1
+    if flags & 0x40 != 0 {
+      count = try readVarint("runs.piece.count", in: 0...SequenceLimits.unitsMax - 2) + 2
+    }
+    guard number < SequenceLimits.unitsMax, number + count <= SequenceLimits.unitsMax else {
+      throw badPiece(at: start, "numbers up to \(SequenceLimits.unitsMax)")
+    }
+    var piece = Piece(
+      first: UnitID(inserter, number), count: count, left: nil, right: nil, isVisible: isVisible,
+      element: nil, text: 0..<0)
+    switch leftKind {
+    case 0: break
+    case 1:
+      guard let previous else { throw badPiece(at: start, "a left origin in the first piece") }
+      piece.left = previous.last
+    case 2:
+      guard number > 0 else { throw badPiece(at: start, "a left origin before a first number") }
+      piece.left = UnitID(inserter, number - 1)
+    default: piece.left = try readUnit(from: piece.first)
+    }
+    switch rightKind {
+    case 1:
+      guard let previous else { throw badPiece(at: start, "a right origin in the first piece") }
+      piece.right = previous.right
+    case 3: piece.right = try readUnit(from: piece.first)
+    default: break
+    }
+    // The right origin of the piece before is this one's first unit, where it waits for it.
+    if flags & 0x80 != 0 {
+      guard count == 1 else { throw badPiece(at: start, "an element in a piece of one unit") }
+      piece.element = try readUnit(from: piece.first)
+    }
+    if isText, isVisible { piece.text = try readText(of: count) }
+    return (piece, rightKind == 2)
+  }
+
+  /// Reads the text of a piece, and returns where it lies.
+  @_lifetime(self: copy self)
+  private mutating func readText(of count: UInt64) throws(FormatError) -> Range<Int> {
+    let start = position
+    var byteCount = 1
+    if count > 1 {
+      let more = try readVarint("runs.piece.bytes", in: 0...(3 * SequenceLimits.unitsMax))
+      byteCount = Int(count + more)
+    } else if remaining > 0 {
+      let lead = bytes(in: start..<start + 1).unsafeLoad(fromByteOffset: 0, as: UInt8.self)
+      byteCount = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4
+    }
+    let range = try readBytes(byteCount, "runs.piece.text")
+    let text = bytes(in: range)
+    guard isUTF8(text), scalarCount(of: text) == count else {
+      throw fail(
+        .invalidUTF8, at: range.lowerBound, "runs.piece.text", expected: "UTF-8 of \(count) scalars",
+        found: "other bytes")
+    }
+    return range
+  }
+
+  @_lifetime(self: copy self)
+  private mutating func readUnit(from first: UnitID) throws(FormatError) -> UnitID {
+    let start = position
+    let bits = try readVarint("runs.piece.unit")
+    var unit = first
+    if bits & 1 == 0 {
+      let zigzag = bits >> 1
+      unit.number &+= zigzag >> 1 ^ (0 &- (zigzag & 1))
+    } else {
+      guard let replica = UInt32(exactly: bits >> 1) else { throw badPiece(at: start, "a replica's number") }
+      unit.replica = ReplicaNumber(rawValue: replica)
+      unit.epoch = try readUInt32Varint("runs.piece.unit.epoch")
+      unit.number = try readVarint("runs.piece.unit.number")
+    }
+    guard unit.number < SequenceLimits.unitsMax else { throw badPiece(at: start, "a unit's number") }
+    return unit
+  }
+
+  @inline(never)
+  private func badPiece(at start: Int, _ expected: String) -> FormatError {
+    fail(.invalid, at: start, "runs.piece", expected: expected, found: "another")
+  }
+}
+
+// MARK: Writing
+
+extension Leaf {
+  /// Appends the row.
+  func append(to writer: inout ByteWriter) {
+    var ends: [Int] = []
+    append(to: &writer, ends: &ends)
+  }
+
+  /// Appends the row, and how many bytes it has up to the end of each piece.
+  func append(to writer: inout ByteWriter, ends: inout [Int]) {
+    ends.reserveCapacity(pieces.count)
+    let start = writer.count
+    writer.append(Self.tag)
+    writer.append(bigEndian: parent)
+    for index in pieces.indices {
+      append(
+        pieces[index], after: index > 0 ? pieces[index - 1] : nil,
+        before: index + 1 < pieces.count ? pieces[index + 1] : nil, to: &writer)
+      ends.append(writer.count - start)
+    }
+  }
+
+  /// Appends a piece between its neighbours in the row, nil where it has none.
+  func append(_ piece: Piece, after previous: Piece?, before next: Piece?, to writer: inout ByteWriter) {
+    var flags: UInt8 = 0
+    let isNewInserter = previous?.first.inserter != piece.first.inserter
+    if let left = piece.left {
+      let isBefore = left.inserter == piece.first.inserter && left.number &+ 1 == piece.first.number
+      flags |= isBefore ? 2 : left == previous?.last ? 1 : 3
+    }
+    if let right = piece.right {
+      flags |= (right == previous?.right ? 1 : right == next?.first ? 2 : 3) << 2
+    }
+    if isNewInserter { flags |= 0x10 }
+    if !piece.isVisible { flags |= 0x20 }
+    if piece.count > 1 { flags |= 0x40 }
+    if piece.element != nil { flags |= 0x80 }
+    writer.append(flags)
+    if isNewInserter {
+      writer.append(varint: UInt64(piece.first.replica.rawValue))
+      writer.append(varint: UInt64(piece.first.epoch))
+      writer.append(varint: piece.first.number)
+    } else {
+      writer.append(zigzag: Int64(bitPattern: piece.first.number &- (previous?.end ?? 0)))
+    }
+    if piece.count > 1 { writer.append(varint: piece.count - 2) }
+    if let left = piece.left, flags & 3 == 3 { writer.append(left, from: piece.first) }
+    if let right = piece.right, flags >> 2 & 3 == 3 { writer.append(right, from: piece.first) }
+    if let element = piece.element { writer.append(element, from: piece.first) }
+    guard !piece.text.isEmpty else { return }
+    if piece.count > 1 { writer.append(varint: UInt64(piece.text.count) &- piece.count) }
+    withText(of: piece) { writer.append($0) }
+  }
+}
+
+extension ByteWriter {
+  fileprivate mutating func append(_ unit: UnitID, from first: UnitID) {
+    if unit.inserter == first.inserter {
+      let distance = Int64(bitPattern: unit.number &- first.number)
+      append(varint: UInt64(bitPattern: distance << 1 ^ distance >> 63) << 1)
+    } else {
+      append(varint: UInt64(unit.replica.rawValue) << 1 | 1)
+      append(varint: UInt64(unit.epoch))
+      append(varint: unit.number)
+    }
+  }
+}

@@ -1,0 +1,221 @@
+import OperationFormat
+
+/// Which operations made the units of an inserter: runs of operations whose sequences follow each other, each with the
+/// same index in its transaction and the same count of units.
+///
+/// The runs are as long as they can be, and a row is filled before the next one begins, so what is written follows
+/// from the operations alone, even if an operation got its units one by one.
+///
+/// | bytes | what |
+/// |---|---|
+/// | 1 | flags 1: an index, 2: several units, 4: several operations; in the upper five bits the sequences since the one told before, 0 in the beginning, at most 31 |
+/// | varint | sequences beyond 31; where there are 31 |
+/// | varint | index of the operation in its transaction; absent for 0 |
+/// | varint | units of each operation − 2; absent for 1 |
+/// | varint | operations − 2; absent for 1 |
+struct MakerRow {
+  struct Entry: Hashable {
+    /// The sequence of the first operation.
+    var sequence: UInt64
+    var index: UInt32
+    var unitsEach: UInt64
+    var operations: UInt64
+
+    var lastSequence: UInt64 { sequence &+ (operations &- 1) }
+    var units: UInt64 { unitsEach &* operations }
+  }
+
+  /// The first unit's number.
+  let first: UInt64
+  private(set) var entries: [Entry] = []
+  /// The number after the last unit's.
+  private(set) var end: UInt64
+
+  init(first: UInt64) {
+    self.first = first
+    end = first
+  }
+
+  init(_ row: RawSpan, first: UInt64) throws(FormatError) {
+    self.first = first
+    end = first
+    var reader = ByteReader(row)
+    var sequence: UInt64 = 0
+    repeat {
+      let flags = try reader.readUInt8("runs.makers")
+      let gap = UInt64(flags >> 3)
+      let more = gap == 31 ? try reader.readVarint("runs.makers.sequence", in: 0...(.max - 31)) : 0
+      let (next, isBeyond) = sequence.addingReportingOverflow(gap + more)
+      let index = flags & 1 == 0 ? 0 : try reader.readUInt32Varint("runs.makers.index")
+      let range = 0...(SequenceLimits.unitsMax - 2)
+      let unitsEach = flags & 2 == 0 ? 1 : try reader.readVarint("runs.makers.units", in: range) + 2
+      let operations = flags & 4 == 0 ? 1 : try reader.readVarint("runs.makers.operations", in: range) + 2
+      let (units, isTooMany) = unitsEach.multipliedReportingOverflow(by: operations)
+      let (last, isLastBeyond) = next.addingReportingOverflow(operations - 1)
+      guard !isBeyond, !isTooMany, !isLastBeyond, units <= SequenceLimits.unitsMax,
+        end <= SequenceLimits.unitsMax, end + units <= SequenceLimits.unitsMax
+      else {
+        throw .damagedRuns(
+          "makers", expected: "at most \(SequenceLimits.unitsMax) units",
+          found: "sequence \(next), more units")
+      }
+      entries.append(Entry(sequence: next, index: index, unitsEach: unitsEach, operations: operations))
+      end += units
+      sequence = last
+    } while reader.remaining > 0
+  }
+
+  func append(to writer: inout ByteWriter) {
+    var sequence: UInt64 = 0
+    for entry in entries {
+      let gap = entry.sequence &- sequence
+      var flags = UInt8(min(gap, 31)) << 3
+      if entry.index != 0 { flags |= 1 }
+      if entry.unitsEach > 1 { flags |= 2 }
+      if entry.operations > 1 { flags |= 4 }
+      writer.append(flags)
+      if gap >= 31 { writer.append(varint: gap - 31) }
+      if entry.index != 0 { writer.append(varint: UInt64(entry.index)) }
+      if entry.unitsEach > 1 { writer.append(varint: entry.unitsEach - 2) }
+      if entry.operations > 1 { writer.append(varint: entry.operations - 2) }
+      sequence = entry.lastSequence
+    }
+  }
+
+  /// The operation that made a unit, with its units; nil for numbers that the row has not.
+  func operation(making number: UInt64) -> (sequence: UInt64, index: UInt32, units: Range<UInt64>)? {
+    guard number >= first, number < end else { return nil }
+    var start = first
+    for entry in entries {
+      let after = start + entry.units
+      if number < after {
+        let which = (number - start) / entry.unitsEach
+        let from = start + which * entry.unitsEach
+        return (entry.sequence + which, entry.index, from..<from + entry.unitsEach)
+      }
+      start = after
+    }
+    return nil
+  }
+
+  /// The operation that made the last unit.
+  var last: (sequence: UInt64, index: UInt32, units: UInt64)? {
+    entries.last.map { ($0.lastSequence, $0.index, $0.unitsEach) }
+  }
+
+  /// Takes the last operation away.
+  mutating func removeLast() {
+    guard var entry = entries.popLast() else { return }
+    end -= entry.unitsEach
+    entry.operations -= 1
+    if entry.operations > 0 { entries.append(entry) }
+  }
+
+  /// Adds an operation behind all others.
+  ///
+  /// - Returns: false, and nothing is added, if it does not fit.
+  mutating func append(sequence: UInt64, index: UInt32, units: UInt64) -> Bool {
+    let before = (entries, end)
+    if var last = entries.last, last.lastSequence < .max, last.lastSequence + 1 == sequence,
+      last.index == index, last.unitsEach == units
+    {
+      last.operations += 1
+      entries[entries.count - 1] = last
+    } else {
+      entries.append(Entry(sequence: sequence, index: index, unitsEach: units, operations: 1))
+    }
+    end += units
+    var writer = ByteWriter()
+    append(to: &writer)
+    if writer.count <= SequenceLimits.packedBytesMax || before.0.isEmpty { return true }
+    (entries, end) = before
+    return false
+  }
+}
+
+extension UnitSequence {
+  /// The row that tells who made a unit, or the last one before it; nil if the inserter has none.
+  func makerRow(atMost unit: UnitID) throws -> MakerRow? {
+    let key = keys.makers(unit)
+    return try storage.withLastRun(atMost: key.span, prefixBytes: RunKeys.inserterBytes) { key, row in
+      try MakerRow(row, first: try RunKeys.number(of: key))
+    }
+  }
+
+  func lastMakerRow(of inserter: Inserter) throws -> MakerRow? {
+    try makerRow(atMost: UnitID(inserter, .max))
+  }
+
+  /// The number that the inserter's next unit gets: how many it has inserted.
+  package func nextNumber(of replica: ReplicaNumber, _ epoch: UInt32) throws -> UInt64 {
+    try lastMakerRow(of: Inserter(replica: replica, epoch: epoch))?.end ?? 0
+  }
+
+  /// The operation that made a unit; nil if there is no such unit.
+  package func operation(making unit: UnitID) throws -> HeadID? {
+    guard let found = try makerRow(atMost: unit)?.operation(making: unit.number) else { return nil }
+    return HeadID(
+      replica: unit.replica, epoch: unit.epoch, sequence: found.sequence, index: found.index)
+  }
+
+  /// Which operations made units, ascending; those that do not exist are passed over.
+  package func operations(
+    making range: UnitRange
+  ) throws -> [(units: UnitRange, sequence: UInt64, index: UInt32)] {
+    var made: [(units: UnitRange, sequence: UInt64, index: UInt32)] = []
+    var unit = range.first
+    while unit.number < range.end, let row = try makerRow(atMost: unit), unit.number < row.end {
+      while unit.number < range.end, let found = row.operation(making: unit.number) {
+        let end = min(found.units.upperBound, range.end)
+        made.append((UnitRange(first: unit, count: end - unit.number), found.sequence, found.index))
+        unit.number = end
+      }
+    }
+    return made
+  }
+}
+
+extension UnitSequence where Storage: RunStorage {
+  /// Writes that an operation made the inserter's next units.
+  ///
+  /// - Parameter isExtension: whether it is the operation that made the last ones.
+  mutating func addMaker(
+    _ operation: HeadID, units: UInt64, isExtension: Bool, to lastRow: MakerRow?
+  ) throws {
+    let inserter = Inserter(operation)
+    var row = lastRow ?? MakerRow(first: 0)
+    var units = units
+    if isExtension, let last = row.last {
+      units += last.units
+      row.removeLast()
+      if row.entries.isEmpty, row.first > 0 {
+        // It was alone in its row: as it grows it may be told with those of the row before.
+        let key = keys.makers(UnitID(inserter, row.first))
+        try storage.deleteRun(key.span)
+        guard let before = try makerRow(atMost: UnitID(inserter, row.first - 1)), before.end == row.first
+        else {
+          throw FormatError.damagedRuns("makers", expected: "all before \(row.first)", found: "a gap")
+        }
+        row = before
+      }
+    }
+    if let last = row.last, last.sequence > operation.sequence {
+      throw FormatError.damagedRuns(
+        "makers", expected: "a sequence from \(last.sequence)", found: "\(operation.sequence)")
+    }
+    if !row.append(sequence: operation.sequence, index: operation.index, units: units) {
+      // A row that an operation left is as it was before it.
+      if isExtension { try write(row, of: inserter) }
+      row = MakerRow(first: row.end)
+      _ = row.append(sequence: operation.sequence, index: operation.index, units: units)
+    }
+    try write(row, of: inserter)
+  }
+
+  private func write(_ row: MakerRow, of inserter: Inserter) throws {
+    var writer = ByteWriter()
+    row.append(to: &writer)
+    let key = keys.makers(UnitID(inserter, row.first))
+    try storage.writeRun(writer.span, key.span)
+  }
+}

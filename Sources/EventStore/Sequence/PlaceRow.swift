@@ -1,0 +1,134 @@
+import OperationFormat
+
+/// In which leaf the units of an inserter lie: from each number on, up to the next one that is told.
+///
+/// The row with the greatest first number that is at most a unit's has it; beyond the last unit it says nothing that
+/// counts. A leaf that is split tells the places of each piece that leaves it, and says behind it again what was true
+/// there before: so every unit is right after each change, whether or not its neighbours in number moved.
+///
+/// | bytes | what |
+/// |---|---|
+/// | varint | the leaf of the row's first number |
+/// | varint ×2 | numbers on from the one told before, from 1; leaf: again and again |
+struct PlaceRow {
+  struct Entry: Hashable {
+    var number: UInt64
+    var leaf: NodeNumber
+  }
+
+  /// Ascending, never empty; the first number is the key's.
+  var entries: [Entry]
+
+  init(_ row: RawSpan, first: UInt64) throws(FormatError) {
+    var reader = ByteReader(row)
+    var number = first
+    entries = [Entry(number: number, leaf: try reader.readUInt32Varint("runs.places"))]
+    while reader.remaining > 0 {
+      number &+= try reader.readVarint("runs.places", in: 1...SequenceLimits.unitsMax)
+      guard number <= SequenceLimits.unitsMax else {
+        throw .damagedRuns("places", expected: "at most \(SequenceLimits.unitsMax)", found: "\(number)")
+      }
+      entries.append(Entry(number: number, leaf: try reader.readUInt32Varint("runs.places")))
+    }
+  }
+
+  init(entries: [Entry]) { self.entries = entries }
+
+  func append(to writer: inout ByteWriter) {
+    var number: UInt64?
+    for entry in entries {
+      if let number { writer.append(varint: entry.number &- number) }
+      writer.append(varint: UInt64(entry.leaf))
+      number = entry.number
+    }
+  }
+
+  /// The leaf of a unit whose number is at least the row's first.
+  func leaf(of number: UInt64) -> NodeNumber {
+    var leaf: NodeNumber = 0
+    for entry in entries {
+      if entry.number > number { break }
+      leaf = entry.leaf
+    }
+    return leaf
+  }
+
+  /// Tells where numbers lie that belong to this row.
+  ///
+  /// - Parameter keepsRest: whether what was true of the number after them stays so, and is in this row.
+  /// - Returns: whether anything changed.
+  mutating func set(_ numbers: Range<UInt64>, to leaf: NodeNumber, keepsRest: Bool) -> Bool {
+    var made: [Entry] = []
+    made.reserveCapacity(entries.count + 2)
+    func add(_ entry: Entry) {
+      if made.last?.leaf != entry.leaf { made.append(entry) }
+    }
+    for entry in entries where entry.number < numbers.lowerBound { add(entry) }
+    let rest = self.leaf(of: numbers.upperBound)
+    add(Entry(number: numbers.lowerBound, leaf: leaf))
+    if keepsRest { add(Entry(number: numbers.upperBound, leaf: rest)) }
+    for entry in entries where entry.number >= numbers.upperBound { add(entry) }
+    if made == entries { return false }
+    entries = made
+    return true
+  }
+}
+
+extension UnitSequence {
+  /// The leaf that a unit lies in, nil if it was never told.
+  func leafNumber(of unit: UnitID) throws -> NodeNumber? {
+    let key = keys.places(unit)
+    return try storage.withLastRun(atMost: key.span, prefixBytes: RunKeys.inserterBytes) { key, row in
+      let row = try PlaceRow(row, first: try RunKeys.number(of: key))
+      return row.leaf(of: unit.number)
+    }
+  }
+
+  private func placeRow(
+    atMost number: UInt64, of inserter: Inserter
+  ) throws -> (first: UInt64, row: PlaceRow)? {
+    let key = keys.places(UnitID(inserter, number))
+    return try storage.withLastRun(atMost: key.span, prefixBytes: RunKeys.inserterBytes) { key, row in
+      let first = try RunKeys.number(of: key)
+      return (first, try PlaceRow(row, first: first))
+    }
+  }
+}
+
+extension UnitSequence where Storage: RunStorage {
+  /// Tells where units lie.
+  ///
+  /// - Parameter areLast: whether the inserter has none after them.
+  mutating func place(
+    _ numbers: Range<UInt64>, of inserter: Inserter, in leaf: NodeNumber, areLast: Bool = false
+  ) throws {
+    var keepsRest = !areLast
+    var end = numbers.upperBound
+    if keepsRest, let (first, _) = try placeRow(atMost: end, of: inserter), first == end { keepsRest = false }
+    while end > numbers.lowerBound {
+      guard var (first, row) = try placeRow(atMost: end - 1, of: inserter) else {
+        let entries = [PlaceRow.Entry(number: numbers.lowerBound, leaf: leaf)]
+        return try write(PlaceRow(entries: entries), of: inserter)
+      }
+      let start = max(first, numbers.lowerBound)
+      if row.set(start..<end, to: leaf, keepsRest: keepsRest) { try write(row, of: inserter) }
+      keepsRest = false
+      end = start
+    }
+  }
+
+  /// Writes a row, in two where it has become too long.
+  private mutating func write(_ row: PlaceRow, of inserter: Inserter) throws {
+    guard let first = row.entries.first else { return }
+    var writer = ByteWriter()
+    row.append(to: &writer)
+    if writer.count > SequenceLimits.packedBytesMax, row.entries.count > 1 {
+      // Numbers are given out in ascending order, so mostly the end of the last row grows: it takes little along.
+      let cut = row.entries.count * 7 / 8
+      try write(PlaceRow(entries: Array(row.entries[..<cut])), of: inserter)
+      return try write(PlaceRow(entries: Array(row.entries[cut...])), of: inserter)
+    }
+    let key = keys.places(UnitID(inserter, first.number))
+    try storage.writeRun(writer.span, key.span)
+  }
+}

@@ -1,0 +1,241 @@
+import OperationFormat
+
+/// Writing nodes: a leaf that is too long is cut, the nodes above learn it, and so on up to the root.
+extension UnitSequence where Storage: RunStorage {
+  mutating func makeNode() throws -> NodeNumber {
+    guard root.lastNode < .max else {
+      throw FormatError(
+        .limitExceeded, at: 0, in: "runs.node", expected: "a node number", found: "none that is left")
+    }
+    root.lastNode += 1
+    return root.lastNode
+  }
+
+  /// Makes the number of a new top node.
+  private mutating func raise(above node: NodeNumber) throws -> NodeNumber {
+    guard node == root.node, root.height < SequenceLimits.heightMax else {
+      throw FormatError.damagedRuns("node", expected: "the top node \(root.node)", found: "node \(node)")
+    }
+    root.node = try makeNode()
+    root.height += 1
+    return root.node
+  }
+
+  /// Writes a changed leaf and what it changes above.
+  ///
+  /// - Parameter piece: the last piece that changed.
+  /// - Returns: whether it is so small that a neighbour could take it.
+  @discardableResult
+  mutating func write(_ leaf: Leaf, _ node: NodeNumber, changed piece: Int) throws -> Bool {
+    var writer = ByteWriter()
+    leaf.append(to: &writer)
+    if writer.count <= limits.nodeBytesMax {
+      let key = keys.node(node)
+      try storage.writeRun(writer.span, key.span)
+      let child = InnerNode.Child(node: node, units: leaf.units, visible: leaf.visible)
+      try settle(node, below: leaf.parent, height: 1, as: [child])
+      return leaf.parent != 0 && writer.count < limits.nodeBytesMax / 4
+    }
+    let isTop = leaf.parent == 0
+    let parent = isTop ? try raise(above: node) : leaf.parent
+    var children: [InnerNode.Child] = []
+    for var part in leaf.cut(changed: piece, bytesMax: limits.nodeBytesMax) {
+      part.parent = parent
+      let number = children.isEmpty ? node : try makeNode()
+      writer.removeAll()
+      part.append(to: &writer)
+      let key = keys.node(number)
+      try storage.writeRun(writer.span, key.span)
+      if number != node { try place(part.pieces, in: number) }
+      children.append(InnerNode.Child(node: number, units: part.units, visible: part.visible))
+    }
+    if isTop {
+      let top = InnerNode(parent: 0, children: children)
+      try write(top, parent, height: root.height, changed: children.count - 1)
+    } else {
+      try settle(node, below: parent, height: 1, as: children)
+    }
+    return false
+  }
+
+  /// Tells that pieces lie in a leaf now, those whose numbers follow each other at once.
+  private mutating func place(_ pieces: [Piece], in leaf: NodeNumber) throws {
+    let sorted = pieces.sorted {
+      ($0.first.replica, $0.first.epoch, $0.first.number) < (
+        $1.first.replica, $1.first.epoch, $1.first.number
+      )
+    }
+    var index = 0
+    while index < sorted.count {
+      let inserter = sorted[index].first.inserter
+      let start = sorted[index].first.number
+      var end = sorted[index].end
+      index += 1
+      while index < sorted.count, sorted[index].first == UnitID(inserter, end) {
+        end = sorted[index].end
+        index += 1
+      }
+      try place(start..<end, of: inserter, in: leaf)
+    }
+  }
+
+  /// Puts what a node has become into the node above, or into the root.
+  private mutating func settle(
+    _ node: NodeNumber, below parent: NodeNumber, height: UInt32, as children: [InnerNode.Child]
+  ) throws {
+    if parent == 0 {
+      guard node == root.node, height == root.height, children.count == 1 else {
+        throw FormatError.damagedRuns("node", expected: "the top node \(root.node)", found: "node \(node)")
+      }
+      root.units = children[0].units
+      root.visible = children[0].visible
+      return
+    }
+    guard height < root.height else {
+      throw FormatError.damagedRuns(
+        "node", expected: "a height of \(root.height)", found: "more above \(node)")
+    }
+    var above = try inner(parent)
+    let index = try above.index(of: node)
+    above.children.replaceSubrange(index...index, with: children)
+    try write(above, parent, height: height + 1, changed: index + children.count - 1)
+  }
+
+  /// Writes a changed inner node and what it changes above.
+  private mutating func write(
+    _ inner: InnerNode, _ node: NodeNumber, height: UInt32, changed: Int
+  ) throws {
+    var writer = ByteWriter()
+    inner.append(to: &writer)
+    if writer.count <= limits.nodeBytesMax || inner.children.count < 4 {
+      let key = keys.node(node)
+      try storage.writeRun(writer.span, key.span)
+      let child = InnerNode.Child(node: node, units: inner.units, visible: inner.visible)
+      return try settle(node, below: inner.parent, height: height, as: [child])
+    }
+    let isTop = inner.parent == 0
+    let parent = isTop ? try raise(above: node) : inner.parent
+    var children: [InnerNode.Child] = []
+    for group in inner.cut(changed: changed, byteCount: writer.count, bytesMax: limits.nodeBytesMax) {
+      let number = children.isEmpty ? node : try makeNode()
+      if number != node {
+        for child in group { try setParent(of: child.node, to: number) }
+      }
+      let part = InnerNode(parent: parent, children: group)
+      writer.removeAll()
+      part.append(to: &writer)
+      let key = keys.node(number)
+      try storage.writeRun(writer.span, key.span)
+      children.append(InnerNode.Child(node: number, units: part.units, visible: part.visible))
+    }
+    if isTop {
+      let top = InnerNode(parent: 0, children: children)
+      try write(top, parent, height: root.height, changed: children.count - 1)
+    } else {
+      try settle(node, below: parent, height: height, as: children)
+    }
+  }
+
+  private mutating func setParent(of node: NodeNumber, to parent: NodeNumber) throws {
+    let key = keys.node(node)
+    guard var row = try storage.withRun(key.span, { row in row.bytes }), row.count > Leaf.headerBytes else {
+      throw FormatError.damagedRuns("node", expected: "a node \(node)", found: "no row")
+    }
+    withUnsafeBytes(of: parent.bigEndian) { row.replaceSubrange(1..<Leaf.headerBytes, with: $0) }
+    try storage.writeRun(row.span.bytes, key.span)
+  }
+
+  // MARK: Joining
+
+  /// Lets a neighbour take a small leaf, or the leaf its neighbour, where both fit well into one.
+  mutating func join(_ node: NodeNumber) throws {
+    let parent = try leaf(node).parent
+    guard parent != 0 else { return }
+    var above = try inner(parent)
+    let index = try above.index(of: node)
+    for index in [index, index - 1] where index >= 0 && index + 1 < above.children.count {
+      let (child, next) = (above.children[index], above.children[index + 1])
+      var joined = try leaf(child.node)
+      let right = try leaf(next.node)
+      joined.append(right)
+      var writer = ByteWriter()
+      joined.append(to: &writer)
+      guard writer.count <= limits.nodeBytesMax * 3 / 4 else { continue }
+      var key = keys.node(child.node)
+      try storage.writeRun(writer.span, key.span)
+      key = keys.node(next.node)
+      try storage.deleteRun(key.span)
+      try place(right.pieces, in: child.node)
+      above.join(index)
+      return try writeJoined(above, parent, height: 2)
+    }
+  }
+
+  /// Writes an inner node that has lost a child, and lets a neighbour take it where it is small.
+  private mutating func writeJoined(_ inner: InnerNode, _ node: NodeNumber, height: UInt32) throws {
+    if inner.parent == 0, inner.children.count == 1, node == root.node, height == root.height {
+      root.node = inner.children[0].node
+      root.height -= 1
+      let key = keys.node(node)
+      try storage.deleteRun(key.span)
+      return try setParent(of: root.node, to: 0)
+    }
+    try write(inner, node, height: height, changed: inner.children.count - 1)
+    guard inner.parent != 0, inner.byteCount < limits.nodeBytesMax / 4 else { return }
+    var above = try self.inner(inner.parent)
+    let index = try above.index(of: node)
+    for index in [index, index - 1] where index >= 0 && index + 1 < above.children.count {
+      let (child, next) = (above.children[index], above.children[index + 1])
+      var joined = try self.inner(child.node)
+      let right = try self.inner(next.node)
+      joined.children += right.children
+      guard joined.byteCount <= limits.nodeBytesMax * 3 / 4 else { continue }
+      for moved in right.children { try setParent(of: moved.node, to: child.node) }
+      var writer = ByteWriter()
+      joined.append(to: &writer)
+      var key = keys.node(child.node)
+      try storage.writeRun(writer.span, key.span)
+      key = keys.node(next.node)
+      try storage.deleteRun(key.span)
+      above.join(index)
+      return try writeJoined(above, inner.parent, height: height + 1)
+    }
+  }
+}
+
+extension InnerNode {
+  var byteCount: Int {
+    var writer = ByteWriter()
+    append(to: &writer)
+    return writer.count
+  }
+
+  /// Lets a child stand for the next one too.
+  fileprivate mutating func join(_ index: Int) {
+    children[index].units &+= children[index + 1].units
+    children[index].visible &+= children[index + 1].visible
+    children.remove(at: index + 1)
+  }
+
+  /// Cuts the children into parts that fit: full ones where the last child changed, as when a text is typed forward, else
+  /// halves.
+  fileprivate func cut(changed: Int, byteCount: Int, bytesMax: Int) -> [[Child]] {
+    var target = bytesMax
+    if changed + 1 < children.count, byteCount <= 2 * bytesMax { target = byteCount / 2 }
+    var parts: [[Child]] = [[]]
+    var size = Leaf.headerBytes
+    var writer = ByteWriter()
+    for child in children {
+      writer.removeAll()
+      Self.append(child, to: &writer)
+      if size + writer.count > target, !parts[parts.count - 1].isEmpty {
+        parts.append([])
+        size = Leaf.headerBytes
+        target = bytesMax
+      }
+      parts[parts.count - 1].append(child)
+      size += writer.count
+    }
+    return parts
+  }
+}

@@ -1,0 +1,120 @@
+package import OperationFormat
+
+/// The units of one cell in the document's order: a text, or the places of a list. All units that ever were stay,
+/// visible or not, for an insertion may name any of them.
+///
+/// An insertion names its left origin. Its right origin is the first unit behind that, hidden ones included, whose
+/// operation the inserting transaction has seen; or the end. A left origin that is not here, or that the transaction has
+/// not seen, counts as the start. Among concurrent insertions the order is that of FugueMax (Weidner and Kleppmann, "The
+/// Art of the Fugue", 2023), which does not mix runs typed at one place, with the replica's identity, epoch and
+/// number to break ties: it follows from the insertions, whatever causal order they are folded in.
+///
+/// What a transaction has seen of an inserter must be what that one inserted up to some number, and what it has seen must
+/// have been folded.
+///
+/// It keeps its rows in `storage` and its root in memory: whoever changes it writes ``root`` afterwards.
+package struct UnitSequence<Storage: RunReading> {
+  /// Where the rows begin, and what is in them: to be written after changes.
+  package internal(set) var root: SequenceRoot
+  let storage: Storage
+  let keys: RunKeys
+  let isText: Bool
+  let limits: SequenceLimits
+
+  package init(
+    _ storage: Storage, _ keys: RunKeys, root: SequenceRoot, isText: Bool, limits: SequenceLimits = .init()
+  ) {
+    self.storage = storage
+    self.keys = keys
+    self.root = root
+    self.isText = isText
+    self.limits = limits
+  }
+
+  /// How many units are visible.
+  package var count: Int { Int(clamping: root.visible) }
+
+  // MARK: Nodes
+
+  func leaf(_ node: NodeNumber) throws -> Leaf {
+    let key = keys.node(node)
+    let isText = isText
+    let leaf = try storage.withRun(key.span) { row in try Leaf(row, isText: isText) }
+    guard let leaf else {
+      throw FormatError.damagedRuns("node", expected: "a leaf \(node)", found: "no row")
+    }
+    return leaf
+  }
+
+  func inner(_ node: NodeNumber) throws -> InnerNode {
+    let key = keys.node(node)
+    guard let inner = try storage.withRun(key.span, { row in try InnerNode(row) }) else {
+      throw FormatError.damagedRuns("node", expected: "an inner node \(node)", found: "no row")
+    }
+    return inner
+  }
+
+  /// The leaf before or behind one; nil at the start or the end.
+  func neighbour(of node: NodeNumber, parent: NodeNumber, isBehind: Bool) throws -> NodeNumber? {
+    var (node, parent) = (node, parent)
+    var levels: UInt32 = 0
+    while parent != 0 {
+      levels += 1
+      guard levels < root.height else {
+        throw FormatError.damagedRuns(
+          "node", expected: "a height of \(root.height)", found: "more above \(node)")
+      }
+      let inner = try inner(parent)
+      let index = try inner.index(of: node) + (isBehind ? 1 : -1)
+      if inner.children.indices.contains(index) {
+        return try endLeaf(below: inner.children[index].node, levels: levels - 1, isLast: !isBehind)
+      }
+      (node, parent) = (parent, inner.parent)
+    }
+    return nil
+  }
+
+  /// The first or last leaf some levels below a node.
+  func endLeaf(below node: NodeNumber, levels: UInt32, isLast: Bool) throws -> NodeNumber {
+    var node = node
+    for _ in 0..<levels {
+      let inner = try inner(node)
+      node = isLast ? inner.children[inner.children.count - 1].node : inner.children[0].node
+    }
+    return node
+  }
+
+  /// A leaf in which a unit lies, and which of its pieces has it; nil if there is no such unit.
+  func find(_ unit: UnitID) throws -> (node: NodeNumber, leaf: Leaf, piece: Int)? {
+    guard let row = try makerRow(atMost: unit), unit.number < row.end else { return nil }
+    guard let node = try leafNumber(of: unit) else {
+      throw FormatError.damagedRuns("places", expected: "the leaf of a unit", found: "none")
+    }
+    let leaf = try leaf(node)
+    guard let piece = leaf.pieces.firstIndex(where: { $0.contains(unit) }) else {
+      throw FormatError.damagedRuns("places", expected: "a unit in leaf \(node)", found: "others")
+    }
+    return (node, leaf, piece)
+  }
+
+  /// How many units lie before a leaf: all of them, and the visible ones.
+  func count(before node: NodeNumber, parent: NodeNumber) throws -> (units: UInt64, visible: UInt64) {
+    var (node, parent) = (node, parent)
+    var (units, visible) = (0 as UInt64, 0 as UInt64)
+    var levels: UInt32 = 0
+    while parent != 0 {
+      levels += 1
+      guard levels < root.height else {
+        throw FormatError.damagedRuns(
+          "node", expected: "a height of \(root.height)", found: "more above \(node)")
+      }
+      let inner = try inner(parent)
+      for child in inner.children[..<(try inner.index(of: node))] {
+        units &+= child.units
+        visible &+= child.visible
+      }
+      (node, parent) = (parent, inner.parent)
+    }
+    return (units, visible)
+  }
+}
