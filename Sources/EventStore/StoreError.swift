@@ -23,6 +23,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public static let nameInvalid = Code(rawValue: "nameInvalid")
     /// A value is too large or too deep.
     public static let valueInvalid = Code(rawValue: "valueInvalid")
+    /// A list or a text has no such index.
+    public static let indexInvalid = Code(rawValue: "indexInvalid")
     /// One write makes more than a transaction may hold.
     public static let transactionTooLarge = Code(rawValue: "transactionTooLarge")
     /// The directory holds no store.

@@ -22,6 +22,8 @@ public enum Limits {
   /// The most replicas' epochs whose units one operation names: more than a zone has writers. Each new one is compared with
   /// those before it.
   public static let operationMakersMax = 1024
+  /// The longest text that a writer inserts by one operation (64 KiB): a longer one takes several.
+  public static let insertedTextBytesMax = 1 << 16
   /// The most names in a transaction's table: an operation of a known kind uses at most three.
   public static let transactionNamesMax = 3 * transactionOperationsMax
   /// The largest encoded transaction, header and body together (8 MiB): it must fit into one segment.

@@ -45,6 +45,28 @@ final class CountingFoldStorage: FoldStorage {
     return found
   }
 
+  func elementKeys(in range: Range<ElementKey>) -> [ElementKey] { storage.elementKeys(in: range) }
+
+  func withRun<R>(_ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R? {
+    try storage.withRun(key, body)
+  }
+
+  func withLastRun<R>(
+    atMost key: RawSpan, prefixBytes: Int, _ body: (RawSpan, RawSpan) throws -> R
+  ) throws -> R? {
+    try storage.withLastRun(atMost: key, prefixBytes: prefixBytes, body)
+  }
+
+  func forEachRun(under prefix: RawSpan, _ body: (RawSpan, RawSpan) throws -> Void) throws {
+    try storage.forEachRun(under: prefix, body)
+  }
+
+  func writeRun(_ row: RawSpan, _ key: RawSpan) throws { storage.writeRun(row, key) }
+
+  func deleteRun(_ key: RawSpan) throws { storage.deleteRun(key) }
+
+  func replicaNumber(of replica: ReplicaID) -> ReplicaNumber? { storage.replicaNumber(of: replica) }
+
   func offset(
     of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, in zone: ZoneNumber,
     _ incarnation: IncarnationNumber

@@ -17,7 +17,7 @@ package struct ElementName: Hashable, Sendable {
   /// Identities of more bytes are named by their hash: a key of LMDB takes 511 bytes.
   static let literalBytesMax = 128
 
-  /// 0 and the identity, or 1 and its SHA-256.
+  /// 0 and the identity, or 1 and its SHA-256; in a list 2 or 3 and the element's unit.
   package let bytes: [UInt8]
 
   /// - Parameter identity: the encoded value of an element, or the UTF-8 of a key.
@@ -33,8 +33,23 @@ package struct ElementName: Hashable, Sendable {
     bytes = writer.bytes
   }
 
-  /// Whether it is not the identity itself, which lies in the row then.
-  package var isHash: Bool { bytes.first == 1 }
+  /// The register of which place of a list an element is at.
+  init(placeOf item: UnitID) { self.init(2, item) }
+
+  /// The register of an element's value in a list.
+  init(valueOf item: UnitID) { self.init(3, item) }
+
+  private init(_ tag: UInt8, _ item: UnitID) {
+    var writer = ByteWriter()
+    writer.append(tag)
+    writer.append(bigEndian: item.replica.rawValue)
+    writer.append(bigEndian: item.epoch)
+    writer.append(bigEndian: item.number)
+    bytes = writer.bytes
+  }
+
+  /// How many bytes name a register of a list's element.
+  static let itemBytes = 17
 }
 
 /// The key of an element row: state number (4 bytes), record number (4), cell number (4), what kind of row (1),
@@ -46,7 +61,8 @@ package struct ElementName: Hashable, Sendable {
 /// | 2 | the sum of a counter's heads that are kept apart | |
 /// | 3 | an element of a set or a map | its name: see ``ElementName`` |
 /// | 4 | a head of an element that is kept apart | how many bytes the name takes (1), the name, the head |
-package struct ElementKey: Hashable, Sendable {
+/// | 5 | an element of a list | the unit it was inserted as: replica's number (4), epoch (4), number (8) |
+package struct ElementKey: Hashable, Comparable, Sendable {
   package var bytes: [UInt8]
 
   /// What kind of row a key names.
@@ -55,6 +71,7 @@ package struct ElementKey: Hashable, Sendable {
     case sum = 2
     case element = 3
     case elementHead = 4
+    case item = 5
   }
 
   package init(bytes: [UInt8]) { self.bytes = bytes }
@@ -129,6 +146,37 @@ package struct ElementKey: Hashable, Sendable {
     bytes += element.bytes
   }
 
+  // MARK: Elements of lists
+
+  /// A prefix of the rows of all elements of a list.
+  package static func items(of state: StateNumber, record: UInt32, cell: CellNumber) -> ElementKey {
+    ElementKey(state: state, record: record, cell: cell, .item)
+  }
+
+  /// The row of an element of a list.
+  package init(state: StateNumber, record: UInt32, cell: CellNumber, item: UnitID) {
+    self.init(state: state, record: record, cell: cell, .item)
+    append(item.replica.rawValue)
+    append(item.epoch)
+    append(item.number)
+  }
+
+  /// The element of a list whose row it is the key of.
+  package var item: UnitID {
+    get throws(FormatError) {
+      let key = bytes.span.bytes
+      return UnitID(
+        replica: ReplicaNumber(rawValue: try key.bigEndian32(at: Self.prefixBytes)),
+        epoch: try key.bigEndian32(at: Self.prefixBytes + 4),
+        number: try key.bigEndian64(at: Self.prefixBytes + 8))
+    }
+  }
+
+  /// Orders as the table does.
+  package static func < (a: ElementKey, b: ElementKey) -> Bool {
+    compareBytes(a.bytes.span.bytes, b.bytes.span.bytes) < 0
+  }
+
   /// Whether a key has the form of its kind.
   static func isKey(_ key: RawSpan) -> Bool {
     guard key.byteCount >= prefixBytes else { return false }
@@ -145,7 +193,10 @@ package struct ElementKey: Hashable, Sendable {
     case .element: return isName(rest, at: prefixBytes)
     case .elementHead:
       guard rest > 0, rest == 1 + Int(byte(prefixBytes)) + headBytes else { return false }
+      let tag = byte(prefixBytes + 1)
+      if tag == 2 || tag == 3 { return Int(byte(prefixBytes)) == ElementName.itemBytes }
       return isName(Int(byte(prefixBytes)), at: prefixBytes + 1)
+    case .item: return rest == ElementName.itemBytes - 1
     case nil: return false
     }
   }

@@ -195,7 +195,7 @@ extension Fold {
     return try heads(of: path, in: row.span.bytes, ElementRow.heads(of: row.span.bytes))
   }
 
-  private func heads(of path: CellPath, in row: RawSpan, _ body: Range<Int>) throws -> [OwnedHead] {
+  func heads(of path: CellPath, in row: RawSpan, _ body: Range<Int>) throws -> [OwnedHead] {
     let heads = try RecordLayout.heads(of: body, in: row)
     var all: [OwnedHead] = []
     for index in 0..<heads.count {

@@ -22,34 +22,8 @@ extension Fold {
     }
   }
 
-  /// Gives the heads that one transaction made in a cell another effective timestamp.
-  ///
-  /// - Returns: whether the cell's winner is another one now.
-  package mutating func retime(
-    _ path: CellPath, of record: RawSpan, in state: StateNumber, transaction: Viewpoint,
-    to timestamp: Timestamp
-  ) throws -> Bool {
-    guard try find(record, in: state) else { return false }
-    let before = try heads(of: path)
-    for owned in before
-    where owned.head.id.isOfTransaction(transaction.replica, transaction.epoch, transaction.sequence)
-      && owned.head.timestamp != timestamp
-    {
-      let moved = Head(timestamp: timestamp, id: owned.head.id)
-      let (removal, payload) = (Removal.head(owned.head.id), owned.payload.span.bytes)
-      if path.element == nil {
-        try replace(path.cell, removing: removal, adding: moved, payload: payload)
-      } else {
-        try replaceElement(path, RawSpan(), removal, moved, payload)
-      }
-    }
-    // What a counter or a set reads does not depend on the order of its heads.
-    guard path.cell.isRegister || path.cell.kind == .map else { return false }
-    return try heads(of: path).first?.head.id != before.first?.head.id
-  }
-
   /// - Parameter identity: not needed of an element that has a row.
-  private mutating func replaceElement(
+  mutating func replaceElement(
     _ path: CellPath, _ identity: RawSpan, _ removal: Removal, _ added: Head?, _ payload: RawSpan
   ) throws {
     guard let name = path.element else { preconditionFailure("a cell that is no element") }
@@ -119,20 +93,6 @@ struct ElementChange: ~Escapable {
       let key = try FieldChange.readKey(&reader)
       identity = operand.extracting(key)
       payload = operand.extracting(key.upperBound...)
-    }
-  }
-}
-
-extension CellPath {
-  /// The cell of a field in which an operation makes heads with a timestamp; nil for none.
-  package init?(_ operation: OperationKind, _ field: NameNumber, _ operand: RawSpan) throws(FormatError) {
-    switch operation {
-    case .set: self.init(CellNumber(register: field))
-    case .add: self.init(CellNumber(field, .counter))
-    case .insert, .put:
-      let element = try ElementChange(operation, operand)
-      self.init(CellNumber(field, element.kind), ElementName(element.identity))
-    default: return nil
     }
   }
 }

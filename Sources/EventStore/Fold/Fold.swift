@@ -50,6 +50,10 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
         try replace(cell, removing: .seen(at: index), adding: nil)
       } else if cell.kind?.hasElements ?? false {
         try removeElements(of: cell, .seen(at: index))
+      } else if cell.kind == .list {
+        try clearList(cell, index: index)
+      } else if cell.kind == .text {
+        try clearText(cell, index: index)
       }
     }
     try set(existence: .alive(type: type), index: index)
@@ -93,6 +97,9 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
       try replace(
         CellNumber(field, element.kind), element.identity, removing: .seen(at: index),
         adding: element.adds ? head(at: index) : nil, payload: element.payload)
+    case .insertElements, .moveElement, .replaceElement, .removeElements:
+      try changeList(kind, CellNumber(field, .list), operand, index: index)
+    case .insertText, .removeText: try changeText(kind, CellNumber(field, .text), operand, index: index)
     default:
       throw FormatError(
         .unknownTag, at: 0, in: "operation.kind", expected: "one on a field", found: "\(kind.rawValue)")

@@ -2,7 +2,7 @@ package import OperationFormat
 
 /// What the fold needs from whoever keeps the rows: the store's write batch, a scratch fold of the past, or
 /// memory.
-package protocol FoldStorage: AnyObject {
+package protocol FoldStorage: RunStorage {
   /// Replaces `row` by the row of a record, if it has one.
   ///
   /// - Parameter key: the state's number (4 bytes, big-endian) and the record's name.
@@ -16,12 +16,14 @@ package protocol FoldStorage: AnyObject {
   func deleteElement(_ key: ElementKey) throws
   /// All element rows whose key begins with `prefix`, in key order.
   func elements(under prefix: ElementKey) throws -> [(key: ElementKey, row: [UInt8])]
+  /// The keys of all element rows from one up to and without another, in order.
+  func elementKeys(in range: Range<ElementKey>) throws -> [ElementKey]
 
   /// The first place of a transaction in an incarnation of its zone's remote log, if it has one here.
   func offset(
     of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, in zone: ZoneNumber,
     _ incarnation: IncarnationNumber
   ) throws -> UInt64?
-  /// The replica's identity, by which ties are broken.
-  func replicaID(_ number: ReplicaNumber) throws -> ReplicaID
+  /// The number of a replica, nil if it has none: then nothing of it was folded.
+  func replicaNumber(of replica: ReplicaID) throws -> ReplicaNumber?
 }

@@ -139,6 +139,12 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
     if isThere { contents.runs.remove(at: index) }
   }
 
+  package func elementKeys(in range: Range<ElementKey>) -> [ElementKey] {
+    let start = Self.find(range.lowerBound.bytes.span.bytes, in: contents.elements).index
+    let end = Self.find(range.upperBound.bytes.span.bytes, in: contents.elements).index
+    return contents.elements[start..<end].map { ElementKey(bytes: $0.key) }
+  }
+
   // MARK: Causality
 
   package func offset(
@@ -149,6 +155,10 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
   }
 
   package func replicaID(_ number: ReplicaNumber) -> ReplicaID { replicas[Int(number.rawValue) - 1] }
+
+  package func replicaNumber(of replica: ReplicaID) -> ReplicaNumber? {
+    replicas.firstIndex(of: replica).map { ReplicaNumber(rawValue: UInt32($0 + 1)) }
+  }
 
   // MARK: Sorted rows
 

@@ -24,9 +24,11 @@ package final class WriteBatch {
     @exclusivity(unchecked) fileprivate var state: StateNumber = .none
     @exclusivity(unchecked) fileprivate var sequence: UInt64 = 0
     @exclusivity(unchecked) fileprivate var parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)?
-    @exclusivity(unchecked) fileprivate var viewpoint = Viewpoint(
+    @exclusivity(unchecked) fileprivate(set) var viewpoint = Viewpoint(
       zone: .none, replica: .none, epoch: 0, sequence: 0, base: nil)
-    @exclusivity(unchecked) fileprivate var builder = BodyBuilder()
+    @exclusivity(unchecked) var builder = BodyBuilder()
+    /// What the write's last operation has inserted, if that was text.
+    @exclusivity(unchecked) var typed: TypedText?
     /// The ``TableStorage/zonesVersion`` that all this is right at.
     @exclusivity(unchecked) fileprivate var version = -1
     /// What the builder numbered the store's names of types and fields, those that came first.
@@ -43,6 +45,7 @@ package final class WriteBatch {
     /// Forgets the transaction. What is known of the zone serves the next one.
     fileprivate func removeOperations() {
       builder.removeAll()
+      typed = nil
       numbered.removeAll(keepingCapacity: true)
     }
 
@@ -298,12 +301,20 @@ package final class WriteBatch {
     #if PLANTED_BUGS
       if PlantedBug.operationNotLogged.isPlanted, operation >= 7 { return true }
     #endif
+    try log(fieldNumber, of: record, type, kind, operand: operand, in: draft)
+    return true
+  }
+
+  /// Adds an operation on a field to its zone's transaction.
+  @inline(__always)
+  func log(
+    _ field: NameNumber, of record: RawSpan, _ type: NameNumber, _ kind: OperationKind, operand: RawSpan,
+    in draft: Draft
+  ) throws {
     let recordIndex = draft.builder.nameIndex(record)
     let typeIndex = try nameIndex(type, in: draft)
     draft.builder.append(
-      kind, record: recordIndex, type: typeIndex, field: try nameIndex(fieldNumber, in: draft),
-      operand: operand)
-    return true
+      kind, record: recordIndex, type: typeIndex, field: try nameIndex(field, in: draft), operand: operand)
   }
 
   /// The type of a record that is visible to the write, nil for one that is not.
@@ -355,7 +366,7 @@ package final class WriteBatch {
     }
   }
 
-  private func focus(_ draft: Draft) {
+  func focus(_ draft: Draft) {
     if focused === draft { return }
     focused = draft
     fold.viewpoint = draft.viewpoint
@@ -454,19 +465,13 @@ package final class WriteBatch {
     let transaction = try viewpoint(of: header)
     var hasChanged = false
     forgetNumbers()
-    for operation in layout.operations where operation.record >= 0 {
+    for (index, operation) in layout.operations.enumerated() where operation.record >= 0 {
       let record = body.extracting(layout.names[operation.record])
-      var paths = [CellPath(.existence)]
-      if operation.field >= 0 {
-        let field = try number(operation.field, body)
-        if let path = try CellPath(operation.kind, field, body.extracting(operation.operand)) {
-          paths.append(path)
-        }
-      }
-      for path in paths {
-        let moved = try fold.retime(path, of: record, in: state, transaction: transaction, to: effective)
-        hasChanged = hasChanged || moved
-      }
+      let field = try operation.field >= 0 ? number(operation.field, body) : .none
+      let moved = try fold.retime(
+        operation.kind, field, operand: body.extracting(operation.operand), index: UInt32(index), of: record,
+        in: state, transaction: transaction, to: effective)
+      hasChanged = hasChanged || moved
     }
     return hasChanged
   }

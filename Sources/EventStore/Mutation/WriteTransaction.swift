@@ -87,11 +87,7 @@ public struct WriteTransaction: ~Copyable {
     do {
       try change.encode(into: &operand)
     } catch {
-      throw StoreError(
-        .valueInvalid, "the change of field “\(field)” of \(record) cannot be stored: \(error)",
-        hint:
-          "keep values within 1 MiB and a depth of 32, and keys within 255 bytes; keep larger bytes as an asset",
-        underlying: error)
+      throw StoreError.unstorable(field, record, error)
     }
     let draft = try batch.draft(for: record.zone)
     let name = record.name.rawValue.utf8Span.span

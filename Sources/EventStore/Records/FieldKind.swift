@@ -8,6 +8,13 @@ public enum FieldKind: UInt32, Hashable, Sendable, CaseIterable {
   case set = 2
   /// Values by keys: as a set of keys, each with the last writer's value.
   case map = 3
+  /// Elements in an order, each with the last writer's place and value.
+  case list = 4
+  /// Unicode scalars in an order.
+  case text = 5
+
+  /// Whether the cell is a sequence of units, whose root stands in the record's row.
+  var isSequence: Bool { self == .list || self == .text }
 
   /// Whether the cell is made of elements that have rows of their own. In the record's row stands how many there are.
   var hasElements: Bool { self == .set || self == .map }

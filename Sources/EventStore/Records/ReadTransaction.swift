@@ -82,6 +82,54 @@ public struct ReadTransaction: ~Copyable {
     try snapshot.value(at: key, of: field, in: record)
   }
 
+  /// The values of a record's list in their order, nil if the record is not there, or the list never had any.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  /// - Complexity: linear in what was ever inserted.
+  public func list(_ field: Name, of record: RecordID) throws -> [Value]? {
+    try snapshot.list(field, of: record)
+  }
+
+  /// The value at an index of a record's list, nil if the record is not there, or the list never had any.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`, `indexInvalid`.
+  /// - Complexity: O(log n) in what was ever inserted.
+  public func element(at index: Int, of field: Name, in record: RecordID) throws -> Value? {
+    try snapshot.element(at: index, of: field, in: record)
+  }
+
+  /// A text of a record, nil if the record is not there, or the text never had any.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  /// - Complexity: linear in the text, and in the runs that were ever inserted.
+  public func text(of field: Name, in record: RecordID) throws -> String? {
+    try snapshot.text(of: field, in: record)
+  }
+
+  /// A part of a text of a record, in Unicode scalars; nil as of ``text(of:in:)``.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`, `indexInvalid`.
+  /// - Complexity: O(log n) in the text, and linear in the part.
+  public func text(in range: Range<Int>, of field: Name, in record: RecordID) throws -> String? {
+    try snapshot.text(in: range, of: field, in: record)
+  }
+
+  /// A text in its order, in runs that one operation each has inserted; also of a record that is not visible.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  /// - Complexity: linear in the text.
+  public func textRuns(of field: Name, in record: RecordID) throws -> [TextRun] {
+    try snapshot.textRuns(of: field, in: record)
+  }
+
+  /// How many elements a set, a map or a list has, or Unicode scalars a text; 0 if the record is not there.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  /// - Complexity: linear in the fields.
+  public func count(of field: Name, in record: RecordID, as kind: FieldKind) throws -> Int {
+    try snapshot.count(of: field, in: record, as: kind)
+  }
+
   /// Calls a closure with the records of a zone in the order of their names, until it returns false.
   ///
   /// - Parameters:

@@ -67,22 +67,27 @@ public struct CellHead: Hashable, Sendable {
     case element(Value)
     /// Of a map the value at a key.
     case entry(key: Name, Value)
+    /// Of a list the value of an element, which is named by the unit it was inserted as.
+    case item(UnitReference, Value)
     case alive(type: Name)
     case dead
 
     /// The value of a register or at a key, the element, or what was added to a counter; nil for a record's existence.
     public var value: Value? {
       switch self {
-      case .value(let value), .contribution(let value), .element(let value), .entry(_, let value): value
+      case .value(let value), .contribution(let value), .element(let value), .entry(_, let value),
+        .item(_, let value):
+        value
       case .alive, .dead: nil
       }
     }
 
-    /// The element of a set, or the key of a map as a text; nil of other cells.
+    /// The element of a set, the key of a map or the unit of a list's element, as a text; nil of other cells.
     public var element: Value? {
       switch self {
       case .element(let value): value
       case .entry(let key, _): .string(key.rawValue)
+      case .item(let unit, _): .string("\(unit)")
       case .value, .contribution, .alive, .dead: nil
       }
     }

@@ -150,6 +150,8 @@ extension Snapshot {
     case .counter: try counterSum(cell, in: row, state).counter.value
     case .set: .array(try elements(of: cell, in: row, state))
     case .map: .map(try entries(of: cell, in: row, state))
+    case .list: .array(try items(of: cell, in: row, state).map(\.value))
+    case .text: .string(try sequence(of: cell, in: row, state).text())
     case .register, nil: nil
     }
   }
@@ -237,6 +239,7 @@ extension Snapshot {
         return try heads(of: cell, in: row, state).map { try cellHead($0, of: cell) }
       }
       var heads: [CellHead] = []
+      guard cell.kind?.hasElements ?? false else { return try itemHeads(of: cell, in: row, state) }
       try forEachElement(of: cell, in: row, state) { element in
         let identity = element.identity
         heads += try element.heads.map { try cellHead($0, of: cell, identity.span.bytes) }
@@ -262,7 +265,7 @@ extension Snapshot {
     case .counter: content = .contribution(try Value(decoding: payload))
     case .set: content = .element(try Value(decoding: identity))
     case .map: content = .entry(key: try Name(interned: identity), try Value(decoding: payload))
-    case .register, nil: content = .value(try Value(decoding: payload))
+    case .register, .list, .text, nil: content = .value(try Value(decoding: payload))
     }
     return CellHead(
       operation: OperationID(
@@ -343,6 +346,10 @@ extension Snapshot {
           add(
             try element.heads.map { try cellHead($0, of: cell, identity.span.bytes) }, try name(cell.field),
             key: try Name(interned: identity.span.bytes))
+        }
+      case .list:
+        for item in try items(of: cell, in: row, state) where item.values.count > 1 {
+          add(try item.values.map { try itemHead($0, item) }, try name(cell.field))
         }
       default: continue
       }

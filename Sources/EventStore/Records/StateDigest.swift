@@ -16,8 +16,25 @@ import OperationFormat
 /// | bytes | what |
 /// |---|---|
 /// | varint, count | field's name, empty for the existence |
-/// | varint | kind: 0 a register or the existence, 1 a counter, 2 a set, 3 a map |
+/// | varint | kind: 0 a register or the existence, 1 a counter, 2 a set, 3 a map, 4 a list, 5 a text |
 /// | … | its heads; of a set or a map the count of its elements (varint), then of each the encoded element or the key (varint, count) and its heads |
+///
+/// of a list or a text for each of its parts, and 0 at the end:
+///
+/// | bytes | what |
+/// |---|---|
+/// | 1 | 1 |
+/// | … | the first unit: replica (16, big-endian), epoch, number (varints) |
+/// | varint | count of units |
+/// | … | left origin, right origin, and the element that was moved there: each 0 for none, else 1 and the unit |
+/// | 1 | 1 if they are visible, else 0 |
+/// | varint, count | the UTF-8 of a text that is visible |
+/// | varint | count of the operations that made them, then sequence, index and count of units of each (varints) |
+/// | varint | count of the elements among them, then of each the unit's number (varint), the heads of its places, those of its values |
+///
+/// A part is as long as it can be: units of one replica's epoch with numbers that follow each other, each the left origin of the
+/// next, with one right origin, all visible or none. A unit that is a place that an element was moved to is a part of its own.
+/// The payload of a place's head is the unit's number (varint).
 ///
 /// and of heads:
 ///
@@ -43,6 +60,16 @@ enum StateDigest {
       for (cell, name) in cells {
         writer.append(text: name.rawValue)
         writer.append(varint: UInt64(cell.rawValue & 0xf))
+        if cell.kind?.isSequence ?? false {
+          // A text may be long: its bytes need not stand together.
+          try snapshot.forEachPart(of: cell, in: row, state) { part in
+            try append(part, to: &writer)
+            hasher.update(writer.span)
+            writer.removeAll()
+          }
+          writer.append(0)
+          continue
+        }
         guard cell.kind?.hasElements ?? false else {
           try append(try snapshot.heads(of: cell, in: row, state), of: cell, snapshot, to: &writer)
           continue
@@ -59,6 +86,40 @@ enum StateDigest {
       return true
     }
     return hasher.finish()
+  }
+
+  private static func append(_ part: SequencePart, to writer: inout ByteWriter) throws {
+    func append(_ unit: UnitReference) {
+      writer.append(bigEndian: unit.maker?.replica.rawValue ?? 0)
+      writer.append(varint: UInt64(unit.maker?.epoch ?? 0))
+      writer.append(varint: unit.number)
+    }
+    writer.append(1)
+    append(part.first)
+    writer.append(varint: part.count)
+    for unit in [part.left, part.right, part.element] {
+      writer.append(unit == nil ? 0 : 1)
+      if let unit { append(unit) }
+    }
+    writer.append(part.isVisible ? 1 : 0)
+    writer.append(count: part.text.count)
+    writer.append(part.text)
+    writer.append(count: part.makers.count)
+    for maker in part.makers {
+      writer.append(varint: maker.sequence)
+      writer.append(varint: UInt64(maker.index))
+      writer.append(varint: maker.units)
+    }
+    writer.append(count: part.items.count)
+    for item in part.items {
+      writer.append(varint: item.number)
+      try Self.append(item.places, to: &writer) { head, payload in
+        if case .item(let unit, _) = head.content { payload.append(varint: unit.number) }
+      }
+      try Self.append(item.values, to: &writer) { head, payload in
+        try head.content.value?.encode(into: &payload)
+      }
+    }
   }
 
   private static func append(
@@ -92,6 +153,24 @@ enum StateDigest {
       payload.append(text: try snapshot.name(type).rawValue)
       writer.append(count: payload.count)
       writer.append(payload.span)
+    }
+  }
+
+  private static func append(
+    _ heads: [CellHead], to writer: inout ByteWriter, payload: (CellHead, inout ByteWriter) throws -> Void
+  ) throws {
+    writer.append(count: heads.count)
+    for head in heads {
+      let id = head.operation
+      writer.append(littleEndian: head.timestamp.rawValue)
+      writer.append(bigEndian: id.transaction.replica.rawValue)
+      writer.append(varint: UInt64(id.transaction.epoch))
+      writer.append(varint: id.transaction.sequence)
+      writer.append(varint: UInt64(id.index))
+      var bytes = ByteWriter()
+      try payload(head, &bytes)
+      writer.append(count: bytes.count)
+      writer.append(bytes.span)
     }
   }
 }

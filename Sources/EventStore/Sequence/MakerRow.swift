@@ -158,6 +158,27 @@ extension UnitSequence {
       replica: unit.replica, epoch: unit.epoch, sequence: found.sequence, index: found.index)
   }
 
+  /// The units that an operation made; nil if it made none.
+  ///
+  /// - Complexity: linear in the operations of its replica's epoch, which are packed.
+  package func units(madeBy operation: HeadID) throws -> UnitRange? {
+    let inserter = Inserter(operation)
+    let key = keys.makers(UnitID(inserter, 0))
+    var found: UnitRange?
+    try storage.forEachRun(under: key.span.extracting(..<RunKeys.inserterBytes)) { key, row in
+      let makers = try MakerRow(row, first: try RunKeys.number(of: key))
+      var number = makers.first
+      for entry in makers.entries {
+        if entry.index == operation.index, entry.sequence...entry.lastSequence ~= operation.sequence {
+          let first = number + (operation.sequence - entry.sequence) * entry.unitsEach
+          found = UnitRange(first: UnitID(inserter, first), count: entry.unitsEach)
+        }
+        number += entry.units
+      }
+    }
+    return found
+  }
+
   /// Which operations made units, ascending; those that do not exist are passed over.
   package func operations(
     making range: UnitRange

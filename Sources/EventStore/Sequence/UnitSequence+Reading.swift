@@ -1,4 +1,4 @@
-package import OperationFormat
+import OperationFormat
 
 /// Reading by index among the visible units. Indexes out of bounds are the caller's bugs.
 extension UnitSequence {
@@ -38,6 +38,16 @@ extension UnitSequence {
       }
     }
     return units
+  }
+
+  /// Gives the elements of a list whose places are seen in a range of indexes to a closure, in their order.
+  ///
+  /// - Complexity: O(log n) rows and those of the range
+  package func forEachElement(in range: Range<Int>, _ body: (UnitID) throws -> Void) throws {
+    try forEachPiece(in: range) { _, piece in
+      if let element = piece.element { return try body(element) }
+      for number in piece.first.number..<piece.end { try body(UnitID(piece.first.inserter, number)) }
+    }
   }
 
   /// The visible text in a range of indexes.

@@ -189,6 +189,19 @@ package final class TableStorage: FoldStorage {
     try tables.elements(under: prefix, transaction)
   }
 
+  package func elementKeys(in range: Range<ElementKey>) throws -> [ElementKey] {
+    var keys: [ElementKey] = []
+    var cursor = try transaction.openCursor(tables.elements)
+    var isThere = try cursor.seek(atOrAfter: range.lowerBound.bytes.span.bytes)
+    while isThere {
+      let key = cursor.withEntry { key, _ in ElementKey(bytes: key.bytes) }
+      guard key < range.upperBound else { break }
+      keys.append(key)
+      isThere = try cursor.next()
+    }
+    return keys
+  }
+
   // MARK: Causality
 
   package func offset(
@@ -210,6 +223,10 @@ package final class TableStorage: FoldStorage {
 
   package func replicaID(_ number: ReplicaNumber) throws -> ReplicaID {
     try interned.replicas.identity(of: number, in: tables.replicas, transaction)
+  }
+
+  package func replicaNumber(of replica: ReplicaID) throws -> ReplicaNumber? {
+    try interned.replicas.number(of: replica, in: tables.replicas, transaction)
   }
 
   /// Whether a base is at or past every placement that a zone has.

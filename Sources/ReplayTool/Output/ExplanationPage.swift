@@ -78,6 +78,7 @@ struct ExplanationPage {
     case .value: return "set"
     case .contribution, .element: return "added"
     case .entry: return "put"
+    case .item: return "put"
     case .dead: return "deleted"
     case .alive:
       let isCreation = entry.transaction.operations.contains { operation in
@@ -90,7 +91,7 @@ struct ExplanationPage {
   private static func quote(_ content: CellHead.Content) -> String {
     switch content {
     case .contribution(let value): Display.value(value)
-    case .value, .element, .entry: HeadText.content(content, limit: nil)
+    case .value, .element, .entry, .item: HeadText.content(content, limit: nil)
     case .alive, .dead: capital(HeadText.content(content))
     }
   }

@@ -51,13 +51,18 @@ final class FoldDriver {
     let viewpoint = viewpoint(of: transaction, base: transaction.base, nil)
     history.coverage.retimed += 1
     var hasChanged = false
-    for operation in transaction.operations {
+    for (index, operation) in transaction.operations.enumerated() {
       let name = FoldNumbering.records[Int(operation.record)]
-      for cell in [-1, history.cells.cell(of: operation)].compactMap({ $0 }) {
-        let moved = try fold.retime(
-          path(cell), of: name.span.bytes, in: FoldNumbering.state, transaction: viewpoint, to: effective)
-        hasChanged = hasChanged || moved
+      var operand = ByteWriter()
+      var (kind, field) = (operation.kind == .create ? OperationKind.create : .delete, NameNumber.none)
+      if operation.kind.hasField {
+        try operation.change.encode(into: &operand)
+        (kind, field) = (operation.change.kind, numbering.number(ofField: Int(operation.field)))
       }
+      let moved = try fold.retime(
+        kind, field, operand: operand.span, index: UInt32(index), of: name.span.bytes,
+        in: FoldNumbering.state, transaction: viewpoint, to: effective)
+      hasChanged = hasChanged || moved
     }
     return hasChanged
   }

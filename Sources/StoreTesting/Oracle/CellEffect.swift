@@ -9,7 +9,8 @@ struct CellEffect {
   /// What its head says; nil if it adds none.
   let content: CellHead.Content?
 
-  init(of change: FieldChange) {
+  /// Nil for a change of a list or a text.
+  init?(of change: FieldChange) {
     switch change {
     case .set(let value): self.init(.register, nil, .value(value))
     case .add(let value): self.init(.counter, nil, .contribution(value))
@@ -17,7 +18,7 @@ struct CellEffect {
     case .remove(let value): self.init(.set, ModelElement(value), nil)
     case .put(let key, let value): self.init(.map, ModelElement(key), .entry(key: key, value))
     case .removeKey(let key): self.init(.map, ModelElement(key), nil)
-    default: preconditionFailure("the model knows nothing of \(change)")
+    default: return nil
     }
   }
 

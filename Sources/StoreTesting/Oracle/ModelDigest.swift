@@ -20,6 +20,10 @@ enum ModelDigest {
   private static func append(_ field: RecordHeads.Field, to bytes: inout ByteWriter) {
     bytes.append(name: field.name)
     bytes.append(varint: UInt64(field.kind.rawValue))
+    if field.kind == .list || field.kind == .text {
+      for part in field.parts { append(part, to: &bytes) }
+      return bytes.append(0)
+    }
     guard field.kind == .set || field.kind == .map else { return append(field.heads, to: &bytes) }
     bytes.append(count: field.elements.count)
     for heads in field.elements {
@@ -30,7 +34,49 @@ enum ModelDigest {
     }
   }
 
-  private static func append(_ heads: [CellHead], to bytes: inout ByteWriter) {
+  private static func append(_ part: SequencePart, to bytes: inout ByteWriter) {
+    func unit(_ unit: UnitReference) {
+      let maker = unit.maker!
+      bytes.append(bigEndian: maker.replica.rawValue)
+      bytes.append(varint: UInt64(maker.epoch))
+      bytes.append(varint: unit.number)
+    }
+    func optional(_ reference: UnitReference?) {
+      bytes.append(reference == nil ? 0 : 1)
+      if let reference { unit(reference) }
+    }
+    bytes.append(1)
+    unit(part.first)
+    bytes.append(varint: part.count)
+    optional(part.left)
+    optional(part.right)
+    optional(part.element)
+    bytes.append(part.isVisible ? 1 : 0)
+    bytes.append(count: part.text.count)
+    bytes.append(part.text)
+    bytes.append(count: part.makers.count)
+    for maker in part.makers {
+      bytes.append(varint: maker.sequence)
+      bytes.append(varint: UInt64(maker.index))
+      bytes.append(varint: maker.units)
+    }
+    bytes.append(count: part.items.count)
+    for item in part.items {
+      bytes.append(varint: item.number)
+      append(item.places, to: &bytes) { content in
+        guard case .item(let unit, _) = content else { return [] }
+        var bytes = ByteWriter()
+        bytes.append(varint: unit.number)
+        return bytes.bytes
+      }
+      append(item.values, to: &bytes)
+    }
+  }
+
+  private static func append(
+    _ heads: [CellHead], to bytes: inout ByteWriter,
+    payload: (CellHead.Content) -> [UInt8] = ModelDigest.payload
+  ) {
     bytes.append(count: heads.count)
     for head in heads {
       let id = head.operation
@@ -39,13 +85,13 @@ enum ModelDigest {
       bytes.append(varint: UInt64(id.transaction.epoch))
       bytes.append(varint: id.transaction.sequence)
       bytes.append(varint: UInt64(id.index))
-      let payload = payload(of: head.content)
+      let payload = payload(head.content)
       bytes.append(count: payload.count)
       bytes.append(payload.span.bytes)
     }
   }
 
-  private static func payload(of content: CellHead.Content) -> [UInt8] {
+  private static func payload(_ content: CellHead.Content) -> [UInt8] {
     switch content {
     case .dead: return [0]
     case .alive(let type):
@@ -55,6 +101,7 @@ enum ModelDigest {
       return bytes.bytes
     case .element: return []
     case .value(let value), .contribution(let value), .entry(_, let value): return encoded(value)
+    case .item(_, let value): return encoded(value)
     }
   }
 

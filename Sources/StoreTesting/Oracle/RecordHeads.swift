@@ -14,11 +14,14 @@ package struct RecordHeads: Hashable, Sendable {
     package var name: Name
     package var kind: FieldKind
     package var heads: [CellHead]
+    /// Of a list or a text, which has no heads of its own.
+    package var parts: [SequencePart] = []
 
-    package init(name: Name, kind: FieldKind, heads: [CellHead]) {
+    package init(name: Name, kind: FieldKind, heads: [CellHead], parts: [SequencePart] = []) {
       self.name = name
       self.kind = kind
       self.heads = heads
+      self.parts = parts
     }
   }
 
@@ -61,6 +64,9 @@ package struct RecordHeads: Hashable, Sendable {
           if case .entry(let key, let value) = heads[0].content { (key, value) } else { nil }
         }
         values[field.name] = values[field.name] ?? .map(Dictionary(entries) { first, _ in first })
+      case .list:
+        values[field.name] = values[field.name] ?? .array(field.items.compactMap(\.[0].content.value))
+      case .text: values[field.name] = values[field.name] ?? .string(field.text)
       }
     }
     return values
@@ -87,11 +93,32 @@ package struct RecordHeads: Hashable, Sendable {
         if case .entry(let key, _) = heads[0].content { conflicts.append((field.name, key, heads)) }
       }
     }
+    for field in fields where field.kind == .list {
+      for heads in field.items where heads.count > 1 { conflicts.append((field.name, nil, heads)) }
+    }
     return conflicts.sorted { ($0.field ?? "", $0.key ?? "") < ($1.field ?? "", $1.key ?? "") }
   }
 }
 
 extension RecordHeads.Field {
+  /// What is visible of a text.
+  package var text: String { String(decoding: parts.flatMap(\.text), as: UTF8.self) }
+
+  /// The heads of the values of a list's elements, in the order of the list.
+  package var items: [[CellHead]] {
+    var values: [UnitReference: [CellHead]] = [:]
+    for part in parts {
+      for item in part.items {
+        values[UnitReference(maker: part.first.maker, number: item.number)] = item.values
+      }
+    }
+    return parts.filter(\.isVisible).flatMap { part in
+      (part.first.number..<part.first.number + part.count).compactMap { number in
+        values[part.element ?? UnitReference(maker: part.first.maker, number: number)]
+      }
+    }
+  }
+
   /// The heads element by element.
   package var elements: [[CellHead]] {
     var elements: [[CellHead]] = []

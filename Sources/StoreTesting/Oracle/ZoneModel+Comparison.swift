@@ -46,8 +46,10 @@ extension ZoneModel {
     do {
       let fields = try read.fields(of: id).flatMap { field in
         try FieldKind.allCases.map { kind in
-          RecordHeads.Field(name: field, kind: kind, heads: try read.heads(of: field, in: id, as: kind))
-        }.filter { !$0.heads.isEmpty }
+          RecordHeads.Field(
+            name: field, kind: kind, heads: try read.heads(of: field, in: id, as: kind),
+            parts: kind == .list || kind == .text ? try read.parts(of: field, in: id, as: kind) : [])
+        }.filter { !$0.heads.isEmpty || !$0.parts.isEmpty }
       }
       found = (try read.existence(of: id), fields, try read.contains(id), try read.record(id))
     } catch { throw failure("a reading", error, of: id) }
@@ -55,6 +57,7 @@ extension ZoneModel {
     try check(found.fields.map(\.name), expected.fields.map(\.name), "fields with heads", of: id)
     for (found, expected) in zip(found.fields, expected.fields) {
       try check(found.heads, expected.heads, "heads", of: id, field: expected.name)
+      try check(found.parts, expected.parts, "parts", of: id, field: expected.name)
     }
     let record = expected.record(in: zone, view.policies)
     try check(found.contains, record != nil, "visibility", of: id)

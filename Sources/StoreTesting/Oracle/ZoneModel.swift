@@ -29,6 +29,8 @@ package struct ZoneModel: Sendable {
     var existence: Int
     /// In the order of the fields' names, then their kinds, then the elements.
     var fields: [FieldCell] = []
+    /// In the same order.
+    var sequences: [(name: Name, kind: FieldKind, oracle: SequenceOracle)] = []
   }
 
   /// A cell of a field, or that of one element of a set or a map.
@@ -121,8 +123,13 @@ package struct ZoneModel: Sendable {
       oracle.addOperation(to: cells.existence, index: index, content: number(of: .alive(type: type)))
       // A field that nobody has set yet has nothing to clear.
       for field in cells.fields { oracle.addOperation(to: field.cell, index: index, content: nil) }
+      for place in cells.sequences.indices { change(nil, at: place, of: record, index) }
     case .update(let record, let type, let field, let change):
-      let effect = CellEffect(of: change)
+      guard let effect = CellEffect(of: change) else {
+        oracle.addOperation(
+          to: cells(of: record).existence, index: index, content: number(of: .alive(type: type)))
+        return self.change(change, of: field, in: record, index)
+      }
       let cell = cell(of: field, effect.kind, effect.element, in: record)
       oracle.addOperation(
         to: cells(of: record).existence, index: index, content: number(of: .alive(type: type)))
@@ -160,6 +167,36 @@ package struct ZoneModel: Sendable {
     cells.fields.insert(FieldCell(name: field, kind: kind, element: element, cell: cell), at: place)
     records[record] = cells
     return cell
+  }
+
+  /// Gives the oracle of a list or a text an operation of the last transaction.
+  private mutating func change(_ change: FieldChange, of field: Name, in record: Name, _ index: Int) {
+    let kind: FieldKind
+    switch change {
+    case .insertText, .removeText: kind = .text
+    default: kind = .list
+    }
+    var cells = cells(of: record)
+    let order: (Name, FieldKind) -> (Name, UInt32) = { ($0, $1.rawValue) }
+    let place = cells.sequences.firstIndex { order($0.name, $0.kind) >= order(field, kind) }
+    if place == nil || cells.sequences[place!].name != field || cells.sequences[place!].kind != kind {
+      cells.sequences.insert((field, kind, SequenceOracle()), at: place ?? cells.sequences.count)
+      records[record] = cells
+    }
+    self.change(change, at: place ?? cells.sequences.count - 1, of: record, index)
+  }
+
+  private mutating func change(_ change: FieldChange?, at place: Int, of record: Name, _ index: Int) {
+    guard var cells = records[record] else { return }
+    var contents = contents
+    cells.sequences[place].oracle.append(
+      change, of: transactions.count - 1, transactions[transactions.count - 1].id, index: index, &oracle
+    ) { content in
+      contents.append(content)
+      return contents.count - 1
+    }
+    self.contents = contents
+    records[record] = cells
   }
 
   // MARK: Questions
@@ -220,6 +257,14 @@ package struct ZoneModel: Sendable {
         heads.fields.append(RecordHeads.Field(name: field.name, kind: field.kind, heads: found))
       }
     }
+    for (name, kind, sequence) in cells.sequences where !sequence.isEmpty {
+      let parts = sequence.parts(folded: view.folded, oracle) { self.heads(of: $0, view) }
+      if parts.isEmpty { continue }
+      var field = RecordHeads.Field(name: name, kind: kind, heads: [], parts: parts)
+      field.heads = kind == .list ? field.items.flatMap { $0 } : []
+      heads.fields.append(field)
+    }
+    heads.fields.sort { ($0.name, $0.kind.rawValue) < ($1.name, $1.kind.rawValue) }
     return heads
   }
 

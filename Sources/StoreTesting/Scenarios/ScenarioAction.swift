@@ -49,6 +49,19 @@ enum ScenarioEdit: Sendable {
   case remove([Value])
   /// Removes all elements of a set that are seen.
   case clearSet
+  case insertElements([Value], at: Int)
+  case removeElements(at: Int, count: Int)
+  case replaceElement(at: Int, Value)
+  case moveElement(from: Int, to: Int)
+  case insertText(String, at: Int)
+  case removeText(at: Int, count: Int)
+}
+
+/// What must hold of a list.
+enum ScenarioListTest: Sendable {
+  case oneOf([[Value]])
+  case permutation(of: [Value])
+  case hasSubsequence([Value])
 }
 
 /// The order of segments that are delivered again.
@@ -64,6 +77,8 @@ enum ScenarioAssertion: Sendable {
   case field(ScenarioRecord, Name, oneOf: [Value])
   /// A set has these elements and, unless `isWhole` is false, no others.
   case set(ScenarioRecord, Name, [Value], isWhole: Bool)
+  case list(ScenarioRecord, Name, ScenarioListTest)
+  case text(ScenarioRecord, Name, oneOf: [String])
   /// A set has none of these elements.
   case setExcludes(ScenarioRecord, Name, [Value])
   /// Live records of a zone.

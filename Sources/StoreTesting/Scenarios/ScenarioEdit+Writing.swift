@@ -20,6 +20,15 @@ extension WriteTransaction {
       for element in try elements(of: field, in: record)?.sorted(by: { "\($0)" < "\($1)" }) ?? [] {
         try remove(element, from: field, of: record)
       }
+    case .insertElements(let values, let index): try insertElements(values, at: index, in: field, of: record)
+    case .removeElements(let index, let count):
+      try removeElements(index..<index + count, from: field, of: record)
+    case .replaceElement(let index, let value):
+      try replaceElement(at: index, in: field, of: record, with: value)
+    case .moveElement(let source, let target):
+      try moveElement(from: source, to: target, in: field, of: record)
+    case .insertText(let text, let index): try insertText(text, at: index, in: field, of: record)
+    case .removeText(let index, let count): try removeText(index..<index + count, from: field, of: record)
     }
   }
 }

@@ -12,9 +12,7 @@ struct ScenarioStepParser {
   private static let capabilities = [
     "set_parent": "parent-references", "move_zone": "move-zone", "clone_store": "clone-store",
     "compact": "compact", "server_reset_zone": "server-reset", "server_erase": "server-reset",
-    "list_insert": "list",
-    "list_delete": "list", "list_set": "list", "list_move": "list-move", "text_insert": "text",
-    "text_delete": "text", "share": "sharing", "accept_share": "sharing", "unshare": "sharing",
+    "share": "sharing", "accept_share": "sharing", "unshare": "sharing",
     "leave_share": "sharing", "topology": "topology", "parent": "parent-references",
     "no_dangling_parent": "parent-references",
   ]
@@ -95,6 +93,8 @@ struct ScenarioStepParser {
     case "set_add": return try edit(&members) { .insert(try $0.list("values")) }
     case "set_remove": return try edit(&members) { .remove(try $0.list("values")) }
     case "set_clear": return try edit(&members) { _ in .clearSet }
+    case "list_insert", "list_delete", "list_set", "list_move", "text_insert", "text_delete":
+      return try sequenceEdit(name, &members)
     case "bulk_create": return try bulkCreate(&members)
     case "repeat": return try repetition(&members, device)
     case "transaction": return try transaction(&members)
@@ -125,6 +125,24 @@ struct ScenarioStepParser {
     _ members: inout ScenarioMembers, _ edit: (inout ScenarioMembers) throws -> ScenarioEdit
   ) throws -> ScenarioAction {
     .edit(try record(&members), try members.name("field"), try edit(&members))
+  }
+
+  private func sequenceEdit(_ name: String, _ members: inout ScenarioMembers) throws -> ScenarioAction {
+    func count(_ key: String, _ members: inout ScenarioMembers) throws -> Int {
+      try members.count(key, max: Int(Int32.max))
+    }
+    return try edit(&members) { members in
+      switch name {
+      case "list_insert": .insertElements(try members.list("values"), at: try count("at", &members))
+      case "list_delete":
+        .removeElements(at: try count("at", &members), count: try count("count", &members))
+      case "list_set":
+        .replaceElement(at: try count("at", &members), try members.require("value").value())
+      case "list_move": .moveElement(from: try count("from", &members), to: try count("to", &members))
+      case "text_insert": .insertText(try members.text("text"), at: try count("at", &members))
+      default: .removeText(at: try count("at", &members), count: try count("count", &members))
+      }
+    }
   }
 
   private func fields(_ members: inout ScenarioMembers) throws -> [Name: Value] {
@@ -241,6 +259,27 @@ struct ScenarioStepParser {
     return ScenarioStep(name: name, line: members.line, devices: devices, action: .check(assertion))
   }
 
+  private func listAssertion(_ members: inout ScenarioMembers) throws -> ScenarioAssertion {
+    let record = try record(&members)
+    let field = try members.name("field")
+    if members.has("one_of") {
+      let lists = try members.list("one_of").map { value -> [Value] in
+        guard case .array(let values) = value else {
+          throw ScenarioError.invalid(members.line, "“one_of” of a list has something that is no list")
+        }
+        return values
+      }
+      return .list(record, field, .oneOf(lists))
+    }
+    if members.has("permutation_of") {
+      return .list(record, field, .permutation(of: try members.list("permutation_of")))
+    }
+    if members.has("has_subsequence") {
+      return .list(record, field, .hasSubsequence(try members.list("has_subsequence")))
+    }
+    return .list(record, field, .oneOf([try members.list("eq")]))
+  }
+
   private func assertion(_ word: String, _ members: inout ScenarioMembers) throws -> ScenarioAssertion? {
     switch word {
     case "converged": return .converged
@@ -261,6 +300,12 @@ struct ScenarioStepParser {
         return .set(record, field, try members.list("contains"), isWhole: false)
       }
       return .set(record, field, try members.list("eq"), isWhole: true)
+    case "list": return try listAssertion(&members)
+    case "text":
+      let record = try record(&members)
+      let field = try members.name("field")
+      let texts = members.has("one_of") ? try members.texts("one_of") : [try members.text("eq")]
+      return .text(record, field, oneOf: texts)
     case "count":
       let count = try members.count("eq", max: .max)
       return .count(count, zone: try members.nameIfPresent("zone") ?? Self.mainZone)

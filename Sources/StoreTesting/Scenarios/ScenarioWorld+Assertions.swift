@@ -34,6 +34,15 @@ extension ScenarioWorld {
       try expect(
         missing.isEmpty && extra.isEmpty, "\(values) in \(record.name).\(field) on \(device.name)", "\(found)"
       )
+    case .list(let record, let field, let test):
+      let found = try value(.list, of: field, in: record, on: device) ?? .array([])
+      guard case .array(let values) = found else { return }
+      try expect(test.holds(for: values), "\(test) in \(record.name).\(field) on \(device.name)", "\(found)")
+    case .text(let record, let field, let texts):
+      let found = try value(.text, of: field, in: record, on: device) ?? .string("")
+      try expect(
+        texts.contains { .string($0) == found },
+        "\(texts.joined(separator: " or ")) in \(record.name).\(field) on \(device.name)", "\(found)")
     case .setExcludes(let record, let field, let values):
       let found = try elements(of: field, in: record, on: device)
       try expect(
@@ -84,6 +93,19 @@ extension ScenarioWorld {
     return (elements ?? []).sorted { "\($0)" < "\($1)" }
   }
 
+  /// What a list or a text reads, nil where there is none.
+  private func value(
+    _ kind: FieldKind, of field: Name, in record: ScenarioRecord, on device: ScenarioDevice
+  ) throws -> Value? {
+    let id = id(of: record)
+    return try device.store.read { transaction in
+      guard try transaction.zones().contains(id.zone) else { return nil }
+      return try kind == .list
+        ? transaction.list(field, of: id).map { .array($0) }
+        : transaction.text(of: field, in: id).map { .string($0) }
+    }
+  }
+
   /// Whether a field was ever set, so that it is no counter.
   private func isSet(
     _ field: Name, of record: ScenarioRecord, on device: ScenarioDevice
@@ -131,6 +153,28 @@ extension ScenarioWorld {
       let state = try DeviceState(device.store)
       return ScenarioResult.Device(
         name: device.name, digests: zip(state.zones, state.digests).map { (zone: $0, digest: $1) })
+    }
+  }
+}
+
+extension ScenarioListTest {
+  fileprivate func holds(for values: [Value]) -> Bool {
+    switch self {
+    case .oneOf(let lists): return lists.contains { Value.array($0).isSame(as: .array(values)) }
+    case .permutation(let wanted):
+      var rest = values
+      for value in wanted {
+        guard let index = rest.firstIndex(where: { $0.isSame(as: value) }) else { return false }
+        rest.remove(at: index)
+      }
+      return rest.isEmpty
+    case .hasSubsequence(let wanted):
+      var rest = values[...]
+      for value in wanted {
+        guard let index = rest.firstIndex(where: { $0.isSame(as: value) }) else { return false }
+        rest = rest[(index + 1)...]
+      }
+      return true
     }
   }
 }

@@ -1,0 +1,255 @@
+import OperationFormat
+
+/// The elements of lists. Which place an element is at and what its value is are registers of their own; an element that was
+/// removed has no row, and stays removed.
+extension Fold {
+  /// Folds the operations on a list.
+  mutating func changeList(
+    _ kind: OperationKind, _ cell: CellNumber, _ operand: RawSpan, index: UInt32
+  ) throws {
+    var sequence = try sequence(of: cell)
+    var reader = ByteReader(operand)
+    var units = UnitReader()
+    switch kind {
+    case .insertElements:
+      let left = try units.readOrigin(&reader).flatMap { try unit($0) }
+      let count = try FieldChange.readCount(&reader)
+      var item = try sequence.insert(places: UInt64(count), by: head(at: index).id, after: left) {
+        try hasSeen($0, at: index)
+      }
+      for _ in 0..<count {
+        let start = reader.position
+        try validateValue(&reader)
+        try writeItem(item, of: cell, operand.extracting(start..<reader.position), index: index)
+        item.number += 1
+      }
+    case .moveElement:
+      let element = try units.readUnit(&reader)
+      let left = try units.readOrigin(&reader).flatMap { try unit($0) }
+      try move(element, to: left, in: &sequence, of: cell, index: index)
+    case .replaceElement:
+      let element = try units.readUnit(&reader)
+      let value = operand.extracting(reader.position...)
+      if let item = try seen(UnitSpan(first: element, count: 1), in: sequence, at: index)?.first {
+        try replace(.value, of: item, cell, .seen(at: index), head(at: index), value)
+      }
+    default:
+      for _ in 0..<(try FieldChange.readCount(&reader)) {
+        let run = try units.readRun(&reader)
+        guard let seen = try seen(run, in: sequence, at: index) else { continue }
+        var end = seen.first
+        end.number = seen.end
+        let keys = try storage.elementKeys(in: itemKey(seen.first, of: cell)..<itemKey(end, of: cell))
+        for key in keys { try removeItem(key.item, of: cell, in: &sequence) }
+      }
+    }
+    try write(sequence.root, of: cell)
+  }
+
+  private mutating func move(
+    _ element: UnitReference, to left: UnitID?, in sequence: inout UnitSequence<Storage>,
+    of cell: CellNumber, index: UInt32
+  ) throws {
+    let item = try seen(UnitSpan(first: element, count: 1), in: sequence, at: index)?.first
+    // The place is made in any case: the numbers of its maker's other units count it.
+    let none = UnitID(replica: viewpoint.replica, epoch: viewpoint.epoch, number: 0)
+    let place = try sequence.insert(placeOf: item ?? none, by: head(at: index).id, after: left) {
+      try hasSeen($0, at: index)
+    }
+    try sequence.setVisible(false, UnitRange(first: place, count: 1))
+    guard let item else { return }
+    var payload = ByteWriter()
+    payload.append(varint: place.number)
+    try movePlace(of: item, cell, in: &sequence) { fold in
+      try fold.replace(.place, of: item, cell, .seen(at: index), fold.head(at: index), payload.span)
+    }
+  }
+
+  /// Does what may change the place that an element is at, and lets that one be seen.
+  private mutating func movePlace(
+    of item: UnitID, _ cell: CellNumber, in sequence: inout UnitSequence<Storage>,
+    _ body: (inout Fold) throws -> Void
+  ) throws {
+    let before = try place(of: item, cell)
+    try body(&self)
+    let after = try place(of: item, cell)
+    if before == after { return }
+    if let before { try sequence.setVisible(false, UnitRange(first: before, count: 1)) }
+    if let after { try sequence.setVisible(true, UnitRange(first: after, count: 1)) }
+  }
+
+  /// Hides what the transaction has seen of a list: it removes each element whose insertion it has seen.
+  mutating func clearList(_ cell: CellNumber, index: UInt32) throws {
+    var sequence = try sequence(of: cell)
+    let prefix = ElementKey.items(of: state, record: try recordNumber, cell: cell)
+    for (key, _) in try storage.elements(under: prefix) {
+      let item = try key.item
+      guard let operation = try sequence.operation(making: item), try hasSeen(operation, at: index) else {
+        continue
+      }
+      try removeItem(item, of: cell, in: &sequence)
+    }
+    try write(sequence.root, of: cell)
+  }
+
+  /// Gives the heads that an operation made in elements of a list another effective timestamp.
+  ///
+  /// - Returns: whether one of the elements has another place or value now.
+  mutating func retimeItems(
+    _ kind: OperationKind, _ cell: CellNumber, _ operand: RawSpan, _ operation: HeadID,
+    to timestamp: Timestamp
+  ) throws -> Bool {
+    var sequence = try sequence(of: cell)
+    var items: [UnitID] = []
+    if kind == .insertElements {
+      let made = try sequence.units(madeBy: operation)
+      items = (0..<(made?.count ?? 0)).compactMap { offset in
+        made.map { UnitID($0.first.inserter, $0.first.number + offset) }
+      }
+    } else {
+      var reader = ByteReader(operand)
+      var units = UnitReader()
+      let element = try units.readUnit(&reader)
+      let own = UnitID(replica: operation.replica, epoch: operation.epoch, number: element.number)
+      if let item = try element.maker == nil ? own : unit(element) { items = [item] }
+    }
+    var hasChanged = false
+    for item in items {
+      let before = try (itemHeads(.place, of: item, cell).first, itemHeads(.value, of: item, cell).first)
+      try movePlace(of: item, cell, in: &sequence) { fold in
+        for register in [ItemRegister.place, .value] {
+          for owned in try fold.itemHeads(register, of: item, cell)
+          where owned.head.id == operation && owned.head.timestamp != timestamp {
+            try fold.replace(
+              register, of: item, cell, .head(operation), Head(timestamp: timestamp, id: operation),
+              owned.payload.span.bytes)
+          }
+        }
+      }
+      let after = try (itemHeads(.place, of: item, cell).first, itemHeads(.value, of: item, cell).first)
+      if before.0?.head.id != after.0?.head.id || before.1?.head.id != after.1?.head.id { hasChanged = true }
+    }
+    try write(sequence.root, of: cell)
+    return hasChanged
+  }
+
+  // MARK: Rows
+
+  private func itemKey(_ item: UnitID, of cell: CellNumber) throws -> ElementKey {
+    ElementKey(state: state, record: try recordNumber, cell: cell, item: item)
+  }
+
+  /// The heads of a register of an element, greatest first; none if it was removed.
+  func itemHeads(_ register: ItemRegister, of item: UnitID, _ cell: CellNumber) throws -> [OwnedHead] {
+    guard let row = try storage.readElement(itemKey(item, of: cell)) else { return [] }
+    let layout = try ItemRow(row.span.bytes)
+    return try heads(of: register.path(cell, item), in: row.span.bytes, layout[register])
+  }
+
+  /// The unit at which an element is; nil if it was removed.
+  private func place(of item: UnitID, _ cell: CellNumber) throws -> UnitID? {
+    guard let row = try storage.readElement(itemKey(item, of: cell)) else { return nil }
+    return try ItemRow.place(in: row.span.bytes)
+  }
+
+  /// Writes the row of an element that the operation at an index has inserted.
+  private func writeItem(_ item: UnitID, of cell: CellNumber, _ value: RawSpan, index: UInt32) throws {
+    let head = head(at: index)
+    var payload = ByteWriter()
+    payload.append(varint: item.number)
+    var places = ByteWriter()
+    _ = try edit(
+      ItemRegister.place.path(cell, item), in: RawSpan(), 0..<0, .nothing, head, payload.span, to: &places)
+    var row = ByteWriter()
+    row.append(count: places.count)
+    row.append(places.span)
+    _ = try edit(ItemRegister.value.path(cell, item), in: RawSpan(), 0..<0, .nothing, head, value, to: &row)
+    try storage.writeElement(row.span, itemKey(item, of: cell))
+  }
+
+  /// Removes heads of a register of an element and adds one. An element that was removed stays so.
+  private mutating func replace(
+    _ register: ItemRegister, of item: UnitID, _ cell: CellNumber, _ removal: Removal, _ added: Head,
+    _ payload: RawSpan
+  ) throws {
+    let key = try itemKey(item, of: cell)
+    guard let row = try storage.readElement(key) else { return }
+    let layout = try ItemRow(row.span.bytes)
+    var edited = ByteWriter()
+    let isContested = try edit(
+      register.path(cell, item), in: row.span.bytes, layout[register], removal, added, payload, to: &edited)
+    if isContested, register == .value { conflictCount += 1 }
+    var writer = ByteWriter()
+    let places = row.span.bytes.extracting(layout.places)
+    writer.append(count: register == .place ? edited.count : places.byteCount)
+    if register == .place {
+      writer.append(edited.span)
+      writer.append(row.span.bytes.extracting(layout.values))
+    } else {
+      writer.append(places)
+      writer.append(edited.span)
+    }
+    try storage.writeElement(writer.span, key)
+  }
+
+  private func removeItem(
+    _ item: UnitID, of cell: CellNumber, in sequence: inout UnitSequence<Storage>
+  ) throws {
+    let key = try itemKey(item, of: cell)
+    guard let row = try storage.readElement(key) else { return }
+    try sequence.setVisible(false, UnitRange(first: try ItemRow.place(in: row.span.bytes), count: 1))
+    for register in [ItemRegister.place, .value] {
+      let apart = ElementKey.heads(of: state, record: try recordNumber, register.path(cell, item))
+      for (key, _) in try storage.elements(under: apart) { try storage.deleteElement(key) }
+    }
+    try storage.deleteElement(key)
+  }
+}
+
+/// What of an element of a list is the last writer's.
+enum ItemRegister {
+  case place
+  case value
+
+  func path(_ cell: CellNumber, _ item: UnitID) -> CellPath {
+    CellPath(cell, self == .place ? ElementName(placeOf: item) : ElementName(valueOf: item))
+  }
+}
+
+/// The row of an element of a list:
+///
+/// | bytes | what |
+/// |---|---|
+/// | varint, count | the cell of its places, as in a record's row: a head's payload is the number of the unit (varint), which the head's replica and epoch made |
+/// | … | the cell of its values |
+struct ItemRow {
+  let places: Range<Int>
+  let values: Range<Int>
+
+  init(_ row: RawSpan) throws(FormatError) {
+    var reader = ByteReader(row)
+    let count = try reader.readCount("item.places")
+    places = try reader.readBytes(count, "item.places")
+    values = places.upperBound..<row.byteCount
+    guard !places.isEmpty, !values.isEmpty else {
+      throw FormatError(
+        .damaged, at: 0, in: "item", expected: "a place and a value", found: "\(row.byteCount) bytes")
+    }
+  }
+
+  subscript(register: ItemRegister) -> Range<Int> { register == .place ? places : values }
+
+  /// The unit at which the element is: that of the greatest head.
+  static func place(in row: RawSpan) throws(FormatError) -> UnitID {
+    let heads = try RecordLayout.heads(of: try ItemRow(row).places, in: row)
+    return try unit(heads[0].head, row.extracting(heads[0].payload))
+  }
+
+  /// The unit that a head of the places names.
+  static func unit(_ head: Head, _ payload: RawSpan) throws(FormatError) -> UnitID {
+    var reader = ByteReader(payload)
+    let number = try reader.readVarint("item.place")
+    try reader.finish("item.place")
+    return UnitID(replica: head.id.replica, epoch: head.id.epoch, number: number)
+  }
+}

@@ -1,0 +1,97 @@
+import OperationFormat
+
+/// Lists and texts: units in an order, whose root stands in the record's row.
+extension Fold {
+  /// The units of a list or a text of the record at hand.
+  func sequence(of cell: CellNumber) throws -> UnitSequence<Storage> {
+    let place = try RecordLayout.place(of: cell, in: row.span.bytes)
+    let root =
+      try place.body.isEmpty ? SequenceRoot() : SequenceRoot(row.span.bytes.extracting(place.body))
+    let keys = RunKeys(state: state, record: try recordNumber, cell: cell)
+    return UnitSequence(storage, keys, root: root, isText: cell.kind == .text)
+  }
+
+  /// Writes the root of a list or a text into the record's row.
+  mutating func write(_ root: SequenceRoot, of cell: CellNumber) throws {
+    var writer = ByteWriter()
+    if root.units > 0 { root.append(to: &writer) }
+    splice(writer.span, as: cell, at: try RecordLayout.place(of: cell, in: row.span.bytes))
+  }
+
+  /// Whether the transaction, at one of its operations, has seen another operation.
+  func hasSeen(_ operation: HeadID, at index: UInt32) throws -> Bool {
+    try removes(.seen(at: index), operation)
+  }
+
+  /// A unit that an operation names, in this store's numbers; nil if nothing of its maker is here.
+  func unit(_ reference: UnitReference) throws -> UnitID? {
+    guard let maker = reference.maker else {
+      return UnitID(replica: viewpoint.replica, epoch: viewpoint.epoch, number: reference.number)
+    }
+    return try storage.replicaNumber(of: maker.replica).map {
+      UnitID(replica: $0, epoch: maker.epoch, number: reference.number)
+    }
+  }
+
+  /// Those of some units that are there, and that the transaction has seen: the first ones of them.
+  func seen(
+    _ run: UnitSpan, in sequence: borrowing UnitSequence<Storage>, at index: UInt32
+  ) throws -> UnitRange? {
+    guard let first = try unit(run.first) else { return nil }
+    func isSeen(_ number: UInt64) throws -> Bool {
+      let unit = UnitID(first.inserter, number)
+      guard let operation = try sequence.operation(making: unit) else { return false }
+      return try hasSeen(operation, at: index)
+    }
+    let next = try sequence.nextNumber(of: first.replica, first.epoch)
+    let end = min(next, UnitRange(first: first, count: run.count).end)
+    guard first.number < end, try isSeen(first.number) else { return nil }
+    var (seen, unseen) = (first.number, end)
+    // Nearly always all of them are.
+    if try isSeen(end - 1) { seen = end - 1 }
+    while unseen - seen > 1 {
+      let middle = seen + (unseen - seen) / 2
+      if try isSeen(middle) { seen = middle } else { unseen = middle }
+    }
+    return UnitRange(first: first, count: seen - first.number + 1)
+  }
+
+  // MARK: Text
+
+  /// Folds `insert text` and `remove text`.
+  mutating func changeText(
+    _ kind: OperationKind, _ cell: CellNumber, _ operand: RawSpan, index: UInt32
+  ) throws {
+    var sequence = try sequence(of: cell)
+    var reader = ByteReader(operand)
+    var units = UnitReader()
+    if kind == .insertText {
+      let left = try units.readOrigin(&reader).flatMap { try unit($0) }
+      let text = operand.extracting(try FieldChange.readInsertedText(&reader))
+      _ = try sequence.insert(text: text, by: head(at: index).id, after: left) {
+        try hasSeen($0, at: index)
+      }
+    } else {
+      for _ in 0..<(try FieldChange.readCount(&reader)) {
+        let run = try units.readRun(&reader)
+        if let seen = try seen(run, in: sequence, at: index) { try sequence.setVisible(false, seen) }
+      }
+    }
+    try write(sequence.root, of: cell)
+  }
+
+  /// Hides what the transaction has seen of a text.
+  mutating func clearText(_ cell: CellNumber, index: UInt32) throws {
+    var sequence = try sequence(of: cell)
+    var visible: [UnitRange] = []
+    try sequence.forEachRun { if $0.isVisible { visible.append($0.units) } }
+    for units in visible {
+      for (made, number, place) in try sequence.operations(making: units) {
+        let operation = HeadID(
+          replica: made.first.replica, epoch: made.first.epoch, sequence: number, index: place)
+        if try hasSeen(operation, at: index) { try sequence.setVisible(false, made) }
+      }
+    }
+    try write(sequence.root, of: cell)
+  }
+}

@@ -1,0 +1,284 @@
+import OperationFormat
+import StoreTesting
+import Testing
+
+@testable import EventStore
+
+@Suite("Lists and texts")
+struct ListsAndTexts {
+  let directory = TemporaryDirectory()
+
+  private func makeStore(_ name: String = "store") async throws -> LocalStore {
+    let store = try await makeEmptyStore(name)
+    try await store.write { try $0.create(note("r"), type: "note") }
+    return store
+  }
+
+  private func makeEmptyStore(_ name: String = "store") async throws -> LocalStore {
+    let store = try directory.store(name) { $0.wallMilliseconds = { 1_000_000 } }
+    try await store.makeZone()
+    return store
+  }
+
+  private func change(_ field: Name, _ change: FieldChange) -> LogOperation {
+    .update(record: "r", type: "note", field: field, change)
+  }
+
+  private func text(_ store: LocalStore) throws -> String? {
+    try store.read { try $0.text(of: "body", in: note("r")) }
+  }
+
+  private func list(_ store: LocalStore) throws -> [Value]? {
+    try store.read { try $0.list("steps", of: note("r")) }
+  }
+
+  private func operations(_ store: LocalStore) throws -> [LogOperation] {
+    try store.read { tx in
+      var operations: [LogOperation] = []
+      try tx.history { entry in
+        operations += entry.transaction.operations
+        return true
+      }
+      return operations
+    }
+  }
+
+  @Test("text is inserted and removed by index, in scalars, and reads in the write and after it")
+  func texts() async throws {
+    let store = try await makeStore()
+    try await store.write { tx in
+      #expect(try tx.text(of: "body", in: note("r")) == nil)
+      try tx.insertText("Hällo 𝄞", at: 0, in: "body", of: note("r"))
+      try tx.insertText("!", at: 7, in: "body", of: note("r"))
+      try tx.insertText(">> ", at: 0, in: "body", of: note("r"))
+      try tx.removeText(4..<6, from: "body", of: note("r"))
+      try tx.insertText("", at: 2, in: "body", of: note("r"))
+      #expect(try tx.text(of: "body", in: note("r")) == ">> Hlo 𝄞!")
+      #expect(try tx.count(of: "body", in: note("r"), as: .text) == 9)
+    }
+    #expect(try text(store) == ">> Hlo 𝄞!")
+    #expect(try store.read { try $0.text(in: 3..<6, of: "body", in: note("r")) } == "Hlo")
+    #expect(try store.read { try $0.value(of: "body", in: note("r")) } == ">> Hlo 𝄞!")
+    #expect(try store.read { try $0.text(of: "body", in: note("x")) } == nil)
+    try await checkSound(store)
+  }
+
+  @Test("what is typed bit by bit in one write is one operation, and all is as if it had come at once")
+  func joined() async throws {
+    let store = try await makeStore()
+    let other = try await makeStore("other")
+    try await store.write { tx in
+      for (index, scalar) in "typed".unicodeScalars.enumerated() {
+        try tx.insertText(String(scalar), at: index, in: "body", of: note("r"))
+      }
+      try tx.insertText("0", at: 0, in: "body", of: note("r"))
+    }
+    let made = try operations(store)
+    #expect(made.count == 3)
+    #expect(made[1] == change("body", .insertText("typed", after: nil)))
+    #expect(made[2] == change("body", .insertText("0", after: nil)))
+    try await other.write { tx in
+      try tx.insertText("typed", at: 0, in: "body", of: note("r"))
+      try tx.insertText("0", at: 0, in: "body", of: note("r"))
+    }
+    let rows = try (store.rows(\.runs), other.rows(\.runs))
+    #expect(rows.0 == rows.1)
+    try await checkSound(store)
+  }
+
+  @Test("text of more than one operation holds is inserted by several, and none splits a scalar")
+  func long() async throws {
+    let store = try await makeStore()
+    let long = String(repeating: "aä𝄞", count: 30_000)
+    try await store.write { tx in
+      try tx.insertText("[]", at: 0, in: "body", of: note("r"))
+      try tx.insertText(long, at: 1, in: "body", of: note("r"))
+    }
+    #expect(try text(store) == "[" + long + "]")
+    #expect(try operations(store).count > 4)
+    try await store.write { try $0.removeText(1..<90_001, from: "body", of: note("r")) }
+    #expect(try text(store) == "[]")
+    try await checkSound(store)
+  }
+
+  @Test("a list's elements are inserted, moved, replaced and removed by index")
+  func lists() async throws {
+    let store = try await makeStore()
+    try await store.write { tx in
+      #expect(try tx.list("steps", of: note("r")) == nil)
+      try tx.insertElements(["a", "b", "c", .null], at: 0, in: "steps", of: note("r"))
+      try tx.moveElement(from: 0, to: 2, in: "steps", of: note("r"))
+      #expect(try tx.list("steps", of: note("r")) == ["b", "c", "a", .null])
+      try tx.moveElement(from: 3, to: 0, in: "steps", of: note("r"))
+      try tx.moveElement(from: 1, to: 1, in: "steps", of: note("r"))
+      #expect(try tx.list("steps", of: note("r")) == [.null, "b", "c", "a"])
+      try tx.replaceElement(at: 2, in: "steps", of: note("r"), with: ["new": 1])
+      try tx.removeElements(0..<2, from: "steps", of: note("r"))
+      try tx.insertElements([], at: 1, in: "steps", of: note("r"))
+      #expect(try tx.list("steps", of: note("r")) == [["new": 1], "a"])
+    }
+    #expect(try list(store) == [["new": 1], "a"])
+    #expect(try store.read { try $0.element(at: 1, of: "steps", in: note("r")) } == "a")
+    #expect(try store.read { try $0.count(of: "steps", in: note("r"), as: .list) } == 2)
+    #expect(try store.read { try $0.value(of: "steps", in: note("r")) } == .array([["new": 1], "a"]))
+    try await store.write { try $0.removeElements(0..<2, from: "steps", of: note("r")) }
+    #expect(try list(store) == [])
+    #expect(try store.rows(\.elements).isEmpty)
+    try await checkSound(store)
+  }
+
+  @Test("an index that is not there, and a record that is not, change nothing")
+  func refusals() async throws {
+    let store = try await makeStore()
+    try await store.write { tx in
+      try tx.insertText("abc", at: 0, in: "body", of: note("r"))
+      try tx.insertElements([1, 2], at: 0, in: "steps", of: note("r"))
+    }
+    let before = try store.snapshot()
+    for change: @Sendable (inout WriteTransaction) throws -> Void in [
+      { try $0.insertText("x", at: 4, in: "body", of: note("r")) },
+      { try $0.insertText("x", at: -1, in: "body", of: note("r")) },
+      { try $0.removeText(2..<4, from: "body", of: note("r")) },
+      { try $0.insertElements([1], at: 3, in: "steps", of: note("r")) },
+      { try $0.removeElements(0..<3, from: "steps", of: note("r")) },
+      { try $0.moveElement(from: 2, to: 0, in: "steps", of: note("r")) },
+      { try $0.moveElement(from: 0, to: 2, in: "steps", of: note("r")) },
+      { try $0.replaceElement(at: 2, in: "steps", of: note("r"), with: 1) },
+    ] {
+      let code = await awaitedCode { try await store.write { try change(&$0) } }
+      #expect(code == .indexInvalid)
+    }
+    let unknown = await awaitedCode {
+      try await store.write { try $0.insertText("x", at: 0, in: "body", of: note("x")) }
+    }
+    #expect(unknown == .recordUnknown)
+    #expect(
+      awaitedRead { _ = try store.read { try $0.text(in: 2..<4, of: "body", in: note("r")) } } == .indexInvalid)
+    #expect(try store.snapshot() == before)
+  }
+
+  private func awaitedRead(_ body: () throws -> Void) -> StoreError.Code? {
+    do { try body() } catch let error as StoreError { return error.code } catch {}
+    return nil
+  }
+
+  @Test(
+    "concurrent changes merge: a move and an edit both stay, of two moves one, and what was removed stays so")
+  func concurrently() async throws {
+    let store = try await makeEmptyStore("one")
+    let other = try await makeEmptyStore("two")
+    var remote = TestRemote()
+    let by = UnitMaker(replica: ReplicaID(rawValue: 1), epoch: 0)
+    func unit(_ number: UInt64) -> UnitReference { UnitReference(maker: by, number: number) }
+    _ = try remote.append([
+      transaction(
+        1, 1, at: 100,
+        [
+          create("r"), change("steps", .insertElements(["a", "b", "c", "d"], after: nil)),
+          change("body", .insertText("milk", after: nil)),
+        ])
+    ])
+    _ = try remote.append([
+      transaction(
+        2, 1, base: 1, at: 200,
+        [
+          change("steps", .moveElement(unit(0), after: unit(3))),
+          change("steps", .removeElements([UnitSpan(first: unit(1), count: 1)])),
+          change("body", .insertText("oat", after: nil)),
+        ])
+    ])
+    _ = try remote.append([
+      transaction(
+        3, 1, base: 1, at: 300,
+        [
+          change("steps", .replaceElement(unit(0), "A")), change("steps", .replaceElement(unit(1), "B")),
+          change("steps", .moveElement(unit(1), after: nil)), change("body", .insertText("soy", after: nil)),
+        ])
+    ])
+    _ = try remote.append([
+      transaction(4, 1, base: 1, at: 250, [change("steps", .moveElement(unit(0), after: unit(1)))])
+    ])
+    _ = try await store.fold(remote.segments)
+    for index in [0, 3, 2, 1] { _ = try? await other.fold([remote.segments[index]]) }
+    _ = try await other.fold(remote.segments)
+    #expect(try list(store) == ["A", "c", "d"])
+    #expect(try text(store) == "oatsoymilk")
+    #expect(try store.digest() == other.digest())
+    try await checkSound(store)
+    try await checkSound(other)
+  }
+
+  @Test("a later create removes what it has seen, and nothing else")
+  func recreated() async throws {
+    let store = try await makeEmptyStore()
+    var remote = TestRemote()
+    let by = UnitMaker(replica: ReplicaID(rawValue: 1), epoch: 0)
+    _ = try remote.append([
+      transaction(
+        1, 1,
+        [
+          create("r"), change("body", .insertText("seen", after: nil)),
+          change("steps", .insertElements(["seen"], after: nil)),
+        ])
+    ])
+    _ = try remote.append([
+      transaction(
+        2, 1, base: 1, at: 50,
+        [
+          change("body", .insertText(" unseen", after: UnitReference(maker: by, number: 3))),
+          change("steps", .insertElements(["unseen"], after: UnitReference(maker: by, number: 0))),
+        ])
+    ])
+    _ = try remote.append([transaction(3, 1, base: 1, at: 60, [.delete(record: "r"), create("r")])])
+    _ = try await store.fold(remote.segments)
+    #expect(try text(store) == " unseen")
+    #expect(try list(store) == ["unseen"])
+    try await checkSound(store)
+    try await store.write { tx in
+      try tx.delete(note("r"))
+      try tx.create(note("r"), type: "note")
+      try tx.insertText("new", at: 0, in: "body", of: note("r"))
+    }
+    #expect(try text(store) == "new")
+    #expect(try list(store) == [])
+    try await checkSound(store)
+  }
+
+  @Test(
+    "units that are nowhere, unseen or beyond all numbers are passed over; the numbers of what comes later stay right"
+  )
+  func hostile() async throws {
+    let store = try await makeEmptyStore()
+    var remote = TestRemote()
+    let nobody = UnitMaker(replica: ReplicaID(rawValue: 99), epoch: 0)
+    let late = UnitMaker(replica: ReplicaID(rawValue: 3), epoch: 0)
+    func far(_ maker: UnitMaker?, _ number: UInt64 = .max - 1) -> UnitReference {
+      UnitReference(maker: maker, number: number)
+    }
+    _ = try remote.append([
+      transaction(1, 1, [create("r"), change("steps", .insertElements([1, 2], after: nil))])
+    ])
+    _ = try remote.append([
+      transaction(3, 1, base: 1, [change("steps", .insertElements([3], after: nil))])
+    ])
+    _ = try remote.append([
+      transaction(
+        2, 1, base: 1,
+        [
+          change("steps", .insertElements(["x"], after: far(nobody))),
+          change("steps", .moveElement(far(nobody), after: far(nil))),
+          change("steps", .moveElement(far(late, 0), after: nil)),
+          change("steps", .replaceElement(far(late, 0), "hostile")),
+          change("steps", .removeElements([UnitSpan(first: far(late, 0), count: 1)])),
+          change("steps", .removeElements([UnitSpan(first: far(nil, 0), count: .max)])),
+          change("body", .removeText([UnitSpan(first: far(nobody), count: 1)])),
+          change("body", .insertText("t", after: far(nil))),
+          change("steps", .insertElements(["y"], after: UnitReference(number: 2))),
+        ])
+    ])
+    _ = try await store.fold(remote.segments)
+    #expect(try list(store).map { Set($0) } == [1, 2, 3, "y"])
+    #expect(try text(store) == "t")
+    try await checkSound(store)
+  }
+}
