@@ -61,24 +61,41 @@ struct OpenedStore {
   private static func open(
     _ environment: Environment, _ directory: String, _ creates: Bool, _ configuration: StoreConfiguration
   ) throws -> (Tables, StoreIdentity) {
+    var isOurs = false
     do {
       let transaction = try environment.beginRead()
       let meta = try transaction.openTable("meta", create: false)
       let identity = try check(transaction, meta, directory)
+      isOurs = true
       return (try Tables(in: transaction, create: false), identity)
     } catch let error as LMDBError where error.code == .notFound {
-      guard creates else {
+      guard isOurs || creates else {
         throw StoreError(
           .notAStore, "“\(directory)” has a data file without a store in it",
           hint: "give the directory of a store")
       }
     }
+    if isOurs { try addTables(environment, directory, configuration) }
     if let made = try make(environment, directory, configuration) { return made }
     // Another process has made the store since. Its tables are opened by a reader: an undone write would close them.
     let transaction = try environment.beginRead()
     let meta = try transaction.openTable("meta", create: false)
     let identity = try check(transaction, meta, directory)
     return (try Tables(in: transaction, create: false), identity)
+  }
+
+  /// Makes the tables that a former version did not have.
+  private static func addTables(
+    _ environment: Environment, _ directory: String, _ configuration: StoreConfiguration
+  ) throws {
+    guard !configuration.isReadOnly else {
+      throw StoreError(
+        .readOnly, "a former version made the store “\(directory)”, without a table that this one needs",
+        hint: "open it for writing once")
+    }
+    let transaction = try environment.beginWrite()
+    _ = try Tables(in: transaction, create: true)
+    try transaction.commit()
   }
 
   /// Makes a store in an empty environment; nil if there is one.

@@ -176,6 +176,7 @@ struct VerificationTests {
       ("log", \Tables.log, [1, 2, 3]), ("sequences", \Tables.sequences, [1]),
       ("placements", \Tables.placements, [0, 0, 0, 1, 5]), ("records", \Tables.records, [0]),
       ("elements", \Tables.elements, [0, 0, 0, 1]), ("names", \Tables.names, [7, 7]),
+      ("runs", \Tables.runs, [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 21, 4]),
       ("segments", \Tables.segments, [9]), ("states", \Tables.states, [0]),
     ] as [(String, KeyPath<Tables, Table>, [UInt8])] {
       try store.overwrite(key, [1, 2], in: { $0[keyPath: table] })

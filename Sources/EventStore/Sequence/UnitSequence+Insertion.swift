@@ -57,7 +57,7 @@ extension UnitSequence where Storage: RunStorage {
     let inserter = Inserter(operation)
     let makers = try lastMakerRow(of: inserter)
     let first = UnitID(inserter, makers?.end ?? 0)
-    guard count > 0, count <= SequenceLimits.unitsMax - root.units,
+    guard count > 0, count <= SequenceLimits.unitsMax, root.units <= SequenceLimits.unitsMax - count,
       first.number <= SequenceLimits.unitsMax - count
     else { throw Self.tooMany("\(root.units) and \(count) more") }
 

@@ -69,6 +69,7 @@ extension UnitSequence {
     guard index > 0 else { return nil }
     var sight = Sight()
     var (node, leaf, piece, offset) = try descend(to: UInt64(index - 1))
+    var passed: UInt64 = 0
     while true {
       let inserter = leaf.pieces[piece].first.inserter
       let first = leaf.pieces[piece].first.number
@@ -85,6 +86,8 @@ extension UnitSequence {
         piece -= 1
       } else {
         guard let before = try neighbour(of: node, parent: leaf.parent, isBehind: false) else { return nil }
+        passed &+= leaf.units
+        guard passed <= root.units else { throw Self.tooFew(node) }
         (node, leaf) = (before, try self.leaf(before))
         piece = leaf.pieces.count - 1
       }
