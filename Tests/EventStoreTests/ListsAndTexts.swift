@@ -153,7 +153,8 @@ struct ListsAndTexts {
     }
     #expect(unknown == .recordUnknown)
     #expect(
-      awaitedRead { _ = try store.read { try $0.text(in: 2..<4, of: "body", in: note("r")) } } == .indexInvalid)
+      awaitedRead { _ = try store.read { try $0.text(in: 2..<4, of: "body", in: note("r")) } }
+        == .indexInvalid)
     #expect(try store.snapshot() == before)
   }
 

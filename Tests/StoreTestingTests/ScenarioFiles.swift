@@ -178,12 +178,12 @@ struct ScenarioFiles {
   @Test("what no runner can do yet is named")
   func namesCapabilities() throws {
     let cases = [
-      ("{op: list_move, dev: a, rec: r, field: l, from: 1, to: 0}", "list-move"),
+      ("{op: move_zone, dev: a, rec: r, zone: z}", "move-zone"),
       ("{op: fly, dev: a}", "fly"),
       ("{op: create, dev: a, rec: r, parent: q}", "parent-references"),
       ("{op: push, dev: a, only: [r]}", "partial-push"),
-      ("{assert: list, dev: a, rec: r, field: l, eq: []}", "list"), ("{assert: mood, dev: a}", "mood"),
-      ("{op: transaction, dev: a, steps: [{op: set_add, rec: r}]}", "set"),
+      ("{assert: parent, dev: a, rec: r, eq: q}", "parent-references"), ("{assert: mood, dev: a}", "mood"),
+      ("{op: transaction, dev: a, steps: [{op: set_parent, rec: r}]}", "parent-references"),
     ]
     for (step, capability) in cases {
       let scenario = try #require(try ScenarioFile.parse(yaml: file("  - \(step)")).scenarios.first)

@@ -140,7 +140,9 @@ extension Fold {
   }
 
   /// The heads of a register of an element, greatest first; none if it was removed.
-  func itemHeads(_ register: ItemRegister, of item: UnitID, _ cell: CellNumber) throws -> [OwnedHead] {
+  package func itemHeads(
+    _ register: ItemRegister, of item: UnitID, _ cell: CellNumber
+  ) throws -> [OwnedHead] {
     guard let row = try storage.readElement(itemKey(item, of: cell)) else { return [] }
     let layout = try ItemRow(row.span.bytes)
     return try heads(of: register.path(cell, item), in: row.span.bytes, layout[register])
@@ -207,7 +209,7 @@ extension Fold {
 }
 
 /// What of an element of a list is the last writer's.
-enum ItemRegister {
+package enum ItemRegister: Sendable {
   case place
   case value
 
@@ -222,7 +224,7 @@ enum ItemRegister {
 /// |---|---|
 /// | varint, count | the cell of its places, as in a record's row: a head's payload is the number of the unit (varint), which the head's replica and epoch made |
 /// | … | the cell of its values |
-struct ItemRow {
+package struct ItemRow {
   let places: Range<Int>
   let values: Range<Int>
 
@@ -246,7 +248,7 @@ struct ItemRow {
   }
 
   /// The unit that a head of the places names.
-  static func unit(_ head: Head, _ payload: RawSpan) throws(FormatError) -> UnitID {
+  package static func unit(_ head: Head, _ payload: RawSpan) throws(FormatError) -> UnitID {
     var reader = ByteReader(payload)
     let number = try reader.readVarint("item.place")
     try reader.finish("item.place")

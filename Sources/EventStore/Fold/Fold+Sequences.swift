@@ -3,7 +3,7 @@ import OperationFormat
 /// Lists and texts: units in an order, whose root stands in the record's row.
 extension Fold {
   /// The units of a list or a text of the record at hand.
-  func sequence(of cell: CellNumber) throws -> UnitSequence<Storage> {
+  package func sequence(of cell: CellNumber) throws -> UnitSequence<Storage> {
     let place = try RecordLayout.place(of: cell, in: row.span.bytes)
     let root =
       try place.body.isEmpty ? SequenceRoot() : SequenceRoot(row.span.bytes.extracting(place.body))
@@ -19,7 +19,7 @@ extension Fold {
   }
 
   /// Whether the transaction, at one of its operations, has seen another operation.
-  func hasSeen(_ operation: HeadID, at index: UInt32) throws -> Bool {
+  package func hasSeen(_ operation: HeadID, at index: UInt32) throws -> Bool {
     try removes(.seen(at: index), operation)
   }
 

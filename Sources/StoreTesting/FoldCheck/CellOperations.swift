@@ -12,6 +12,8 @@ package struct CellOperations: Hashable, Sendable {
   package var addPercent = 0
   /// How many of a hundred of the rest change a set or a map.
   package var elementPercent = 0
+  /// How many of a hundred of the rest change a list or a text.
+  package var sequencePercent = 0
 
   /// The types that records have.
   package static let types = 2
@@ -46,6 +48,17 @@ package struct CellOperations: Hashable, Sendable {
       return FoldOperation(
         kinds[choices.next(below: kinds.count)], record: record, field: UInt8(choices.next(below: fields)),
         type: type, value: drawValue(&choices), element: UInt8(choices.next(below: FoldCells.elements)))
+    }
+    if sequencePercent > 0, choices.chance(sequencePercent) {
+      let kinds: [FoldOperation.Kind] = [
+        .insertText, .removeText, .insertElements, .moveElement, .replaceElement, .removeElements,
+        .insertText,
+        .insertElements,
+      ]
+      return FoldOperation(
+        kinds[choices.next(below: kinds.count)], record: record, field: UInt8(choices.next(below: fields)),
+        type: type, value: FoldValue(rawValue: UInt8(choices.next(below: Int(FoldValue.count)))),
+        element: UInt8(choices.next(below: 3)))
     }
     return FoldOperation(
       .set, record: record, field: UInt8(choices.next(below: fields)), type: type, value: drawValue(&choices))

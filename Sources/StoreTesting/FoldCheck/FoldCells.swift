@@ -53,6 +53,7 @@ struct FoldCells: Hashable {
     case .add: counter(of: field)
     case .insert, .remove: setElement(Int(operation.element), of: field)
     case .put, .removeKey: mapKey(Int(operation.element), of: field)
+    case .insertText, .removeText, .insertElements, .moveElement, .replaceElement, .removeElements: nil
     }
   }
 

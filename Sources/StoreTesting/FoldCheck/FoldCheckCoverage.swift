@@ -24,6 +24,8 @@ public struct FoldCheckCoverage: Hashable, Sendable {
   public var sumsApart = 0
   /// Compared elements of sets and keys of maps.
   public var elements = 0
+  /// Compared units of lists and texts.
+  public var units = 0
   /// The greatest number of heads in one cell.
   public var headsMax = 0
   /// Transactions that were folded with a capped timestamp.
@@ -60,6 +62,7 @@ public struct FoldCheckCoverage: Hashable, Sendable {
     cellsBackToFour += other.cellsBackToFour
     sumsApart += other.sumsApart
     elements += other.elements
+    units += other.units
     capped += other.capped
     retimed += other.retimed
     lineages += other.lineages
@@ -86,6 +89,7 @@ public struct FoldCheckCoverage: Hashable, Sendable {
       ("cellsBackToFour", cellsBackToFour),
       ("sumsApart", sumsApart),
       ("elements", elements),
+      ("units", units),
       ("headsMax", headsMax),
       ("capped", capped),
       ("retimed", retimed),

@@ -79,6 +79,9 @@ struct FoldComparison {
       }
       count(driver.knowledge, record, field)
     }
+    for place in history.sequences.indices where history.sequences[place].name.record == record {
+      apart += try compareSequence(driver, at: place, &cells)
+    }
     guard let row else { return }
     let found = try RecordLayout.cells(of: row.span.bytes)
     guard found == cells.keys.sorted() else {
@@ -96,6 +99,35 @@ struct FoldComparison {
       history.coverage.elements += count
     }
     try compareElements(driver, record, row, expected: apart)
+  }
+
+  /// The parts of a list or a text, and those of its elements. Gives the number of the elements' rows.
+  private func compareSequence(
+    _ driver: FoldDriver, at place: Int, _ cells: inout [CellNumber: Int]
+  ) throws -> Int {
+    let name = history.sequences[place].name
+    let expected = history.parts(
+      at: place, folded: driver.folded, received: driver.knowledge.received)
+    let found = try driver.parts(of: name)
+    guard found == expected else {
+      throw FoldMismatch(
+        place: "the \(name.kind) of field \(name.field) of r\(name.record)",
+        expected: expected.map(\.description), found: found.map(\.description))
+    }
+    if expected.isEmpty { return 0 }
+    let problems = try driver.problems(of: name)
+    guard problems.isEmpty else {
+      throw FoldMismatch(
+        place: "the rows of the \(name.kind) of field \(name.field) of r\(name.record)", expected: [],
+        found: problems)
+    }
+    cells[driver.cell(name)] = 1
+    history.coverage.units += expected.reduce(0) { $0 + Int($1.count) }
+    return expected.flatMap(\.items).reduce(0) { rows, item in
+      // What does not fit into an element's row lies apart.
+      let apart = [item.places, item.values].map { max(0, $0.count - Cell.inlineHeadsMax) }
+      return rows + 1 + apart[0] + apart[1]
+    }
   }
 
   /// Where a cell lies: in the record's row, or in that of an element.

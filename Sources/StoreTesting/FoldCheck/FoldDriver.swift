@@ -38,7 +38,12 @@ final class FoldDriver {
     if effective != transaction.timestamp { history.coverage.capped += 1 }
     history.coverage.folds += 1
     for (offset, operation) in transaction.operations.enumerated() {
-      try apply(operation, UInt32(firstIndex + offset))
+      let index = UInt32(firstIndex + offset)
+      // Its maker is the first to apply it.
+      if history.transactions[number].changes.count == offset {
+        history.didApply(operation, try resolve(operation, transaction, index))
+      }
+      try apply(operation, history.transactions[number].changes[offset], index)
     }
     folded.insert(number)
   }
@@ -55,9 +60,9 @@ final class FoldDriver {
       let name = FoldNumbering.records[Int(operation.record)]
       var operand = ByteWriter()
       var (kind, field) = (operation.kind == .create ? OperationKind.create : .delete, NameNumber.none)
-      if operation.kind.hasField {
-        try operation.change.encode(into: &operand)
-        (kind, field) = (operation.change.kind, numbering.number(ofField: Int(operation.field)))
+      if let change = transaction.changes[index] {
+        try change.encode(into: &operand)
+        (kind, field) = (change.kind, numbering.number(ofField: Int(operation.field)))
       }
       let moved = try fold.retime(
         kind, field, operand: operand.span, index: UInt32(index), of: name.span.bytes,
@@ -101,7 +106,7 @@ final class FoldDriver {
 
   // MARK: Helpers
 
-  private func apply(_ operation: FoldOperation, _ index: UInt32) throws {
+  private func apply(_ operation: FoldOperation, _ change: FieldChange?, _ index: UInt32) throws {
     let name = FoldNumbering.records[Int(operation.record)]
     let state = FoldNumbering.state
     switch operation.kind {
@@ -112,12 +117,107 @@ final class FoldDriver {
       try fold.deleteInMemory(name.span.bytes, in: state, index: index)
     default:
       var operand = ByteWriter()
-      try operation.change.encode(into: &operand)
+      guard let change else { preconditionFailure("\(operation) says nothing") }
+      try change.encode(into: &operand)
       try fold.changeInMemory(
-        operation.change.kind, numbering.number(ofField: Int(operation.field)), of: name.span.bytes,
-        in: state,
+        change.kind, numbering.number(ofField: Int(operation.field)), of: name.span.bytes, in: state,
         type: numbering.number(ofType: Int(operation.type)), operand: operand.span, index: index)
     }
+  }
+
+  /// What an operation says of its field, as its maker sees that.
+  private func resolve(
+    _ operation: FoldOperation, _ transaction: FoldTransaction, _ index: UInt32
+  ) throws -> FieldChange? {
+    guard let name = FoldSequence(operation) else {
+      return operation.kind.hasField ? operation.change : nil
+    }
+    let record = FoldNumbering.records[name.record]
+    let isThere = try fold.find(record.span.bytes, in: FoldNumbering.state)
+    let sequence = isThere ? try fold.sequence(of: cell(name)) : nil
+    let own = fold.viewpoint
+    func reference(_ unit: UnitID) -> UnitReference {
+      let isOwn = unit.replica == own.replica && unit.epoch == own.epoch
+      return isOwn ? UnitReference(number: unit.number) : self.reference(unit)
+    }
+    return try operation.change(
+      count: sequence?.count ?? 0, number: transaction.sequence * 8 + transaction.lane * 3 + Int(index),
+      origin: { place in
+        try sequence?.leftOrigin(ofVisible: place) { try fold.hasSeen($0, at: index) }.map { reference($0) }
+      },
+      units: { range in
+        var runs: [UnitSpan] = []
+        if name.kind == .list {
+          try sequence?.forEachElement(in: range) { runs.append(UnitSpan(first: reference($0), count: 1)) }
+        } else {
+          for units in try sequence?.units(range) ?? [] {
+            runs.append(UnitSpan(first: reference(units.first), count: units.count))
+          }
+        }
+        return runs
+      })
+  }
+
+  func cell(_ name: FoldSequence) -> CellNumber {
+    CellNumber(numbering.number(ofField: name.field), name.kind)
+  }
+
+  /// The parts of a list or a text by the fold's own reading.
+  func parts(of name: FoldSequence) throws -> [SequencePart] {
+    let record = FoldNumbering.records[name.record]
+    guard try fold.find(record.span.bytes, in: FoldNumbering.state) else { return [] }
+    let cell = cell(name)
+    let sequence = try fold.sequence(of: cell)
+    let row = storage.row(of: record.span.bytes, in: FoldNumbering.state) ?? []
+    let prefix = ElementKey.items(
+      of: FoldNumbering.state, record: try RecordLayout.recordNumber(of: row.span.bytes), cell: cell)
+    let items = try Set(storage.elements(under: prefix).map { try $0.key.item })
+    var parts: [SequencePart] = []
+    try sequence.forEachRun { run in
+      var part = SequencePart(
+        first: reference(run.units.first), count: run.units.count, left: run.left.map { reference($0) },
+        right: run.right.map { reference($0) }, isVisible: run.isVisible,
+        element: run.element.map { reference($0) }, text: run.text,
+        makers: try sequence.operations(making: run.units).map {
+          SequencePart.Maker(sequence: $0.sequence, index: $0.index, units: $0.units.count)
+        }, items: [])
+      for number in run.units.first.number..<run.units.end {
+        let unit = UnitID(run.units.first.inserter, number)
+        guard items.contains(unit) else { continue }
+        part.items.append(
+          SequencePart.Item(
+            number: number,
+            places: try fold.itemHeads(.place, of: unit, cell).map { owned in
+              head(owned, .item(reference(try ItemRow.unit(owned.head, owned.payload.span.bytes)), .null))
+            },
+            values: try fold.itemHeads(.value, of: unit, cell).map { owned in
+              head(owned, .item(reference(unit), try Value(decoding: owned.payload.span.bytes)))
+            }))
+      }
+      parts.append(part)
+    }
+    return parts
+  }
+
+  private func reference(_ unit: UnitID) -> UnitReference {
+    let replica = history.identities[numbering.identity(of: unit.replica)]
+    return UnitReference(maker: UnitMaker(replica: replica, epoch: unit.epoch), number: unit.number)
+  }
+
+  private func head(_ owned: OwnedHead, _ content: CellHead.Content) -> CellHead {
+    let id = owned.head.id
+    let transaction = TransactionID(
+      replica: history.identities[numbering.identity(of: id.replica)], epoch: id.epoch, sequence: id.sequence)
+    return CellHead(
+      operation: OperationID(transaction: transaction, index: id.index), timestamp: owned.head.timestamp,
+      content: content)
+  }
+
+  /// What is wrong with the rows of a list or a text.
+  func problems(of name: FoldSequence) throws -> [String] {
+    let record = FoldNumbering.records[name.record]
+    guard try fold.find(record.span.bytes, in: FoldNumbering.state) else { return [] }
+    return try fold.sequence(of: cell(name)).verify()
   }
 
   private func viewpoint(of transaction: FoldTransaction, base: Int, _ fault: FoldCheckFault?) -> Viewpoint {

@@ -1,3 +1,4 @@
+import EventStore
 import OperationFormat
 
 /// All that happened in one sequence, seen from above: the lanes, their transactions and the remote log.
@@ -12,6 +13,10 @@ final class FoldHistory {
   /// Its lanes and transactions have the same numbers as here.
   private(set) var oracle = Oracle()
   var coverage = FoldCheckCoverage()
+  /// The lists and texts, in the order in which they were first changed.
+  private(set) var sequences: [(name: FoldSequence, oracle: SequenceOracle)] = []
+  /// What the heads of lists' elements say, by the oracle's numbers.
+  private var contents: [CellHead.Content] = []
 
   init(_ schedule: FoldSchedule) {
     identities = schedule.makeIdentities()
@@ -67,12 +72,53 @@ final class FoldHistory {
     case .delete:
       oracle.addOperation(to: cell(record, -1), index: index, content: Self.dead)
     default:
-      guard let cell = cells.cell(of: operation) else { return }
+      guard let cell = cells.cell(of: operation) else {
+        return oracle.addOperation(to: self.cell(record, -1), index: index, content: Int(operation.type))
+      }
       oracle.addOperation(to: self.cell(record, -1), index: index, content: Int(operation.type))
       let removes = operation.kind == .remove || operation.kind == .removeKey
       oracle.addOperation(
         to: self.cell(record, cell), index: index, content: removes ? nil : Int(operation.value.rawValue),
         isContribution: operation.kind == .add)
+    }
+  }
+
+  /// Takes in what the next operation of the last transaction says of its field, where its maker applies it.
+  func didApply(_ operation: FoldOperation, _ change: FieldChange?) {
+    let number = transactions.count - 1
+    let index = transactions[number].changes.count
+    transactions[number].changes.append(change)
+    let transaction = transactions[number]
+    let lane = lanes[transaction.lane]
+    let id = TransactionID(
+      replica: identities[lane.identity], epoch: lane.epoch, sequence: UInt64(transaction.sequence))
+    func append(_ change: FieldChange?, to place: Int) {
+      sequences[place].oracle.append(change, of: number, id, index: index, &oracle) { content in
+        contents.append(content)
+        return contents.count - 1
+      }
+    }
+    if operation.kind == .create {
+      for place in sequences.indices where sequences[place].name.record == Int(operation.record) {
+        append(nil, to: place)
+      }
+    }
+    guard let name = FoldSequence(operation), let change else { return }
+    if !sequences.contains(where: { $0.name == name }) { sequences.append((name, SequenceOracle())) }
+    for place in sequences.indices where sequences[place].name == name { append(change, to: place) }
+  }
+
+  /// The parts of a list or a text, once certain transactions were folded.
+  func parts(at place: Int, folded: TransactionSet, received: [Int64]) -> [SequencePart] {
+    sequences[place].oracle.parts(folded: folded, oracle) { cell in
+      var heads: [OracleHead] = []
+      oracle.findHeads(of: cell, folded: folded, received: received, into: &heads)
+      return heads.map { head in
+        let id = TransactionID(replica: head.replica, epoch: head.epoch, sequence: UInt64(head.sequence))
+        return CellHead(
+          operation: OperationID(transaction: id, index: UInt32(head.index)), timestamp: head.timestamp,
+          content: contents[head.content])
+      }
     }
   }
 

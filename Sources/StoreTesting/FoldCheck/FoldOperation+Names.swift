@@ -30,7 +30,7 @@ extension FoldOperation {
     case .remove: .remove(FoldCells.setElements[Int(element)].value)
     case .put: .put(key: FoldCells.mapKeys[Int(element)], value.value)
     case .removeKey: .removeKey(FoldCells.mapKeys[Int(element)])
-    case .create, .delete: preconditionFailure("\(self) changes no field")
+    default: preconditionFailure("\(self) changes no field, or by its units")
     }
   }
 }

@@ -18,13 +18,32 @@ public struct FoldOperation: Hashable, Sendable, CustomStringConvertible {
     case put
     /// A map loses a key, and the record is alive.
     case removeKey
+    /// A text gets scalars, and the record is alive.
+    case insertText
+    /// A text loses scalars, and the record is alive.
+    case removeText
+    /// A list gets elements, and the record is alive.
+    case insertElements
+    /// An element of a list goes elsewhere, and the record is alive.
+    case moveElement
+    /// An element of a list gets another value, and the record is alive.
+    case replaceElement
+    /// A list loses elements, and the record is alive.
+    case removeElements
 
     /// Whether it works on a field.
     var hasField: Bool { self != .create && self != .delete }
-    /// Whether it works on an element of a set or a key of a map.
+    /// Whether it works on an element of a set or a key of a map, or has a number like one.
     var hasElement: Bool { hasField && self != .set && self != .add }
     /// Whether it has a value.
-    var hasValue: Bool { self == .set || self == .add || self == .put }
+    var hasValue: Bool { self == .set || self == .add || self == .put || isOfSequence }
+    /// Whether it works on a list or a text.
+    var isOfSequence: Bool {
+      switch self {
+      case .insertText, .removeText, .insertElements, .moveElement, .replaceElement, .removeElements: true
+      default: false
+      }
+    }
   }
 
   /// What it does.
@@ -35,9 +54,10 @@ public struct FoldOperation: Hashable, Sendable, CustomStringConvertible {
   public var field: UInt8
   /// The record's type, from 0; not of `delete`.
   public var type: UInt8
-  /// The field's or key's new value, or what is added to its counter, one of the integers; of `set`, `put` and `add` alone.
+  /// The field's or key's new value, or what is added to its counter, one of the integers; of `set`, `put` and `add` alone. Of
+  /// a list's or a text's its number says where.
   public var value: FoldValue
-  /// The element of a set or the key of a map, from 0.
+  /// The element of a set or the key of a map, from 0; how much of a list or a text.
   public var element: UInt8
 
   /// Creates an operation; what its kind does not use is 0.
@@ -64,6 +84,7 @@ public struct FoldOperation: Hashable, Sendable, CustomStringConvertible {
     case .remove: "remove e\(element) from r\(record).f\(field) as t\(type)"
     case .put: "put \(value) at k\(element) in r\(record).f\(field) as t\(type)"
     case .removeKey: "remove k\(element) from r\(record).f\(field) as t\(type)"
+    default: "\(kind) \(element) at \(value.rawValue) in r\(record).f\(field) as t\(type)"
     }
   }
 }

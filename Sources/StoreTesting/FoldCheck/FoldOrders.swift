@@ -65,9 +65,9 @@ struct FoldOrders {
     let count = history.transactions.count
     var rows = [FoldRows?](repeating: nil, count: 1 << count)
     var ways = [Int](repeating: 0, count: 1 << count)
-    rows[0] = FoldRows(MemoryFoldStorage.Contents())
-    ways[0] = 1
     let driver = FoldDriver(knowledge)
+    rows[0] = try FoldRows(driver)
+    ways[0] = 1
     for set in 0..<(1 << count) {
       guard let here = rows[set] else { continue }
       let folded = TransactionSet(bits: UInt64(set))
@@ -76,7 +76,7 @@ struct FoldOrders {
         try driver.fold(next, effective: effective(next))
         try driver.flush()
         let reached = set | 1 << next
-        let found = FoldRows(driver.storage.contents)
+        let found = try FoldRows(driver)
         if let known = rows[reached], known != found {
           throw FoldMismatch(
             place: "the transactions \(Self.list(reached)) in two orders, one of which ends in \(next)",
@@ -97,7 +97,7 @@ struct FoldOrders {
   // MARK: Helpers
 
   private mutating func check(_ driver: FoldDriver, _ order: @autoclosure () -> String) throws {
-    let rows = FoldRows(driver.storage.contents)
+    let rows = try FoldRows(driver)
     if let first {
       guard first != rows else { return }
       try comparison.compare(driver, .max, at: order())

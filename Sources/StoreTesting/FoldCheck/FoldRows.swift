@@ -3,8 +3,13 @@ import EventStore
 /// The rows of a storage, equal to others if they differ at most in the numbers that records were given.
 struct FoldRows: Equatable {
   let contents: MemoryFoldStorage.Contents
+  /// What lists and texts read: how their rows are cut depends on the order.
+  private let sequences: [[SequencePart]]
 
-  init(_ contents: MemoryFoldStorage.Contents) { self.contents = contents }
+  init(_ driver: FoldDriver) throws {
+    contents = driver.storage.contents
+    sequences = try driver.history.sequences.map { try driver.parts(of: $0.name) }
+  }
 
   /// Where a record's number lies in its row.
   private static let rowNumber = 2..<6
@@ -12,6 +17,7 @@ struct FoldRows: Equatable {
   private static let keyNumber = 4..<8
 
   static func == (a: FoldRows, b: FoldRows) -> Bool {
+    guard a.sequences == b.sequences else { return false }
     let (left, right) = (a.contents, b.contents)
     guard left.records.count == right.records.count, left.elements.count == right.elements.count else {
       return false

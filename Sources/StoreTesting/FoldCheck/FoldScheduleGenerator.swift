@@ -47,6 +47,7 @@ struct FoldScheduleGenerator {
     var mix = root.stream(6)
     operations.addPercent = mix.chance(50) ? mix.next(in: 10...90) : 0
     operations.elementPercent = mix.chance(50) ? mix.next(in: 10...90) : 0
+    operations.sequencePercent = mix.chance(15) ? mix.next(in: 30...95) : 0
   }
 
   // MARK: Steps

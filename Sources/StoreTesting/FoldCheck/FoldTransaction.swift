@@ -5,6 +5,8 @@ struct FoldTransaction {
   /// What of it counts in conflicts.
   var made: OracleTransaction
   var operations: [FoldOperation]
+  /// What those that were applied so far say of their fields; nil for those that say nothing.
+  var changes: [FieldChange?] = []
 
   var lane: Int { made.lane }
   /// From 1.
