@@ -1,0 +1,77 @@
+import LMDB
+import OperationFormat
+
+/// The step of a verification that looks at lists and texts: how their rows are cut depends on the order in which they were
+/// changed, so they are compared by what they say.
+extension Verification {
+  /// Each list and text is what a fresh fold makes, and its rows fit each other.
+  mutating func checkSequences(
+    _ source: borrowing ReadTransaction, _ fresh: borrowing ReadTransaction, _ live: Set<UInt32>,
+    _ progress: (VerificationProgress) throws -> Void
+  ) throws {
+    let total = UInt64(try source.transaction.statistics(of: source.tables.records).entries)
+    var done: UInt64 = 0
+    for state in live.sorted() {
+      let state = StateNumber(rawValue: state)
+      try source.snapshot.forEachRow(in: state, after: nil) { name, row in
+        for cell in (try? RecordLayout.cells(of: row)) ?? [] where cell.kind?.isSequence ?? false {
+          if let problem = Self.problem(of: cell, name, row, state, source, fresh) {
+            let record = String(decoding: name.bytes, as: UTF8.self)
+            report.add(.record, "state \(state.rawValue) \(record), cell \(cell.rawValue)", problem)
+          }
+        }
+        done += 1
+        if done % 4096 == 0 { try progress(VerificationProgress(step: .compare, done: done, total: total)) }
+        return true
+      }
+    }
+  }
+
+  private static func problem(
+    of cell: CellNumber, _ name: RawSpan, _ row: RawSpan, _ state: StateNumber,
+    _ source: borrowing ReadTransaction, _ fresh: borrowing ReadTransaction
+  ) -> String? {
+    do {
+      let found = try source.snapshot.sequence(of: cell, in: row, state)
+      if let problem = try found.verify().first { return problem }
+      let key = TableKey.record(state, name)
+      let made = try fresh.transaction.withValue(of: key.span, in: fresh.tables.records) { row in
+        try runs(try fresh.snapshot.sequence(of: cell, in: row, state))
+      }
+      return try runs(found) == made ? nil : "its units differ from the log"
+    } catch {
+      return "\(StoreError.translate(error))"
+    }
+  }
+
+  private static func runs(_ sequence: UnitSequence<Snapshot>) throws -> [UnitRun] {
+    var runs: [UnitRun] = []
+    try sequence.forEachRun { runs.append($0) }
+    return runs
+  }
+
+  /// A record's row without what of its lists and texts depends on how their rows are cut.
+  static func comparable(_ row: [UInt8]) -> [UInt8] {
+    do {
+      let span = row.span.bytes
+      let cells = try RecordLayout.cells(of: span).filter { $0.kind?.isSequence ?? false }
+      if cells.isEmpty { return row }
+      var parts: [Range<Int>] = []
+      var roots = ByteWriter()
+      for cell in cells {
+        let place = try RecordLayout.place(of: cell, in: span)
+        let root = try SequenceRoot(span.extracting(place.body))
+        roots.append(varint: UInt64(cell.rawValue))
+        roots.append(varint: root.units)
+        roots.append(varint: root.visible)
+        parts.append(place.entry)
+      }
+      var rest = row
+      for part in parts.reversed() { rest.removeSubrange(part) }
+      return rest + roots.bytes
+    } catch {
+      // A row that cannot be read is compared as it is.
+      return row
+    }
+  }
+}
