@@ -1,4 +1,4 @@
-package import OperationFormat
+import OperationFormat
 
 /// Names a unit of a sequence: a scalar of a text, or a place in a list.
 ///

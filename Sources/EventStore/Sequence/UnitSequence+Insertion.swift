@@ -1,4 +1,4 @@
-package import OperationFormat
+import OperationFormat
 
 /// Inserting units.
 extension UnitSequence where Storage: RunStorage {

@@ -1,4 +1,4 @@
-package import OperationFormat
+import OperationFormat
 
 /// Reading by index among the visible units. Indexes out of bounds are the caller's bugs.
 extension UnitSequence {

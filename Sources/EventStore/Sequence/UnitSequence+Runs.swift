@@ -1,4 +1,4 @@
-package import OperationFormat
+import OperationFormat
 
 /// Units told together, as ``UnitSequence/forEachRun(_:)`` gives them.
 package struct UnitRun: Hashable, Sendable {

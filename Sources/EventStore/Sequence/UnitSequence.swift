@@ -1,4 +1,4 @@
-package import OperationFormat
+import OperationFormat
 
 /// The units of one cell in the document's order: a text, or the places of a list. All units that ever were stay,
 /// visible or not, for an insertion may name any of them.

@@ -1,5 +1,5 @@
 package import LMDB
-package import OperationFormat
+import OperationFormat
 
 extension TableStorage: RunStorage {
   package func withRun<R>(_ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R? {
