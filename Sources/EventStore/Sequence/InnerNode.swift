@@ -10,6 +10,9 @@ import OperationFormat
 struct InnerNode {
   static let tag: UInt8 = 2
 
+  /// The most that a child takes: a number of 32 bits, two of 40.
+  static let childBytesMax = 17
+
   struct Child: Hashable {
     var node: NodeNumber
     var units: UInt64
@@ -51,13 +54,11 @@ struct InnerNode {
   func append(to writer: inout ByteWriter) {
     writer.append(Self.tag)
     writer.append(bigEndian: parent)
-    for child in children { Self.append(child, to: &writer) }
-  }
-
-  static func append(_ child: Child, to writer: inout ByteWriter) {
-    writer.append(varint: UInt64(child.node))
-    writer.append(varint: child.units)
-    writer.append(varint: child.visible)
+    for child in children {
+      writer.append(varint: UInt64(child.node))
+      writer.append(varint: child.units)
+      writer.append(varint: child.visible)
+    }
   }
 
   var units: UInt64 { children.reduce(0) { $0 &+ $1.units } }

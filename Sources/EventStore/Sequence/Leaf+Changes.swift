@@ -22,7 +22,7 @@ extension Leaf {
   /// Inserts a piece with its text, told together with the one before it where that is possible.
   ///
   /// - Returns: the index of the piece that has the units.
-  mutating func insert(_ piece: Piece, text: [UInt8], at index: Int) -> Int {
+  mutating func insert(_ piece: Piece, text: ArraySlice<UInt8>, at index: Int) -> Int {
     var piece = piece
     let start = bytes.count
     bytes += text

@@ -186,6 +186,10 @@ extension UnitSequence {
     var made: [(units: UnitRange, sequence: UInt64, index: UInt32)] = []
     var unit = range.first
     while unit.number < range.end, let row = try makerRow(atMost: unit), unit.number < row.end {
+      // A damaged row could tell of more operations than memory holds.
+      guard row.end <= root.units else {
+        throw FormatError.damagedRuns("makers", expected: "at most \(root.units) units", found: "\(row.end)")
+      }
       while unit.number < range.end, let found = row.operation(making: unit.number) {
         let end = min(found.units.upperBound, range.end)
         made.append((UnitRange(first: unit, count: end - unit.number), found.sequence, found.index))

@@ -106,11 +106,12 @@ extension UnitSequence where Storage: RunStorage {
     var end = numbers.upperBound
     if keepsRest, let (first, _) = try placeRow(atMost: end, of: inserter), first == end { keepsRest = false }
     while end > numbers.lowerBound {
-      guard var (first, row) = try placeRow(atMost: end - 1, of: inserter) else {
+      guard let found = try placeRow(atMost: end - 1, of: inserter) else {
         let entries = [PlaceRow.Entry(number: numbers.lowerBound, leaf: leaf)]
         return try write(PlaceRow(entries: entries), of: inserter)
       }
-      let start = max(first, numbers.lowerBound)
+      var row = found.row
+      let start = max(found.first, numbers.lowerBound)
       if row.set(start..<end, to: leaf, keepsRest: keepsRest) { try write(row, of: inserter) }
       keepsRest = false
       end = start

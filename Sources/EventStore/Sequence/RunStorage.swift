@@ -96,6 +96,10 @@ package struct SequenceLimits: Hashable, Sendable {
   /// Bytes of a node's row. LMDB puts two of this size on a page; a longer one would get pages of its own.
   package var nodeBytesMax = 2000
 
+  /// Children of an inner node: as many as fit, however great their counts. Their bytes do not count, so that nodes are
+  /// cut at the same units whether a count grew at once or one by one.
+  var childrenMax: Int { max(4, (nodeBytesMax - Leaf.headerBytes) / InnerNode.childBytesMax) }
+
   package init(nodeBytesMax: Int = 2000) { self.nodeBytesMax = nodeBytesMax }
 }
 

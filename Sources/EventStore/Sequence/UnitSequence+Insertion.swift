@@ -76,19 +76,38 @@ extension UnitSequence where Storage: RunStorage {
       gap = try root.height == 0 ? makeFirstLeaf() : self.gap(for: first, after: left, hasSeen)
     }
 
+    try addMaker(operation, units: count, isExtension: isExtension, to: makers)
     let piece = Piece(
       first: first, count: count, left: gap.left, right: gap.right, isVisible: true, element: element,
       text: 0..<0)
-    var index = gap.piece
-    if gap.offset > 0 {
-      if gap.offset < gap.leaf.pieces[index].count { gap.leaf.cutPiece(index, before: gap.offset) }
-      index += 1
-    }
-    index = gap.leaf.insert(piece, text: text, at: index)
-    try place(first.number..<first.number + count, of: inserter, in: gap.node, areLast: true)
-    try write(gap.leaf, gap.node, changed: index)
-    try addMaker(operation, units: count, isExtension: isExtension, to: makers)
+    try insert(piece, text: text[...], at: gap)
     return first
+  }
+
+  /// Inserts units whose makers are written already.
+  ///
+  /// A leaf that becomes too long is cut at the first unit for which that is so, and the others go on behind it: the rows
+  /// are the same if the operation gets its units one by one.
+  private mutating func insert(_ piece: Piece, text: ArraySlice<UInt8>, at gap: Gap) throws {
+    var (piece, text, gap) = (piece, text, gap)
+    while true {
+      var part = piece
+      part.count = gap.unitsToTake(of: piece, text, bytesMax: limits.nodeBytesMax)
+      let bytes = Gap.byteCount(of: part.count, in: text, units: piece.count)
+      let index = gap.insert(part, text: text.prefix(bytes))
+      try place(part.first.number..<part.end, of: part.first.inserter, in: gap.node, areLast: true)
+      try write(gap.leaf, gap.node, changed: index)
+      if part.count == piece.count { return }
+      piece.first.number = part.end
+      piece.count &-= part.count
+      piece.left = part.last
+      text = text.dropFirst(bytes)
+      guard let last = try find(part.last) else {
+        throw FormatError.damagedRuns("makers", expected: "unit \(part.end - 1)", found: "fewer")
+      }
+      gap = Gap(
+        node: last.node, leaf: last.leaf, piece: last.piece, offset: last.leaf.pieces[last.piece].count)
+    }
   }
 
   /// The leaf of an empty sequence, which is written with the first piece in it.
@@ -108,6 +127,44 @@ struct Gap {
   var offset: UInt64
   var left: UnitID?
   var right: UnitID?
+
+  /// Puts units here.
+  ///
+  /// - Returns: the index of the piece that has them.
+  mutating func insert(_ new: Piece, text: ArraySlice<UInt8>) -> Int {
+    var index = piece
+    if offset > 0 {
+      if offset < leaf.pieces[index].count { leaf.cutPiece(index, before: offset) }
+      index += 1
+    }
+    return leaf.insert(new, text: text, at: index)
+  }
+
+  /// How many units the leaf can take and, where it cannot take all, one more.
+  func unitsToTake(of new: Piece, _ text: ArraySlice<UInt8>, bytesMax: Int) -> UInt64 {
+    func fits(_ count: UInt64) -> Bool {
+      var (gap, part) = (self, new)
+      part.count = count
+      _ = gap.insert(part, text: text.prefix(Self.byteCount(of: count, in: text, units: new.count)))
+      var writer = ByteWriter()
+      gap.leaf.append(to: &writer)
+      return writer.count <= bytesMax
+    }
+    // A scalar takes a byte at least.
+    var tooMany = text.isEmpty ? new.count : min(new.count, UInt64(bytesMax))
+    if fits(tooMany) { return tooMany }
+    var few: UInt64 = 0
+    while tooMany - few > 1 {
+      let middle = few + (tooMany - few) / 2
+      if fits(middle) { few = middle } else { tooMany = middle }
+    }
+    return tooMany
+  }
+
+  /// How many bytes the first units of a text take; none for places.
+  static func byteCount(of count: UInt64, in text: ArraySlice<UInt8>, units: UInt64) -> Int {
+    text.isEmpty ? 0 : utf8ByteCount(of: count, in: text.span.bytes, scalars: units)
+  }
 }
 
 /// What is known of what a transaction has seen, so that most units need no look-up.

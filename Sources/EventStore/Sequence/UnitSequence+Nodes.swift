@@ -107,7 +107,7 @@ extension UnitSequence where Storage: RunStorage {
   ) throws {
     var writer = ByteWriter()
     inner.append(to: &writer)
-    if writer.count <= limits.nodeBytesMax || inner.children.count < 4 {
+    if inner.children.count <= limits.childrenMax {
       let key = keys.node(node)
       try storage.writeRun(writer.span, key.span)
       let child = InnerNode.Child(node: node, units: inner.units, visible: inner.visible)
@@ -116,7 +116,7 @@ extension UnitSequence where Storage: RunStorage {
     let isTop = inner.parent == 0
     let parent = isTop ? try raise(above: node) : inner.parent
     var children: [InnerNode.Child] = []
-    for group in inner.cut(changed: changed, byteCount: writer.count, bytesMax: limits.nodeBytesMax) {
+    for group in inner.cut(changed: changed, childrenMax: limits.childrenMax) {
       let number = children.isEmpty ? node : try makeNode()
       if number != node {
         for child in group { try setParent(of: child.node, to: number) }
@@ -181,7 +181,7 @@ extension UnitSequence where Storage: RunStorage {
       return try setParent(of: root.node, to: 0)
     }
     try write(inner, node, height: height, changed: inner.children.count - 1)
-    guard inner.parent != 0, inner.byteCount < limits.nodeBytesMax / 4 else { return }
+    guard inner.parent != 0, inner.children.count < limits.childrenMax / 4 else { return }
     var above = try self.inner(inner.parent)
     let index = try above.index(of: node)
     for index in [index, index - 1] where index >= 0 && index + 1 < above.children.count {
@@ -189,7 +189,7 @@ extension UnitSequence where Storage: RunStorage {
       var joined = try self.inner(child.node)
       let right = try self.inner(next.node)
       joined.children += right.children
-      guard joined.byteCount <= limits.nodeBytesMax * 3 / 4 else { continue }
+      guard joined.children.count <= limits.childrenMax * 3 / 4 else { continue }
       for moved in right.children { try setParent(of: moved.node, to: child.node) }
       var writer = ByteWriter()
       joined.append(to: &writer)
@@ -204,12 +204,6 @@ extension UnitSequence where Storage: RunStorage {
 }
 
 extension InnerNode {
-  var byteCount: Int {
-    var writer = ByteWriter()
-    append(to: &writer)
-    return writer.count
-  }
-
   /// Lets a child stand for the next one too.
   fileprivate mutating func join(_ index: Int) {
     children[index].units &+= children[index + 1].units
@@ -219,22 +213,14 @@ extension InnerNode {
 
   /// Cuts the children into parts that fit: full ones where the last child changed, as when a text is typed forward, else
   /// halves.
-  fileprivate func cut(changed: Int, byteCount: Int, bytesMax: Int) -> [[Child]] {
-    var target = bytesMax
-    if changed + 1 < children.count, byteCount <= 2 * bytesMax { target = byteCount / 2 }
-    var parts: [[Child]] = [[]]
-    var size = Leaf.headerBytes
-    var writer = ByteWriter()
-    for child in children {
-      writer.removeAll()
-      Self.append(child, to: &writer)
-      if size + writer.count > target, !parts[parts.count - 1].isEmpty {
-        parts.append([])
-        size = Leaf.headerBytes
-        target = bytesMax
-      }
-      parts[parts.count - 1].append(child)
-      size += writer.count
+  fileprivate func cut(changed: Int, childrenMax: Int) -> [[Child]] {
+    var size = childrenMax
+    if changed + 1 < children.count, children.count <= 2 * childrenMax { size = children.count / 2 }
+    var parts = [Array(children[..<size])]
+    var rest = children[size...]
+    while !rest.isEmpty {
+      parts.append(Array(rest.prefix(childrenMax)))
+      rest = rest.dropFirst(childrenMax)
     }
     return parts
   }

@@ -98,7 +98,10 @@ private struct SequenceCheck {
   }
 
   mutating func finish() {
-    for inserter in Set(pieces.keys).union(ends.keys) {
+    let inserters = Set(pieces.keys).union(ends.keys).sorted {
+      ($0.replica, $0.epoch) < ($1.replica, $1.epoch)
+    }
+    for inserter in inserters {
       let name = "replica \(inserter.replica.rawValue), epoch \(inserter.epoch)"
       var end: UInt64 = 0
       for placed in pieces[inserter] ?? [] {
