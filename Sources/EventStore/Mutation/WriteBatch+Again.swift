@@ -13,6 +13,7 @@ extension WriteBatch {
       let replica = try storage.interned.replicas.makeNumber(
         for: again.header.replica, in: storage.tables.replicas, storage.transaction)
       again.header.sequence = try storage.lastSequence(of: replica, again.header.epoch, in: zone) + 1
+      if again.header.sequence != transaction.header.sequence { try checkNamesNoUnits(again) }
       if again.header.sequence > 1 { again.header.parent = nil }
       let body = again.body.span.bytes
       clock.last = max(clock.last, try timestamp(ofBody: body))
@@ -22,5 +23,17 @@ extension WriteBatch {
       kept.append(again)
     }
     try fold.flush()
+  }
+
+  /// Refuses a transaction that comes after one of another process and names units of a list or a text: their numbers were
+  /// counted without those that the other one made.
+  private func checkNamesNoUnits(_ transaction: Kept) throws {
+    var layout = BodyLayout()
+    try layout.parse(transaction.body.span.bytes)
+    guard layout.operations.contains(where: { $0.kind.namesUnits }) else { return }
+    throw StoreError(
+      .commitFailed,
+      "another process wrote to zone “\(transaction.header.zone)” before this write could be committed again",
+      hint: "nothing of it is in the store: write it once more")
   }
 }

@@ -182,7 +182,8 @@ struct Verification {
         try found.advance()
       } else {
         let isSame =
-          found.value == made.value || what == "record" && Self.comparable(found.value) == Self.comparable(made.value)
+          found.value == made.value
+          || what == "record" && Self.comparable(found.value) == Self.comparable(made.value)
         if !isSame { report.add(.record, location, "the \(what) differs from the log") }
         try found.advance()
         try made.advance()

@@ -47,8 +47,6 @@ public enum FieldChange: Hashable, Sendable {
   case insertText(String, after: UnitReference?)
   /// A text has these scalars no longer.
   case removeText([UnitSpan])
-  /// A value for the app's own fold.
-  case contribute(Value)
 
   package var kind: OperationKind {
     switch self {
@@ -64,7 +62,6 @@ public enum FieldChange: Hashable, Sendable {
     case .removeElements: .removeElements
     case .insertText: .insertText
     case .removeText: .removeText
-    case .contribute: .contribute
     }
   }
 }

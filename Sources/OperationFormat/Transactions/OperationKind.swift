@@ -16,7 +16,6 @@
 /// | 12 | remove elements | record, type and field index; count of runs from 1, runs |
 /// | 13 | insert text | record, type and field index; origin, text of at least one byte |
 /// | 14 | remove text | as remove elements |
-/// | 15 | contribute | as set |
 ///
 /// An index is a varint that counts from 0 in the transaction's table of names. Units, origins and runs: see
 /// ``UnitReader``.
@@ -39,13 +38,15 @@ package struct OperationKind: RawRepresentable, Hashable, Sendable {
   package static let removeElements = OperationKind(rawValue: 12)
   package static let insertText = OperationKind(rawValue: 13)
   package static let removeText = OperationKind(rawValue: 14)
-  package static let contribute = OperationKind(rawValue: 15)
 
   /// The last kind that this version knows.
-  package static let lastKnown = contribute
+  package static let lastKnown = removeText
 
   /// Whether this version knows what the payload means.
   package var isKnown: Bool { 1...Self.lastKnown.rawValue ~= rawValue }
+
+  /// Whether it works on a list or a text, and so names units.
+  package var namesUnits: Bool { Self.insertElements.rawValue...Self.removeText.rawValue ~= rawValue }
 
   /// Whether it changes a field: then record, type and field are followed by its operand.
   package var hasField: Bool { Self.set.rawValue...Self.lastKnown.rawValue ~= rawValue }

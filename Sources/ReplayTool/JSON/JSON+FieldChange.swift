@@ -19,7 +19,6 @@ extension FieldChange {
     case .removeElements: "removeElements"
     case .insertText: "insertText"
     case .removeText: "removeText"
-    case .contribute: "contribute"
     }
   }
 
@@ -30,7 +29,6 @@ extension FieldChange {
     case "add": self = .add(try members.value(in: path))
     case "insert": self = .insert(try members.value(in: path))
     case "remove": self = .remove(try members.value(in: path))
-    case "contribute": self = .contribute(try members.value(in: path))
     case "put": self = .put(key: Name(try members.string("key")), try members.value(in: path))
     case "removeKey": self = .removeKey(Name(try members.string("key")))
     case "insertElements":
@@ -52,7 +50,7 @@ extension FieldChange {
 extension JSON {
   static func members(of change: FieldChange) -> [Name: JSON] {
     switch change {
-    case .set(let value), .add(let value), .insert(let value), .remove(let value), .contribute(let value):
+    case .set(let value), .add(let value), .insert(let value), .remove(let value):
       ["value": JSON(value)]
     case .put(let key, let value): ["key": .text(key), "value": JSON(value)]
     case .removeKey(let key): ["key": .text(key)]

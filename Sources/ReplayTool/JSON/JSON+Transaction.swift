@@ -11,7 +11,7 @@ import EventStore
 // {"kind":"delete","record":"milk"}
 // {"field":"title","kind":"set","record":"milk","type":"item","value":…}
 // {"field":"votes","kind":"add","record":"milk","type":"item","value":…}
-// {"field":"tags","kind":"insert","record":"milk","type":"item","value":…}; also "remove", "contribute"
+// {"field":"tags","kind":"insert","record":"milk","type":"item","value":…}; also "remove"
 // {"field":"prices","key":"shop","kind":"put","record":"milk","type":"item","value":…}
 // {"field":"prices","key":"shop","kind":"removeKey","record":"milk","type":"item"}
 // {"after":…,"field":"steps","kind":"insertElements","record":"milk","type":"item","values":[…]}

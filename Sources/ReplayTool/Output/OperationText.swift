@@ -25,13 +25,13 @@ enum OperationText {
     case .moveElement: "move"
     case .replaceElement: "replace"
     case .removeElements, .removeText: "remove"
-    case .set, .add, .insert, .remove, .put, .contribute: change.name
+    case .set, .add, .insert, .remove, .put: change.name
     }
   }
 
   private static func content(_ change: FieldChange) -> String {
     switch change {
-    case .set(let value), .add(let value), .insert(let value), .remove(let value), .contribute(let value):
+    case .set(let value), .add(let value), .insert(let value), .remove(let value):
       Display.value(value)
     case .put(let key, let value): "\(Display.name(key)) = \(Display.value(value))"
     case .removeKey(let key): Display.name(key)

@@ -53,9 +53,35 @@ extension WriteTransaction {
       try delete(record)
     default:
       if !isThere { try create(record, type: operation.typeName) }
-      try perform(operation.change, on: operation.fieldName, of: record)
+      if operation.kind.isOfSequence {
+        try edit(operation, operation.fieldName, of: record)
+      } else {
+        try perform(operation.change, on: operation.fieldName, of: record)
+      }
     }
     return true
+  }
+
+  /// Changes a list or a text; where nothing is seen, it inserts.
+  private mutating func edit(_ operation: FoldOperation, _ field: Name, of record: RecordID) throws {
+    let isText = operation.kind == .insertText || operation.kind == .removeText
+    let count = try count(of: field, in: record, as: isText ? .text : .list)
+    let place = Int(operation.value.rawValue)
+    let amount = 1 + Int(operation.element)
+    let range = place % max(1, count)..<min(count, place % max(1, count) + amount)
+    switch operation.kind {
+    case _ where isText && (count == 0 || operation.kind == .insertText):
+      let letters = String(repeating: String(UnicodeScalar(97 + operation.value.rawValue)), count: amount)
+      try insertText(letters, at: place % (count + 1), in: field, of: record)
+    case .removeText: try removeText(range, from: field, of: record)
+    case _ where count == 0 || operation.kind == .insertElements:
+      let values = (0..<amount).map { Value.int(Int64(place * 10 + $0)) }
+      try insertElements(values, at: place % (count + 1), in: field, of: record)
+    case .removeElements: try removeElements(range, from: field, of: record)
+    case .replaceElement:
+      try replaceElement(at: place % count, in: field, of: record, with: operation.value.value)
+    default: try moveElement(from: place % count, to: (place / 2 + amount) % count, in: field, of: record)
+    }
   }
 
   private mutating func perform(_ change: FieldChange, on field: Name, of record: RecordID) throws {

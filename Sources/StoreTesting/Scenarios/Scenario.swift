@@ -9,11 +9,15 @@ public struct Scenario: Sendable {
   public var devices: [String]
   /// What a runner must be able to do beyond the steps and assertions.
   public var needs: [String]
+
+  /// The capabilities that a file may ask for and that this runner has.
+  static let capabilities: Set<String> = ["counter", "list", "list-move", "map", "set", "text"]
   var steps: [ScenarioStep]
   var expectations: [ScenarioStep]
 
   /// What it takes that no runner has yet, nil if nothing; the first in the order of the file.
   var missingCapability: String? {
-    needs.first ?? (steps + expectations).lazy.compactMap(\.missingCapability).first
+    needs.first { !Self.capabilities.contains($0) }
+      ?? (steps + expectations).lazy.compactMap(\.missingCapability).first
   }
 }

@@ -34,7 +34,6 @@ enum Examples {
         UnitSpan(first: unit(0), count: 3), UnitSpan(first: unit(4, other), count: 1),
         UnitSpan(first: unit(9, other), count: 2),
       ]), .insertText("ä𝄞", after: unit(128)), .removeText([UnitSpan(first: unit(129), count: 2)]),
-      .contribute(["n": 1]),
     ]
     var transaction = minimal
     transaction.operations = changes.map { .update(record: "r", type: "T", field: "f", $0) }

@@ -83,7 +83,7 @@ extension SeededGenerator {
   }
 
   mutating func change() -> FieldChange {
-    switch below(11) {
+    switch below(10) {
     case 0: return .insert(value(depth: 2))
     case 1: return .remove(value(depth: 2))
     case 2: return .put(key: Name(text(bytesMax: 20)), value(depth: 2))
@@ -93,7 +93,6 @@ extension SeededGenerator {
     case 6: return .replaceElement(unit(), value(depth: 2))
     case 7: return .removeElements((0...below(4)).map { _ in run() })
     case 8: return .removeText((0...below(4)).map { _ in run() })
-    case 9: return .contribute(value(depth: 2))
     default: return .insertText("x" + text(bytesMax: 40), after: origin())
     }
   }

@@ -94,7 +94,7 @@ struct RandomContent {
   }
 
   mutating func change() -> FieldChange {
-    switch below(4) {
+    switch below(10) {
     case 0: return .insert(value())
     case 1: return .remove(value())
     case 2: return .put(key: name(below(3)), value())
@@ -104,7 +104,6 @@ struct RandomContent {
     case 6: return .replaceElement(unit(), value())
     case 7: return .removeElements((0...below(3)).map { _ in run() })
     case 8: return .removeText((0...below(3)).map { _ in run() })
-    case 9: return .contribute(value())
     default: return .insertText("text \(below(9))", after: below(2) == 0 ? nil : unit())
     }
   }

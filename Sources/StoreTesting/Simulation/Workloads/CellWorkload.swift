@@ -2,7 +2,7 @@ public import EventStore
 public import OperationFormat
 
 /// Random changes of few records and fields: what makes the most conflicts. The operations are drawn as ``FoldCheck``
-/// draws its own.
+/// draws its own; what is drawn as a set of the last field becomes a change of one of its cells that merge.
 public struct CellWorkload: SimulationWorkload {
   public let name = "cells"
   public let zones: [ZoneID] = [ZoneID(name: "cells"), ZoneID(name: "more")]
@@ -21,8 +21,9 @@ public struct CellWorkload: SimulationWorkload {
     let cells = CellOperations(records: records, fields: fields, from: &choices)
     if choices.next(below: 10) == 9 { transaction.author = "somebody" }
     let operations = cells.draw(upTo: choices.next(below: 4) == 3 ? 20 : 4, from: &choices)
-    for (index, operation) in operations.enumerated() {
+    for (index, drawn) in operations.enumerated() {
       let zone = zones[index % zones.count]
+      let operation = merging(drawn, index)
       try transaction.perform(operation, in: zone)
       guard operation.kind == .set else { continue }
       // A write reads what it wrote.
@@ -33,5 +34,23 @@ public struct CellWorkload: SimulationWorkload {
         throw SimulationFailure(.transactionsAreAtomic, "a write does not read what it wrote: \(operation)")
       }
     }
+  }
+
+  private static let merges: [FoldOperation.Kind] = [
+    .add, .insert, .insertText, .put, .insertElements, .remove, .removeText, .removeKey, .moveElement,
+    .insertText,
+    .replaceElement, .insertElements, .removeElements, .add,
+  ]
+
+  /// A set of the last field, as a change that merges.
+  private func merging(_ operation: FoldOperation, _ index: Int) -> FoldOperation {
+    guard operation.kind == .set, Int(operation.field) == fields - 1 else { return operation }
+    let number = Int(operation.value.rawValue) + index
+    let kind = Self.merges[number % Self.merges.count]
+    // What is added to a counter is a small number.
+    let value = kind == .add ? FoldValue(rawValue: UInt8(1 + number % 7)) : operation.value
+    return FoldOperation(
+      kind, record: operation.record, field: operation.field, type: operation.type, value: value,
+      element: UInt8(number % FoldCells.elements))
   }
 }

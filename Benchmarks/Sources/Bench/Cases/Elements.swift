@@ -1,0 +1,117 @@
+import EventStore
+import Stores
+
+/// What one change of a field costs as it gets more elements, or its text longer.
+extension Case {
+  /// A store with one record whose fields have so many elements each.
+  private final class Wide {
+    static let record = RecordID(zone: Dataset.zone, name: "wide")
+    let store: LocalStore
+    let count: Int
+
+    init(_ directory: String, count: Int) async throws {
+      self.count = count
+      store = try LocalStore(directory: directory, durability: .consistent)
+      try await store.write { tx in
+        try tx.createZone(Dataset.zone)
+        try tx.create(Self.record, type: "wide")
+      }
+      // Elements that others inserted somewhere, so that no run is longer than one.
+      var random = SplitMix(state: 7)
+      for start in stride(from: 0, to: count, by: 10_000) {
+        let numbers = start..<min(count, start + 10_000)
+        let places = numbers.map { Int(random.next() % UInt64($0 + 1)) }
+        try await store.write { tx in
+          for (number, place) in zip(numbers, places) {
+            let value = Value.int(Int64(number))
+            try tx.insert(value, into: "set", of: Self.record)
+            try tx.put(value, at: Name("\(number)"), in: "map", of: Self.record)
+            try tx.insertElements([value], at: place, in: "list", of: Self.record)
+            try tx.insertText("x", at: place, in: "text", of: Self.record)
+          }
+        }
+      }
+    }
+
+    deinit { store.close() }
+  }
+
+  /// Numbers that a seed determines: SplitMix64.
+  private struct SplitMix {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+      state &+= 0x9e37_79b9_7f4a_7c15
+      var mixed = state
+      mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+      mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+      return mixed ^ (mixed >> 31)
+    }
+  }
+
+  /// One change of a field: it ends with as many elements as it began with.
+  private typealias Change = @Sendable (inout WriteTransaction, _ number: UInt64, _ count: Int) throws -> Void
+
+  static var elements: Case {
+    Case(title: "fields grow to 100,000 elements") { place, sizes in
+      let small = try await Wide(place.path + "/few", count: 1000)
+      let large = try await Wide(place.path + "/many", count: sizes.count(100_000))
+      let record = Wide.record
+      let changes: [(String, Change)] = [
+        (
+          "a set",
+          { tx, number, count in
+            try tx.insert(.int(Int64(number % UInt64(count))), into: "set", of: record)
+          }
+        ),
+        (
+          "a map",
+          { tx, number, count in
+            try tx.put(
+              .int(Int64(number % 1000)), at: Name("\(number % UInt64(count))"), in: "map", of: record)
+          }
+        ),
+        (
+          "a list: an element moves",
+          { tx, number, count in
+            let (source, target) = (Int(number % UInt64(count)), Int((number >> 20) % UInt64(count)))
+            try tx.moveElement(from: source, to: target, in: "list", of: record)
+          }
+        ),
+        (
+          "a list: an element gets another value",
+          { tx, number, count in
+            try tx.replaceElement(
+              at: Int(number % UInt64(count)), in: "list", of: record, with: .int(Int64(number % 1000)))
+          }
+        ),
+        (
+          "a text",
+          { tx, number, count in
+            let place = Int(number % UInt64(count))
+            try tx.removeText(place..<place + 1, from: "text", of: record)
+            try tx.insertText("y", at: place, in: "text", of: record)
+          }
+        ),
+      ]
+      return changes.map { name, change in
+        let count = sizes.count(5000)
+        func participant(_ name: Participant.Name, _ wide: Wide) -> Participant {
+          var random = SplitMix(state: 11)
+          return Participant(
+            name: name, prepare: {},
+            turn: {
+              for _ in 0..<count {
+                let number = random.next()
+                try wide.store.writeBlockingThisThread { try change(&$0, number, wide.count) }
+              }
+            }, finish: { [:] })
+        }
+        return Comparison(
+          title: "one change a commit of \(name), 10⁵ elements", measure: .time, unit: "changes",
+          aims: [Comparison.Aim(than: .other, ratio: 2)], otherwise: "10³", count: count,
+          participants: [participant(.tributary, large), participant(.other, small)])
+      }
+    }
+  }
+}
