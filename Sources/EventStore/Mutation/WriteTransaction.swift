@@ -115,7 +115,7 @@ public struct WriteTransaction: ~Copyable {
     }
   }
 
-  /// Sets a field to the value that one of its conflict's losers has.
+  /// Gives a field, a key of its map or an element of its list the value that one of the conflict's losers has.
   ///
   /// - Parameters:
   ///   - loser: the operation that made the value, from ``Conflict/losers``.
@@ -123,13 +123,20 @@ public struct WriteTransaction: ~Copyable {
   ///   - record: the record.
   /// - Throws: ``StoreError`` `conflictUnknown` if the field has no such value any more, and as ``set(_:of:to:)``.
   public mutating func restore(_ loser: OperationID, in field: Name, of record: RecordID) throws {
-    let found = try snapshot().heads(of: field, .register, record).first { $0.operation == loser }
-    guard let found, case .value(let value) = found.content else {
-      throw StoreError(
-        .conflictUnknown, "field “\(field)” of \(record) has no value from operation \(loser)",
-        hint: "list the conflicts again: a later write may have settled this one")
+    let snapshot = try snapshot()
+    for kind in [FieldKind.register, .map, .list] {
+      for head in try snapshot.heads(of: field, kind, record) where head.operation == loser {
+        switch head.content {
+        case .value(let value): return try set(field, of: record, to: value)
+        case .entry(let key, let value): return try change(field, of: record, .put(key: key, value))
+        case .item(let unit, let value): return try change(field, of: record, .replaceElement(unit, value))
+        default: continue
+        }
+      }
     }
-    try set(field, of: record, to: value)
+    throw StoreError(
+      .conflictUnknown, "field “\(field)” of \(record) has no value from operation \(loser)",
+      hint: "list the conflicts again: a later write may have settled this one")
   }
 
   // MARK: Reading what is there

@@ -101,9 +101,10 @@ extension Case {
           return Participant(
             name: name, prepare: {},
             turn: {
+              let elements = wide.count
               for _ in 0..<count {
                 let number = random.next()
-                try wide.store.writeBlockingThisThread { try change(&$0, number, wide.count) }
+                try wide.store.writeBlockingThisThread { try change(&$0, number, elements) }
               }
             }, finish: { [:] })
         }
