@@ -282,4 +282,54 @@ struct ListsAndTexts {
     #expect(try text(store) == "t")
     try await checkSound(store)
   }
+
+  @Test("a text is explained by who inserted what is left of it, a list's element by what it was before")
+  func explained() async throws {
+    let store = try await makeStore()
+    try await store.write { tx in
+      tx.author = "ann"
+      try tx.insertText("milk and more", at: 0, in: "body", of: note("r"))
+      try tx.insertElements(["a", "b"], at: 0, in: "steps", of: note("r"))
+    }
+    try await store.write { tx in
+      tx.author = "bob"
+      try tx.insertText("oat ", at: 0, in: "body", of: note("r"))
+      try tx.removeText(8..<17, from: "body", of: note("r"))
+      try tx.replaceElement(at: 1, in: "steps", of: note("r"), with: "B")
+    }
+    let text = try #require(try store.read { try $0.explain(note("r"), field: "body") })
+    #expect(text.kind == .text && text.heads.map(\.head.content) == [.text("oat "), .text("milk")])
+    #expect(text.heads.map(\.entry.transaction.author) == ["bob", "ann"])
+    let list = try #require(try store.read { try $0.explain(note("r"), field: "steps") })
+    #expect(list.kind == .list && list.heads.map(\.head.content.value) == ["a", "B"] && list.reasons == [])
+    let unit = try #require(list.heads[1].head.content.element)
+    let one = try #require(try store.read { try $0.explain(note("r"), field: "steps", element: unit) })
+    #expect(one.heads.map(\.head.content.value) == ["B"])
+  }
+
+  @Test("a text that was typed takes few bytes a character, in records and in the log")
+  func bytes() async throws {
+    let count = 5000
+    func size(_ rows: [Row]) -> Double {
+      rows.reduce(0) { $0 + 18.5 + Double($1.key.count + $1.value.count) } / Double(count)
+    }
+    let store = try await makeStore("one")
+    let before = size(try store.rows(\.log))
+    for index in 0..<count {
+      try await store.write { try $0.insertText("x", at: index, in: "body", of: note("r")) }
+    }
+    let records = size(try store.rows(\.runs)) + size(try store.rows(\.records))
+    let log = size(try store.rows(\.log)) - before
+    #expect(records < 3 && log < 80, "\(records) in records, \(log) in the log")
+    let other = try await makeStore("fifty")
+    for start in stride(from: 0, to: count, by: 50) {
+      try await other.write { tx in
+        for index in start..<start + 50 { try tx.insertText("x", at: index, in: "body", of: note("r")) }
+      }
+    }
+    let joined = size(try other.rows(\.runs)) + size(try other.rows(\.records))
+    let shared = size(try other.rows(\.log)) - before
+    #expect(joined < 3 && shared < 4, "\(joined) in records, \(shared) in the log")
+    print("bytes a character: records \(records) and \(joined), log \(log) and \(shared)")
+  }
 }

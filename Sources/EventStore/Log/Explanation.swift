@@ -38,7 +38,7 @@ public struct Explanation: Hashable, Sendable {
   public let field: Name?
   /// Which of the field's cells; of a record's existence a register.
   public let kind: FieldKind
-  /// Which element of a set, or which key of a map, as a text; nil for all.
+  /// Which element of a set, key of a map or unit of a list, as a text; nil for all.
   public let element: Value?
   /// What a counter reads; its heads are what was added.
   public let counter: Counter?
@@ -50,7 +50,7 @@ public struct Explanation: Hashable, Sendable {
   public let heads: [ExplainedHead]
   /// For each loser in turn, why the winner is greater; none where nothing loses.
   public let reasons: [Reason]
-  /// What was there before, in the order of the log.
+  /// What was there before, in the order of the log; not told of lists and texts.
   public let replaced: [Replaced]
 }
 
@@ -59,25 +59,27 @@ extension ReadTransaction {
   ///
   /// - Parameters:
   ///   - record: the record, visible or not.
-  ///   - field: nil for the record's existence. Of a field's cells it explains the first that has heads, in the order of their
-  ///     kinds.
-  ///   - element: only this element of a set, or this key of a map, as a text.
+  ///   - field: nil for the record's existence.
+  ///   - only: which of the field's cells; if nil, the first that has anything, in the order of their kinds.
+  ///   - element: only this element of a set, this key of a map or this unit of a list, as a text.
   /// - Returns: nil if no operation in the store worked on the cell.
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in the zone's transactions, for the replaced operations.
   public func explain(
-    _ record: RecordID, field: Name? = nil, element: Value? = nil
+    _ record: RecordID, field: Name? = nil, as only: FieldKind? = nil, element: Value? = nil
   ) throws -> Explanation? {
     var heads = try field == nil ? existence(of: record) : []
     var kind = FieldKind.register
-    for candidate in FieldKind.allCases where heads.isEmpty {
+    for candidate in FieldKind.allCases where heads.isEmpty && (only ?? candidate) == candidate {
       guard let field else { break }
-      heads = try self.heads(of: field, in: record, as: candidate)
       kind = candidate
+      heads =
+        try candidate == .text
+        ? textHeads(of: field, in: record) : self.heads(of: field, in: record, as: candidate)
     }
     if let element { heads = heads.filter { $0.content.element == element } }
     // Heads of one cell of which one shows.
-    let isContested = kind == .register || kind == .map && element != nil
+    let isContested = kind == .register || (kind == .map || kind == .list) && element != nil
     guard let winner = heads.first else { return nil }
     let explained = try heads.map { head in
       let id = head.operation.transaction
@@ -107,6 +109,16 @@ extension ReadTransaction {
       policy: policy, isVisible: try contains(record), heads: explained,
       reasons: isContested ? heads.dropFirst().map { Self.reason(winner, $0) } : [],
       replaced: try replaced(record, field, kind, element, heads))
+  }
+
+  /// The pieces of a text in its order, each with the operation that inserted it.
+  private func textHeads(of field: Name, in record: RecordID) throws -> [CellHead] {
+    try textRuns(of: field, in: record).map { run in
+      let position = try position(of: run.operation.transaction, in: record.zone)
+      let timestamp = try position.map { try entry(at: $0).transaction.timestamp }
+      return CellHead(
+        operation: run.operation, timestamp: timestamp ?? Timestamp(rawValue: 0), content: .text(run.text))
+    }
   }
 
   private static func reason(_ winner: CellHead, _ loser: CellHead) -> Explanation.Reason {

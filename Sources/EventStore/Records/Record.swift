@@ -69,6 +69,8 @@ public struct CellHead: Hashable, Sendable {
     case entry(key: Name, Value)
     /// Of a list the value of an element, which is named by the unit it was inserted as.
     case item(UnitReference, Value)
+    /// Of a text a piece that one operation has inserted.
+    case text(String)
     case alive(type: Name)
     case dead
 
@@ -78,6 +80,7 @@ public struct CellHead: Hashable, Sendable {
       case .value(let value), .contribution(let value), .element(let value), .entry(_, let value),
         .item(_, let value):
         value
+      case .text(let text): .string(text)
       case .alive, .dead: nil
       }
     }
@@ -88,7 +91,7 @@ public struct CellHead: Hashable, Sendable {
       case .element(let value): value
       case .entry(let key, _): .string(key.rawValue)
       case .item(let unit, _): .string("\(unit)")
-      case .value, .contribution, .alive, .dead: nil
+      case .value, .contribution, .text, .alive, .dead: nil
       }
     }
   }

@@ -24,6 +24,7 @@ extension JSON {
     case .contribution(let value): ["added": JSON(value)]
     case .element(let value): ["element": JSON(value)]
     case .entry(let key, let value): ["key": .text(key), "value": JSON(value)]
+    case .text(let text): ["text": .string(text)]
     case .item(let unit, let value): ["unit": .text(unit), "value": JSON(value)]
     case .alive(let type): ["alive": .bool(true), "type": .text(type)]
     case .dead: ["alive": .bool(false)]

@@ -16,7 +16,9 @@ struct ExplanationPage {
     let cell = (explanation.field.map { Display.name($0) } ?? "existence") + element
     try output.line(output.styled("\(Display.record(explanation.record))  \(cell)", .heading))
     try output.line()
-    if explanation.heads.count > 1 || explanation.counter != nil, explanation.reasons.isEmpty {
+    if explanation.kind == .text || explanation.heads.count > 1 || explanation.counter != nil,
+      explanation.reasons.isEmpty
+    {
       return try printAll(output)
     }
     let winner = explanation.heads[0]
@@ -79,6 +81,7 @@ struct ExplanationPage {
     case .contribution, .element: return "added"
     case .entry: return "put"
     case .item: return "put"
+    case .text: return "inserted"
     case .dead: return "deleted"
     case .alive:
       let isCreation = entry.transaction.operations.contains { operation in
@@ -91,7 +94,7 @@ struct ExplanationPage {
   private static func quote(_ content: CellHead.Content) -> String {
     switch content {
     case .contribution(let value): Display.value(value)
-    case .value, .element, .entry, .item: HeadText.content(content, limit: nil)
+    case .value, .element, .entry, .item, .text: HeadText.content(content, limit: nil)
     case .alive, .dead: capital(HeadText.content(content))
     }
   }

@@ -19,6 +19,7 @@ enum HeadText {
     case .value(let value): Display.value(value, limit: limit)
     case .contribution(let value): "\(Display.value(value, limit: limit)) added"
     case .element(let value): Display.value(value, limit: limit)
+    case .text(let text): Display.value(.string(text), limit: limit)
     case .item(_, let value): Display.value(value, limit: limit)
     case .entry(let key, let value): "\(Display.name(key)) = \(Display.value(value, limit: limit))"
     case .alive(let type): "alive as \(Display.name(type))"

@@ -5,6 +5,9 @@ struct RecordStory {
   let output: Output
   let existence: Explanation
 
+  /// What shows of a cell with many heads.
+  private static let headsMax = 12
+
   func print(_ fields: [Name], _ transaction: borrowing ReadTransaction) throws {
     let record = existence.record
     try output.line(
@@ -15,7 +18,10 @@ struct RecordStory {
     try add("existence", existence.heads.map(\.head), to: &columns, transaction)
     for field in fields {
       for kind in FieldKind.allCases {
-        let heads = try transaction.heads(of: field, in: record, as: kind)
+        var heads = try transaction.heads(of: field, in: record, as: kind)
+        if kind == .text {
+          heads = try transaction.explain(record, field: field, as: .text)?.heads.map(\.head) ?? []
+        }
         try add(Display.name(field), heads, showsAll: kind != .register, to: &columns, transaction)
       }
     }
@@ -29,7 +35,7 @@ struct RecordStory {
     _ name: String, _ heads: [CellHead], showsAll: Bool = false, to columns: inout Columns,
     _ transaction: borrowing ReadTransaction
   ) throws {
-    for (index, head) in heads.enumerated() {
+    for (index, head) in heads.prefix(Self.headsMax).enumerated() {
       let maker = try HeadText.maker(of: head, in: existence.record.zone, transaction)
       let role = heads.count == 1 || showsAll ? "" : index == 0 ? "won" : "lost"
       try columns.add([
@@ -38,6 +44,9 @@ struct RecordStory {
         .init(Display.short(maker.transaction.replica), .quiet), .init(Display.time(head.timestamp), .quiet),
         .init(maker.place, .quiet),
       ])
+    }
+    if heads.count > Self.headsMax {
+      try columns.add([.init(""), .init(""), .init("… \(heads.count - Self.headsMax) more", .quiet)])
     }
   }
 }

@@ -102,6 +102,7 @@ enum ModelDigest {
     case .element: return []
     case .value(let value), .contribution(let value), .entry(_, let value): return encoded(value)
     case .item(_, let value): return encoded(value)
+    case .text: preconditionFailure("a text has no heads")
     }
   }
 

@@ -23,6 +23,7 @@ enum ModelText {
       case .contribution(let value): "\(value) added"
       case .element(let value): "element \(value)"
       case .entry(let key, let value): "“\(key)” = \(value)"
+      case .text(let text): "“\(text)”"
       case .item(let unit, let value): "unit \(unit) = \(value)"
       case .alive(let type): "alive as “\(type)”"
       case .dead: "dead"
