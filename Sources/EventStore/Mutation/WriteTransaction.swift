@@ -75,7 +75,9 @@ public struct WriteTransaction: ~Copyable {
 
   /// Sets a field of a record. It replaces all values that this store has seen.
   ///
-  /// - Throws: ``StoreError`` `zoneUnknown`, `recordUnknown`, `nameInvalid`, `valueInvalid`, `transactionTooLarge`.
+  /// Bytes over ``StoreConfiguration/assetThresholdBytes`` become an asset: see <doc:Assets>.
+  /// - Throws: ``StoreError`` `zoneUnknown`, `recordUnknown`, `nameInvalid`, `valueInvalid`, `transactionTooLarge`;
+  ///   `assetMissing` for an asset that is neither here nor named by anything.
   public mutating func set(_ field: Name, of record: RecordID, to newValue: Value) throws {
     try change(field, of: record, .set, newValue)
   }
@@ -100,6 +102,7 @@ public struct WriteTransaction: ~Copyable {
     _ field: Name, of record: RecordID, _ kind: OperationKind, _ newValue: Value
   ) throws {
     try Self.check(field, "a field's name", Limits.nameBytesMax)
+    let newValue = kind == .set ? try batch.storing(newValue) : newValue
     value.removeAll()
     do {
       try newValue.encode(into: &value)
@@ -108,11 +111,13 @@ public struct WriteTransaction: ~Copyable {
         .valueInvalid, "the value for field “\(field)” of \(record) cannot be stored: \(error)",
         hint: "keep values within 1 MiB and a depth of 32; keep larger bytes as an asset", underlying: error)
     }
+    let assets = newValue.mayNameAssets ? try batch.knownAssets(in: newValue) : []
     let draft = try batch.draft(for: record.zone)
     let name = record.name.rawValue.utf8Span.span
     guard try batch.change(field, of: name.bytes, kind, value: value.span, in: draft) else {
       throw StoreError.unknown(record)
     }
+    if !assets.isEmpty { draft.assets += assets }
   }
 
   /// Clears a field: sets it to null.

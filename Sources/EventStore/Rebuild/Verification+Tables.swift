@@ -30,6 +30,7 @@ extension Verification {
       let kind = count > 12 ? key.unsafeLoad(fromByteOffset: 12, as: UInt8.self) : 0
       return (kind == ElementKey.headKind && count == 33) || (kind == ElementKey.sumKind && count == 13)
     case "states": return count == 4
+    case "assets": return TableKey.isOfAssets(key)
     case "zones", "replicas", "incarnations", "names":
       guard count > 1 else { return false }
       switch (key.unsafeLoad(fromByteOffset: 0, as: UInt8.self), name) {

@@ -1,0 +1,77 @@
+import OperationFormat
+
+/// What a write has to do with assets. Files are written before the commit that names them: one whose commit does not
+/// come is collected.
+extension WriteBatch {
+  /// What is stored for a value: an asset in the place of many bytes.
+  @inline(__always)
+  func storing(_ value: Value) throws -> Value {
+    guard case .bytes(let bytes) = value, bytes.count > assetThresholdBytes, let assetFiles else {
+      return value
+    }
+    return try makeAsset(of: bytes, in: assetFiles)
+  }
+
+  private func makeAsset(of bytes: [UInt8], in assetFiles: AssetFiles) throws -> Value {
+    let asset = AssetReference(hash: ContentHash(of: bytes.span.bytes), byteCount: UInt64(bytes.count))
+    if try !isHere(asset) {
+      do {
+        let incoming = try assetFiles.begin()
+        try bytes.withUnsafeBytes { try incoming.append($0) }
+        _ = try incoming.finish()
+        try incoming.publish()
+      } catch {
+        throw StoreError.translate(error)
+      }
+    }
+    return .asset(asset)
+  }
+
+  /// Checks that a value names no asset that nobody could ever have.
+  ///
+  /// - Returns: the assets that it names.
+  /// - Throws: ``StoreError`` `assetMissing`.
+  func knownAssets(in value: Value) throws -> [AssetReference] {
+    var assets: [AssetReference] = []
+    value.appendAssets(to: &assets)
+    for asset in assets {
+      guard try isHere(asset) || storage.tables.isNamed(asset, storage.transaction) else {
+        throw StoreError.missingAsset(asset)
+      }
+    }
+    return assets
+  }
+
+  /// Counts the assets that a transaction names which was appended to the log, each once.
+  func countAssets(_ assets: [AssetReference], in zone: ZoneNumber) throws {
+    var counted: Set<AssetReference> = []
+    for asset in assets where counted.insert(asset).inserted {
+      try storage.countName(of: asset, in: zone, isHere: try isHere(asset))
+    }
+  }
+
+  /// Counts the assets that a transaction of the log names, by its layout. What is in operations of an unknown kind
+  /// cannot be seen.
+  func countAssets(of operations: [OperationLayout], _ body: RawSpan, in zone: ZoneNumber) throws {
+    var assets: [AssetReference] = []
+    try operations.appendAssets(in: body, to: &assets)
+    if !assets.isEmpty { try countAssets(assets, in: zone) }
+  }
+
+  private func isHere(_ asset: AssetReference) throws -> Bool {
+    do {
+      return try assetFiles?.isHere(asset) ?? false
+    } catch {
+      throw StoreError.translate(error)
+    }
+  }
+}
+
+extension [OperationLayout] {
+  /// Adds the assets that a transaction's operations name, in their order.
+  func appendAssets(in body: RawSpan, to assets: inout [AssetReference]) throws(FormatError) {
+    for operation in self where !operation.value.isEmpty {
+      try Value.appendAssets(in: body.extracting(operation.value), to: &assets)
+    }
+  }
+}
