@@ -218,6 +218,46 @@ struct AssetCollectionTests {
     try await checkSound(store)
   }
 
+  @Test(
+    "a rebuild counts anew: what was wrong is right, and what came with operations that it knows now is there"
+  )
+  func recount() async throws {
+    let directory = TemporaryDirectory()
+    let store = try await makeStore(directory)
+    let asset = try await store.importAsset(bytes: assetBytes(3000))
+    let other = try await store.importAsset(bytes: assetBytes(3000, seed: 2))
+    try await store.write { tx in
+      try tx.set("photo", of: RecordID(zone: zones[0], name: "a"), to: .asset(asset))
+      try tx.set(
+        "photo", of: RecordID(zone: zones[1], name: "a"), to: .array([.asset(asset), .asset(other)]))
+    }
+    try await store.write { try $0.set("copy", of: RecordID(zone: zones[1], name: "b"), to: .asset(asset)) }
+    let rows = try store.rows(\.assets)
+    #expect(rows.filter { $0.key[0] == 0 }.map(\.value).sorted { $0[0] < $1[0] } == [[1], [1], [2]])
+    for row in rows where row.key[0] == 0 {
+      for value: [UInt8]? in [nil, [9]] {
+        try store.overwrite(row.key, value, in: \.assets)
+        // What a version would have left that did not know the operations.
+        if value == nil { try store.overwrite(Array("unfolded".utf8), [3], in: \.meta) }
+        _ = try await store.rebuild()
+        let recounted = try store.rows(\.assets)
+        #expect(recounted == rows)
+      }
+    }
+    let deleted = rows.filter { $0.key[0] < 2 }
+    for row in deleted { try store.overwrite(row.key, nil, in: \.assets) }
+    try store.overwrite(Array("unfolded".utf8), [3], in: \.meta)
+    let path = try store.assetPath(other)
+    unlink(path)
+    store.close()
+    let opened = try directory.store()
+    let recounted = try opened.rows(\.assets)
+    #expect(recounted.filter { $0.key[0] < 2 } == deleted)
+    let wanted = try opened.nextWantedAsset(of: zones[1], after: nil)
+    #expect(wanted == other)
+    try await checkSound(opened)
+  }
+
   @Test("the policy of a zone is kept, and goes with it")
   func policies() async throws {
     let directory = TemporaryDirectory()

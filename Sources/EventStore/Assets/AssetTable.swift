@@ -209,6 +209,16 @@ extension TableStorage {
     }
   }
 
+  /// Takes away that a zone's log names an asset.
+  func forgetAsset(_ asset: AssetReference, in zone: ZoneNumber) throws {
+    for key in [
+      TableKey.assetName(asset, in: zone), .asset(asset, of: zone, isWanted: false),
+      .asset(asset, of: zone, isWanted: true),
+    ] {
+      _ = try transaction.delete(key.span, in: tables.assets)
+    }
+  }
+
   /// Takes away what names the assets of a zone that is gone, at most so many rows of it.
   ///
   /// - Returns: how many rows went; fewer than `rowsMax` once none is left.
@@ -218,14 +228,7 @@ extension TableStorage {
       assets.append(asset)
       return 3 * assets.count < rowsMax
     }
-    for asset in assets {
-      for key in [
-        TableKey.assetName(asset, in: zone), .asset(asset, of: zone, isWanted: false),
-        .asset(asset, of: zone, isWanted: true),
-      ] {
-        _ = try transaction.delete(key.span, in: tables.assets)
-      }
-    }
+    for asset in assets { try forgetAsset(asset, in: zone) }
     try setAssetPolicy(.lazy, of: zone)
     return try tables.hasAssets(in: zone, transaction) ? rowsMax : 3 * assets.count
   }

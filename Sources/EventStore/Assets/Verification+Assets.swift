@@ -3,12 +3,6 @@ import OperationFormat
 
 /// The step of a verification that looks at assets.
 extension Verification {
-  /// An asset as one zone's log names it.
-  struct AssetName: Hashable {
-    var asset: AssetReference
-    var zone: ZoneNumber
-  }
-
   /// Counts the assets that a transaction of the log names, each once.
   mutating func countAssets(of operations: [OperationLayout], _ body: RawSpan, _ zone: ZoneNumber) throws {
     var found: [AssetReference] = []

@@ -65,7 +65,7 @@ struct Verification {
   /// Where to fold the log anew.
   let scratchDirectory: String?
   /// What the log's transactions name, counted by ``checkLog(_:_:)``.
-  var assetNames: [Verification.AssetName: UInt64] = [:]
+  var assetNames: [AssetName: UInt64] = [:]
 
   init(report: VerificationReport, scratchDirectory: String?) {
     self.report = report
