@@ -109,6 +109,16 @@ extension LocalStore {
     if isWanted { try await perform(isRepeatable: true) { try $0.storage.noteArrival(of: asset) } }
   }
 
+  /// Whether anything in a zone's log names an asset.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`.
+  package func namesAssets(in zone: ZoneID) throws -> Bool {
+    try read { transaction in
+      let number = try transaction.tables.zoneNumber(of: zone, transaction.interned, transaction.transaction)
+      return try transaction.tables.hasAssets(in: number, transaction.transaction)
+    }
+  }
+
   /// The next asset that a zone's log names and that is not here, in the order of their hashes.
   ///
   /// - Parameter last: where to go on; nil for the start.
