@@ -91,9 +91,13 @@ public final class LocalStore: Sendable {
     writer = try StoreWriter(hasThread: !configuration.writesOnCallingThread, makePerform: makePerform)
     do {
       try foldWhatIsKnownNow()
-      try assets.sweepIncoming()
     } catch {
       throw StoreError.translate(error)
+    }
+    do throws(AssetFileError) {
+      try assets.sweepIncoming()
+    } catch {
+      // What crashes left stays until the next opening: no reason not to work.
     }
   }
 
