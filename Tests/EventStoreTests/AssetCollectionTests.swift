@@ -283,6 +283,36 @@ struct AssetCollectionTests {
     #expect(unknown == .zoneUnknown)
   }
 
+  @Test("what is written again since the map was full is counted once")
+  func smallMap() async throws {
+    let directory = TemporaryDirectory()
+    let store = try directory.store { $0.mapBytes = 1 << 20 }
+    try await store.makeZone()
+    let runs = Shared(0)
+    var assets: [AssetReference] = []
+    for number in 0..<3 {
+      assets.append(try await store.importAsset(bytes: assetBytes(100, seed: UInt64(number))))
+    }
+    let all = assets
+    let tasks = (0..<60).map { number in
+      Task.immediate {
+        try await store.write { tx in
+          runs.value += 1
+          let body = Value.string(String(repeating: "x", count: 50_000))
+          try tx.create(
+            note("n\(number)"), type: "note", fields: ["body": body, "photo": .asset(all[number % 3])])
+        }
+      }
+    }
+    for task in tasks { try await task.value }
+    #expect(runs.value == 60)
+    let mapBytes = try store.environment.information.mapBytes
+    #expect(mapBytes > 1 << 20)
+    let counts = try store.rows(\.assets).filter { $0.key[0] == 0 }.map(\.value)
+    #expect(counts == [[20], [20], [20]])
+    try await checkSound(store)
+  }
+
   @Test("many assets of a zone go in steps, and what is cut short goes on")
   func manyAssets() async throws {
     let directory = TemporaryDirectory()

@@ -121,5 +121,18 @@ struct AssetCommands {
     #expect(verified.exit == 0 && verified.output.contains("3 assets not downloaded"))
     let remote = await Tool().run("remote", "folder:\(temporary.path)/remote")
     #expect(remote.exit == 0, "\(remote.output) \(remote.errors)")
+    #expect(remote.output.contains("2, 1 not there"))
+    let files = try FileManager.default.subpathsOfDirectory(atPath: temporary.path + "/remote")
+    for (name, message) in [("00000000", "it has other bytes"), ("manifest", "checksum")] {
+      let path = try #require(files.first { $0.hasSuffix("/\(name)") })
+      let url = URL(fileURLWithPath: "\(temporary.path)/remote/\(path)")
+      let sound = try Data(contentsOf: url)
+      var flipped = sound
+      flipped[flipped.count - 1] ^= 1
+      try flipped.write(to: url)
+      let found = await Tool().run("remote", "folder:\(temporary.path)/remote")
+      #expect(found.exit == 1 && found.output.contains(path) && found.output.contains(message))
+      try sound.write(to: url)
+    }
   }
 }

@@ -20,6 +20,8 @@ struct AssetCalls: Sendable {
   /// What is known of a file.
   struct Status {
     var byteCount: UInt64
+    var device: UInt64
+    var inode: UInt64
     /// How many names it has.
     var links: Int
     var isRegular: Bool
@@ -121,7 +123,8 @@ struct AssetCalls: Sendable {
 
   private static func status(_ raw: stat) -> Status {
     Status(
-      byteCount: UInt64(clamping: raw.st_size), links: Int(clamping: raw.st_nlink),
+      byteCount: UInt64(clamping: raw.st_size), device: UInt64(truncatingIfNeeded: raw.st_dev),
+      inode: UInt64(raw.st_ino), links: Int(clamping: raw.st_nlink),
       isRegular: raw.st_mode & S_IFMT == S_IFREG)
   }
 
@@ -243,6 +246,9 @@ struct AssetFileError: Error {
   var path: String
 
   var isNoSuchFile: Bool { number == ENOENT }
+
+  /// Whether it is the bytes of an open file that cannot be read: a bad sector, say, not a lack of anything.
+  var isUnreadable: Bool { "\(call)" == "pread" }
 
   var storeError: StoreError {
     let message = "\(call) of “\(path)” failed: \(String(cString: strerror(number)))"

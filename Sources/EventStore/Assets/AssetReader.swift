@@ -58,6 +58,9 @@ public struct AssetReader: ~Copyable {
     do {
       found = try bytes.withUnsafeMutableBytes { try files.calls.read(file, at: offset, into: $0, path) }
     } catch {
+      if let error = error as? AssetFileError, error.isUnreadable {
+        throw StoreError.damagedAsset(reference, "cannot be read: \(error.storeError.message)")
+      }
       throw StoreError.translate(error)
     }
     guard found == wanted else {

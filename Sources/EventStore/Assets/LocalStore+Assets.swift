@@ -6,7 +6,7 @@ public enum AssetCondition: Hashable, Sendable {
   case whole
   /// There is none.
   case missing
-  /// It has other bytes.
+  /// It has other bytes, or cannot be read.
   case damaged
 }
 
@@ -139,7 +139,10 @@ extension LocalStore {
       guard try assets.calls.status(of: file, path).byteCount == asset.byteCount else { return .damaged }
       return try assets.hash(file, path) == asset ? .whole : .damaged
     } catch {
-      if let error = error as? AssetFileError, error.isNoSuchFile { return .missing }
+      if let error = error as? AssetFileError {
+        if error.isNoSuchFile { return .missing }
+        if error.isUnreadable { return .damaged }
+      }
       throw StoreError.translate(error)
     }
   }

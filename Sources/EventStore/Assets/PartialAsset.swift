@@ -15,11 +15,12 @@ package final class PartialAsset {
     let path = "\(files.partialFolder)/\(reference.hash)"
     try files.makeFolder(files.partialFolder)
     let file = try files.calls.openOrCreateFile(path)
-    // Who had it may have given it its name, or removed it, since.
-    guard try files.calls.lock(file, path), try files.calls.status(of: file, path).links > 0,
-      try files.calls.status(of: path) != nil
+    guard try files.calls.lock(file, path) else { return nil }
+    // Who had it may have given it its name, or removed it, and another may have begun anew, since it was opened.
+    let own = try files.calls.status(of: file, path)
+    guard let found = try files.calls.status(of: path), found.device == own.device, found.inode == own.inode
     else { return nil }
-    byteCount = try files.calls.status(of: file, path).byteCount
+    byteCount = own.byteCount
     self.reference = reference
     self.files = files
     self.file = file
@@ -150,7 +151,10 @@ extension ReadTransaction {
 
 extension SegmentCut {
   /// The assets that its transactions name, each once.
-  package func assets() throws -> [AssetReference] {
+  package func assets() throws -> [AssetReference] { try Self.assets(namedBy: transactions) }
+
+  /// The assets that transactions of a segment name, each once.
+  package static func assets(namedBy transactions: [[UInt8]]) throws -> [AssetReference] {
     var found: [AssetReference] = []
     var layout = BodyLayout()
     for bytes in transactions {

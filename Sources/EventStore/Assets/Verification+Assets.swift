@@ -117,7 +117,11 @@ extension Verification {
         }
         if found != asset { report.add(.asset, "\(asset.hash)", "its file has other bytes") }
       } catch {
-        guard let error = error as? AssetFileError, error.isNoSuchFile else { throw error }
+        guard let error = error as? AssetFileError else { throw error }
+        guard error.isNoSuchFile else {
+          report.add(.asset, "\(asset.hash)", "its file cannot be read: \(error.storeError.message)")
+          continue
+        }
         if absent.contains(asset) {
           report.missingAssets += 1
         } else {

@@ -20,7 +20,7 @@ struct AssetRunner: Sendable {
 
   // MARK: Up
 
-  /// Brings an asset to the remote.
+  /// Brings an asset to the remote. What fails here, an open file too many say, holds back its zone alone.
   ///
   /// - Parameters:
   ///   - asset: which.
@@ -29,6 +29,14 @@ struct AssetRunner: Sendable {
   func upload(_ asset: RemoteAsset, chunksMax: Int? = nil, isRepair: Bool = false) async throws
     -> AssetTransfer
   {
+    do {
+      return try await ship(asset, chunksMax, isRepair)
+    } catch let error as StoreError {
+      throw SyncFailure(code: error.code.rawValue, message: error.message, hint: error.hint, scope: .zone)
+    }
+  }
+
+  private func ship(_ asset: RemoteAsset, _ chunksMax: Int?, _ isRepair: Bool) async throws -> AssetTransfer {
     var transfer = AssetTransfer(.whole)
     var first: UInt64 = 0
     if !isRepair {
@@ -171,6 +179,7 @@ struct AssetRunner: Sendable {
     guard case .whole(let manifest) = try await remote.assetState(asset) else {
       return AssetTransfer(.problem(.missingAtRemote))
     }
+    guard manifest.asset == asset.reference else { return AssetTransfer(.problem(.damagedAtRemote)) }
     guard let partial = try store.partialAsset(asset.reference) else { return AssetTransfer(.elsewhere) }
     if partial.byteCount > asset.reference.byteCount { try partial.truncate(to: 0) }
     for _ in 0..<Self.triesMax {
