@@ -75,7 +75,7 @@ public struct WriteTransaction: ~Copyable {
 
   /// Sets a field of a record. It replaces all values that this store has seen.
   ///
-  /// Bytes over ``StoreConfiguration/assetThresholdBytes`` become an asset: see <doc:Assets>.
+  /// Bytes over ``StoreConfiguration/assetThresholdBytes`` become an asset: see <doc:KeepingAssets>.
   /// - Throws: ``StoreError`` `zoneUnknown`, `recordUnknown`, `nameInvalid`, `valueInvalid`, `transactionTooLarge`;
   ///   `assetMissing` for an asset that is neither here nor named by anything.
   public mutating func set(_ field: Name, of record: RecordID, to newValue: Value) throws {
