@@ -258,6 +258,21 @@ struct AssetCollectionTests {
     try await checkSound(opened)
   }
 
+  @Test("where the log cannot be read, what it names is not missed besides")
+  func damagedLog() async throws {
+    let directory = TemporaryDirectory()
+    let store = try await makeStore(directory)
+    let asset = try await store.importAsset(bytes: assetBytes(3000))
+    try await store.write { try $0.set("photo", of: RecordID(zone: zones[0], name: "a"), to: .asset(asset)) }
+    let last = try #require(try store.rows(\.log).last)
+    var flipped = last.value
+    flipped[flipped.count / 2] ^= 1
+    try store.overwrite(last.key, flipped, in: \.log)
+    let report = try store.verify()
+    #expect(report.problems.map(\.kind) == [.log])
+    #expect(report.assets == 1)
+  }
+
   @Test("the policy of a zone is kept, and goes with it")
   func policies() async throws {
     let directory = TemporaryDirectory()

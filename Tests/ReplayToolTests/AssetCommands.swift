@@ -7,7 +7,8 @@ import Testing
 
 @testable import ReplayTool
 
-@Suite("Assets from the command line")
+// One after the other: each store reserves what there is of address space, and other tests run too.
+@Suite("Assets from the command line", .serialized)
 struct AssetCommands {
   private let temporary = TemporaryDirectory()
   private let zone = ZoneID(name: "album")
