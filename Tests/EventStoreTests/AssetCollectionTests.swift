@@ -194,6 +194,34 @@ struct AssetCollectionTests {
     try await checkSound(store)
   }
 
+  @Test(
+    "what others name and somebody here imports, or writes as bytes, is wanted no more",
+    arguments: [false, true])
+  func wantedAndImported(_ asBytes: Bool) async throws {
+    let directory = TemporaryDirectory()
+    let store = try directory.store { $0.assetThresholdBytes = 1000 }
+    try await store.makeAttachedZone(noteZone)
+    var remote = TestRemote()
+    let bytes = assetBytes(5000)
+    let asset = AssetReference(hash: ContentHash(of: bytes.span.bytes), byteCount: 5000)
+    _ = try remote.append([transaction(9, 1, [create("theirs"), set("theirs", "photo", .asset(asset))])])
+    _ = try await store.fold(try remote.news(for: store))
+    let wanted = try store.nextWantedAsset(of: noteZone, after: nil)
+    #expect(wanted == asset)
+    if asBytes {
+      try await store.write { try $0.set("copy", of: note("theirs"), to: .bytes(bytes)) }
+    } else {
+      _ = try await store.importAsset(bytes: bytes)
+    }
+    let left = try store.nextWantedAsset(of: noteZone, after: nil)
+    #expect(left == nil)
+    try await checkSound(store)
+    // So that its file is missed once it is gone.
+    unlink(try store.assetPath(asset))
+    let report = try store.verify()
+    #expect(report.problems.map(\.kind) == [.asset])
+  }
+
   @Test("verification finds counts, lists and files that are wrong")
   func wrongRows() async throws {
     let directory = TemporaryDirectory()

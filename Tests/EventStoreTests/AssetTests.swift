@@ -147,6 +147,13 @@ struct AssetTests {
       let sound = try store.verify()
       #expect(sound.problems == [])
     }
+    // A write of the bytes themselves mends it too: it does not rely on what is there.
+    var flipped = bytes
+    flipped[1] ^= 1
+    writeFile(path, flipped)
+    try await store.write { try $0.set("photo", of: note("first"), to: .bytes(bytes)) }
+    let mended = try store.assetContent(asset)
+    #expect(mended == bytes)
     writeFile(path, Array(bytes.dropLast()))
     let short = code { _ = try store.openAsset(asset) }
     #expect(short == .assetDamaged)

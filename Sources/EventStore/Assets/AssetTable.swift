@@ -180,7 +180,10 @@ extension TableStorage {
     let count = try transaction.withValue(of: name.span, in: tables.assets) { try Tables.count($0) } ?? 0
     try put(name, in: tables.assets) { $0.append(varint: count &+ 1) }
     let held = TableKey.heldAsset(asset.hash)
-    if isHere { _ = try transaction.delete(held.span, in: tables.assets) }
+    if isHere {
+      _ = try transaction.delete(held.span, in: tables.assets)
+      try noteArrival(of: asset)
+    }
     guard count == 0 else { return }
     try put(.asset(asset, of: zone, isWanted: false), in: tables.assets) { _ in }
     if !isHere { try put(.asset(asset, of: zone, isWanted: true), in: tables.assets) { _ in } }

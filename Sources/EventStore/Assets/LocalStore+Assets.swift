@@ -85,6 +85,8 @@ extension LocalStore {
       try batch.storage.holdAsset(asset.hash, untilMilliseconds: until)
     }
     try incoming.publish()
+    // Others may have named it before it was here.
+    try await noteAssetArrival(asset)
     return asset
   }
 
@@ -105,7 +107,8 @@ extension LocalStore {
     } catch {
       throw error.isNoSuchFile ? StoreError.missingAsset(asset) : error.storeError
     }
-    throw StoreError.damagedAsset(asset, status.isRegular ? "has \(status.byteCount)" : "is no file")
+    throw StoreError.damagedAsset(
+      asset, status.isRegular ? "has \(status.byteCount) bytes instead" : "is no file")
   }
 
   /// The path of an asset's file, for those who can only read files. It must not be changed.
