@@ -31,6 +31,7 @@ public final class LocalStore: Sendable {
   private let writer: StoreWriter?
   let configuration: StoreConfiguration
   let observers = CommitObservers()
+  let assets: AssetFiles
 
   /// The version of the format of a store that this code reads and writes.
   public static let formatVersion: UInt64 = 1
@@ -51,6 +52,9 @@ public final class LocalStore: Sendable {
     self.directory = directory
     self.durability = durability
     self.configuration = configuration
+    assets = AssetFiles(
+      directory: directory, isDurable: durability == .durable && !configuration.isUnsynced,
+      calls: configuration.assetCalls, makeRandom: configuration.makeRandom)
     do {
       let opened = try OpenedStore(directory, durability, configuration)
       environment = opened.environment
@@ -63,14 +67,16 @@ public final class LocalStore: Sendable {
       writer = nil
       return
     }
-    let (environment, tables, identity, interned, observers) = (
-      environment, tables, identity, interned, observers
+    let (environment, tables, identity, interned, observers, assets) = (
+      environment, tables, identity, interned, observers, assets
     )
     let makePerform: @Sendable () -> PerformWrites = {
       var changesPublished = -1
       let batch = WriteBatch(
         storage: TableStorage(tables: tables), identity: identity,
         wallMilliseconds: configuration.wallMilliseconds, makeRandom: configuration.makeRandom)
+      batch.assetFiles = assets
+      batch.assetThresholdBytes = configuration.assetThresholdBytes
       let commit = GroupCommit(
         environment: environment, batch: batch, configuration: configuration,
         didCommit: { written in
@@ -87,6 +93,11 @@ public final class LocalStore: Sendable {
       try foldWhatIsKnownNow()
     } catch {
       throw StoreError.translate(error)
+    }
+    do throws(AssetFileError) {
+      try assets.sweepIncoming()
+    } catch {
+      // What crashes left stays until the next opening: no reason not to work.
     }
   }
 

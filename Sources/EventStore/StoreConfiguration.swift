@@ -18,6 +18,8 @@ public struct StoreConfiguration: Sendable {
   public var isReadOnly = false
   /// Allows a data file on a network file system, where neither locks nor the memory map can be trusted.
   public var allowsNetworkFileSystem = false
+  /// Bytes that a field is set to become an asset if there are more: a file beside the data file.
+  public var assetThresholdBytes = 64 << 10
   /// Address space to reserve, in bytes; the file does not grow with it.
   public var mapBytes = 1 << 40
   /// The wall clock, in milliseconds since 1970.
@@ -37,7 +39,19 @@ public struct StoreConfiguration: Sendable {
   #if DEBUG
     /// For tests alone: lets calls of LMDB fail.
     package var faults: FaultPlan?
+    /// For tests alone: asked before each call for an asset's file, by its C name; nil lets it run.
+    package var assetFault: (@Sendable (StaticString) -> AssetFault?)?
   #endif
 
   public init() {}
+}
+
+extension StoreConfiguration {
+  var assetCalls: AssetCalls {
+    var calls = AssetCalls()
+    #if DEBUG
+      calls.fault = assetFault
+    #endif
+    return calls
+  }
 }

@@ -27,6 +27,10 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public static let indexInvalid = Code(rawValue: "indexInvalid")
     /// One write makes more than a transaction may hold.
     public static let transactionTooLarge = Code(rawValue: "transactionTooLarge")
+    /// An asset is not here.
+    public static let assetMissing = Code(rawValue: "assetMissing")
+    /// An asset's file has other bytes than its hash says.
+    public static let assetDamaged = Code(rawValue: "assetDamaged")
     /// The directory holds no store.
     public static let notAStore = Code(rawValue: "notAStore")
     /// The store, or a part of it, is of a newer format.
@@ -82,6 +86,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   static func translate(_ error: any Error, hint: String? = nil) -> any Error {
     switch error {
     case let error as LMDBError: return StoreError(error)
+    case let error as AssetFileError: return error.storeError
     case let error as FormatError:
       let code: Code = error.code == .newerFormat ? .newerFormat : .damaged
       return StoreError(code, "\(error)", hint: hint ?? error.hint, underlying: error)

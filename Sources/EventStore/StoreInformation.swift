@@ -34,6 +34,18 @@ public struct StoreInformation: Hashable, Sendable {
     public let lastSequence: UInt64
   }
 
+  /// The assets that the log names.
+  public struct Assets: Hashable, Sendable {
+    /// How many there are.
+    public internal(set) var count = 0
+    /// Their bytes, by what names them.
+    public internal(set) var bytes: UInt64 = 0
+    /// How many of them are not here.
+    public internal(set) var missing = 0
+    /// The bytes of those.
+    public internal(set) var missingBytes: UInt64 = 0
+  }
+
   /// One table of the data file.
   public struct Table: Hashable, Sendable {
     public let name: String
@@ -52,6 +64,7 @@ public struct StoreInformation: Hashable, Sendable {
   public let firstPosition: Position
   public let lastPosition: Position
   public let zones: [Zone]
+  public let assets: Assets
   public let tables: [Table]
 }
 
@@ -59,16 +72,17 @@ extension LocalStore {
   /// Counts what is in the store.
   ///
   /// - Throws: ``StoreError`` `closed`, `damaged`, `system`.
-  /// - Complexity: linear in the records and the transactions.
+  /// - Complexity: linear in the records, the transactions and the assets.
   public func information() throws -> StoreInformation {
     try read { transaction in
-      try transaction.information(fileBytes: try environment.fileBytes)
+      try transaction.information(
+        fileBytes: try environment.fileBytes, assets: try transaction.countAssets(in: assets))
     }
   }
 }
 
 extension ReadTransaction {
-  func information(fileBytes: Int) throws -> StoreInformation {
+  func information(fileBytes: Int, assets: StoreInformation.Assets) throws -> StoreInformation {
     var first = Position.start
     do {
       var cursor = try transaction.openCursor(tables.log)
@@ -86,7 +100,7 @@ extension ReadTransaction {
     return StoreInformation(
       identity: identity, formatVersion: LocalStore.formatVersion, fileBytes: fileBytes,
       clock: clock ?? Timestamp(rawValue: 0), firstPosition: first, lastPosition: try lastPosition(),
-      zones: zones,
+      zones: zones, assets: assets,
       tables: try tables.all.map { name, table in
         let statistics = try transaction.statistics(of: table)
         return StoreInformation.Table(

@@ -23,7 +23,7 @@ struct Replay: AsyncParsableCommand {
         name: "Look",
         subcommands: [
           InfoCommand.self, LogCommand.self, ShowCommand.self, StateCommand.self, DigestCommand.self,
-          SegmentCommand.self,
+          SegmentCommand.self, AssetCommand.self,
         ]),
       CommandGroup(name: "Understand", subcommands: [ExplainCommand.self, ConflictsCommand.self]),
       CommandGroup(

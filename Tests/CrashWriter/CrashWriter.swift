@@ -28,6 +28,8 @@ struct CrashWriter {
       case "applyPage": try await applyPage(in: arguments[2])
       case "cut": try await cut(in: arguments[2])
       case "reclaim": try await reclaim(in: arguments[2])
+      case "import": try await importLarge(in: arguments[2], mebibytes: Int(arguments[3])!)
+      case "assets": try await writeAssets(in: arguments[2], from: Int(arguments[3])!)
       case "summary": say(try open(arguments[2], "unsynced").summary())
       case "damage":
         try damage(

@@ -37,6 +37,31 @@ final class DictionaryRemote: RemoteLog {
     try logs.withLock { logs throws(RemoteError) in try logs.segments(after: token, bytesMax) }
   }
 
+  func assetState(_ asset: RemoteAsset) async throws(RemoteError) -> RemoteAssetState {
+    try logs.withLock { logs throws(RemoteError) in try logs.assetState(asset) }
+  }
+
+  func putAssetChunk(
+    _ bytes: [UInt8], at index: UInt64, of asset: RemoteAsset
+  ) async throws(RemoteError) {
+    try logs.withLock { logs throws(RemoteError) in try logs.put(bytes, at: index, of: asset) }
+  }
+
+  func finishAsset(
+    _ manifest: AssetManifest, of zone: ZoneID, _ incarnation: IncarnationID
+  ) async throws(RemoteError) -> RemoteAssetState {
+    try logs.withLock { logs throws(RemoteError) in
+      try logs.finish(manifest, RemoteAsset(manifest.asset, of: zone, incarnation))
+    }
+  }
+
+  func assetChunk(at index: UInt64, of asset: RemoteAsset) async throws(RemoteError) -> [UInt8]? {
+    try logs.withLock { logs throws(RemoteError) in
+      _ = try logs.log(asset.zone, asset.incarnation)
+      return logs.chunks[asset]?[index]
+    }
+  }
+
   // It does not push: replicators poll.
   func changes() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
 }
@@ -53,6 +78,9 @@ private struct DictionaryLogs {
   }
 
   var logs: [IncarnationID: Log] = [:]
+  /// The chunks of each asset, and the manifests of those that are whole.
+  var chunks: [RemoteAsset: [UInt64: [UInt8]]] = [:]
+  var manifests: [RemoteAsset: AssetManifest] = [:]
   /// The open log of each zone that has one.
   var open: [ZoneID: IncarnationID] = [:]
   /// The list of zones, and the token after each event; the first token is that before all.
@@ -136,6 +164,30 @@ private struct DictionaryLogs {
       page.append(StoredSegment(offset: offset, receivedMilliseconds: nil, bytes: segment.bytes))
     }
     return .segments(page, hasMore: start + page.count < log.segments.count || log.isClosed)
+  }
+
+  func assetState(_ asset: RemoteAsset) throws(RemoteError) -> RemoteAssetState {
+    if try log(asset.zone, asset.incarnation).isClosed { return .gone(.deleted) }
+    if let manifest = manifests[asset] { return .whole(manifest) }
+    let count = AssetManifest.chunkCount(of: asset.reference)
+    return .partial(chunks: (0..<count).first { chunks[asset]?[$0] == nil } ?? count)
+  }
+
+  mutating func put(_ bytes: [UInt8], at index: UInt64, of asset: RemoteAsset) throws(RemoteError) {
+    _ = try log(asset.zone, asset.incarnation)
+    guard !bytes.isEmpty, bytes.count == AssetManifest.byteCount(ofChunk: index, of: asset.reference) else {
+      throw RemoteError(.mismatch, "chunk \(index) has \(bytes.count) bytes", hint: "put it whole")
+    }
+    chunks[asset, default: [:]][index] = bytes
+  }
+
+  mutating func finish(
+    _ manifest: AssetManifest, _ asset: RemoteAsset
+  ) throws(RemoteError) -> RemoteAssetState {
+    let state = try assetState(asset)
+    guard state == .partial(chunks: UInt64(manifest.chunks.count)) else { return state }
+    manifests[asset] = manifest
+    return .whole(manifest)
   }
 
   func log(_ zone: ZoneID, _ incarnation: IncarnationID) throws(RemoteError) -> Log {

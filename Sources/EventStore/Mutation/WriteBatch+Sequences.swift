@@ -17,24 +17,18 @@ extension WriteBatch {
     static let bytesMax = 4096
   }
 
-  /// Changes a list or a text of a record that is visible to the write. False if there is none.
+  /// Finds what is to be done to a list or a text of a record that is visible to the write; nil if there is none.
   ///
   /// - Parameter body: gets the units, and gives what is done to them.
-  func edit(
-    _ field: Name, _ kind: FieldKind, of record: RawSpan, in draft: Draft,
+  func changes(
+    of field: Name, _ kind: FieldKind, of record: RawSpan, in draft: Draft,
     _ body: (borrowing Units) throws -> [FieldChange]
-  ) throws -> Bool {
-    guard try visibleType(of: record, in: draft) != nil else { return false }
+  ) throws -> [FieldChange]? {
+    guard try visibleType(of: record, in: draft) != nil else { return nil }
     let cell = CellNumber(try internName(field), kind)
     focus(draft)
     let index = UInt32(draft.builder.operationCount)
-    let changes = try body(Units(sequence: try fold.sequence(of: cell), batch: self, index: index))
-    for change in changes {
-      var operand = ByteWriter()
-      try change.encode(into: &operand)
-      _ = try self.change(field, of: record, change.kind, operand: operand.span, in: draft)
-    }
-    return true
+    return try body(Units(sequence: try fold.sequence(of: cell), batch: self, index: index))
   }
 
   /// Inserts text, by the operation that inserted the text in front of it where that is the write's last one.

@@ -29,6 +29,8 @@ package final class WriteBatch {
     @exclusivity(unchecked) var builder = BodyBuilder()
     /// What the write's last operation has inserted, if that was text.
     @exclusivity(unchecked) var typed: TypedText?
+    /// The assets that its operations name.
+    @exclusivity(unchecked) var assets: [AssetReference] = []
     /// The ``TableStorage/zonesVersion`` that all this is right at.
     @exclusivity(unchecked) fileprivate var version = -1
     /// What the builder numbered the store's names of types and fields, those that came first.
@@ -46,6 +48,7 @@ package final class WriteBatch {
     fileprivate func removeOperations() {
       builder.removeAll()
       typed = nil
+      if !assets.isEmpty { assets.removeAll() }
       numbered.removeAll(keepingCapacity: true)
     }
 
@@ -80,6 +83,10 @@ package final class WriteBatch {
   @exclusivity(unchecked) private var body = ByteWriter()
   private var layout = BodyLayout()
   private var numbers: [NameNumber] = []
+  /// The files of the store's assets; none where the log is only folded.
+  @exclusivity(unchecked) var assetFiles: AssetFiles?
+  /// More bytes than these become an asset.
+  @exclusivity(unchecked) var assetThresholdBytes = Int.max
 
   package init(
     storage: TableStorage, identity: StoreIdentity,
@@ -173,6 +180,7 @@ package final class WriteBatch {
         arrivalDelay: wallMilliseconds() &- Int64(timestamp.milliseconds))
       let isCurrent = draft.version == storage.zonesVersion
       _ = try storage.append(header, body: body.span)
+      if !draft.assets.isEmpty { try countAssets(draft.assets, in: draft.zone) }
       appendedBytes += body.count
       kept.append(
         Kept(
@@ -409,6 +417,7 @@ package final class WriteBatch {
       try storage.setParent(parent, of: header.replica, header.epoch, in: header.zone)
     }
     _ = try storage.append(header, body: body)
+    try countAssets(of: layout.operations, body, in: header.zone)
     appendedBytes += body.byteCount
     let state = try storage.zoneRow(header.zone).state
     try foldParsed(header, body: body, into: state, receivedMilliseconds: receivedMilliseconds)

@@ -122,14 +122,10 @@ extension WriteTransaction {
   ) throws {
     try Self.check(field, "a field's name", Limits.nameBytesMax)
     let draft = try batch.draft(for: record.zone)
-    try Self.withBytes(of: record.name) { name in
-      do {
-        guard try batch.edit(field, kind, of: name, in: draft, changes) else {
-          throw StoreError.unknown(record)
-        }
-      } catch let error as FormatError where error.code == .limitExceeded {
-        throw StoreError.unstorable(field, record, error)
-      }
+    let found = try Self.withBytes(of: record.name) { name in
+      try batch.changes(of: field, kind, of: name, in: draft, changes)
     }
+    guard let found else { throw StoreError.unknown(record) }
+    for change in found { try self.change(field, of: record, change) }
   }
 }

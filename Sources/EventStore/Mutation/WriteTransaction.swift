@@ -75,7 +75,9 @@ public struct WriteTransaction: ~Copyable {
 
   /// Sets a field of a record. It replaces all values that this store has seen.
   ///
-  /// - Throws: ``StoreError`` `zoneUnknown`, `recordUnknown`, `nameInvalid`, `valueInvalid`, `transactionTooLarge`.
+  /// Bytes over ``StoreConfiguration/assetThresholdBytes`` become an asset: see <doc:KeepingAssets>.
+  /// - Throws: ``StoreError`` `zoneUnknown`, `recordUnknown`, `nameInvalid`, `valueInvalid`, `transactionTooLarge`;
+  ///   `assetMissing` for an asset that is neither here nor named by anything.
   public mutating func set(_ field: Name, of record: RecordID, to newValue: Value) throws {
     try change(field, of: record, .set(newValue))
   }
@@ -83,17 +85,20 @@ public struct WriteTransaction: ~Copyable {
   /// Changes a field of a record that is there.
   mutating func change(_ field: Name, of record: RecordID, _ change: FieldChange) throws {
     try Self.check(field, "a field's name", Limits.nameBytesMax)
+    let change = try batch.storing(change)
     operand.removeAll()
     do {
       try change.encode(into: &operand)
     } catch {
       throw StoreError.unstorable(field, record, error)
     }
+    let assets = change.mayNameAssets ? try batch.knownAssets(in: change) : []
     let draft = try batch.draft(for: record.zone)
     let name = record.name.rawValue.utf8Span.span
     guard try batch.change(field, of: name.bytes, change.kind, operand: operand.span, in: draft) else {
       throw StoreError.unknown(record)
     }
+    if !assets.isEmpty { draft.assets += assets }
   }
 
   /// Clears a field: sets it to null.

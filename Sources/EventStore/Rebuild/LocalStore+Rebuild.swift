@@ -109,6 +109,7 @@ extension WriteBatch {
     if step.position == step.last {
       try swapStates()
       try storage.setRebuiltThrough(nil)
+      try recountAssets(knowsMore: storage.unfoldedKinds().contains { $0.isKnown })
       try storage.setUnfoldedKinds(storage.unfoldedKinds().filter { !$0.isKnown })
       step.isDone = true
     } else {

@@ -2,13 +2,13 @@ import LMDB
 import OperationFormat
 
 extension LocalStore {
-  /// Checks the pages of the data file, every entry of the log with its CRC and its sequence, and every cell
-  /// against a fresh fold of the log. It changes nothing.
+  /// Checks the pages of the data file, every entry of the log with its CRC and its sequence, every cell against a
+  /// fresh fold of the log, and every asset's file against its hash. It changes nothing.
   ///
   /// - Parameter progress: called now and then; what it throws ends the work.
   /// - Throws: ``StoreError`` `closed`, `full`, `system`; what `progress` throws. What is wrong with the store is
   ///   not thrown but reported.
-  /// - Complexity: linear in the log and in the records. It holds a snapshot while it works.
+  /// - Complexity: linear in the log, the records and the bytes of assets. It holds a snapshot while it works.
   public func verify(
     progress: (VerificationProgress) throws -> Void = { _ in }
   ) throws -> VerificationReport {
@@ -27,6 +27,7 @@ extension LocalStore {
       try verification.checkLog(transaction, progress)
       try verification.checkPlacements(transaction)
       if verification.report.isSound { try verification.checkRecords(transaction, progress) }
+      try verification.checkAssets(transaction, assets, progress)
       return verification.report
     }
   }
@@ -63,6 +64,13 @@ struct Verification {
   var report: VerificationReport
   /// Where to fold the log anew.
   let scratchDirectory: String?
+  /// What the log's transactions name, counted by ``checkLog(_:_:)``.
+  var assetNames: [AssetName: UInt64] = [:]
+
+  init(report: VerificationReport, scratchDirectory: String?) {
+    self.report = report
+    self.scratchDirectory = scratchDirectory
+  }
 
   /// Every position is there, every entry can be read, and every sequence follows the one before and is named.
   mutating func checkLog(
@@ -98,6 +106,7 @@ struct Verification {
         }
         try reader.withEntry(at: position, source.transaction) { header, body in
           try layout.parse(body)
+          try countAssets(of: layout.operations, body, header.zone)
           if !knownZones.contains(header.zone) {
             knownZones.insert(header.zone)
             let key = TableKey.zoneRow(header.zone)

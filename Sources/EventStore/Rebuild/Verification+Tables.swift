@@ -33,6 +33,7 @@ extension Verification {
         ? count == RunKeys.nodeKeyBytes
         : (kind == RunKeys.placeKind || kind == RunKeys.makerKind) && count == RunKeys.numberKeyBytes
     case "states": return count == 4
+    case "assets": return TableKey.isOfAssets(key)
     case "zones", "replicas", "incarnations", "names":
       guard count > 1 else { return false }
       switch (key.unsafeLoad(fromByteOffset: 0, as: UInt8.self), name) {

@@ -16,6 +16,8 @@ public struct VerificationReport: Hashable, Sendable {
       case placement
       /// A record or an element differs from a fold of the log.
       case record
+      /// What counts the assets differs from the log, or an asset's file is gone or has other bytes.
+      case asset
     }
 
     public let kind: Kind
@@ -33,6 +35,12 @@ public struct VerificationReport: Hashable, Sendable {
   public internal(set) var transactions: UInt64 = 0
   /// Rows of records and elements that were compared with a fresh fold.
   public internal(set) var rows: UInt64 = 0
+  /// Files of assets that were compared with their hashes.
+  public internal(set) var assets = 0
+  /// Assets that were named when they were not here, and have not come since: no problem of the store's.
+  public internal(set) var missingAssets = 0
+  /// Files of assets that nothing names: ``LocalStore/reclaim(progress:)`` removes them.
+  public internal(set) var unnamedAssets = 0
   /// The first problems, in the order they were found.
   public internal(set) var problems: [Problem] = []
   /// How many problems there are.
@@ -51,7 +59,7 @@ public struct VerificationReport: Hashable, Sendable {
 
 /// How far a verification is.
 public struct VerificationProgress: Hashable, Sendable {
-  public enum Step: String, Hashable, Sendable { case pages, log, fold, compare }
+  public enum Step: String, Hashable, Sendable { case pages, log, fold, compare, assets }
   public let step: Step
   public let done: UInt64
   public let total: UInt64

@@ -7,11 +7,15 @@ public struct ReclaimReport: Hashable, Sendable {
   public internal(set) var zones = 0
   /// Transactions that were taken out of the log.
   public internal(set) var transactions: UInt64 = 0
+  /// Files of assets that nothing named any more.
+  public internal(set) var assets = 0
+  /// Their bytes.
+  public internal(set) var assetBytes: UInt64 = 0
 }
 
 extension LocalStore {
-  /// Takes away what deleted zones have left: records, transactions, places. The file does not get smaller; its pages
-  /// are used again.
+  /// Takes away what deleted zones have left: records, transactions, places; and the files of assets that nothing names.
+  /// The data file does not get smaller; its pages are used again.
   ///
   /// It works in steps, and reads and writes go on meanwhile. If it is cut short, by a crash or a thrown error, the
   /// next call goes on where it ended. Positions of transactions that are gone are not given out again. A zone
@@ -19,7 +23,7 @@ extension LocalStore {
   ///
   /// - Parameter progress: called after each step with what was done so far; what it throws ends the work.
   /// - Throws: ``StoreError`` `readOnly`, `damaged`, `full`; what `progress` throws.
-  /// - Complexity: linear in what is taken away.
+  /// - Complexity: linear in what is taken away and in the files of assets.
   public func reclaim(
     progress: (ReclaimReport) throws -> Void = { _ in }
   ) async throws -> ReclaimReport {
@@ -30,6 +34,7 @@ extension LocalStore {
       report.transactions += step.transactions
       try progress(report)
     }
+    (report.assets, report.assetBytes) = try await collectAssets()
     return report
   }
 }
@@ -76,6 +81,8 @@ extension WriteBatch {
         budget.rows -= 1
       }
     }
+    guard !budget.isSpent else { return }
+    budget.rows -= try storage.removeAssets(of: zone, rowsMax: budget.rows)
     guard !budget.isSpent else { return }
     try storage.removeCut(of: zone)
     try storage.removeZoneRow(zone)

@@ -36,7 +36,8 @@ extension ReadTransaction {
         ZoneSyncState(
           zone: zone, attachment: attachment, token: try changeToken(row.token, zone),
           pending: try tables.pendingCount(
-            of: identity.replica, identity.epoch, in: number, row.token, interned, transaction)))
+            of: identity.replica, identity.epoch, in: number, row.token, interned, transaction),
+          assetPolicy: try tables.assetPolicy(of: number, transaction)))
     }
     // Of one name there may be a zone that is being deleted and one that was made since.
     zones.sort { ($0.zone, $0.attachment.rawValue) < ($1.zone, $1.attachment.rawValue) }

@@ -25,12 +25,18 @@ package struct ZoneSyncState: Hashable, Sendable {
   package var token: ChangeToken?
   /// Own transactions that no remote has acknowledged.
   package var pending: UInt64
+  /// When its assets are downloaded.
+  package var assetPolicy: AssetPolicy
 
-  package init(zone: ZoneID, attachment: ZoneAttachment, token: ChangeToken?, pending: UInt64) {
+  package init(
+    zone: ZoneID, attachment: ZoneAttachment, token: ChangeToken?, pending: UInt64,
+    assetPolicy: AssetPolicy = .lazy
+  ) {
     self.zone = zone
     self.attachment = attachment
     self.token = token
     self.pending = pending
+    self.assetPolicy = assetPolicy
   }
 }
 

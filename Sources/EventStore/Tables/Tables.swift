@@ -17,6 +17,7 @@ import OperationFormat
 /// | incarnations | 0, number (4) · 1, identity (16) · 2, number (4) | identity · number · empty: a zone's log that was deleted |
 /// | names | 0, number (4) · 1, UTF-8 | UTF-8 · number |
 /// | states | state (4) | `StateRow` |
+/// | assets | see `AssetTable.swift` | |
 /// | meta | name | format, identity, clock, policies, remote, rebuild |
 package struct Tables: Sendable {
   package let log: Table
@@ -31,12 +32,13 @@ package struct Tables: Sendable {
   package let incarnations: Table
   package let names: Table
   package let states: Table
+  package let assets: Table
   package let meta: Table
 
   /// Their names in the order of the properties, for counts and sizes.
   package static let names = [
     "log", "sequences", "segments", "placements", "records", "elements", "runs", "zones", "replicas",
-    "incarnations", "names", "states", "meta",
+    "incarnations", "names", "states", "assets", "meta",
   ]
 
   package init(in transaction: borrowing Transaction, create: Bool) throws(LMDBError) {
@@ -52,6 +54,7 @@ package struct Tables: Sendable {
     incarnations = try transaction.openTable("incarnations", create: create)
     names = try transaction.openTable("names", create: create)
     states = try transaction.openTable("states", create: create)
+    assets = try transaction.openTable("assets", create: create)
     meta = try transaction.openTable("meta", create: create)
   }
 
@@ -62,7 +65,7 @@ package struct Tables: Sendable {
         Self.names,
         [
           log, sequences, segments, placements, records, elements, runs, zones, replicas, incarnations,
-          names, states, meta,
+          names, states, assets, meta,
         ]))
   }
 }

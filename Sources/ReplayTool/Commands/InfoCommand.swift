@@ -40,6 +40,7 @@ private struct InfoPage {
     try row("format", "\(information.formatVersion)")
     try row("file", Display.count(information.fileBytes, "byte"))
     try row("log", Self.log(information))
+    if information.assets.count > 0 { try row("assets", Self.assets(information.assets)) }
     try row("clock", Self.clock(information.clock, wallMilliseconds))
     try columns.flush()
     for zone in information.zones { try print(zone, own: identity) }
@@ -52,6 +53,14 @@ private struct InfoPage {
     guard last > 0 else { return "empty" }
     return "positions \(first) to \(last)"
   }
+
+  private static func assets(_ assets: StoreInformation.Assets) -> String {
+    let all = "\(Display.count(assets.count)), \(Self.bytes(assets.bytes))"
+    if assets.missing == 0 { return all }
+    return "\(all); \(Display.count(assets.missing)) not here, \(Self.bytes(assets.missingBytes))"
+  }
+
+  private static func bytes(_ count: UInt64) -> String { Display.count(count, "byte") }
 
   private static func clock(_ clock: Timestamp, _ wallMilliseconds: Int64) -> String {
     guard clock.rawValue > 0 else { return "not used yet" }
@@ -114,6 +123,11 @@ extension JSON {
       "firstPosition": .number(information.firstPosition.rawValue),
       "lastPosition": .number(information.lastPosition.rawValue),
       "zones": .array(information.zones.map { JSON($0) }),
+      "assets": .object([
+        "count": .number(information.assets.count), "bytes": .number(information.assets.bytes),
+        "missing": .number(information.assets.missing),
+        "missingBytes": .number(information.assets.missingBytes),
+      ]),
       "tables": .array(
         information.tables.map {
           .object(["name": .string($0.name), "entries": .number($0.entries), "bytes": .number($0.bytes)])

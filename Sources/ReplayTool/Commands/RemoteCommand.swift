@@ -5,7 +5,7 @@ import Replicator
 /// `replay remote`: what a remote holds, and whether it is sound.
 struct RemoteCommand: ReplayCommand {
   static let configuration = CommandConfiguration(
-    commandName: "remote", abstract: "Shows what a remote holds, and checks every segment of it.",
+    commandName: "remote", abstract: "Shows what a remote holds, and checks every segment and asset of it.",
     discussion: """
       It changes nothing. It ends with 1 if something is wrong.
 
@@ -65,6 +65,10 @@ struct RemoteCommand: ReplayCommand {
       try columns.add([.init("segments", .quiet), .init(Display.count(log.segments))])
       try columns.add([.init("transactions", .quiet), .init(Display.count(log.transactions))])
       try columns.add([.init("bytes", .quiet), .init(Display.count(log.bytes))])
+      if log.assets + log.missingAssets > 0 {
+        let missing = log.missingAssets > 0 ? ", \(Display.count(log.missingAssets)) not there" : ""
+        try columns.add([.init("assets", .quiet), .init("\(Display.count(log.assets))\(missing)")])
+      }
       for (index, writer) in log.writers.enumerated() {
         let text =
           "\(writer.replica), epoch \(writer.epoch), up to sequence \(Display.count(writer.lastSequence))"
@@ -101,6 +105,7 @@ extension JSON {
         "zone": .text(log.zone), "incarnation": .text(log.incarnation),
         "fate": log.fate.map { .string(RemoteCommand.text($0)) }, "segments": .number(log.segments),
         "transactions": .number(log.transactions), "bytes": .number(log.bytes),
+        "assets": .number(log.assets), "missingAssets": .number(log.missingAssets),
         "writers": .array(
           log.writers.map {
             .object([

@@ -34,12 +34,14 @@ struct VerifyCommand: ReplayCommand {
     case .log: "checking the log"
     case .fold: "folding the log"
     case .compare: "comparing records"
+    case .assets: "checking assets"
     }
   }
 
   private func print(_ report: VerificationReport, _ output: Output) throws {
     let checked =
       "\(Display.count(report.transactions, "transaction")) and \(Display.count(report.rows, "row")) checked"
+      + Self.assets(report)
     guard !report.isSound else { return try output.line("\(output.styled("sound", .winner)), \(checked)") }
     try output.line(
       "\(output.styled(Display.count(report.problemCount, "problem"), .loser)), \(checked)")
@@ -58,8 +60,24 @@ struct VerifyCommand: ReplayCommand {
     try output.line(Self.advice(report))
   }
 
+  /// What is said of assets; nothing where there are none.
+  private static func assets(_ report: VerificationReport) -> String {
+    var text = report.assets > 0 ? ", \(Display.count(report.assets, "asset")) too" : ""
+    if report.missingAssets > 0 {
+      text += "; \(Display.count(report.missingAssets, "asset")) not downloaded"
+    }
+    if report.unnamedAssets > 0 {
+      text += "; \(Display.count(report.unnamedAssets, "file")) that nothing names"
+    }
+    return text
+  }
+
   private static func advice(_ report: VerificationReport) -> String {
-    report.problems.allSatisfy { $0.kind == .record }
+    if report.problems.allSatisfy({ $0.kind == .asset }) {
+      return
+        "Log and records are sound. Assets come anew from a remote that has them, or by importing them again."
+    }
+    return report.problems.allSatisfy { $0.kind == .record }
       ? "The log is sound: `replay rebuild` makes the records anew from it."
       : "Keep a copy of the store as it is, then restore it from its remote or from a backup."
   }
@@ -69,7 +87,9 @@ extension JSON {
   fileprivate init(_ report: VerificationReport) {
     self = .object([
       "isSound": .bool(report.isSound), "transactions": .number(report.transactions),
-      "rows": .number(report.rows), "problemCount": .number(report.problemCount),
+      "rows": .number(report.rows), "assets": .number(report.assets),
+      "missingAssets": .number(report.missingAssets), "unnamedAssets": .number(report.unnamedAssets),
+      "problemCount": .number(report.problemCount),
       "problems": .array(
         report.problems.map {
           .object([

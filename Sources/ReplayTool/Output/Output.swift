@@ -29,6 +29,9 @@ final class Output: Sendable {
   /// Prints a line of UTF-8.
   func line(_ utf8: [UInt8]) throws { try write(utf8 + [UInt8(ascii: "\n")]) }
 
+  /// Prints bytes as they are.
+  func bytes(_ bytes: [UInt8]) throws { try write(bytes) }
+
   /// Prints a JSON document as one line.
   func line(_ json: JSON) throws {
     var bytes: [UInt8] = []

@@ -19,7 +19,7 @@ struct SyncPage: Sendable {
           .init(
             zone.conflicts > 0 ? Display.count(zone.conflicts, "conflict") : "",
             zone.conflicts > 0 ? .warning : .plain),
-        ], below: Self.explanation(zone.status).map { ["  " + $0] } ?? [])
+        ], below: Self.below(zone).map { "  " + $0 })
     }
     try columns.flush()
     if report.zones.isEmpty, report.failure == nil {
@@ -36,6 +36,23 @@ struct SyncPage: Sendable {
     try print(report)
     return true
   }
+
+  /// What is said below a zone's line: why it is not in sync, and of assets, if there is anything.
+  private static func below(_ zone: ZoneReport) -> [String] {
+    var lines = explanation(zone.status).map { [$0] } ?? []
+    for (verb, count, bytes) in [
+      ("sent", zone.sentAssets, zone.assetBytesSent),
+      ("received", zone.receivedAssets, zone.assetBytesReceived),
+    ] where count > 0 || bytes > 0 {
+      lines.append("\(verb) \(Display.count(count, "asset")), \(Display.count(bytes, "byte"))")
+    }
+    lines += zone.assetProblems.prefix(assetProblemsMax).map { Display.plain("\($0)") }
+    let rest = zone.assetProblemCount - min(zone.assetProblems.count, assetProblemsMax)
+    if rest > 0 { lines.append("and \(Display.count(rest, "asset")) more that did not move") }
+    return lines
+  }
+
+  private static let assetProblemsMax = 10
 
   private static func moved(_ verb: String, _ transactions: Int, _ segments: Int, _ bytes: Int) -> String {
     guard segments > 0 else { return "\(verb) nothing" }
@@ -101,6 +118,25 @@ extension JSON {
       "sentSegments": .number(zone.sentSegments), "bytesSent": .number(zone.bytesSent),
       "received": .number(zone.received), "receivedSegments": .number(zone.receivedSegments),
       "bytesReceived": .number(zone.bytesReceived), "conflicts": .number(zone.conflicts),
+      "sentAssets": .number(zone.sentAssets), "assetBytesSent": .number(zone.assetBytesSent),
+      "receivedAssets": .number(zone.receivedAssets), "assetBytesReceived": .number(zone.assetBytesReceived),
+      "assetProblemCount": .number(zone.assetProblemCount),
+      "assetProblems": .array(zone.assetProblems.map { JSON($0) }),
+    ])
+  }
+
+  private init(_ problem: AssetProblem) {
+    let (kind, failure): (String, SyncFailure?) =
+      switch problem.kind {
+      case .missingHere: ("missingHere", nil)
+      case .damagedHere: ("damagedHere", nil)
+      case .missingAtRemote: ("missingAtRemote", nil)
+      case .damagedAtRemote: ("damagedAtRemote", nil)
+      case .failed(let failure): ("failed", failure)
+      }
+    self = .members([
+      "hash": .text(problem.reference.hash), "bytes": .number(problem.reference.byteCount),
+      "kind": .string(kind), "failure": failure.map { JSON($0) },
     ])
   }
 

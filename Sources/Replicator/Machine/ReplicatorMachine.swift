@@ -92,7 +92,9 @@ package struct ReplicatorMachine: Sendable {
       return []
     }
     wanted = []
-    var new = SyncRound(steps: steps, selection: selection, zonesAtOnceMax: policy.zonesAtOnceMax)
+    var new = SyncRound(
+      steps: steps, selection: selection, zonesAtOnceMax: policy.zonesAtOnceMax,
+      assetChunksMax: isRunning ? max(1, policy.assetChunksInRoundMax) : nil)
     let effects = new.start()
     round = new
     return effects.map { .round($0) }

@@ -12,6 +12,9 @@ public struct SyncPolicy: Hashable, Sendable {
   public var retryMillisecondsMax: Int64 = 300_000
   /// How many zones are synced at the same time.
   public var zonesAtOnceMax = 4
+  /// How many chunks of assets, of 4 MiB, move in one zone before its log is looked at again. One that is moved by
+  /// ``LogReplicator/syncOnce(_:)`` is moved to its end.
+  public var assetChunksInRoundMax = 4
 
   public init() {}
 

@@ -32,6 +32,7 @@ package struct SyncRound: Sendable {
   private let steps: SyncSteps
   private let selection: ZoneSelection
   private let zonesAtOnceMax: Int
+  private let assetChunksMax: Int?
   /// Zones that have not begun, the last one first.
   private var waiting: [ZoneRound] = []
   private var active: [ZoneID: ZoneRound] = [:]
@@ -44,11 +45,15 @@ package struct SyncRound: Sendable {
   /// Effects whose results have not come.
   private var outstanding = 0
 
-  package init(steps: SyncSteps, selection: ZoneSelection, zonesAtOnceMax: Int) {
+  /// - Parameter assetChunksMax: the most chunks of assets that move in each zone; nil for any number.
+  package init(
+    steps: SyncSteps, selection: ZoneSelection, zonesAtOnceMax: Int, assetChunksMax: Int? = nil
+  ) {
     precondition(zonesAtOnceMax > 0, "a round takes at least one zone at once")
     self.steps = steps
     self.selection = selection
     self.zonesAtOnceMax = zonesAtOnceMax
+    self.assetChunksMax = assetChunksMax
   }
 
   package var isOver: Bool { outstanding == 0 }
@@ -107,7 +112,7 @@ package struct SyncRound: Sendable {
     let ordered = zones.filter { $0.attachment == .deleting } + zones.filter { $0.attachment != .deleting }
     hasLeftovers = state.hasRemovedZones
     deletionsLeft = Set(zones.lazy.filter { $0.attachment == .deleting }.map(\.zone))
-    waiting = ordered.map { ZoneRound($0, steps: steps) }.reversed()
+    waiting = ordered.map { ZoneRound($0, steps: steps, assetChunksMax: assetChunksMax) }.reversed()
     return fillUp()
   }
 

@@ -12,10 +12,16 @@ package enum ZoneEffect: Hashable, Sendable {
   case fold([StoredSegment], after: ChangeToken)
   /// Cut the next segment and store the cut, or take the one that is stored.
   case prepare
+  /// Bring an asset to the remote that a segment names, or so many chunks of it.
+  case upload(AssetReference, IncarnationID, chunksMax: Int?)
   /// Append a segment to the remote log.
   case append(PackedSegment, after: UInt64)
   /// Record that the remote has a segment.
   case acknowledge(SegmentHeader, SegmentPlace)
+  /// Find an asset that the zone names and that is not here.
+  case findAsset(after: AssetReference?)
+  /// Bring an asset here, or so many chunks of it.
+  case download(AssetReference, IncarnationID, chunksMax: Int?)
   /// Remove the zone here, unless something in it was never shipped.
   case withdraw(IncarnationID)
   /// Delete the zone at the remote.
@@ -32,9 +38,15 @@ package enum ZoneResult: Sendable {
   case folded(FoldOutcome)
   /// Nil: nothing is pending.
   case prepared(PackedSegment?)
+  /// The same, of a segment that names assets.
+  case preparedNaming(PackedSegment, [AssetReference])
+  case uploaded(AssetTransfer)
   case appended(AppendOutcome)
   /// The zone's token afterwards.
   case acknowledged(FoldReport)
+  /// Nil: there is none.
+  case foundAsset(AssetReference?)
+  case downloaded(AssetTransfer)
   /// Whether the zone was removed here.
   case withdrawn(Bool)
   case deletedAtRemote

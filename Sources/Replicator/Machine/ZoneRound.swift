@@ -25,12 +25,17 @@ package struct ZoneRound: Sendable {
   private var isFetching = false
   private var isParked = false
   private var segment: PackedSegment?
+  private let assetPolicy: AssetPolicy
+  private var assets: ZoneAssets
 
-  package init(_ state: ZoneSyncState, steps: SyncSteps) {
+  /// - Parameter assetChunksMax: the most chunks of assets that move in the round; nil for any number.
+  package init(_ state: ZoneSyncState, steps: SyncSteps, assetChunksMax: Int? = nil) {
     report = ZoneReport(state.zone)
     attachment = state.attachment
     token = state.token
     self.steps = steps
+    assetPolicy = state.assetPolicy
+    assets = ZoneAssets(chunksMax: assetChunksMax)
   }
 
   /// Whether it only tells the remote that the zone was deleted here.
@@ -63,6 +68,17 @@ package struct ZoneRound: Sendable {
     case .prepared(let packed?):
       segment = packed
       return .append(packed, after: shippedThrough)
+    case .preparedNaming(let packed, let named):
+      segment = packed
+      assets.await(named)
+      return uploadOrAppend()
+    case .uploaded(let transfer):
+      guard assets.didUpload(transfer, &report) else { return pause() }
+      return uploadOrAppend()
+    case .foundAsset(nil): return nil
+    case .foundAsset(let asset?): return download(asset)
+    case .downloaded(let transfer):
+      return assets.didDownload(transfer, &report) ? .findAsset(after: assets.lastWanted) : pause()
     case .appended(let outcome): return didAppend(outcome)
     case .acknowledged(let folded): return didAcknowledge(folded)
     case .withdrawn(let isRemoved):
@@ -166,7 +182,32 @@ package struct ZoneRound: Sendable {
   /// may not have been read to its end.
   private mutating func endPass() -> ZoneEffect? {
     let isAhead = hasMore || segmentsLeft < Self.segmentsInPassMax
-    return isAhead && steps.contains(.fetch) && !isParked ? beginPass() : nil
+    if isAhead && steps.contains(.fetch) && !isParked { return beginPass() }
+    // The log comes first: what others wrote is seen before what it names.
+    return assetPolicy == .eager && steps.contains(.fetch) ? .findAsset(after: nil) : nil
+  }
+
+  // MARK: Assets
+
+  /// The assets that a segment names go before it.
+  private mutating func uploadOrAppend() -> ZoneEffect? {
+    guard let segment else { return nil }
+    guard let asset = assets.next else { return .append(segment, after: shippedThrough) }
+    if assets.isSpent { return pause() }
+    return .upload(asset, segment.header.incarnation, chunksMax: assets.chunksMax)
+  }
+
+  private mutating func download(_ asset: AssetReference) -> ZoneEffect? {
+    guard let token else { return nil }
+    if assets.isSpent { return pause() }
+    assets.didFind(asset)
+    return .download(asset, token.incarnation, chunksMax: assets.chunksMax)
+  }
+
+  /// Leaves the rest to the next round, which begins with the log.
+  private mutating func pause() -> ZoneEffect? {
+    if !isParked { report.status = .unfinished }
+    return nil
   }
 
   // MARK: What ends it

@@ -1,7 +1,7 @@
 package import OperationFormat
 
 /// Reads a remote whole and checks what it says against itself: every segment's hashes, each writer's chain and
-/// sequences, and the hash that each segment names for its base. It changes nothing.
+/// sequences, the hash that each segment names for its base, and the assets that the segments name. It changes nothing.
 package struct RemoteAudit: Sendable {
   /// One life of a zone.
   package struct Log: Sendable {
@@ -14,6 +14,12 @@ package struct RemoteAudit: Sendable {
     var lastOffset: UInt64?
     package var transactions: UInt64 = 0
     package var bytes: UInt64 = 0
+    /// Assets that its segments name, and that are there as their hashes say.
+    package var assets = 0
+    /// Assets that its segments name, and that are not there, or not whole: their writers may not have had them.
+    package var missingAssets = 0
+    /// All that its segments name.
+    var namedAssets: Set<AssetReference> = []
     /// The last sequence of each replica and epoch, in their order.
     package var writers: [Writer] = []
   }
@@ -56,7 +62,10 @@ package struct RemoteAudit: Sendable {
       }
       (token, hasMore) = (page.token, page.hasMore)
     }
-    for index in logs.indices { try await read(index, remote, progress) }
+    for index in logs.indices {
+      try await read(index, remote, progress)
+      try await checkAssets(index, remote)
+    }
     checkAreReached(objects.compactMap(\.name), list: token?.offset ?? 0, isWhole: zone == nil)
   }
 
@@ -113,6 +122,50 @@ package struct RemoteAudit: Sendable {
     }
   }
 
+  /// Checks the assets that a log's segments name. What a closed log has is nobody's any more.
+  private mutating func checkAssets(_ index: Int, _ remote: any RemoteLog) async throws {
+    let log = logs[index]
+    guard log.fate == nil else { return }
+    let sorted = log.namedAssets.sorted {
+      ($0.hash.description, $0.byteCount) < ($1.hash.description, $1.byteCount)
+    }
+    for reference in sorted {
+      let asset = RemoteAsset(reference, of: log.zone, log.incarnation)
+      do throws(RemoteError) {
+        guard case .whole(let manifest) = try await remote.assetState(asset) else {
+          logs[index].missingAssets += 1
+          continue
+        }
+        if try await isWhole(asset, manifest, remote) { logs[index].assets += 1 }
+      } catch {
+        guard error.code == .damagedAsset else { throw error }
+        let place = ObjectName.assetManifest(of: reference.hash, in: log.incarnation)
+        problems.append(Problem(place: "\(place)", message: error.description))
+      }
+    }
+  }
+
+  /// Whether every chunk of an asset is as its manifest says, and the whole as its hash.
+  private mutating func isWhole(
+    _ asset: RemoteAsset, _ manifest: AssetManifest, _ remote: any RemoteLog
+  ) async throws(RemoteError) -> Bool {
+    var hasher = ContentHasher()
+    for (index, hash) in manifest.chunks.enumerated() {
+      let chunk = try await remote.assetChunk(at: UInt64(index), of: asset)
+      guard let chunk, ContentHash(of: chunk.span.bytes) == hash else {
+        let place = ObjectName.assetChunk(UInt64(index), of: asset.reference.hash, in: asset.incarnation)
+        problems.append(
+          Problem(place: "\(place)", message: chunk == nil ? "it is missing" : "it has other bytes"))
+        return false
+      }
+      hasher.update(chunk.span.bytes)
+    }
+    if hasher.finish() == asset.reference.hash { return true }
+    let place = ObjectName.assetManifest(of: asset.reference.hash, in: asset.incarnation)
+    problems.append(Problem(place: "\(place)", message: "its chunks are those of another asset"))
+    return false
+  }
+
   /// Checks a segment against those before it.
   ///
   /// - Returns: its header; nil if it has none that can be believed.
@@ -121,13 +174,20 @@ package struct RemoteAudit: Sendable {
   ) -> SegmentHeader? {
     let place = "\(ObjectName.entry(of: logs[index].incarnation, segment.offset))"
     let header: SegmentHeader
+    let transactions: [[UInt8]]
     do throws(FormatError) {
-      header = try SegmentPacker.unpack(segment.bytes).header
+      let unpacked = try SegmentPacker.unpack(segment.bytes)
+      (header, transactions) = (unpacked.header, unpacked.transactions)
     } catch {
       problems.append(Problem(place: place, message: "\(error)"))
       do throws(FormatError) { return try SegmentFrame.readHeader(segment.bytes.span.bytes) } catch {
         return nil
       }
+    }
+    do {
+      logs[index].namedAssets.formUnion(try SegmentCut.assets(namedBy: transactions))
+    } catch {
+      problems.append(Problem(place: place, message: "\(error)"))
     }
     logs[index].segments += 1
     logs[index].transactions += header.transactionCount

@@ -26,6 +26,8 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
     public static let damagedSegment = Code(rawValue: "damagedSegment")
     /// One segment is of a newer format. The other zones are as before.
     public static let newerSegment = Code(rawValue: "newerSegment")
+    /// One asset is damaged at the remote, or is not the one that its name says.
+    public static let damagedAsset = Code(rawValue: "damagedAsset")
     /// What was there before is gone or is something else: the remote was restored from an old copy, or tampered
     /// with.
     public static let wentBack = Code(rawValue: "wentBack")

@@ -57,6 +57,35 @@ public protocol RemoteLog: Sendable {
   ///   read. A page ends before such a segment.
   func segments(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome
 
+  // MARK: Assets
+
+  /// Says how much there is of an asset.
+  ///
+  /// - Throws: ``RemoteError``, as ``zoneEvents(after:)``; `zoneUnknown`; `damagedAsset` if what says that it is whole
+  ///   cannot be read, or is another asset's. Putting all of it again mends that.
+  func assetState(_ asset: RemoteAsset) async throws(RemoteError) -> RemoteAssetState
+
+  /// Puts a chunk of an asset. The chunks are put in order; what is there already stays, unless it has other bytes.
+  ///
+  /// - Parameters:
+  ///   - bytes: as many as ``AssetManifest/byteCount(ofChunk:of:)`` says.
+  ///   - index: which one, from 0.
+  ///   - asset: the asset.
+  /// - Throws: ``RemoteError``, as ``assetState(_:)``; `mismatch` for another number of bytes.
+  func putAssetChunk(_ bytes: [UInt8], at index: UInt64, of asset: RemoteAsset) async throws(RemoteError)
+
+  /// Says that all chunks of an asset were put: from then on it is whole.
+  ///
+  /// - Returns: ``RemoteAssetState/whole(_:)``; or how many chunks there are, if one is missing.
+  /// - Throws: ``RemoteError``, as ``assetState(_:)``.
+  func finishAsset(_ manifest: AssetManifest, of zone: ZoneID, _ incarnation: IncarnationID)
+    async throws(RemoteError) -> RemoteAssetState
+
+  /// Reads a chunk of an asset; nil if it is not there. The caller compares it with the manifest.
+  ///
+  /// - Throws: ``RemoteError``, as ``assetState(_:)``.
+  func assetChunk(at index: UInt64, of asset: RemoteAsset) async throws(RemoteError) -> [UInt8]?
+
   /// Yields whenever something may have changed, coalesced. A remote without push ends the sequence at once; callers
   /// poll besides.
   func changes() -> AsyncStream<Void>

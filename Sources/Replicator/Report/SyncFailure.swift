@@ -53,7 +53,7 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
 
   /// Errors of a remote that concern one zone. All others, those of later versions too, end the round.
   private static let zoneCodes: [RemoteError.Code] = [
-    .overQuota, .denied, .damagedSegment, .newerSegment, .wentBack, .zoneUnknown, .mismatch,
+    .overQuota, .denied, .damagedSegment, .newerSegment, .damagedAsset, .wentBack, .zoneUnknown, .mismatch,
   ]
 
   /// Errors of the store that concern one zone.

@@ -23,6 +23,8 @@ public struct SyncReport: Hashable, Sendable {
   public var bytesReceived: Int { zones.reduce(0) { $0 + $1.bytesReceived } }
   /// Cells that got losers by what was received.
   public var conflicts: Int { zones.reduce(0) { $0 + $1.conflicts } }
+  /// Assets that did not move: they are here or at the remote, and not at the other, or damaged.
+  public var assetProblemCount: Int { zones.reduce(0) { $0 + $1.assetProblemCount } }
   /// Whether every zone that is synced is in step with the remote, as far as the round saw it.
   public var isInSync: Bool {
     failure == nil && zones.allSatisfy { [.inSync, .local, .removed].contains($0.status) }
@@ -30,7 +32,10 @@ public struct SyncReport: Hashable, Sendable {
   /// Whether anything moved, in either direction.
   public var hasMoved: Bool {
     !createdZones.isEmpty
-      || zones.contains { $0.sentSegments + $0.receivedSegments > 0 || $0.status == .removed }
+      || zones.contains { zone in
+        zone.sentSegments + zone.receivedSegments + zone.sentAssets + zone.receivedAssets > 0
+          || zone.status == .removed
+      }
   }
 }
 
@@ -48,6 +53,18 @@ public struct ZoneReport: Hashable, Sendable {
   public package(set) var bytesReceived = 0
   /// Cells that got losers by what was received.
   public package(set) var conflicts = 0
+  /// Assets that the remote has from now on.
+  public package(set) var sentAssets = 0
+  /// Bytes of assets that were sent, of unfinished ones too.
+  public package(set) var assetBytesSent: UInt64 = 0
+  /// Assets that are here from now on.
+  public package(set) var receivedAssets = 0
+  /// Bytes of assets that were received, of unfinished ones too.
+  public package(set) var assetBytesReceived: UInt64 = 0
+  /// Assets that did not move, the first hundred. They hold up nothing: ``status`` says nothing of them.
+  public package(set) var assetProblems: [AssetProblem] = []
+  /// How many did not move.
+  public package(set) var assetProblemCount = 0
 
   package init(_ zone: ZoneID) { self.zone = zone }
 }

@@ -12,16 +12,18 @@ package struct EffectRunner: Sendable {
   let selection: ZoneSelection
   let pageBytesMax: Int
   let makeRandom: @Sendable () -> UInt64
+  private let assets: AssetRunner
 
   package init(
     store: LocalStore, remote: any RemoteLog, selection: ZoneSelection, pageBytesMax: Int,
-    makeRandom: @escaping @Sendable () -> UInt64
+    makeRandom: @escaping @Sendable () -> UInt64, assetProgress: (@Sendable (AssetProgress) -> Void)? = nil
   ) {
     self.store = store
     self.remote = remote
     self.selection = selection
     self.pageBytesMax = pageBytesMax
     self.makeRandom = makeRandom
+    assets = AssetRunner(store: store, remote: remote, progress: assetProgress)
   }
 
   package func perform(_ effect: RoundEffect) async -> RoundResult {
@@ -59,7 +61,16 @@ package struct EffectRunner: Sendable {
       case .fetch(let token):
         return .fetched(try await remote.segments(after: token, bytesMax: pageBytesMax))
       case .fold(let segments, let token): return .folded(try await fold(segments, after: token))
-      case .prepare: return .prepared(try await prepare(zone))
+      case .prepare:
+        guard let (segment, named) = try await prepare(zone) else { return .prepared(nil) }
+        return named.isEmpty ? .prepared(segment) : .preparedNaming(segment, named)
+      case .upload(let asset, let incarnation, let chunksMax):
+        return .uploaded(
+          try await assets.upload(RemoteAsset(asset, of: zone, incarnation), chunksMax: chunksMax))
+      case .findAsset(let last): return .foundAsset(try store.nextWantedAsset(of: zone, after: last))
+      case .download(let asset, let incarnation, let chunksMax):
+        return .downloaded(
+          try await assets.download(RemoteAsset(asset, of: zone, incarnation), chunksMax: chunksMax))
       case .append(let segment, let offset):
         return .appended(try await remote.append(segment, after: offset))
       case .acknowledge(let header, let place): return .acknowledged(try await acknowledge(header, place))
@@ -81,17 +92,18 @@ package struct EffectRunner: Sendable {
 
   // MARK: Shipping
 
-  /// The next segment to ship, its cut stored; nil if nothing is pending.
-  private func prepare(_ zone: ZoneID) async throws -> PackedSegment? {
+  /// The next segment to ship, its cut stored, and the assets that it names; nil if nothing is pending.
+  private func prepare(_ zone: ZoneID) async throws -> (PackedSegment, [AssetReference])? {
     for _ in 0..<Self.cutsMax {
       guard let cut = try store.nextCut(of: zone) else { return nil }
       let packed = try SegmentPacker.pack(cut)
+      let named = try store.namesAssets(in: zone) ? cut.assets() : []
       #if PLANTED_BUGS
-        if PlantedBug.cutNotStored.isPlanted { return packed }
+        if PlantedBug.cutNotStored.isPlanted { return (packed, named) }
       #endif
-      if cut.isStored, packed.header == cut.header { return packed }
+      if cut.isStored, packed.header == cut.header { return (packed, named) }
       do {
-        if try await store.storeCut(packed.header) == packed.header { return packed }
+        if try await store.storeCut(packed.header) == packed.header { return (packed, named) }
       } catch let error as StoreError where error.code == .outOfOrder {
         continue
       }

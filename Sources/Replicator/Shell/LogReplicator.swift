@@ -58,7 +58,7 @@ public final class LogReplicator: Sendable {
     var machine = ReplicatorMachine(policy: configuration.policy, selection: zones)
     let runner = EffectRunner(
       store: store, remote: remote, selection: zones, pageBytesMax: configuration.pageBytesMax,
-      makeRandom: configuration.makeRandom)
+      makeRandom: configuration.makeRandom, assetProgress: configuration.assetProgress)
     let (events, feed) = AsyncStream.makeStream(of: ReplicatorEvent.self)
     // A discarding group: another keeps what every effect gave until somebody asks, for as long as this runs.
     await withDiscardingTaskGroup { group in
@@ -150,6 +150,10 @@ public final class LogReplicator: Sendable {
       logger.warning("round failed: \(failure)", metadata: ["remote": "\(remote.name)"])
     }
     for zone in report.zones {
+      if let problem = zone.assetProblems.first {
+        logger.warning(
+          "zone \(zone.zone): \(zone.assetProblemCount) assets did not move, such as: \(problem)")
+      }
       switch zone.status {
       case .inSync, .local, .removed, .unfinished: continue
       default: logger.warning("zone \(zone.zone) is not in sync: \(zone.status)")

@@ -13,6 +13,8 @@ public struct ReplicatorConfiguration: Sendable {
   public var makeRandom: @Sendable () -> UInt64 = SystemEnvironment.makeRandom
   /// Waits so many milliseconds; throws where the task is cancelled.
   public var sleep: @Sendable (_ milliseconds: Int64) async throws -> Void = SystemTimer.sleep
+  /// Called with how far each asset's transfer is, after each chunk of 4 MiB, from any thread: it must be quick.
+  public var assetProgress: (@Sendable (AssetProgress) -> Void)?
   /// Where it tells what it does: rounds at debug, what needs someone's eye at warning.
   public var logger: Logger?
 

@@ -49,5 +49,31 @@ struct CountingRemote: RemoteLog {
     return try await remote.segments(after: token, bytesMax: bytesMax)
   }
 
+  func assetState(_ asset: RemoteAsset) async throws(RemoteError) -> RemoteAssetState {
+    counter.add()
+    return try await remote.assetState(asset)
+  }
+
+  func putAssetChunk(
+    _ bytes: [UInt8], at index: UInt64, of asset: RemoteAsset
+  ) async throws(RemoteError) {
+    counter.add()
+    try await remote.putAssetChunk(bytes, at: index, of: asset)
+  }
+
+  func finishAsset(
+    _ manifest: AssetManifest, of zone: ZoneID, _ incarnation: IncarnationID
+  ) async throws(RemoteError) -> RemoteAssetState {
+    counter.add()
+    return try await remote.finishAsset(manifest, of: zone, incarnation)
+  }
+
+  func assetChunk(
+    at index: UInt64, of asset: RemoteAsset
+  ) async throws(RemoteError) -> [UInt8]? {
+    counter.add()
+    return try await remote.assetChunk(at: index, of: asset)
+  }
+
   func changes() -> AsyncStream<Void> { remote.changes() }
 }

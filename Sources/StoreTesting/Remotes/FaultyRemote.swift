@@ -105,6 +105,37 @@ public final class FaultyRemote: RemoteLog {
     return outcome.with(page)
   }
 
+  public func assetState(_ asset: RemoteAsset) async throws(RemoteError) -> RemoteAssetState {
+    try await perform { remote throws(RemoteError) in try await remote.assetState(asset) }
+  }
+
+  public func putAssetChunk(
+    _ bytes: [UInt8], at index: UInt64, of asset: RemoteAsset
+  ) async throws(RemoteError) {
+    try await perform(writes: true) { remote throws(RemoteError) in
+      try await remote.putAssetChunk(bytes, at: index, of: asset)
+    }
+  }
+
+  public func finishAsset(
+    _ manifest: AssetManifest, of zone: ZoneID, _ incarnation: IncarnationID
+  ) async throws(RemoteError) -> RemoteAssetState {
+    try await perform(writes: true) { remote throws(RemoteError) in
+      try await remote.finishAsset(manifest, of: zone, incarnation)
+    }
+  }
+
+  public func assetChunk(
+    at index: UInt64, of asset: RemoteAsset
+  ) async throws(RemoteError) -> [UInt8]? {
+    let bytes = try await perform { remote throws(RemoteError) in
+      try await remote.assetChunk(at: index, of: asset)
+    }
+    guard var bytes, !bytes.isEmpty, happens(\.cutShort) else { return bytes }
+    bytes.removeLast(1 + below(bytes.count))
+    return bytes
+  }
+
   public func changes() -> AsyncStream<Void> { remote.changes() }
 
   /// Makes a call, as well as the network lets it.

@@ -34,5 +34,27 @@ extension ForwardingRemote {
     try await remote.segments(after: token, bytesMax: bytesMax)
   }
 
+  package func assetState(_ asset: RemoteAsset) async throws(RemoteError) -> RemoteAssetState {
+    try await remote.assetState(asset)
+  }
+
+  package func putAssetChunk(
+    _ bytes: [UInt8], at index: UInt64, of asset: RemoteAsset
+  ) async throws(RemoteError) {
+    try await remote.putAssetChunk(bytes, at: index, of: asset)
+  }
+
+  package func finishAsset(
+    _ manifest: AssetManifest, of zone: ZoneID, _ incarnation: IncarnationID
+  ) async throws(RemoteError) -> RemoteAssetState {
+    try await remote.finishAsset(manifest, of: zone, incarnation)
+  }
+
+  package func assetChunk(
+    at index: UInt64, of asset: RemoteAsset
+  ) async throws(RemoteError) -> [UInt8]? {
+    try await remote.assetChunk(at: index, of: asset)
+  }
+
   package func changes() -> AsyncStream<Void> { remote.changes() }
 }

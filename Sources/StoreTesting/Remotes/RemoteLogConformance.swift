@@ -68,5 +68,5 @@ public struct RemoteLogConformance: Sendable {
 
   /// All of them.
   public static let checks: [Check] =
-    zoneChecks + appendChecks + fetchChecks + deletionChecks
+    zoneChecks + appendChecks + fetchChecks + deletionChecks + assetChecks
 }

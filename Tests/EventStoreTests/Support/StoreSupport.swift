@@ -55,6 +55,8 @@ extension TemporaryDirectory {
     configuration.isUnsynced = true
     // Hundreds of stores are open at once while tests run: a process has 128 TiB of address space.
     configuration.mapBytes = 1 << 33
+    // Large bytes stay values, where it is not said otherwise.
+    configuration.assetThresholdBytes = .max
     configure(&configuration)
     return try LocalStore(directory: path + "/" + name, durability: .consistent, configuration: configuration)
   }

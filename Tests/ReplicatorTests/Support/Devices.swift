@@ -9,28 +9,35 @@ final class Device: Sendable {
   let directory: String
   private let opened: Mutex<LocalStore>
   private let clock: @Sendable () -> Int64
+  private let configure: @Sendable (inout StoreConfiguration) -> Void
   let seed: UInt64
   /// What its replicators make incarnations from: never the same twice.
   let makeRandom: @Sendable () -> UInt64
 
   init(
-    in parent: String, _ name: String, seed: UInt64, clock: @escaping @Sendable () -> Int64 = { 1_000_000 }
+    in parent: String, _ name: String, seed: UInt64, clock: @escaping @Sendable () -> Int64 = { 1_000_000 },
+    configure: @escaping @Sendable (inout StoreConfiguration) -> Void = { _ in }
   ) throws {
     directory = "\(parent)/\(name).store"
     self.seed = seed
     makeRandom = seededBits(seed &+ 77)
     self.clock = clock
-    opened = Mutex(try Self.open(directory, seed, clock))
+    self.configure = configure
+    opened = Mutex(try Self.open(directory, seed, clock, configure))
   }
 
   private static func open(
-    _ directory: String, _ seed: UInt64, _ clock: @escaping @Sendable () -> Int64
+    _ directory: String, _ seed: UInt64, _ clock: @escaping @Sendable () -> Int64,
+    _ configure: (inout StoreConfiguration) -> Void
   ) throws -> LocalStore {
     var configuration = StoreConfiguration()
     configuration.isUnsynced = true
     configuration.mapBytes = 64 << 20
     configuration.wallMilliseconds = clock
     configuration.makeRandom = seededBits(seed)
+    // Large bytes stay values, where it is not said otherwise.
+    configuration.assetThresholdBytes = .max
+    configure(&configuration)
     return try LocalStore(directory: directory, durability: .consistent, configuration: configuration)
   }
 
@@ -39,7 +46,7 @@ final class Device: Sendable {
   /// Closes the store and opens it again, as after a crash.
   func reopen() throws {
     store.close()
-    let again = try Self.open(directory, seed, clock)
+    let again = try Self.open(directory, seed, clock, configure)
     opened.withLock { $0 = again }
   }
 

@@ -1,6 +1,6 @@
 extension FolderObjects {
   /// The deepest path that a remote has, and one more to see what is foreign: no link or loop leads further.
-  private static let depthMax = 5
+  private static let depthMax = 6
 
   @concurrent package func list() async throws(RemoteError) -> [ObjectEntry] {
     let root = try openRoot()

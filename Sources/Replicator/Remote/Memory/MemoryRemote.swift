@@ -59,5 +59,27 @@ public struct MemoryRemote: RemoteLog {
     try await log.segments(after: token, bytesMax: bytesMax)
   }
 
+  public func assetState(_ asset: RemoteAsset) async throws(RemoteError) -> RemoteAssetState {
+    try await log.assetState(asset)
+  }
+
+  public func putAssetChunk(
+    _ bytes: [UInt8], at index: UInt64, of asset: RemoteAsset
+  ) async throws(RemoteError) {
+    try await log.putAssetChunk(bytes, at: index, of: asset)
+  }
+
+  public func finishAsset(
+    _ manifest: AssetManifest, of zone: ZoneID, _ incarnation: IncarnationID
+  ) async throws(RemoteError) -> RemoteAssetState {
+    try await log.finishAsset(manifest, of: zone, incarnation)
+  }
+
+  public func assetChunk(
+    at index: UInt64, of asset: RemoteAsset
+  ) async throws(RemoteError) -> [UInt8]? {
+    try await log.assetChunk(at: index, of: asset)
+  }
+
   public func changes() -> AsyncStream<Void> { log.changes() }
 }

@@ -9,11 +9,15 @@ internal import OperationFormat
 /// | `remote` | the ``RemoteMarker`` |
 /// | `zones/<directory>/<offset>` | an event of the list of zones |
 /// | `logs/<incarnation>/<directory>/<offset>` | a segment of a zone's log, or the seal that closes it |
+/// | `logs/<incarnation>/assets-<ab>/<hash>/<index>` | a chunk of an asset of the zone |
+/// | `logs/<incarnation>/assets-<ab>/<hash>/manifest` | the ``AssetManifest``: the asset is whole |
 ///
-/// An offset is 16 hexadecimal digits; its directory is the first 13 of them, so that 4,096 are together.
+/// An asset's hash is 64 hexadecimal digits, `ab` the first two of them, and a chunk's index 8. An offset is 16 hexadecimal digits; its directory is the first 13 of them, so that 4,096 are together.
 package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
   /// The digits of an offset, and those that its directory is named by.
   private static let (offsetDigits, directoryDigits) = (16, 13)
+  /// The digits of a chunk's index.
+  private static let chunkDigits = 8
 
   /// At least one, none of them empty.
   package let components: [String]
@@ -45,6 +49,27 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
     ObjectName(log(of: incarnation).components + place(of: offset))
   }
 
+  /// A chunk of an asset of a zone.
+  package static func assetChunk(
+    _ index: UInt64, of asset: ContentHash, in incarnation: IncarnationID
+  ) -> ObjectName {
+    let digits = String(index, radix: 16)
+    let file = String(repeating: "0", count: max(0, chunkDigits - digits.utf8.count)) + digits
+    return ObjectName(assetFolder(asset, incarnation) + [file])
+  }
+
+  /// What says that an asset of a zone is whole.
+  package static func assetManifest(
+    of asset: ContentHash, in incarnation: IncarnationID
+  ) -> ObjectName {
+    ObjectName(assetFolder(asset, incarnation) + ["manifest"])
+  }
+
+  private static func assetFolder(_ asset: ContentHash, _ incarnation: IncarnationID) -> [String] {
+    let digits = asset.description
+    return log(of: incarnation).components + ["assets-\(digits.prefix(2))", digits]
+  }
+
   /// Where a zone's log lies.
   package static func log(of incarnation: IncarnationID) -> ObjectName {
     ObjectName(logs.components + [incarnation.description])
@@ -60,8 +85,18 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
       guard let offset, Self.zoneEvent(offset) == self else { return nil }
     case ("logs", 4):
       guard let incarnation, let offset, Self.entry(of: incarnation, offset) == self else { return nil }
+    case ("logs", 5):
+      guard let incarnation, isOfAsset(components, in: incarnation) else { return nil }
     default: return nil
     }
+  }
+
+  /// Whether components name a part of an asset.
+  private func isOfAsset(_ components: [String], in incarnation: IncarnationID) -> Bool {
+    guard let asset = ContentHash(components[3]) else { return false }
+    if Self.assetManifest(of: asset, in: incarnation) == self { return true }
+    guard last.utf8.count == Self.chunkDigits, let index = UInt64(last, radix: 16) else { return false }
+    return Self.assetChunk(index, of: asset, in: incarnation) == self
   }
 
   /// The incarnation whose log it is in.

@@ -31,7 +31,8 @@ package protocol ObjectStore: Sendable {
   /// For tools: a list may be late, so nothing that must be right is ever found by one.
   func list() async throws(RemoteError) -> [ObjectEntry]
 
-  /// Removes an object; a success if there is none. For what nobody needs any more, never for what is in a log.
+  /// Removes an object; a success if there is none. For what nobody needs any more, or a part of an asset
+  /// that is damaged; never for what is in a log.
   func delete(_ name: ObjectName) async throws(RemoteError)
 
   /// Yields whenever an object may have been put, coalesced; ends at once where the place does not tell.

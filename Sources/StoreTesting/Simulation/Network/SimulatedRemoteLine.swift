@@ -46,6 +46,36 @@ struct SimulatedRemoteLine: RemoteLog {
       ? outcome.asNewer { world.facts.isNewer($0, in: token.incarnation) } : outcome
   }
 
+  func assetState(_ asset: RemoteAsset) async throws(RemoteError) -> RemoteAssetState {
+    try await world.call(process, "assetState \(asset)") { [self] () throws(RemoteError) in
+      try await server.assetState(asset)
+    }
+  }
+
+  func putAssetChunk(
+    _ bytes: [UInt8], at index: UInt64, of asset: RemoteAsset
+  ) async throws(RemoteError) {
+    try await world.call(process, "putAssetChunk \(index) of \(asset)") { [self] () throws(RemoteError) in
+      try await server.putAssetChunk(bytes, at: index, of: asset)
+    }
+  }
+
+  func finishAsset(
+    _ manifest: AssetManifest, of zone: ZoneID, _ incarnation: IncarnationID
+  ) async throws(RemoteError) -> RemoteAssetState {
+    try await world.call(process, "finishAsset \(manifest.asset.hash)") { [self] () throws(RemoteError) in
+      try await server.finishAsset(manifest, of: zone, incarnation)
+    }
+  }
+
+  func assetChunk(
+    at index: UInt64, of asset: RemoteAsset
+  ) async throws(RemoteError) -> [UInt8]? {
+    try await world.call(process, "assetChunk \(index) of \(asset)") { [self] () throws(RemoteError) in
+      try await server.assetChunk(at: index, of: asset)
+    }
+  }
+
   func changes() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
 
   /// What answers, as the device sees it now.

@@ -76,6 +76,8 @@ final class SimulatedDevice: @unchecked Sendable {
     configuration.scratchDirectory = parent
     configuration.writesOnCallingThread = true
     configuration.commitFault = commitFault
+    // The largest values there are belong to a world's workload, and no world has assets yet.
+    configuration.assetThresholdBytes = .max
     let store = try LocalStore(directory: directory, durability: .consistent, configuration: configuration)
     process = SimulatedProcess(device: number, number: process.number + 1)
     self.store = store

@@ -189,6 +189,9 @@ extension SimulatedWorld {
     case .fetch(let token): "fetches after \(token.offset)"
     case .fold(let segments, let token): "folds \(segments.count) segments after \(token.offset)"
     case .prepare: "cuts"
+    case .upload(let asset, _, _): "uploads asset \(asset.hash)"
+    case .findAsset: "looks for an asset that is not here"
+    case .download(let asset, _, _): "downloads asset \(asset.hash)"
     case .append(let segment, let offset):
       "appends \(segment.header.sequences.lowerBound)…\(segment.header.sequences.upperBound) after \(offset)"
     case .acknowledge(let header, let place):

@@ -1,0 +1,29 @@
+public import OperationFormat
+
+/// Decides when the assets of a zone are downloaded. It is this store's, and is not synced.
+public enum AssetPolicy: UInt8, Hashable, Sendable, CaseIterable {
+  /// When the app asks for one: what ``LocalStore`` has by default.
+  case lazy = 0
+  /// In each round of replication, after its segments.
+  case eager = 1
+}
+
+extension LocalStore {
+  /// Decides when the assets of a zone are downloaded.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, and as ``write(_:)``.
+  public func setAssetPolicy(_ policy: AssetPolicy, of zone: ZoneID) async throws {
+    try await perform(isRepeatable: true) { batch in
+      try batch.storage.setAssetPolicy(policy, of: try batch.storage.zone(zone).number)
+    }
+  }
+}
+
+extension ReadTransaction {
+  /// When the assets of a zone are downloaded.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`.
+  public func assetPolicy(of zone: ZoneID) throws -> AssetPolicy {
+    try tables.assetPolicy(of: try tables.zoneNumber(of: zone, interned, transaction), transaction)
+  }
+}

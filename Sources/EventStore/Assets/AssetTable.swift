@@ -1,0 +1,238 @@
+import LMDB
+import OperationFormat
+
+// The table `assets`. An asset is its reference: hash (32) and byte count (8). Two references with one hash are two
+// assets, since one of them is wrong, and must not stand in the way of the right one.
+//
+// | key | value |
+// |---|---|
+// | 0 (1), asset (40), zone (4) | how many transactions of the zone's log name it, varint |
+// | 1 (1), zone (4), asset (40) | nothing: the same, by zone |
+// | 2 (1), zone (4), asset (40) | nothing: it was not here when it was named, and has not come since |
+// | 3 (1), hash (32) | until when an import is to be named, in milliseconds since 1970, varint |
+// | 4 (1), zone (4) | the zone's `AssetPolicy` (1) |
+
+extension TableKey {
+  static let assetNameByteCount = 45
+  static let heldAssetByteCount = 33
+  static let assetPolicyByteCount = 5
+
+  private init(assetKind kind: UInt8) {
+    self.init()
+    append(kind)
+  }
+
+  private mutating func append(_ asset: AssetReference) {
+    append(asset.hash.bytes.span.bytes)
+    append(asset.byteCount)
+  }
+
+  /// What the rows of one asset begin with, whichever zones name it.
+  static func names(of asset: AssetReference) -> TableKey {
+    var key = TableKey(assetKind: 0)
+    key.append(asset)
+    return key
+  }
+
+  /// What the rows of one file begin with, whatever its references say of its size.
+  static func names(of hash: ContentHash) -> TableKey {
+    var key = TableKey(assetKind: 0)
+    key.append(hash.bytes.span.bytes)
+    return key
+  }
+
+  static func assetName(_ asset: AssetReference, in zone: ZoneNumber) -> TableKey {
+    var key = names(of: asset)
+    key.append(zone)
+    return key
+  }
+
+  /// What the rows of one zone begin with.
+  static func assets(of zone: ZoneNumber, isWanted: Bool) -> TableKey {
+    var key = TableKey(assetKind: isWanted ? 2 : 1)
+    key.append(zone)
+    return key
+  }
+
+  static func asset(_ asset: AssetReference, of zone: ZoneNumber, isWanted: Bool) -> TableKey {
+    var key = assets(of: zone, isWanted: isWanted)
+    key.append(asset)
+    return key
+  }
+
+  static func heldAsset(_ hash: ContentHash) -> TableKey {
+    var key = TableKey(assetKind: 3)
+    key.append(hash.bytes.span.bytes)
+    return key
+  }
+
+  static func assetPolicy(_ zone: ZoneNumber) -> TableKey {
+    var key = TableKey(assetKind: 4)
+    key.append(zone)
+    return key
+  }
+}
+
+extension AssetReference {
+  /// Reads an asset out of a key.
+  init(key: RawSpan, at offset: Int) throws(FormatError) {
+    var reader = ByteReader(key, at: min(offset, key.byteCount))
+    self.init(
+      hash: try ContentHash.read(from: &reader, "asset"), byteCount: try reader.readBigEndian("asset"))
+  }
+}
+
+extension Tables {
+  /// Whether any transaction of the log names an asset.
+  func isNamed(_ asset: AssetReference, _ transaction: borrowing LMDBTransaction) throws -> Bool {
+    try hasAssetRow(under: .names(of: asset), transaction)
+  }
+
+  /// Whether any transaction of the log names a file, whatever it says of its size.
+  func isNamed(_ hash: ContentHash, _ transaction: borrowing LMDBTransaction) throws -> Bool {
+    try hasAssetRow(under: .names(of: hash), transaction)
+  }
+
+  /// Whether any transaction of a zone's log names an asset.
+  func hasAssets(in zone: ZoneNumber, _ transaction: borrowing LMDBTransaction) throws -> Bool {
+    try hasAssetRow(under: .assets(of: zone, isWanted: false), transaction)
+  }
+
+  private func hasAssetRow(under prefix: TableKey, _ transaction: borrowing LMDBTransaction) throws -> Bool {
+    let bytes = prefix.span.bytes
+    var cursor = try transaction.openCursor(assets)
+    guard try cursor.seek(atOrAfter: prefix.span) else { return false }
+    return cursor.withEntry { key, _ in key.hasPrefix(bytes) }
+  }
+
+  /// Calls a closure with the assets that a zone's log names, those alone that are not here if `isWanted`, in the order
+  /// of their hashes, until it returns false.
+  ///
+  /// - Parameter last: the asset to begin after; nil for the start.
+  func forEachAsset(
+    of zone: ZoneNumber, isWanted: Bool, after last: AssetReference? = nil,
+    _ transaction: borrowing LMDBTransaction, _ body: (AssetReference) throws -> Bool
+  ) throws {
+    let prefix = TableKey.assets(of: zone, isWanted: isWanted)
+    let bytes = prefix.span.bytes
+    let start = last.map { TableKey.asset($0, of: zone, isWanted: isWanted) } ?? prefix
+    var cursor = try transaction.openCursor(assets)
+    var isThere = try cursor.seek(atOrAfter: start.span)
+    while isThere {
+      let asset = try cursor.withEntry { key, _ in
+        key.hasPrefix(bytes) ? try AssetReference(key: key, at: 5) : nil
+      }
+      guard let asset else { return }
+      if asset != last, try !body(asset) { return }
+      isThere = try cursor.next()
+    }
+  }
+
+  /// The zones whose logs name an asset, each with how many transactions do.
+  func zones(
+    naming asset: AssetReference, _ transaction: borrowing LMDBTransaction
+  ) throws -> [(zone: ZoneNumber, count: UInt64)] {
+    let prefix = TableKey.names(of: asset)
+    let bytes = prefix.span.bytes
+    var zones: [(zone: ZoneNumber, count: UInt64)] = []
+    var cursor = try transaction.openCursor(assets)
+    var isThere = try cursor.seek(atOrAfter: prefix.span)
+    while isThere {
+      let found = try cursor.withEntry { key, row in
+        key.hasPrefix(bytes)
+          ? (zone: ZoneNumber(rawValue: try key.bigEndian32(at: 41)), count: try Self.count(row)) : nil
+      }
+      guard let found else { break }
+      zones.append(found)
+      isThere = try cursor.next()
+    }
+    return zones
+  }
+
+  static func count(_ row: RawSpan) throws(FormatError) -> UInt64 {
+    var reader = ByteReader(row)
+    let count = try reader.readVarint("asset.count")
+    try reader.finish("asset.count")
+    return count
+  }
+
+  /// Until when a file that was imported is to be named; nil if it need not be any more.
+  func heldUntil(_ hash: ContentHash, _ transaction: borrowing LMDBTransaction) throws -> UInt64? {
+    try transaction.withValue(of: TableKey.heldAsset(hash).span, in: assets) { try Self.count($0) }
+  }
+
+  func assetPolicy(of zone: ZoneNumber, _ transaction: borrowing LMDBTransaction) throws -> AssetPolicy {
+    try transaction.withValue(of: TableKey.assetPolicy(zone).span, in: assets) { row in
+      var reader = ByteReader(row)
+      let byte = try reader.readUInt8("asset.policy")
+      guard let policy = AssetPolicy(rawValue: byte) else {
+        throw FormatError(.unknownTag, at: 0, in: "asset.policy", expected: "0 or 1", found: "\(byte)")
+      }
+      return policy
+    } ?? .lazy
+  }
+}
+
+extension TableStorage {
+  /// Counts that a transaction of a zone's log names an asset.
+  func countName(of asset: AssetReference, in zone: ZoneNumber, isHere: Bool) throws {
+    let name = TableKey.assetName(asset, in: zone)
+    let count = try transaction.withValue(of: name.span, in: tables.assets) { try Tables.count($0) } ?? 0
+    try put(name, in: tables.assets) { $0.append(varint: count &+ 1) }
+    let held = TableKey.heldAsset(asset.hash)
+    if isHere {
+      _ = try transaction.delete(held.span, in: tables.assets)
+      try noteArrival(of: asset)
+    }
+    guard count == 0 else { return }
+    try put(.asset(asset, of: zone, isWanted: false), in: tables.assets) { _ in }
+    if !isHere { try put(.asset(asset, of: zone, isWanted: true), in: tables.assets) { _ in } }
+  }
+
+  /// Notes that an asset has come: no zone waits for it any more.
+  func noteArrival(of asset: AssetReference) throws {
+    for (zone, _) in try tables.zones(naming: asset, transaction) {
+      let key = TableKey.asset(asset, of: zone, isWanted: true)
+      _ = try transaction.delete(key.span, in: tables.assets)
+    }
+  }
+
+  /// Keeps a file that nothing names yet, until a time.
+  func holdAsset(_ hash: ContentHash, untilMilliseconds until: UInt64) throws {
+    let known = try tables.heldUntil(hash, transaction) ?? 0
+    try put(.heldAsset(hash), in: tables.assets) { $0.append(varint: max(known, until)) }
+  }
+
+  func setAssetPolicy(_ policy: AssetPolicy, of zone: ZoneNumber) throws {
+    if policy == .lazy {
+      let key = TableKey.assetPolicy(zone)
+      _ = try transaction.delete(key.span, in: tables.assets)
+    } else {
+      try put(.assetPolicy(zone), in: tables.assets) { $0.append(policy.rawValue) }
+    }
+  }
+
+  /// Takes away that a zone's log names an asset.
+  func forgetAsset(_ asset: AssetReference, in zone: ZoneNumber) throws {
+    for key in [
+      TableKey.assetName(asset, in: zone), .asset(asset, of: zone, isWanted: false),
+      .asset(asset, of: zone, isWanted: true),
+    ] {
+      _ = try transaction.delete(key.span, in: tables.assets)
+    }
+  }
+
+  /// Takes away what names the assets of a zone that is gone, at most so many rows of it.
+  ///
+  /// - Returns: how many rows went; fewer than `rowsMax` once none is left.
+  func removeAssets(of zone: ZoneNumber, rowsMax: Int) throws -> Int {
+    var assets: [AssetReference] = []
+    try tables.forEachAsset(of: zone, isWanted: false, transaction) { asset in
+      assets.append(asset)
+      return 3 * assets.count < rowsMax
+    }
+    for asset in assets { try forgetAsset(asset, in: zone) }
+    try setAssetPolicy(.lazy, of: zone)
+    return try tables.hasAssets(in: zone, transaction) ? rowsMax : 3 * assets.count
+  }
+}

@@ -1,0 +1,119 @@
+import LMDB
+import OperationFormat
+
+/// Collecting: files that no transaction of the log names, and no import waits to name, are removed.
+///
+/// What a commit counts, and what is collected, is decided inside write transactions, so of two processes one comes
+/// first. A file without a row is the leftover of a write that was not committed, or of a zone that is gone.
+extension LocalStore {
+  /// Removes what nothing names any more.
+  ///
+  /// - Returns: how many files went, and their bytes.
+  /// - Complexity: linear in the files; a write for each folder that has something to remove.
+  func collectAssets() async throws -> (count: Int, byteCount: UInt64) {
+    var (count, byteCount) = (0, UInt64(0))
+    do {
+      guard let folders = try assets.calls.names(in: assets.root) else { return (0, 0) }
+      try assets.sweepIncoming()
+      let now = UInt64(max(0, configuration.wallMilliseconds()))
+      for folder in folders where folder.utf8.count == 2 || folder == "partial" {
+        let names = try assets.calls.names(in: "\(assets.root)/\(folder)") ?? []
+        let hashes = names.compactMap { name in
+          ContentHash(name).flatMap { folder == "partial" || name.hasPrefix(folder) ? $0 : nil }
+        }
+        let unnamed = try read { transaction in
+          try hashes.filter { try transaction.isCollectable($0, nowMilliseconds: now) }
+        }
+        if unnamed.isEmpty { continue }
+        let isPartial = folder == "partial"
+        let removed = try await perform(isRepeatable: true) { [assets] batch in
+          try batch.removeAssetFiles(unnamed, arePartial: isPartial, assets, nowMilliseconds: now)
+        }
+        count += removed.count
+        byteCount += removed.byteCount
+      }
+      if try read({ try $0.hasOldHolds(nowMilliseconds: now) }) {
+        try await perform(isRepeatable: true) { try $0.storage.removeOldHolds(nowMilliseconds: now) }
+      }
+    } catch {
+      throw StoreError.translate(error)
+    }
+    return (count, byteCount)
+  }
+}
+
+extension WriteBatch {
+  /// Removes files that are still named by nothing.
+  fileprivate func removeAssetFiles(
+    _ hashes: [ContentHash], arePartial: Bool, _ files: AssetFiles, nowMilliseconds now: UInt64
+  ) throws -> (count: Int, byteCount: UInt64) {
+    var (count, byteCount) = (0, UInt64(0))
+    for hash in hashes {
+      guard try storage.tables.isCollectable(hash, nowMilliseconds: now, storage.transaction) else {
+        continue
+      }
+      if arePartial {
+        try files.removeUnlessLocked("\(files.partialFolder)/\(hash)")
+        continue
+      }
+      let path = files.path(of: hash)
+      guard let status = try files.calls.status(of: path) else { continue }
+      try files.calls.remove(path)
+      count += 1
+      byteCount += status.byteCount
+    }
+    return (count, byteCount)
+  }
+}
+
+extension ReadTransaction {
+  fileprivate func isCollectable(_ hash: ContentHash, nowMilliseconds now: UInt64) throws -> Bool {
+    try tables.isCollectable(hash, nowMilliseconds: now, transaction)
+  }
+
+  fileprivate func hasOldHolds(nowMilliseconds now: UInt64) throws -> Bool {
+    try !tables.oldHolds(nowMilliseconds: now, transaction).isEmpty
+  }
+}
+
+extension TableStorage {
+  fileprivate func removeOldHolds(nowMilliseconds now: UInt64) throws {
+    for hash in try tables.oldHolds(nowMilliseconds: now, transaction) {
+      let key = TableKey.heldAsset(hash)
+      _ = try transaction.delete(key.span, in: tables.assets)
+    }
+  }
+}
+
+extension Tables {
+  /// Whether a file may go: nothing names it, and no import waits to.
+  func isCollectable(
+    _ hash: ContentHash, nowMilliseconds now: UInt64, _ transaction: borrowing LMDBTransaction
+  ) throws -> Bool {
+    if try isNamed(hash, transaction) { return false }
+    return try (heldUntil(hash, transaction) ?? 0) <= now
+  }
+
+  /// Imports that nothing came to name in time.
+  fileprivate func oldHolds(
+    nowMilliseconds now: UInt64, _ transaction: borrowing LMDBTransaction
+  ) throws -> [ContentHash] {
+    var hashes: [ContentHash] = []
+    var cursor = try transaction.openCursor(assets)
+    var start = TableKey()
+    start.append(UInt8(3))
+    var isThere = try cursor.seek(atOrAfter: start.span)
+    while isThere {
+      let goesOn = try cursor.withEntry { key, row in
+        guard key.hasPrefix([3]) else { return false }
+        if try Self.count(row) <= now, let hash = ContentHash(bytes: key.extracting(1...)) {
+          hashes.append(hash)
+        }
+        return true
+      }
+      guard goesOn else { break }
+      isThere = try cursor.next()
+    }
+    return hashes
+  }
+}

@@ -1,0 +1,81 @@
+import LMDB
+public import OperationFormat
+
+/// An asset that the log names.
+public struct NamedAsset: Hashable, Sendable {
+  public let reference: AssetReference
+  /// How many transactions of the log name it, over all zones.
+  public internal(set) var transactions: UInt64
+  /// The zones whose logs name it, in the order of their identities; those aside that were deleted.
+  public internal(set) var zones: [ZoneID]
+  /// Whether its file is here.
+  public let isHere: Bool
+}
+
+extension LocalStore {
+  /// Lists the assets that the log names, in the order of their hashes.
+  ///
+  /// - Parameter body: gets each; it returns false to end.
+  /// - Throws: ``StoreError`` `closed`, `damaged`, `system`; what the closure throws.
+  /// - Complexity: linear in the assets; it looks at each one's file.
+  public func forEachAsset(_ body: (NamedAsset) throws -> Bool) throws {
+    try read { try $0.forEachAsset(in: assets, body) }
+  }
+}
+
+extension ReadTransaction {
+  func countAssets(in files: AssetFiles) throws -> StoreInformation.Assets {
+    var found = StoreInformation.Assets()
+    try forEachAsset(in: files) { asset in
+      found.count += 1
+      found.bytes = Self.sum(found.bytes, asset.reference.byteCount)
+      if !asset.isHere {
+        found.missing += 1
+        found.missingBytes = Self.sum(found.missingBytes, asset.reference.byteCount)
+      }
+      return true
+    }
+    return found
+  }
+
+  /// References come from others: what they say of sizes may be anything.
+  private static func sum(_ left: UInt64, _ right: UInt64) -> UInt64 {
+    let (sum, overflow) = left.addingReportingOverflow(right)
+    return overflow ? .max : sum
+  }
+
+  fileprivate func forEachAsset(in files: AssetFiles, _ body: (NamedAsset) throws -> Bool) throws {
+    var zones: [ZoneNumber: ZoneID] = [:]
+    for (number, id) in try tables.zones(transaction) { zones[number] = id }
+    var current: NamedAsset?
+    var cursor = try transaction.openCursor(tables.assets)
+    var isThere = try cursor.first()
+    while isThere {
+      let found = try cursor.withEntry { key, row in
+        key.hasPrefix([0])
+          ? (
+            asset: try AssetReference(key: key, at: 1),
+            zone: ZoneNumber(rawValue: try key.bigEndian32(at: 41)), count: try Tables.count(row)
+          ) : nil
+      }
+      guard let found else { break }
+      isThere = try cursor.next()
+      if current?.reference != found.asset {
+        if let ended = current, try !body(ended.inOrder) { return }
+        current = NamedAsset(
+          reference: found.asset, transactions: 0, zones: [], isHere: try files.isHere(found.asset))
+      }
+      current?.transactions &+= found.count
+      if let zone = zones[found.zone] { current?.zones.append(zone) }
+    }
+    if let ended = current { _ = try body(ended.inOrder) }
+  }
+}
+
+extension NamedAsset {
+  fileprivate var inOrder: NamedAsset {
+    var sorted = self
+    sorted.zones.sort()
+    return sorted
+  }
+}

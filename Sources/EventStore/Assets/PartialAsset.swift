@@ -1,0 +1,170 @@
+import LMDB
+package import OperationFormat
+
+/// The beginning of an asset that is being downloaded, in a file that outlives the process. One at a time has it.
+package final class PartialAsset {
+  package let reference: AssetReference
+  /// How many bytes there are.
+  package private(set) var byteCount: UInt64
+  private let files: AssetFiles
+  private let file: AssetFile
+  private let path: String
+
+  /// Opens what there is of an asset, or begins it; nil if another opening has it.
+  fileprivate init?(_ reference: AssetReference, _ files: AssetFiles) throws(AssetFileError) {
+    let path = "\(files.partialFolder)/\(reference.hash)"
+    try files.makeFolder(files.partialFolder)
+    let file = try files.calls.openOrCreateFile(path)
+    guard try files.calls.lock(file, path) else { return nil }
+    // Who had it may have given it its name, or removed it, and another may have begun anew, since it was opened.
+    let own = try files.calls.status(of: file, path)
+    guard let found = try files.calls.status(of: path), found.device == own.device, found.inode == own.inode
+    else { return nil }
+    byteCount = own.byteCount
+    self.reference = reference
+    self.files = files
+    self.file = file
+    self.path = path
+  }
+
+  /// Adds the next bytes.
+  package func append(_ bytes: [UInt8]) throws {
+    do {
+      try bytes.withUnsafeBytes { bytes in
+        try files.calls.write(file, at: byteCount, bytes, path)
+      }
+    } catch {
+      throw StoreError.translate(error)
+    }
+    byteCount += UInt64(bytes.count)
+  }
+
+  /// Reads bytes at an offset: fewer than asked for only at the end.
+  package func read(at offset: UInt64, count: Int) throws -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    do {
+      let found = try bytes.withUnsafeMutableBytes { buffer in
+        try files.calls.read(file, at: offset, into: buffer, path)
+      }
+      bytes.removeLast(count - found)
+    } catch {
+      throw StoreError.translate(error)
+    }
+    return bytes
+  }
+
+  /// Cuts it, so that it goes on from there.
+  package func truncate(to count: UInt64) throws {
+    do {
+      try files.calls.truncate(file, to: count, path)
+    } catch {
+      throw StoreError.translate(error)
+    }
+    byteCount = count
+  }
+
+  /// Whether its bytes are those of the asset.
+  package func isWhole() throws -> Bool {
+    do {
+      return try files.hash(file, path) == reference
+    } catch {
+      throw StoreError.translate(error)
+    }
+  }
+
+  /// Gives it, which is whole, its asset's name.
+  package func publish() throws {
+    do {
+      if files.isDurable { try files.calls.sync(file, path) }
+      try files.publish(path, as: reference.hash)
+    } catch {
+      throw StoreError.translate(error)
+    }
+  }
+}
+
+/// What a replicator needs for assets.
+extension LocalStore {
+  /// Opens what there is of an asset that is to be downloaded.
+  ///
+  /// - Returns: nil if another task or process downloads it.
+  /// - Throws: ``StoreError`` `readOnly`, `full`, `valueInvalid` for more bytes than an asset may have, `system`.
+  package func partialAsset(_ asset: AssetReference) throws -> PartialAsset? {
+    guard !configuration.isReadOnly else { throw StoreError.readOnly(directory) }
+    guard asset.byteCount <= AssetFiles.byteCountMax else {
+      throw StoreError(
+        .valueInvalid, "asset \(asset.hash) has \(asset.byteCount) bytes by its reference",
+        hint: "no asset has over \(AssetFiles.byteCountMax): whoever named it made a mistake")
+    }
+    do {
+      return try PartialAsset(asset, assets)
+    } catch {
+      throw StoreError.translate(error)
+    }
+  }
+
+  /// Records that an asset has come.
+  package func noteAssetArrival(_ asset: AssetReference) async throws {
+    let isWanted = try read { try $0.isWanted(asset) }
+    // A commit brings the next round: none where nothing changes.
+    if isWanted { try await perform(isRepeatable: true) { try $0.storage.noteArrival(of: asset) } }
+  }
+
+  /// Whether anything in a zone's log names an asset.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`.
+  package func namesAssets(in zone: ZoneID) throws -> Bool {
+    try read { transaction in
+      let number = try transaction.tables.zoneNumber(of: zone, transaction.interned, transaction.transaction)
+      return try transaction.tables.hasAssets(in: number, transaction.transaction)
+    }
+  }
+
+  /// The next asset that a zone's log names and that is not here, in the order of their hashes.
+  ///
+  /// - Parameter last: where to go on; nil for the start.
+  /// - Throws: ``StoreError`` `zoneUnknown`.
+  package func nextWantedAsset(of zone: ZoneID, after last: AssetReference?) throws -> AssetReference? {
+    try read { transaction in
+      let number = try transaction.tables.zoneNumber(of: zone, transaction.interned, transaction.transaction)
+      var found: AssetReference?
+      try transaction.tables.forEachAsset(
+        of: number, isWanted: true, after: last, transaction.transaction
+      ) {
+        found = $0
+        return false
+      }
+      return found
+    }
+  }
+}
+
+extension ReadTransaction {
+  fileprivate func isWanted(_ asset: AssetReference) throws -> Bool {
+    for (zone, _) in try tables.zones(naming: asset, transaction) {
+      let key = TableKey.asset(asset, of: zone, isWanted: true)
+      if try transaction.contains(key.span, in: tables.assets) { return true }
+    }
+    return false
+  }
+}
+
+extension SegmentCut {
+  /// The assets that its transactions name, each once.
+  package func assets() throws -> [AssetReference] { try Self.assets(namedBy: transactions) }
+
+  /// The assets that transactions of a segment name, each once.
+  package static func assets(namedBy transactions: [[UInt8]]) throws -> [AssetReference] {
+    var found: [AssetReference] = []
+    var layout = BodyLayout()
+    for bytes in transactions {
+      var reader = ByteReader(bytes.span.bytes)
+      _ = try TransactionHeader.read(from: &reader)
+      let body = bytes.span.bytes.extracting(reader.position...)
+      try layout.parse(body)
+      try layout.operations.appendAssets(in: body, to: &found)
+    }
+    var seen: Set<AssetReference> = []
+    return found.filter { seen.insert($0).inserted }
+  }
+}

@@ -1,0 +1,97 @@
+import LMDB
+import OperationFormat
+
+extension WriteBatch {
+  /// Counts anew what the log names: a rebuild makes all that is derived anew, and may know operations that were kept
+  /// unread before. It does so in one go, so that nothing is counted beside it; a store without assets pays nothing.
+  ///
+  /// - Parameter knowsMore: whether there are operations that could not be counted before.
+  /// - Complexity: linear in the log, if it names any asset.
+  func recountAssets(knowsMore: Bool) throws {
+    let listed = try storage.tables.assetNames(storage.transaction)
+    guard knowsMore || !listed.isEmpty else { return }
+    let counts = try countLog()
+    for name in listed where counts[name] == nil {
+      let isGone = try storage.zoneRowIfThere(name.zone)?.status.isGone ?? true
+      // What is left of a zone that is gone is taken away in steps.
+      if !isGone { try storage.forgetAsset(name.asset, in: name.zone) }
+    }
+    for (name, count) in counts.sorted(by: { $0.key < $1.key }) {
+      let isNew = !listed.contains(name)
+      try storage.setAssetCount(
+        count, of: name.asset, in: name.zone,
+        isNewlyWanted: isNew ? try assetFiles?.isHere(name.asset) == false : false)
+    }
+  }
+
+  /// How many transactions of the log name each asset, in each zone that is there.
+  private func countLog() throws -> [AssetName: UInt64] {
+    var counts: [AssetName: UInt64] = [:]
+    var layout = BodyLayout()
+    var position = Position.start
+    let last = try storage.lastPosition()
+    let reader = LogReader(storage.tables, storage.interned)
+    while position < last {
+      position = position.next
+      let isThere: Void? = try reader.withEntryUnlessRemoved(at: position, storage.transaction) {
+        header, body in
+        guard try !storage.zoneRow(header.zone).status.isGone else { return }
+        try layout.parse(body)
+        var found: [AssetReference] = []
+        try layout.operations.appendAssets(in: body, to: &found)
+        if found.isEmpty { return }
+        for asset in Set(found) { counts[AssetName(asset: asset, zone: header.zone), default: 0] += 1 }
+      }
+      if isThere == nil {
+        position = try storage.tables.removedRun(at: position, storage.transaction)?.upperBound ?? position
+      }
+    }
+    return counts
+  }
+}
+
+/// An asset as one zone's log names it.
+struct AssetName: Hashable, Comparable {
+  var asset: AssetReference
+  var zone: ZoneNumber
+
+  static func < (left: Self, right: Self) -> Bool {
+    if left.zone != right.zone { return left.zone < right.zone }
+    if left.asset.hash != right.asset.hash {
+      return left.asset.hash.bytes.lexicographicallyPrecedes(right.asset.hash.bytes)
+    }
+    return left.asset.byteCount < right.asset.byteCount
+  }
+}
+
+extension Tables {
+  /// The assets that are counted, by zone.
+  fileprivate func assetNames(_ transaction: borrowing LMDBTransaction) throws -> Set<AssetName> {
+    var names: Set<AssetName> = []
+    var cursor = try transaction.openCursor(assets)
+    var isThere = try cursor.first()
+    while isThere {
+      let name = try cursor.withEntry { key, _ in
+        key.hasPrefix([0])
+          ? AssetName(
+            asset: try AssetReference(key: key, at: 1),
+            zone: ZoneNumber(rawValue: try key.bigEndian32(at: 41))
+          ) : nil
+      }
+      guard let name else { break }
+      names.insert(name)
+      isThere = try cursor.next()
+    }
+    return names
+  }
+}
+
+extension TableStorage {
+  fileprivate func setAssetCount(
+    _ count: UInt64, of asset: AssetReference, in zone: ZoneNumber, isNewlyWanted: Bool
+  ) throws {
+    try put(.assetName(asset, in: zone), in: tables.assets) { $0.append(varint: count) }
+    try put(.asset(asset, of: zone, isWanted: false), in: tables.assets) { _ in }
+    if isNewlyWanted { try put(.asset(asset, of: zone, isWanted: true), in: tables.assets) { _ in } }
+  }
+}

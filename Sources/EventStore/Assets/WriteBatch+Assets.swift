@@ -1,0 +1,87 @@
+import OperationFormat
+
+/// What a write has to do with assets. Files are written before the commit that names them: one whose commit does not
+/// come is collected.
+extension WriteBatch {
+  /// What is stored of a change: an asset in the place of many bytes. An element of a set stays what it is.
+  @inline(__always)
+  func storing(_ change: FieldChange) throws -> FieldChange {
+    switch change {
+    case .set(let value): .set(try storing(value))
+    case .put(let key, let value): .put(key: key, try storing(value))
+    case .insertElements(let values, let origin): .insertElements(try values.map { try storing($0) }, after: origin)
+    case .replaceElement(let element, let value): .replaceElement(element, try storing(value))
+    default: change
+    }
+  }
+
+  @inline(__always)
+  private func storing(_ value: Value) throws -> Value {
+    guard case .bytes(let bytes) = value, bytes.count > assetThresholdBytes, let assetFiles else {
+      return value
+    }
+    return try makeAsset(of: bytes, in: assetFiles)
+  }
+
+  private func makeAsset(of bytes: [UInt8], in assetFiles: AssetFiles) throws -> Value {
+    do {
+      // Also where there is such a file already: nobody has looked whether it is damaged, and whoever wrote it may not
+      // have lived to make its name last.
+      let incoming = try assetFiles.begin()
+      try bytes.withUnsafeBytes { try incoming.append($0) }
+      let asset = try incoming.finish()
+      try incoming.publish()
+      return .asset(asset)
+    } catch {
+      throw StoreError.translate(error)
+    }
+  }
+
+  /// Checks that a change names no asset that nobody could ever have.
+  ///
+  /// - Returns: the assets that it names.
+  /// - Throws: ``StoreError`` `assetMissing`.
+  func knownAssets(in change: FieldChange) throws -> [AssetReference] {
+    var assets: [AssetReference] = []
+    for value in change.values { value.appendAssets(to: &assets) }
+    for asset in assets {
+      guard try isHere(asset) || storage.tables.isNamed(asset, storage.transaction) else {
+        throw StoreError.missingAsset(asset)
+      }
+    }
+    return assets
+  }
+
+  /// Counts the assets that a transaction names which was appended to the log, each once.
+  func countAssets(_ assets: [AssetReference], in zone: ZoneNumber) throws {
+    var counted: Set<AssetReference> = []
+    for asset in assets where counted.insert(asset).inserted {
+      try storage.countName(of: asset, in: zone, isHere: try isHere(asset))
+    }
+  }
+
+  /// Counts the assets that a transaction of the log names, by its layout. What is in operations of an unknown kind
+  /// cannot be seen.
+  func countAssets(of operations: [OperationLayout], _ body: RawSpan, in zone: ZoneNumber) throws {
+    var assets: [AssetReference] = []
+    try operations.appendAssets(in: body, to: &assets)
+    if !assets.isEmpty { try countAssets(assets, in: zone) }
+  }
+
+  private func isHere(_ asset: AssetReference) throws -> Bool {
+    do {
+      return try assetFiles?.isHere(asset) ?? false
+    } catch {
+      throw StoreError.translate(error)
+    }
+  }
+}
+
+extension [OperationLayout] {
+  /// Adds the assets that a transaction's operations name, in their order.
+  func appendAssets(in body: RawSpan, to assets: inout [AssetReference]) throws(FormatError) {
+    for operation in self where !operation.operand.isEmpty {
+      try FieldChange.appendAssets(operation.kind, in: body.extracting(operation.operand), to: &assets)
+    }
+  }
+}

@@ -1,0 +1,45 @@
+extension Value {
+  /// Whether it may name an asset: most values tell by their kind that they do not.
+  @inlinable
+  package var mayNameAssets: Bool {
+    switch self {
+    case .asset, .array, .map: true
+    default: false
+    }
+  }
+
+  /// Adds the assets that it names, in their order.
+  ///
+  /// - Complexity: linear in the value; the recursion is bounded by the depth of what can be encoded.
+  package func appendAssets(to assets: inout [AssetReference]) {
+    switch self {
+    case .asset(let asset): assets.append(asset)
+    case .array(let elements): for element in elements { element.appendAssets(to: &assets) }
+    case .map(let entries):
+      guard entries.values.contains(where: \.mayNameAssets) else { return }
+      for (_, element) in entries.sorted(by: { $0.key < $1.key }) { element.appendAssets(to: &assets) }
+    default: break
+    }
+  }
+
+  /// Adds the assets that an encoded value names, in their order.
+  package static func appendAssets(
+    in bytes: RawSpan, to assets: inout [AssetReference]
+  ) throws(FormatError) {
+    guard bytes.byteCount > ContentHash.byteCount else { return }
+    switch bytes.unsafeLoad(fromByteOffset: 0, as: UInt8.self) {
+    case ValueTag.asset.rawValue: break
+    case ValueTag.array.rawValue, ValueTag.map.rawValue:
+      // Most have no asset's tag anywhere, not even by chance.
+      var offset = 1
+      while offset < bytes.byteCount,
+        bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self) != ValueTag.asset.rawValue
+      {
+        offset += 1
+      }
+      if offset == bytes.byteCount { return }
+    default: return
+    }
+    try Value(decoding: bytes).appendAssets(to: &assets)
+  }
+}

@@ -1,0 +1,149 @@
+import ArgumentParser
+import EventStore
+
+/// `replay asset`: the assets of a store.
+struct AssetCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "asset", abstract: "Lists the assets that a store's log names, and copies one to a file.",
+    discussion: """
+      An asset is named by the 64 digits of its hash; the first ones are enough where no other begins with them.
+
+      Examples:
+        replay asset list notes.store
+        replay asset export notes.store 9f86d081 photo.jpg
+      """,
+    subcommands: [AssetListCommand.self, AssetExportCommand.self])
+}
+
+/// `replay asset list`: the assets that the log names.
+struct AssetListCommand: ReplayCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "Lists the assets that a store's log names.",
+    discussion: """
+      For each its hash, its bytes, how many transactions name it, whether it is here, and the zones.
+
+      Example: replay asset list notes.store --missing
+      """)
+
+  @OptionGroup var store: StoreOptions
+
+  @Option(help: "Only what this zone names.")
+  var zone: String?
+
+  @Flag(help: "Only those that are not here.")
+  var missing = false
+
+  var printsJSON: Bool { store.json }
+
+  func run(_ console: Console) async throws -> ToolError.Exit? {
+    let zone = try zone.map(Inputs.zone)
+    let opened = try store.openForReading(console)
+    defer { opened.close() }
+    if let zone { try opened.read { try Inputs.check(zone, in: $0) } }
+    var columns = Columns(console.output)
+    var count = 0
+    try opened.forEachAsset { asset in
+      if console.isInterrupted() { throw Interrupted() }
+      if missing && asset.isHere { return true }
+      if let zone, !asset.zones.contains(zone) { return true }
+      count += 1
+      if store.json {
+        try console.output.line(JSON(asset))
+      } else {
+        try columns.add([
+          .init("\(asset.reference.hash)"),
+          .init(Display.count(asset.reference.byteCount, "byte"), right: true),
+          .init(Display.count(asset.transactions, "transaction"), .quiet),
+          .init(asset.isHere ? "here" : "not here", asset.isHere ? .plain : .warning),
+          .init(asset.zones.map { Display.zone($0) }.joined(separator: ", ")),
+        ])
+      }
+      return true
+    }
+    try columns.flush()
+    if count == 0, !store.json { try console.output.line(console.output.styled("no assets", .quiet)) }
+    return nil
+  }
+}
+
+/// `replay asset export`: one asset as a file.
+struct AssetExportCommand: ReplayCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "export", abstract: "Copies an asset to a file, once its bytes are those of its hash.",
+    discussion: "Example: replay asset export notes.store 9f86d081 photo.jpg")
+
+  @OptionGroup var store: StoreOptions
+
+  @Argument(help: "The hash of the asset, or as many of its first digits as no other asset has.")
+  var hash: String
+
+  @Argument(help: "The file to write. It gets its name once it is whole.")
+  var file: String
+
+  var printsJSON: Bool { store.json }
+
+  func run(_ console: Console) async throws -> ToolError.Exit? {
+    let opened = try store.openForReading(console)
+    defer { opened.close() }
+    let asset = try find(in: opened)
+    var reader = try opened.openAsset(asset)
+    let progress = Progress(console)
+    let copy = try PartialFile(file)
+    var done: UInt64 = 0
+    while let piece = try reader.next() {
+      try copy.output.bytes(piece)
+      done += UInt64(piece.count)
+      try progress.update("copying", done: done, total: asset.byteCount)
+    }
+    try copy.finish()
+    progress.end()
+    if store.json {
+      try console.output.line(
+        .object([
+          "file": .string(file), "hash": .text(asset.hash), "bytes": .number(asset.byteCount),
+        ]))
+    } else {
+      try console.output.line(
+        "wrote \(Display.count(asset.byteCount, "byte")) to \(Display.plain(file))")
+    }
+    return nil
+  }
+
+  /// The asset whose hash begins so.
+  private func find(in opened: LocalStore) throws -> AssetReference {
+    guard !hash.isEmpty, hash.utf8.count <= 64, hash.utf8.allSatisfy({ Self.digits.contains($0) }) else {
+      throw ToolError.input(
+        "hashInvalid", "“\(Display.plain(hash))” is no hash",
+        hint: "give the first digits of one that `replay asset list` prints")
+    }
+    var found: [NamedAsset] = []
+    try opened.forEachAsset { asset in
+      if asset.reference.hash.description.hasPrefix(hash) { found.append(asset) }
+      return true
+    }
+    // Of one hash there may be references that say a wrong size: the file tells which is right.
+    let here = found.filter(\.isHere)
+    if here.count == 1 { return here[0].reference }
+    guard here.isEmpty, let first = found.first else {
+      throw ToolError(
+        here.isEmpty ? "assetUnknown" : "hashAmbiguous",
+        here.isEmpty
+          ? "the log names no asset whose hash begins with \(hash)"
+          : "\(here.count) assets have hashes that begin with \(hash)",
+        hint: here.isEmpty ? "`replay asset list` lists them" : "give more of its digits", exit: .input)
+    }
+    return first.reference
+  }
+
+  private static let digits = Set("0123456789abcdef".utf8)
+}
+
+extension JSON {
+  fileprivate init(_ asset: NamedAsset) {
+    self = .object([
+      "hash": .text(asset.reference.hash), "bytes": .number(asset.reference.byteCount),
+      "transactions": .number(asset.transactions), "isHere": .bool(asset.isHere),
+      "zones": .array(asset.zones.map { .text($0) }),
+    ])
+  }
+}

@@ -1,0 +1,123 @@
+internal import OperationFormat
+
+/// Assets as objects beside the log of their zone's life: chunks, and last the manifest.
+///
+/// Their names tell what must be in them. So an object that is there already is compared, and one that has other bytes,
+/// which can only be damaged, is replaced by whoever has the right ones.
+extension ObjectRemote {
+  /// How often an object is replaced that somebody else replaces too.
+  private static let replacementsMax = 16
+
+  package func assetState(_ asset: RemoteAsset) async throws(RemoteError) -> RemoteAssetState {
+    let log = try await log(asset.zone, asset.incarnation, checkedAt: 0)
+    if let fate = log.fate { return .gone(fate) }
+    if let manifest = try await manifest(of: asset) { return .whole(manifest) }
+    // They are put in order. Whether one is missing all the same shows when the asset is finished.
+    var (there, absent) = (UInt64(0), AssetManifest.chunkCount(of: asset.reference) + 1)
+    while absent - there > 1 {
+      let middle = there + (absent - there) / 2
+      if try await hasChunk(middle - 1, of: asset) { there = middle } else { absent = middle }
+    }
+    return .partial(chunks: there)
+  }
+
+  package func putAssetChunk(
+    _ bytes: [UInt8], at index: UInt64, of asset: RemoteAsset
+  ) async throws(RemoteError) {
+    _ = try await log(asset.zone, asset.incarnation, checkedAt: 0)
+    guard bytes.count == AssetManifest.byteCount(ofChunk: index, of: asset.reference), !bytes.isEmpty else {
+      throw RemoteError(
+        .mismatch, "chunk \(index) of \(asset) cannot have \(bytes.count) bytes",
+        hint: "this is a defect of the replicator")
+    }
+    try await put(bytes, as: .assetChunk(index, of: asset.reference.hash, in: asset.incarnation))
+  }
+
+  package func finishAsset(
+    _ manifest: AssetManifest, of zone: ZoneID, _ incarnation: IncarnationID
+  ) async throws(RemoteError) -> RemoteAssetState {
+    let asset = RemoteAsset(manifest.asset, of: zone, incarnation)
+    let log = try await log(zone, incarnation, checkedAt: 0)
+    if let fate = log.fate { return .gone(fate) }
+    for index in 0..<UInt64(manifest.chunks.count) {
+      if try await !hasChunk(index, of: asset) { return .partial(chunks: index) }
+    }
+    try await put(manifest.bytes, as: .assetManifest(of: manifest.asset.hash, in: incarnation))
+    return .whole(manifest)
+  }
+
+  package func assetChunk(
+    at index: UInt64, of asset: RemoteAsset
+  ) async throws(RemoteError) -> [UInt8]? {
+    _ = try await log(asset.zone, asset.incarnation, checkedAt: 0)
+    let name = ObjectName.assetChunk(index, of: asset.reference.hash, in: asset.incarnation)
+    do throws(RemoteError) {
+      return try await objects.get(name, bytesMax: AssetManifest.chunkBytes)
+    } catch {
+      throw error.ofAsset
+    }
+  }
+
+  private func manifest(of asset: RemoteAsset) async throws(RemoteError) -> AssetManifest? {
+    let name = ObjectName.assetManifest(of: asset.reference.hash, in: asset.incarnation)
+    let bytes: [UInt8]?
+    do throws(RemoteError) {
+      bytes = try await objects.get(name, bytesMax: AssetManifest.bytesMax)
+    } catch {
+      throw error.ofAsset
+    }
+    guard let bytes else { return nil }
+    let manifest: AssetManifest
+    do throws(FormatError) {
+      manifest = try AssetManifest(decoding: bytes.span.bytes)
+    } catch {
+      throw RemoteError.damaged(.damagedAsset, name, error).ofAsset
+    }
+    guard manifest.asset == asset.reference else {
+      throw RemoteError(
+        .damagedAsset,
+        "\(name) is the manifest of asset \(manifest.asset.hash) with \(manifest.asset.byteCount) bytes; asked for was "
+          + "\(asset.reference.byteCount) bytes",
+        hint: "one of the two is wrong: a store that has the asset puts it right with `uploadAsset`")
+    }
+    return manifest
+  }
+
+  private func hasChunk(_ index: UInt64, of asset: RemoteAsset) async throws(RemoteError) -> Bool {
+    let name = ObjectName.assetChunk(index, of: asset.reference.hash, in: asset.incarnation)
+    do throws(RemoteError) {
+      let found = try await objects.getPrefix(name, 1)
+      return found?.totalBytes == UInt64(AssetManifest.byteCount(ofChunk: index, of: asset.reference))
+    } catch {
+      throw error.ofAsset
+    }
+  }
+
+  /// Puts an object, in the place of one that has other bytes.
+  private func put(_ bytes: [UInt8], as name: ObjectName) async throws(RemoteError) {
+    for _ in 0..<Self.replacementsMax {
+      if try await objects.putIfAbsent(name, bytes) { return }
+      let found: [UInt8]?
+      do throws(RemoteError) {
+        found = try await objects.get(name, bytesMax: bytes.count)
+      } catch {
+        if error.code != .damaged { throw error }
+        // It has more bytes, or is no object.
+        found = []
+      }
+      if found == bytes { return }
+      if found != nil { try await objects.delete(name) }
+    }
+    throw RemoteError.unreadable(name).ofAsset
+  }
+}
+
+extension RemoteError {
+  /// The same error, about one asset.
+  var ofAsset: RemoteError {
+    switch code {
+    case .damaged, .newerFormat: RemoteError(.damagedAsset, message, hint: hint, underlying: underlying)
+    default: self
+    }
+  }
+}

@@ -1,0 +1,53 @@
+public import OperationFormat
+
+/// Why an asset did not move. It holds up neither the log nor other assets.
+public struct AssetProblem: Error, Hashable, Sendable, CustomStringConvertible {
+  /// What is wrong.
+  public enum Kind: Hashable, Sendable {
+    /// It is not here, nor at the remote: the segment that names it was shipped without it.
+    case missingHere
+    /// Its file here has other bytes, and the remote has none: the segment that names it was shipped without it.
+    case damagedHere
+    /// The remote does not have it, or not all of it yet. Each round looks again, if its zone's policy is eager.
+    case missingAtRemote
+    /// What the remote has of it is not what its hash says. A store that has it puts it right with
+    /// ``LogReplicator/uploadAsset(_:in:)``.
+    case damagedAtRemote
+    /// It could not be written or read here.
+    case failed(SyncFailure)
+  }
+
+  public let reference: AssetReference
+  public let kind: Kind
+
+  public init(_ reference: AssetReference, _ kind: Kind) {
+    self.reference = reference
+    self.kind = kind
+  }
+
+  public var description: String {
+    let what =
+      switch kind {
+      case .missingHere: "is neither here nor at the remote"
+      case .damagedHere: "is damaged here, and not at the remote"
+      case .missingAtRemote: "is not at the remote"
+      case .damagedAtRemote: "is damaged at the remote"
+      case .failed(let failure): "could not be transferred: \(failure)"
+      }
+    return "asset \(reference.hash) \(what)"
+  }
+}
+
+/// How far an asset's transfer is.
+public struct AssetProgress: Hashable, Sendable {
+  public enum Direction: Hashable, Sendable { case upload, download }
+
+  public let zone: ZoneID
+  public let reference: AssetReference
+  public let direction: Direction
+  /// Bytes that are at their destination, those of earlier tries too.
+  public let bytesDone: UInt64
+
+  /// Bytes that it has.
+  public var bytesTotal: UInt64 { reference.byteCount }
+}

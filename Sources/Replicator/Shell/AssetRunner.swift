@@ -1,0 +1,295 @@
+import EventStore
+import Synchronization
+
+/// Moves assets between a store and a remote, one chunk at a time, and no more of one in memory. What is cut short goes
+/// on where it ended.
+struct AssetRunner: Sendable {
+  /// How often an upload begins anew where chunks that were put are gone, or a download whose bytes prove wrong.
+  private static let triesMax = 4
+
+  let store: LocalStore
+  let remote: any RemoteLog
+  let progress: (@Sendable (AssetProgress) -> Void)?
+  private let memory = AssetMemory()
+
+  init(store: LocalStore, remote: any RemoteLog, progress: (@Sendable (AssetProgress) -> Void)?) {
+    self.store = store
+    self.remote = remote
+    self.progress = progress
+  }
+
+  // MARK: Up
+
+  /// Brings an asset to the remote. What fails here, an open file too many say, holds back its zone alone.
+  ///
+  /// - Parameters:
+  ///   - asset: which.
+  ///   - chunksMax: the most chunks to put; nil for any number.
+  ///   - isRepair: whether every chunk is put, so that those are compared that are there.
+  func upload(_ asset: RemoteAsset, chunksMax: Int? = nil, isRepair: Bool = false) async throws
+    -> AssetTransfer
+  {
+    do {
+      return try await ship(asset, chunksMax, isRepair)
+    } catch let error as StoreError {
+      throw SyncFailure(code: error.code.rawValue, message: error.message, hint: error.hint, scope: .zone)
+    }
+  }
+
+  private func ship(_ asset: RemoteAsset, _ chunksMax: Int?, _ isRepair: Bool) async throws -> AssetTransfer {
+    var transfer = AssetTransfer(.whole)
+    var first: UInt64 = 0
+    if !isRepair {
+      if memory.isAtRemote(asset) { return transfer }
+      do throws(RemoteError) {
+        switch try await remote.assetState(asset) {
+        case .whole:
+          memory.rememberAtRemote(asset)
+          return transfer
+        case .gone: return AssetTransfer(.gone)
+        case .partial(let chunks): first = chunks
+        }
+      } catch {
+        // What says that it is whole is damaged: all is put again, and so compared.
+        if error.code != .damagedAsset { throw error }
+      }
+    }
+    guard let manifest = try manifest(of: asset.reference) else {
+      return AssetTransfer(.problem(try condition(asset.reference)))
+    }
+    for _ in 0..<Self.triesMax {
+      guard try await put(asset, manifest, from: first, chunksMax, &transfer) else { return transfer }
+      switch try await remote.finishAsset(manifest, of: asset.zone, asset.incarnation) {
+      case .whole:
+        memory.rememberAtRemote(asset)
+        return transfer
+      case .gone: return AssetTransfer(.gone)
+      case .partial(let chunks): first = chunks
+      }
+    }
+    throw RemoteError(
+      .damagedAsset, "chunks of \(asset) that were put at \(remote.name) are not there",
+      hint: "check the remote: something removes what is in it")
+  }
+
+  /// Puts chunks of an asset from one on.
+  ///
+  /// - Returns: whether all are put; if not, the transfer says why.
+  private func put(
+    _ asset: RemoteAsset, _ manifest: AssetManifest, from first: UInt64, _ chunksMax: Int?,
+    _ transfer: inout AssetTransfer
+  ) async throws -> Bool {
+    let chunkBytes = UInt64(AssetManifest.chunkBytes)
+    tell(asset, .upload, min(first * chunkBytes, asset.reference.byteCount))
+    for index in min(first, UInt64(manifest.chunks.count))..<UInt64(manifest.chunks.count) {
+      try Task.checkCancellation()
+      if let chunksMax, transfer.chunks >= chunksMax {
+        transfer.end = .unfinished
+        return false
+      }
+      let count = AssetManifest.byteCount(ofChunk: index, of: asset.reference)
+      // What was hashed before may have changed since.
+      guard let bytes = try read(asset.reference, at: index * chunkBytes, count),
+        ContentHash(of: bytes.span.bytes) == manifest.chunks[Int(index)]
+      else {
+        transfer.end = .problem(try condition(asset.reference))
+        return false
+      }
+      try await remote.putAssetChunk(bytes, at: index, of: asset)
+      transfer.chunks += 1
+      transfer.bytes += UInt64(count)
+      tell(asset, .upload, index * chunkBytes + UInt64(count))
+    }
+    return true
+  }
+
+  /// A part of an asset's file; nil if the file is missing or damaged.
+  private func read(_ asset: AssetReference, at offset: UInt64, _ count: Int) throws -> [UInt8]? {
+    do {
+      return try store.openAsset(asset).read(at: offset, count: count)
+    } catch let error as StoreError {
+      if error.code == .assetMissing || error.code == .assetDamaged { return nil }
+      throw error
+    }
+  }
+
+  /// Hashes an asset's file chunk by chunk; nil if it is missing or damaged.
+  private func manifest(of asset: AssetReference) throws -> AssetManifest? {
+    if let known = memory.manifest(of: asset) { return known }
+    guard asset.byteCount <= AssetManifest.assetBytesMax else { return nil }
+    var chunks: [ContentHash] = []
+    var whole = ContentHasher()
+    for index in 0..<AssetManifest.chunkCount(of: asset) {
+      let count = AssetManifest.byteCount(ofChunk: index, of: asset)
+      guard let bytes = try read(asset, at: index * UInt64(AssetManifest.chunkBytes), count) else {
+        return nil
+      }
+      chunks.append(ContentHash(of: bytes.span.bytes))
+      whole.update(bytes.span.bytes)
+    }
+    guard try store.hasAsset(asset), whole.finish() == asset.hash,
+      let made = AssetManifest(asset: asset, chunks: chunks)
+    else { return nil }
+    memory.remember(made)
+    return made
+  }
+
+  /// What is wrong with a file here.
+  private func condition(_ asset: AssetReference) throws -> AssetProblem.Kind {
+    memory.forget(asset)
+    return try store.checkAsset(asset) == .missing ? .missingHere : .damagedHere
+  }
+
+  // MARK: Down
+
+  /// Brings an asset here. What is wrong with this one alone is told, not thrown.
+  ///
+  /// - Parameters:
+  ///   - asset: which.
+  ///   - chunksMax: the most chunks to read; nil for any number.
+  ///   - isRepair: whether a file that is here is compared with its hash first, and replaced if it is damaged.
+  func download(_ asset: RemoteAsset, chunksMax: Int? = nil, isRepair: Bool = false) async throws
+    -> AssetTransfer
+  {
+    do {
+      return try await fetch(asset, chunksMax, isRepair)
+    } catch let error as CancellationError {
+      throw error
+    } catch {
+      let failure = SyncFailure(error)
+      if let error = error as? RemoteError {
+        if error.code == .damagedAsset { return AssetTransfer(.problem(.damagedAtRemote)) }
+        // What ends the round is not the asset's: nobody can be reached, say.
+        if failure.scope == .round { throw error }
+      }
+      // A disk that is too full for it is not too full for the log.
+      return AssetTransfer(.problem(.failed(failure)))
+    }
+  }
+
+  private func fetch(_ asset: RemoteAsset, _ chunksMax: Int?, _ isRepair: Bool) async throws -> AssetTransfer
+  {
+    var transfer = AssetTransfer(.whole)
+    let isHere =
+      isRepair ? try store.checkAsset(asset.reference) == .whole : try store.hasAsset(asset.reference)
+    if isHere {
+      try await store.noteAssetArrival(asset.reference)
+      return transfer
+    }
+    guard case .whole(let manifest) = try await remote.assetState(asset) else {
+      return AssetTransfer(.problem(.missingAtRemote))
+    }
+    guard manifest.asset == asset.reference else { return AssetTransfer(.problem(.damagedAtRemote)) }
+    guard let partial = try store.partialAsset(asset.reference) else { return AssetTransfer(.elsewhere) }
+    if partial.byteCount > asset.reference.byteCount { try partial.truncate(to: 0) }
+    for _ in 0..<Self.triesMax {
+      guard try await fetch(asset, manifest, into: partial, chunksMax, &transfer) else { return transfer }
+      if try partial.isWhole() {
+        try partial.publish()
+        try await store.noteAssetArrival(asset.reference)
+        return transfer
+      }
+      // What an earlier try left was not what it had written: a power cut may do that.
+      try partial.truncate(to: try soundBytes(partial, manifest))
+      if partial.byteCount == asset.reference.byteCount {
+        // Every chunk is as the manifest says, so that is another asset's.
+        try partial.truncate(to: 0)
+        break
+      }
+    }
+    transfer.end = .problem(.damagedAtRemote)
+    return transfer
+  }
+
+  /// Reads chunks to the end of an asset.
+  ///
+  /// - Returns: whether all are read; if not, the transfer says why.
+  private func fetch(
+    _ asset: RemoteAsset, _ manifest: AssetManifest, into partial: PartialAsset, _ chunksMax: Int?,
+    _ transfer: inout AssetTransfer
+  ) async throws -> Bool {
+    let chunkBytes = UInt64(AssetManifest.chunkBytes)
+    if partial.byteCount < asset.reference.byteCount {
+      try partial.truncate(to: partial.byteCount / chunkBytes * chunkBytes)
+    }
+    tell(asset, .download, partial.byteCount)
+    while partial.byteCount < asset.reference.byteCount {
+      try Task.checkCancellation()
+      if let chunksMax, transfer.chunks >= chunksMax {
+        transfer.end = .unfinished
+        return false
+      }
+      let index = partial.byteCount / chunkBytes
+      guard let bytes = try await remote.assetChunk(at: index, of: asset),
+        ContentHash(of: bytes.span.bytes) == manifest.chunks[Int(index)],
+        bytes.count == AssetManifest.byteCount(ofChunk: index, of: asset.reference)
+      else {
+        transfer.end = .problem(.damagedAtRemote)
+        return false
+      }
+      try partial.append(bytes)
+      transfer.chunks += 1
+      transfer.bytes += UInt64(bytes.count)
+      tell(asset, .download, partial.byteCount)
+    }
+    return true
+  }
+
+  /// How many bytes from the start are as a manifest says.
+  private func soundBytes(_ partial: PartialAsset, _ manifest: AssetManifest) throws -> UInt64 {
+    let chunkBytes = UInt64(AssetManifest.chunkBytes)
+    for (index, chunk) in manifest.chunks.enumerated() {
+      let count = AssetManifest.byteCount(ofChunk: UInt64(index), of: manifest.asset)
+      let bytes = try partial.read(at: UInt64(index) * chunkBytes, count: count)
+      if ContentHash(of: bytes.span.bytes) != chunk { return UInt64(index) * chunkBytes }
+    }
+    return manifest.asset.byteCount
+  }
+
+  private func tell(_ asset: RemoteAsset, _ direction: AssetProgress.Direction, _ bytesDone: UInt64) {
+    progress?(
+      AssetProgress(
+        zone: asset.zone, reference: asset.reference, direction: direction, bytesDone: bytesDone))
+  }
+}
+
+/// What a replicator remembers of uploads, so that an upload in parts, or a segment of many assets whose turn comes in
+/// many rounds, does nothing twice.
+private final class AssetMemory: Sendable {
+  private struct State {
+    /// Of files here that were hashed.
+    var manifests: [AssetManifest] = []
+    /// Once whole an asset stays so, in that life of its zone.
+    var atRemote: Set<RemoteAsset> = []
+  }
+
+  /// As many as zones are synced at once, or some more.
+  private static let manifestsMax = 8
+  /// As many as one segment is likely to name; forgetting costs a call each.
+  private static let atRemoteMax = 16_384
+  private let state = Mutex(State())
+
+  func manifest(of asset: AssetReference) -> AssetManifest? {
+    state.withLock { $0.manifests.first { $0.asset == asset } }
+  }
+
+  func remember(_ manifest: AssetManifest) {
+    state.withLock { state in
+      if state.manifests.count >= Self.manifestsMax { state.manifests.removeFirst() }
+      state.manifests.append(manifest)
+    }
+  }
+
+  func forget(_ asset: AssetReference) {
+    state.withLock { $0.manifests.removeAll { $0.asset == asset } }
+  }
+
+  func isAtRemote(_ asset: RemoteAsset) -> Bool { state.withLock { $0.atRemote.contains(asset) } }
+
+  func rememberAtRemote(_ asset: RemoteAsset) {
+    state.withLock { state in
+      if state.atRemote.count >= Self.atRemoteMax { state.atRemote.removeAll() }
+      state.atRemote.insert(asset)
+    }
+  }
+}

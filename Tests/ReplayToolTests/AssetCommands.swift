@@ -1,0 +1,139 @@
+import EventStore
+import Foundation
+import OperationFormat
+import Replicator
+import StoreTesting
+import Testing
+
+@testable import ReplayTool
+
+// One after the other: each store reserves what there is of address space, and other tests run too.
+@Suite("Assets from the command line", .serialized)
+struct AssetCommands {
+  private let temporary = TemporaryDirectory()
+  private let zone = ZoneID(name: "album")
+  private var path: String { temporary.path + "/album.store" }
+
+  /// A store with two assets, one of which two records name, and one that is not here.
+  private func makeStore() async throws -> [AssetReference] {
+    let store = try ShoppingStore.open(path)
+    defer { store.close() }
+    let record = RecordID(zone: zone, name: "a")
+    try await store.write { tx in
+      try tx.createZone(zone)
+      try tx.create(record, type: "photo")
+      try tx.create(RecordID(zone: zone, name: "b"), type: "photo")
+    }
+    var assets: [AssetReference] = []
+    for number in 0..<3 as Range<UInt8> {
+      let asset = try await store.importAsset(bytes: [UInt8](repeating: number, count: 1000 + Int(number)))
+      try await store.write { try $0.set(Name("photo \(number)"), of: record, to: .asset(asset)) }
+      assets.append(asset)
+    }
+    let first = assets[0]
+    try await store.write { tx in
+      try tx.set("photo", of: RecordID(zone: zone, name: "b"), to: .asset(first))
+    }
+    try FileManager.default.removeItem(atPath: store.assetPath(assets[2]))
+    return assets
+  }
+
+  @Test("the list says what names each, and whether it is here")
+  func list() async throws {
+    let assets = try await makeStore()
+    let listed = await Tool().run("asset", "list", path)
+    #expect(listed.exit == 0 && listed.errors == "")
+    for (index, asset) in assets.enumerated() {
+      let line = try #require(listed.lines.first { $0.hasPrefix("\(asset.hash)") })
+      #expect(line.contains(index == 0 ? "2 transactions" : "1 transaction"))
+      #expect(line.contains("1,00\(index) bytes") && line.hasSuffix("album"))
+      #expect(line.contains("not here") == (index == 2))
+    }
+    let missing = await Tool().run("asset", "list", path, "--missing", "--json")
+    let hash = assets[2].hash
+    #expect(
+      missing.output
+        == #"{"bytes":1002,"hash":"\#(hash)","isHere":false,"transactions":1,"zones":["album"]}"# + "\n")
+    let other = await Tool().run("asset", "list", path, "--zone", "nothing")
+    #expect(other.exit == 1 && other.errors.contains("nothing"))
+    let info = await Tool().run("info", path)
+    #expect(info.output.contains("3, 3,003 bytes; 1 not here, 1,002 bytes"))
+    let json = await Tool().run("info", path, "--json")
+    #expect(json.output.contains(#""assets":{"bytes":3003,"count":3,"missing":1,"missingBytes":1002}"#))
+    // Its file was here, and is gone.
+    let verified = await Tool().run("verify", path)
+    #expect(verified.exit == 1 && verified.output.contains("its file is gone"))
+    #expect(verified.output.contains("Log and records are sound."))
+  }
+
+  @Test("an asset is copied to a file, by some digits of its hash")
+  func export() async throws {
+    let assets = try await makeStore()
+    let file = temporary.path + "/photo"
+    let hash = assets[1].hash.description
+    for digits in [hash, String(hash.prefix(10))] {
+      let copied = await Tool().run("asset", "export", path, digits, file)
+      #expect(copied.exit == 0 && copied.output == "wrote 1,001 bytes to \(file)\n")
+      let bytes = try Data(contentsOf: URL(fileURLWithPath: file))
+      #expect(bytes == Data(repeating: 1, count: 1001))
+      try FileManager.default.removeItem(atPath: file)
+    }
+    let json = await Tool().run("asset", "export", path, hash, file, "--json")
+    #expect(json.output.contains(#""bytes":1001"#))
+    try FileManager.default.removeItem(atPath: file)
+    for (digits, exit) in [("", 2), ("zz", 2), (hash + "0", 2), ("0000000000", 2), ("\(assets[2].hash)", 1)] {
+      let refused = await Tool().run("asset", "export", path, digits, file)
+      #expect(refused.exit == Int32(exit), "\(digits)")
+      #expect(refused.errors.contains("hint:"))
+      #expect(!FileManager.default.fileExists(atPath: file))
+    }
+  }
+
+  @Test("a damaged asset is found by verify, and is not copied")
+  func damaged() async throws {
+    let assets = try await makeStore()
+    let store = try ShoppingStore.open(path)
+    let assetPath = try store.assetPath(assets[1])
+    store.close()
+    try Data(repeating: 9, count: 1001).write(to: URL(fileURLWithPath: assetPath))
+    let file = temporary.path + "/photo"
+    let refused = await Tool().run("asset", "export", path, "\(assets[1].hash)", file)
+    #expect(refused.exit == 1 && refused.errors.contains("other bytes"))
+    #expect(!FileManager.default.fileExists(atPath: file))
+    let verified = await Tool().run("verify", path, "--json")
+    #expect(verified.exit == 1)
+    #expect(verified.output.contains(#""kind":"asset""#) && verified.output.contains(#""assets":2"#))
+  }
+
+  @Test("a sync says what assets moved, and which did not")
+  func sync() async throws {
+    _ = try await makeStore()
+    let sent = await Tool().run(
+      "sync", path, "--remote", "folder:\(temporary.path)/remote", "--create-remote", "--attach", "album")
+    #expect(sent.exit == 0)
+    #expect(sent.output.contains("sent 2 assets, 2,001 bytes"))
+    #expect(sent.output.contains("is neither here nor at the remote"))
+    let copy = temporary.path + "/copy.store"
+    let received = await Tool().run(
+      "sync", copy, "--remote", "folder:\(temporary.path)/remote", "--create-store", "--json")
+    #expect(received.exit == 0)
+    #expect(received.output.contains(#""receivedAssets":0"#))
+    let verified = await Tool().run("verify", copy)
+    #expect(verified.exit == 0 && verified.output.contains("3 assets not downloaded"))
+    let remote = await Tool().run("remote", "folder:\(temporary.path)/remote")
+    #expect(remote.exit == 0, "\(remote.output) \(remote.errors)")
+    #expect(remote.output.contains("2, 1 not there"))
+    let files = try FileManager.default.subpathsOfDirectory(atPath: temporary.path + "/remote")
+    for (name, message) in [("00000000", "it has other bytes"), ("manifest", "checksum")] {
+      let path = try #require(files.first { $0.hasSuffix("/\(name)") })
+      let url = URL(fileURLWithPath: "\(temporary.path)/remote/\(path)")
+      let sound = try Data(contentsOf: url)
+      var flipped = sound
+      flipped[flipped.count - 1] ^= 1
+      try flipped.write(to: url)
+      let found = await Tool().run("remote", "folder:\(temporary.path)/remote")
+      #expect(found.exit == 1 && found.output.contains(path) && found.output.contains(message))
+      try sound.write(to: url)
+    }
+  }
+}

@@ -1,0 +1,184 @@
+import EventStore
+import OperationFormat
+import StoreTesting
+import Testing
+
+@testable import Replicator
+
+@Suite("Assets as objects of a remote")
+struct AssetObjects {
+  private static let zone = ZoneID(name: "notes")
+  private static let incarnation = IncarnationID(rawValue: 0xA1)
+
+  /// Two chunks, of different bytes.
+  private static let chunks = [
+    [UInt8](repeating: 1, count: AssetManifest.chunkBytes), [UInt8](repeating: 2, count: 77),
+  ]
+
+  private static func manifest(_ chunks: [[UInt8]] = chunks) throws -> AssetManifest {
+    var hasher = ContentHasher()
+    for chunk in chunks { hasher.update(chunk.span.bytes) }
+    let asset = AssetReference(hash: hasher.finish(), byteCount: UInt64(chunks.reduce(0) { $0 + $1.count }))
+    let hashes = chunks.map { ContentHash(of: $0.span.bytes) }
+    return try #require(AssetManifest(asset: asset, chunks: hashes))
+  }
+
+  private static func asset(_ manifest: AssetManifest) -> RemoteAsset {
+    RemoteAsset(manifest.asset, of: zone, incarnation)
+  }
+
+  private func put(_ manifest: AssetManifest, _ remote: any RemoteLog) async throws {
+    for (index, chunk) in Self.chunks.enumerated() {
+      try await remote.putAssetChunk(chunk, at: UInt64(index), of: Self.asset(manifest))
+    }
+    let state = try await remote.finishAsset(manifest, of: Self.zone, Self.incarnation)
+    #expect(state == .whole(manifest))
+  }
+
+  private static var manifestOfOneByte: ContentHash {
+    let byte: [UInt8] = [1]
+    return ContentHash(of: byte.span.bytes)
+  }
+
+  // MARK: The manifest
+
+  @Test("a manifest comes back, and any other bytes are refused: cut, longer, or with a flipped bit")
+  func codec() throws {
+    let nothing: [UInt8] = []
+    let empty = AssetReference(hash: ContentHash(of: nothing.span.bytes), byteCount: 0)
+    for manifest in [try Self.manifest(), try #require(AssetManifest(asset: empty, chunks: []))] {
+      let bytes = manifest.bytes
+      let read = try AssetManifest(decoding: bytes.span.bytes)
+      #expect(read == manifest)
+      for count in 0..<bytes.count {
+        #expect(throws: FormatError.self) {
+          try AssetManifest(decoding: bytes.span.bytes.extracting(..<count))
+        }
+      }
+      let longer = bytes + [0]
+      #expect(throws: FormatError.self) { try AssetManifest(decoding: longer.span.bytes) }
+      for bit in 0..<bytes.count * 8 {
+        var flipped = bytes
+        flipped[bit / 8] ^= 1 << (bit % 8)
+        #expect(throws: FormatError.self) { try AssetManifest(decoding: flipped.span.bytes) }
+      }
+    }
+  }
+
+  @Test("the bytes of a manifest are those of version 1")
+  func golden() throws {
+    let manifest = try Self.manifest()
+    let text = manifest.bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    #expect(text.hasPrefix("5452414d0100\(manifest.asset.hash)cd808002"))
+    #expect(text.dropFirst(84).hasPrefix("\(manifest.chunks[0])\(manifest.chunks[1])"))
+    #expect(text.count == 2 * (4 + 2 + 32 + 4 + 64 + 4))
+  }
+
+  @Test("a manifest has as many chunks as its asset, and a limit")
+  func chunkCounts() throws {
+    let mebibyte = UInt64(AssetManifest.chunkBytes)
+    let hash = ContentHash.zero
+    for (bytes, count) in [(0, 0), (1, 1), (mebibyte, 1), (mebibyte + 1, 2), (3 * mebibyte, 3)]
+      as [(UInt64, UInt64)]
+    {
+      let asset = AssetReference(hash: hash, byteCount: bytes)
+      #expect(AssetManifest.chunkCount(of: asset) == count)
+      let sizes = (0...count).map { AssetManifest.byteCount(ofChunk: $0, of: asset) }
+      #expect(UInt64(sizes.reduce(0, +)) == bytes)
+      #expect(sizes.last == 0)
+      let made = AssetManifest(asset: asset, chunks: [ContentHash](repeating: hash, count: Int(count)))
+      #expect(made != nil)
+      let other = AssetManifest(asset: asset, chunks: [ContentHash](repeating: hash, count: Int(count) + 1))
+      #expect(other == nil)
+    }
+    let huge = AssetReference(hash: hash, byteCount: .max)
+    #expect(AssetManifest(asset: huge, chunks: []) == nil)
+    #expect(AssetManifest.byteCount(ofChunk: .max, of: huge) == 0)
+    let most = Int(
+      AssetManifest.chunkCount(of: AssetReference(hash: hash, byteCount: AssetManifest.assetBytesMax)))
+    let largest = try #require(
+      AssetManifest(
+        asset: AssetReference(hash: hash, byteCount: AssetManifest.assetBytesMax),
+        chunks: [ContentHash](repeating: hash, count: most)))
+    #expect(largest.bytes.count <= AssetManifest.bytesMax)
+  }
+
+  @Test("names of assets are read back, and nothing else is")
+  func names() throws {
+    let hash = Self.manifestOfOneByte
+    for name in [
+      ObjectName.assetManifest(of: hash, in: Self.incarnation),
+      .assetChunk(0, of: hash, in: Self.incarnation),
+      .assetChunk(0x1234_5678, of: hash, in: Self.incarnation),
+    ] {
+      let path = name.description
+      #expect(ObjectName(path: path) == name)
+      #expect(name.incarnation == Self.incarnation)
+      #expect(name.offset == nil)
+      for wrong in [
+        path + "0", path + "/0", path.uppercased(), path.replacing("assets-", with: "assets-0"),
+        path.replacing("\(hash)", with: "\(ContentHash.zero)"),
+      ] {
+        #expect(ObjectName(path: wrong) == nil, "\(wrong)")
+      }
+    }
+  }
+
+  // MARK: Damage
+
+  @Test(
+    "a chunk or manifest with other bytes is told, and put right by who has the right ones",
+    arguments: RemotePlace.Kind.allCases)
+  func damage(_ kind: RemotePlace.Kind) async throws {
+    let directory = TemporaryDirectory()
+    let place = try await RemotePlace(kind, in: directory.path)
+    _ = try await place.remote.createZone(Self.zone, proposing: Self.incarnation)
+    let manifest = try Self.manifest()
+    let asset = Self.asset(manifest)
+    try await put(manifest, place.remote)
+    let manifestName = ObjectName.assetManifest(of: manifest.asset.hash, in: Self.incarnation)
+    let chunkName = ObjectName.assetChunk(1, of: manifest.asset.hash, in: Self.incarnation)
+    var flipped = Self.chunks[1]
+    flipped[5] ^= 1
+    let other = try Self.manifest([Self.chunks[1]])
+    let wrong: [(ObjectName, [UInt8]?)] = [
+      (chunkName, flipped), (chunkName, nil), (chunkName, []), (chunkName, Self.chunks[0]),
+      (manifestName, Array(manifest.bytes.dropLast())), (manifestName, other.bytes), (manifestName, []),
+      (manifestName, [UInt8](repeating: 0, count: 10_000)),
+    ]
+    for (name, bytes) in wrong {
+      try await place.replace(name, with: bytes)
+      if name == manifestName {
+        await #expect { _ = try await place.remote.assetState(asset) } throws: {
+          ($0 as? RemoteError)?.code == .damagedAsset
+        }
+      }
+      try await put(manifest, place.remote)
+      let state = try await place.remote.assetState(asset)
+      #expect(state == .whole(manifest))
+      let chunk = try await place.remote.assetChunk(at: 1, of: asset)
+      #expect(chunk == Self.chunks[1])
+    }
+    // All of it is known as ours, and no log is taken to have more than it has.
+    let listed = try await place.objects.list()
+    #expect(listed.filter { $0.name == nil }.map(\.path) == [])
+    let audit = try await RemoteAudit(of: place.remote, objects: listed)
+    #expect(audit.problems.map(\.message) == [])
+  }
+
+  @Test("a chunk in the middle that is gone shows at the end, and is put again")
+  func hole() async throws {
+    let directory = TemporaryDirectory()
+    let place = try await RemotePlace(.memory, in: directory.path)
+    _ = try await place.remote.createZone(Self.zone, proposing: Self.incarnation)
+    let manifest = try Self.manifest()
+    let asset = Self.asset(manifest)
+    for index in 0..<2 {
+      try await place.remote.putAssetChunk(Self.chunks[index], at: UInt64(index), of: asset)
+    }
+    try await place.replace(.assetChunk(0, of: manifest.asset.hash, in: Self.incarnation), with: nil)
+    let ended = try await place.remote.finishAsset(manifest, of: Self.zone, Self.incarnation)
+    #expect(ended == .partial(chunks: 0))
+    try await put(manifest, place.remote)
+  }
+}

@@ -1,0 +1,297 @@
+import EventStore
+import StoreTesting
+import Synchronization
+import Testing
+
+@testable import Replicator
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+@Suite("Assets in trouble hold up nothing else")
+struct AssetTroubles {
+  private static let chunkBytes = AssetManifest.chunkBytes
+
+  private func devices(_ directory: TemporaryDirectory) throws -> [Device] {
+    try (1...2).map { try Device(in: directory.path, "d\($0)", seed: $0) }
+  }
+
+  @Test(
+    "cut off at any call of an upload or download, with or without its effect, all comes in the end",
+    arguments: [false, true])
+  func cutOff(_ doesFirst: Bool) async throws {
+    let bytes = assetBytes(Self.chunkBytes + 5)
+    var step = 0
+    while true {
+      let directory = TemporaryDirectory()
+      let remote = StepRemote(MemoryRemote(identity: RemoteID(rawValue: 9)))
+      let devices = try devices(directory)
+      try await devices[0].set("title", of: "first", to: 1)
+      try await settle(devices, remote)
+      try await devices[1].store.setAssetPolicy(.eager, of: zone)
+      let asset = try await devices[0].setAsset(bytes, of: "first")
+      remote.fail(after: step, doesFirst: doesFirst)
+      for device in devices {
+        do {
+          try await device.sync(remote)
+        } catch is SyncFailure {
+          // Cut off.
+        }
+        try device.reopen()
+      }
+      let wasCut = remote.hasFailed
+      // Nothing names at the remote what is not there: the segment came after its asset.
+      remote.fail(after: .max)
+      let reader = try Device(in: directory.path, "reader", seed: 3)
+      try await reader.sync(remote)
+      if try reader.asset(of: "first") != nil {
+        try await reader.replicator(remote).downloadAsset(asset, in: zone)
+        let read = try reader.content(asset)
+        #expect(read == bytes)
+      } else {
+        #expect(wasCut)
+      }
+      try await settle(devices, remote)
+      let content = try devices[1].content(asset)
+      #expect(content == bytes)
+      try await expectAgreement(devices, remote)
+      for device in devices { device.store.close() }
+      if !wasCut { break }
+      step += 1
+      try #require(step < 100)
+    }
+    // State, two chunks, the end, the append; state and two chunks.
+    #expect(step >= 8)
+  }
+
+  #if DEBUG
+    @Test(
+      "a file system that fails at any call of a download: the log goes on, and the asset comes in the end")
+    func fileFaults() async throws {
+      let bytes = assetBytes(Self.chunkBytes + 5)
+      var step = 0
+      while true {
+        let directory = TemporaryDirectory()
+        let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
+        let writer = try Device(in: directory.path, "writer", seed: 1)
+        let asset = try await writer.setAsset(bytes, of: "first")
+        try await writer.sync(remote)
+        let calls = CallLimit()
+        let reader = try Device(
+          in: directory.path, "reader", seed: 2, configure: { $0.assetFault = { _ in calls.fault() } })
+        try await reader.sync(remote)
+        try await reader.store.setAssetPolicy(.eager, of: zone)
+        try await writer.set("title", of: "second", to: .int(Int64(step)))
+        try await writer.sync(remote)
+        calls.fail(after: step)
+        let report = try await reader.sync(remote)
+        let wasCut = calls.hasFailed
+        calls.fail(after: .max)
+        // The disk is full for the asset; what others wrote has come all the same.
+        #expect(report.isInSync)
+        #expect(report.received == 1)
+        #expect(report.assetProblemCount == (wasCut ? 1 : 0))
+        if let problem = report.zones[0].assetProblems.first {
+          guard case .failed(let failure) = problem.kind else {
+            Issue.record("\(problem)")
+            return
+          }
+          #expect(failure.code == StoreError.Code.full.rawValue)
+        }
+        try reader.reopen()
+        try await reader.sync(remote)
+        let content = try reader.content(asset)
+        #expect(content == bytes)
+        let verified = try reader.store.verify()
+        #expect(verified.problems == [])
+        if !wasCut { break }
+        step += 1
+        try #require(step < 100)
+      }
+      #expect(step > 8)
+    }
+  #endif
+
+  @Test(
+    "a file that is missing, cut or damaged here is not shipped; what names it is, and it is put right later",
+    arguments: 0..<3)
+  func wrongHere(_ kind: Int) async throws {
+    let directory = TemporaryDirectory()
+    let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
+    let devices = try devices(directory)
+    let bytes = assetBytes(Self.chunkBytes + 5)
+    let asset = try await devices[0].setAsset(bytes, of: "first")
+    let sound = try await devices[0].setAsset(assetBytes(1000, seed: 7), of: "sound")
+    var flipped = bytes
+    flipped[Self.chunkBytes + 2] ^= 8
+    try devices[0].overwrite(asset, with: kind == 0 ? nil : kind == 1 ? Array(bytes.dropLast()) : flipped)
+    let report = try await devices[0].sync(remote)
+    #expect(report.isInSync)
+    #expect(report.zones[0].assetProblems == [AssetProblem(asset, kind == 0 ? .missingHere : .damagedHere)])
+    #expect(report.zones[0].sentAssets == 1)
+    try await devices[1].sync(remote)
+    try await devices[1].store.setAssetPolicy(.eager, of: zone)
+    for _ in 0..<2 {
+      let waiting = try await devices[1].sync(remote)
+      #expect(waiting.isInSync)
+      #expect(waiting.zones[0].assetProblems == [AssetProblem(asset, .missingAtRemote)])
+    }
+    let isThere = try devices[1].store.hasAsset(sound)
+    #expect(isThere)
+    // What is written later passes by.
+    try await devices[0].set("title", of: "first", to: "later")
+    try await devices[0].sync(remote)
+    let later = try await devices[1].sync(remote)
+    #expect(later.received == 1)
+    await #expect(throws: AssetProblem.self) {
+      try await devices[0].replicator(remote).uploadAsset(asset, in: zone)
+    }
+    let healed = try await devices[0].store.importAsset(bytes: bytes)
+    #expect(healed == asset)
+    try await devices[0].replicator(remote).uploadAsset(asset, in: zone)
+    let received = try await devices[1].sync(remote)
+    #expect(received.zones[0].receivedAssets == 1)
+    let content = try devices[1].content(asset)
+    #expect(content == bytes)
+    try await expectAgreement(devices, remote)
+  }
+
+  @Test(
+    "a flipped byte in a chunk or the manifest at the remote is told, and put right by who has the asset",
+    arguments: 0..<4)
+  func wrongThere(_ kind: Int) async throws {
+    let directory = TemporaryDirectory()
+    let place = try await RemotePlace(.folder, in: directory.path)
+    let devices = try devices(directory)
+    let bytes = assetBytes(Self.chunkBytes + 5)
+    let asset = try await devices[0].setAsset(bytes, of: "first")
+    try await settle(devices, place.remote)
+    let incarnation = try #require(try devices[0].store.syncState().zones[0].token?.incarnation)
+    let name: ObjectName =
+      kind < 2
+      ? .assetChunk(UInt64(kind), of: asset.hash, in: incarnation)
+      : .assetManifest(of: asset.hash, in: incarnation)
+    var wrong = try #require(try await place.objects.get(name, bytesMax: Self.chunkBytes))
+    // In the hash of a chunk, and in what the checksum is of.
+    wrong[kind == 3 ? 50 : wrong.count - 1] ^= 0x40
+    try await place.replace(name, with: wrong)
+    try await devices[1].store.setAssetPolicy(.eager, of: zone)
+    for number in 0..<2 {
+      try await devices[0].set("title", of: "second", to: .int(Int64(number)))
+      try await devices[0].sync(place.remote)
+      let report = try await devices[1].sync(place.remote)
+      #expect(report.isInSync)
+      #expect(report.received == 1)
+      #expect(report.zones[0].assetProblems == [AssetProblem(asset, .damagedAtRemote)])
+    }
+    await #expect(throws: AssetProblem.self) {
+      try await devices[1].replicator(place.remote).downloadAsset(asset, in: zone)
+    }
+    try await devices[0].replicator(place.remote).uploadAsset(asset, in: zone)
+    let report = try await devices[1].sync(place.remote)
+    #expect(report.zones[0].receivedAssets == 1)
+    let content = try devices[1].content(asset)
+    #expect(content == bytes)
+  }
+
+  @Test("a damaged file is replaced by a download")
+  func damagedReader() async throws {
+    let directory = TemporaryDirectory()
+    let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
+    let devices = try devices(directory)
+    let bytes = assetBytes(300_000)
+    let asset = try await devices[0].setAsset(bytes, of: "first")
+    try await settle(devices, remote)
+    for device in devices {
+      try await device.replicator(remote).downloadAsset(asset, in: zone)
+      var flipped = bytes
+      flipped[7] ^= 1
+      try device.overwrite(asset, with: flipped)
+      #expect(throws: StoreError.self) { try device.content(asset) }
+      try await device.replicator(remote).downloadAsset(asset, in: zone)
+      let content = try device.content(asset)
+      #expect(content == bytes)
+    }
+  }
+
+  @Test("a reference with another size than the asset has is nobody's, and stops nothing")
+  func wrongReference() async throws {
+    let directory = TemporaryDirectory()
+    let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
+    let devices = try devices(directory)
+    let bytes = assetBytes(100_000)
+    let asset = try await devices[0].setAsset(bytes, of: "first")
+    try await devices[0].sync(remote)
+    let incarnation = try #require(try devices[0].store.syncState().zones[0].token?.incarnation)
+    var maker = ForgedSegments(zone, incarnation)
+    for byteCount: UInt64 in [0, 99_999, 100_001, 1 << 41, .max] {
+      let wrong = AssetReference(hash: asset.hash, byteCount: byteCount)
+      let segment = try maker.next(naming: [wrong])
+      _ = try await remote.append(segment, after: 0)
+    }
+    try await devices[1].sync(remote)
+    try await devices[1].store.setAssetPolicy(.eager, of: zone)
+    let report = try await devices[1].sync(remote)
+    #expect(report.isInSync)
+    #expect(report.assetProblemCount == 5)
+    let content = try devices[1].content(asset)
+    #expect(content == bytes)
+    for device in devices {
+      try await device.sync(remote)
+      let verified = try device.store.verify()
+      #expect(verified.problems == [])
+      #expect(verified.assets == 1)
+      #expect(verified.missingAssets == 5)
+      let information = try device.store.information()
+      #expect(information.assets.count == 6)
+      #expect(information.assets.bytes == .max)
+      let reclaimed = try await device.store.reclaim()
+      #expect(reclaimed.assets == 0)
+    }
+  }
+}
+
+/// Lets calls fail after so many with a full disk.
+private final class CallLimit: Sendable {
+  private let state = Mutex((calls: 0, last: Int.max))
+
+  var hasFailed: Bool { state.withLock { $0.calls > $0.last } }
+
+  func fail(after count: Int) { state.withLock { $0 = (0, count) } }
+
+  func fault() -> AssetFault? {
+    state.withLock { state in
+      state.calls += 1
+      return state.calls > state.last ? .before(ENOSPC) : nil
+    }
+  }
+}
+
+/// Segments of a replica that names what it likes.
+private struct ForgedSegments {
+  let zone: ZoneID
+  let incarnation: IncarnationID
+  private var sequence: UInt64 = 0
+  private var previous = ContentHash.zero
+
+  init(_ zone: ZoneID, _ incarnation: IncarnationID) {
+    self.zone = zone
+    self.incarnation = incarnation
+  }
+
+  mutating func next(naming assets: [AssetReference]) throws -> PackedSegment {
+    sequence += 1
+    let transaction = LogTransaction(
+      replica: ReplicaID(rawValue: 77), epoch: 0, sequence: sequence, zone: zone, base: nil,
+      timestamp: Timestamp(rawValue: 1_000_000 << 16),
+      operations: assets.map { .set(record: "forged", type: "note", field: "photo", value: .asset($0)) })
+    let bytes = [try transaction.encoded()]
+    let header = try SegmentHeader.describing(
+      bytes, incarnation: incarnation, baseHash: { _ in .zero }, previousHash: previous)
+    previous = header.contentHash
+    return try SegmentPacker.pack(SegmentCut(header: header, isStored: false, transactions: bytes))
+  }
+}
