@@ -9,7 +9,8 @@ extension WriteBatch {
     switch change {
     case .set(let value): .set(try storing(value))
     case .put(let key, let value): .put(key: key, try storing(value))
-    case .insertElements(let values, let origin): .insertElements(try values.map { try storing($0) }, after: origin)
+    case .insertElements(let values, let origin):
+      .insertElements(try values.map { try storing($0) }, after: origin)
     case .replaceElement(let element, let value): .replaceElement(element, try storing(value))
     default: change
     }

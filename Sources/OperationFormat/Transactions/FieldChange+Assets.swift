@@ -2,7 +2,8 @@ extension FieldChange {
   /// The values that it stores.
   package var values: [Value] {
     switch self {
-    case .set(let value), .add(let value), .insert(let value), .put(_, let value), .replaceElement(_, let value):
+    case .set(let value), .add(let value), .insert(let value), .put(_, let value),
+      .replaceElement(_, let value):
       [value]
     case .insertElements(let values, _): values
     case .remove, .removeKey, .moveElement, .removeElements, .insertText, .removeText: []
