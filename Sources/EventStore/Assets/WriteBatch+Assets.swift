@@ -4,7 +4,6 @@ import OperationFormat
 /// come is collected.
 extension WriteBatch {
   /// What is stored of a change: an asset in the place of many bytes. An element of a set stays what it is.
-  @inline(__always)
   func storing(_ change: FieldChange) throws -> FieldChange {
     switch change {
     case .set(let value): .set(try storing(value))
@@ -17,7 +16,7 @@ extension WriteBatch {
   }
 
   @inline(__always)
-  private func storing(_ value: Value) throws -> Value {
+  func storing(_ value: Value) throws -> Value {
     guard case .bytes(let bytes) = value, bytes.count > assetThresholdBytes, let assetFiles else {
       return value
     }
@@ -38,13 +37,13 @@ extension WriteBatch {
     }
   }
 
-  /// Checks that a change names no asset that nobody could ever have.
+  /// Checks that values name no asset that nobody could ever have.
   ///
-  /// - Returns: the assets that it names.
+  /// - Returns: the assets that they name.
   /// - Throws: ``StoreError`` `assetMissing`.
-  func knownAssets(in change: FieldChange) throws -> [AssetReference] {
+  func knownAssets(in values: [Value]) throws -> [AssetReference] {
     var assets: [AssetReference] = []
-    for value in change.values { value.appendAssets(to: &assets) }
+    for value in values where value.mayNameAssets { value.appendAssets(to: &assets) }
     for asset in assets {
       guard try isHere(asset) || storage.tables.isNamed(asset, storage.transaction) else {
         throw StoreError.missingAsset(asset)

@@ -79,7 +79,17 @@ public struct WriteTransaction: ~Copyable {
   /// - Throws: ``StoreError`` `zoneUnknown`, `recordUnknown`, `nameInvalid`, `valueInvalid`, `transactionTooLarge`;
   ///   `assetMissing` for an asset that is neither here nor named by anything.
   public mutating func set(_ field: Name, of record: RecordID, to newValue: Value) throws {
-    try change(field, of: record, .set(newValue))
+    // As ``change(_:of:_:)``, without the cost of a change that may be any other.
+    try Self.check(field, "a field's name", Limits.nameBytesMax)
+    let value = try batch.storing(newValue)
+    operand.removeAll()
+    do {
+      try value.encode(into: &operand)
+    } catch {
+      throw StoreError.unstorable(field, record, error)
+    }
+    let assets = value.mayNameAssets ? try batch.knownAssets(in: [value]) : []
+    try write(.set, field, of: record, assets)
   }
 
   /// Changes a field of a record that is there.
@@ -92,10 +102,17 @@ public struct WriteTransaction: ~Copyable {
     } catch {
       throw StoreError.unstorable(field, record, error)
     }
-    let assets = change.mayNameAssets ? try batch.knownAssets(in: change) : []
+    try write(change.kind, field, of: record, try batch.knownAssets(in: change.values))
+  }
+
+  /// Folds and logs the operand at hand.
+  @inline(__always)
+  private mutating func write(
+    _ kind: OperationKind, _ field: Name, of record: RecordID, _ assets: [AssetReference]
+  ) throws {
     let draft = try batch.draft(for: record.zone)
     let name = record.name.rawValue.utf8Span.span
-    guard try batch.change(field, of: name.bytes, change.kind, operand: operand.span, in: draft) else {
+    guard try batch.change(field, of: name.bytes, kind, operand: operand.span, in: draft) else {
       throw StoreError.unknown(record)
     }
     if !assets.isEmpty { draft.assets += assets }

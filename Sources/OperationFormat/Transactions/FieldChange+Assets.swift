@@ -10,13 +10,6 @@ extension FieldChange {
     }
   }
 
-  /// Whether a value that it stores may name an asset.
-  @inline(__always)
-  package var mayNameAssets: Bool {
-    if case .set(let value) = self { return value.mayNameAssets }
-    return values.contains(where: \.mayNameAssets)
-  }
-
   /// Adds the assets that an operand names, in their order.
   package static func appendAssets(
     _ kind: OperationKind, in operand: RawSpan, to assets: inout [AssetReference]
