@@ -2,6 +2,9 @@ extension Environment {
   /// The least address space that is worth trying, in bytes.
   private static let mapBytesMin = 1 << 20
 
+  /// What is tried however many environments the process has open, in bytes.
+  private static let shareMin = 1 << 30
+
   /// Opens the environment with as much address space as is granted, up to what the options say.
   ///
   /// Where less is granted than was asked for, only a quarter of that is kept: the process needs some for its
@@ -9,7 +12,9 @@ extension Environment {
   static func openMapped(
     _ calls: Calls, _ file: DataFile, _ options: Options
   ) throws(LMDBError) -> Calls.Handle {
-    var mapBytes = roundedToPages(max(options.mapBytes, file.bytes, mapBytesMin))
+    let least = max(mapBytesMin, file.bytes)
+    var mapBytes = roundedToPages(
+      max(least, AddressSpace.share(of: options.mapBytes, least: min(options.mapBytes, shareMin))))
     var wasRefused = false
     while true {
       let environment = try calls.createEnvironment()
@@ -22,7 +27,7 @@ extension Environment {
         // LMDB leaves the data file to child programs. One that lives on would hold it open, and its space.
         try SystemCalls.setCloseOnExec(calls.fileDescriptor(of: environment), file.path)
         let quarter = roundedToPages(mapBytes / 4)
-        guard wasRefused, quarter >= max(mapBytesMin, file.bytes) else { return environment }
+        guard wasRefused, quarter >= least else { return environment }
         calls.closeEnvironment(environment)
         wasRefused = false
         mapBytes = quarter
@@ -30,7 +35,7 @@ extension Environment {
         calls.closeEnvironment(environment)
         wasRefused = true
         let half = roundedToPages(mapBytes / 2)
-        guard error.code == .outOfMemory, half >= max(mapBytesMin, file.bytes) else { throw error }
+        guard error.code == .outOfMemory, half >= least else { throw error }
         mapBytes = half
       }
     }

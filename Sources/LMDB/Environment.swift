@@ -22,6 +22,9 @@ package final class Environment: Sendable {
   /// The address of page 0 in the map, or 0 until a reader has found it out.
   let mapBase = Atomic<UInt>(0)
 
+  /// How much address space it has reserved when it was opened, in bytes.
+  private let reservedBytes: Int
+
   /// How long the file is at least, in bytes; it never shrinks.
   let knownBytes = Atomic<Int>(0)
 
@@ -55,6 +58,7 @@ package final class Environment: Sendable {
       try Self.checkSameFile(calls, handle, file)
       if isShort && !options.readOnly { try Self.extendFile(calls, handle, file) }
       self.tables = try TableCache(calls: calls, environment: handle, tablesMax: options.tablesMax)
+      self.reservedBytes = try calls.information(of: handle).mapBytes
       self.handle = handle
     } catch {
       if let opened { calls.closeEnvironment(opened) }
@@ -68,6 +72,7 @@ package final class Environment: Sendable {
     self.number = Self.counter.add(1, ordering: .relaxed).newValue
     self.forkGeneration = ForkGuard.generation
     knownBytes.store(file.bytes, ordering: .relaxed)
+    AddressSpace.take(reservedBytes)
   }
 
   deinit {
@@ -166,6 +171,7 @@ package final class Environment: Sendable {
 
   func closeNow() {
     calls.closeEnvironment(handle)
+    AddressSpace.giveBack(reservedBytes)
     Registry.remove(file.identity)
   }
 }

@@ -86,6 +86,28 @@ struct MapTests {
     #expect(try environment.read { try $0.get([1], table) } == [1])
   }
 
+  @Test(
+    "many environments share the address space: the first get what they ask for, and there is some left for others"
+  )
+  func shared() async {
+    await #expect(processExitsWith: .success) {
+      let directories = (0...200).map { _ in TemporaryDirectory() }
+      func open(_ number: Int) throws -> Environment {
+        try Environment(directory: directories[number].path, options: .test(mapBytes: 1 << 40))
+      }
+      var environments = try (0..<200).map { try open($0) }
+      let sizes = try environments.map { try $0.information.mapBytes }
+      try demand(sizes[..<32].allSatisfy { $0 == 1 << 40 })
+      try demand(sizes == sizes.sorted(by: >) && sizes.allSatisfy { $0 >= 1 << 30 })
+      try demand(sizes.reduce(0, +) <= 64 << 40)
+      let table = try environments[199].table("t")
+      try environments[199].write { try $0.put([1], [1], table) }
+      // What is closed makes room.
+      environments.removeFirst(100)
+      try demand(open(200).information.mapBytes == 1 << 40)
+    }
+  }
+
   @Test("more address space than is granted at open is halved until it is")
   func halved() async {
     // In a process of its own: the stores of other tests take address space too.
