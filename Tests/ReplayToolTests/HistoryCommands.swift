@@ -20,8 +20,8 @@ struct HistoryCommands {
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = ["gzip", path]
     try process.run()
-    process.waitUntilExit()
-    try #require(process.terminationStatus == 0)
+    let status = process.exitStatus()
+    try #require(status == 0)
     return path + ".gz"
   }
 

@@ -79,29 +79,13 @@ final class ChildProcess {
   func finish() throws {
     try? input?.close()
     let said = errors.fileHandleForReading.readDataToEndOfFile()
-    let status = exitStatus()
+    let status = process.exitStatus()
     guard status == 0 else {
       let text = String(decoding: said, as: UTF8.self)
       throw ProcessFailure(
         message: text.split(separator: "\n").first.map(String.init)
           ?? "it ended with \(status)")
     }
-  }
-
-  /// Waits until the process has ended. Foundation learns of that by a socket, and may miss it.
-  private func exitStatus() -> Int32 {
-    var end = siginfo_t()
-    while waitid(P_PID, id_t(process.processIdentifier), &end, WEXITED | WNOWAIT) != 0 {
-      if errno == EINTR { continue }
-      // It was reaped, so that Foundation knows.
-      process.waitUntilExit()
-      return process.terminationStatus
-    }
-    #if canImport(Glibc)
-      return end._sifields._sigchld.si_status
-    #else
-      return end.si_status
-    #endif
   }
 
   /// The path of a command, looked up in `PATH`.

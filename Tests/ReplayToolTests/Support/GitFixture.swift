@@ -2,6 +2,8 @@ import Foundation
 import StoreTesting
 import Testing
 
+@testable import ReplayTool
+
 /// A git repository that a test makes.
 struct GitFixture {
   let directory: String
@@ -39,8 +41,8 @@ struct GitFixture {
     process.standardError = FileHandle.nullDevice
     try process.run()
     let output = pipe.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    try #require(process.terminationStatus == 0, "git \(arguments)")
+    let status = process.exitStatus()
+    try #require(status == 0, "git \(arguments)")
     return output
   }
 

@@ -1,6 +1,8 @@
 import Dispatch
 import Foundation
 
+@testable import ReplayTool
+
 /// Programs that tests start and wait for, the command as it was built beside them among them.
 enum OtherProcess {
   /// The path of the command, nil where it was not built.
@@ -33,8 +35,7 @@ enum OtherProcess {
             process.standardInput = FileHandle.nullDevice
             try process.run()
             let output = pipe.fileHandleForReading.readDataToEndOfFile()
-            process.waitUntilExit()
-            return (String(decoding: output, as: UTF8.self), process.terminationStatus)
+            return (String(decoding: output, as: UTF8.self), process.exitStatus())
           })
       }
     }
