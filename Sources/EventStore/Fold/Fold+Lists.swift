@@ -56,26 +56,31 @@ extension Fold {
     let place = try sequence.insert(placeOf: item ?? none, by: head(at: index).id, after: left) {
       try hasSeen($0, at: index)
     }
-    try sequence.setVisible(false, UnitRange(first: place, count: 1))
-    guard let item else { return }
     var payload = ByteWriter()
     payload.append(varint: place.number)
-    try movePlace(of: item, cell, in: &sequence) { fold in
+    try movePlace(of: item, cell, in: &sequence, alsoSeen: place) { fold, item in
       try fold.replace(.place, of: item, cell, .seen(at: index), fold.head(at: index), payload.span)
     }
   }
 
-  /// Does what may change the place that an element is at, and lets that one be seen.
+  /// Does what may change the place that an element is at, and lets that one alone be seen.
+  ///
+  /// - Parameters:
+  ///   - item: the element; nil if it is not here.
+  ///   - made: a place that was just made for it, and so is seen.
   private mutating func movePlace(
-    of item: UnitID, _ cell: CellNumber, in sequence: inout UnitSequence<Storage>,
-    _ body: (inout Fold) throws -> Void
+    of item: UnitID?, _ cell: CellNumber, in sequence: inout UnitSequence<Storage>,
+    alsoSeen made: UnitID? = nil, _ body: (inout Fold, UnitID) throws -> Void
   ) throws {
-    let before = try place(of: item, cell)
-    try body(&self)
-    let after = try place(of: item, cell)
-    if before == after { return }
-    if let before { try sequence.setVisible(false, UnitRange(first: before, count: 1)) }
-    if let after { try sequence.setVisible(true, UnitRange(first: after, count: 1)) }
+    let before = try item.flatMap { try place(of: $0, cell) }
+    if let item { try body(&self, item) }
+    let after = try item.flatMap { try place(of: $0, cell) }
+    for seen in [before, made] where seen != after {
+      if let seen { try sequence.setVisible(false, UnitRange(first: seen, count: 1)) }
+    }
+    if let after, after != before, after != made {
+      try sequence.setVisible(true, UnitRange(first: after, count: 1))
+    }
   }
 
   /// Hides what the transaction has seen of a list: it removes each element whose insertion it has seen.
@@ -116,7 +121,7 @@ extension Fold {
     var hasChanged = false
     for item in items {
       let before = try (itemHeads(.place, of: item, cell).first, itemHeads(.value, of: item, cell).first)
-      try movePlace(of: item, cell, in: &sequence) { fold in
+      try movePlace(of: item, cell, in: &sequence) { fold, item in
         for register in [ItemRegister.place, .value] {
           for owned in try fold.itemHeads(register, of: item, cell)
           where owned.head.id == operation && owned.head.timestamp != timestamp {
