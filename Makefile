@@ -8,9 +8,10 @@ SWIFT ?= swift
 # Sequences that `make test` lets FoldCheck run, and its seed.
 SEQUENCES ?= 1000000
 SEED ?= 1
-# Worlds that `make simulate` runs, and how many of them `make test` does.
+# Worlds that `make simulate` runs, and how many of them `make test` does; and how many with assets.
 SEEDS ?= 1..100000
 CHECKED_SEEDS ?= 1..2000
+ASSET_SEEDS ?= 1..500
 # Planted bugs that `make planted` looks for: all, a name, or 3/10 for the third tenth of them.
 BUGS ?= all
 # Repository whose history the demo runs.
@@ -47,6 +48,7 @@ simulate: build ## Runs worlds in which everything fails: SEEDS=1..100000
 simulate-check: build
 	$(REPLAY) simulate --seeds-file Tests/Regressions/seeds.txt
 	$(REPLAY) simulate --seeds $(CHECKED_SEEDS)
+	$(REPLAY) simulate --assets --seeds $(ASSET_SEEDS)
 
 planted: setup ## Plants known bugs, one after the other, and sees that the simulator finds each: BUGS=all
 	$(PLANTED) --product replay
@@ -80,6 +82,7 @@ docs: setup ## Builds the documentation of each library; warnings are errors.
 soak: build ## Runs what takes days: FoldCheck at 10⁸ sequences, 10⁷ simulated worlds, a thousand histories.
 	$(REPLAY) foldcheck --sequences 100000000 --seed $(SEED)
 	$(REPLAY) simulate --seeds 1..10000000
+	$(REPLAY) simulate --assets --seeds 1..1000000
 	for seed in {1..1000}; do \
 	  $(REPLAY) history --generate 3000 --devices 16 \
 	    --sync-every 9 --offline 0.6 --seed $$seed; \

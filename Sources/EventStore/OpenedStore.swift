@@ -93,9 +93,26 @@ struct OpenedStore {
         .readOnly, "a former version made the store “\(directory)”, without a table that this one needs",
         hint: "open it for writing once")
     }
+    let isIndexed = try hasTable("references", environment)
     let transaction = try environment.beginWrite()
-    _ = try Tables(in: transaction, create: true)
+    let tables = try Tables(in: transaction, create: true)
+    if !isIndexed {
+      // The index of references is filled by the fold: as if what sets a field had not been known.
+      var kinds = try tables.unfoldedKinds(transaction)
+      kinds.insert(.set)
+      try tables.setUnfoldedKinds(kinds, transaction)
+    }
     try transaction.commit()
+  }
+
+  private static func hasTable(_ name: String, _ environment: Environment) throws(LMDBError) -> Bool {
+    do throws(LMDBError) {
+      _ = try environment.beginRead().openTable(name, create: false)
+      return true
+    } catch {
+      guard error.code == .notFound else { throw error }
+      return false
+    }
   }
 
   /// Makes a store in an empty environment; nil if there is one.

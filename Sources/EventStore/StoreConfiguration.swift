@@ -36,11 +36,11 @@ public struct StoreConfiguration: Sendable {
   /// For tests alone: where verification and the past fold the log anew; nil for `TMPDIR` or, without it, `/tmp`. A
   /// memory-backed directory makes a small store's verification many times faster.
   package var scratchDirectory: String?
+  /// For tests and a simulator alone: asked before each call for an asset's file, by its C name; nil lets it run.
+  package var assetFault: (@Sendable (StaticString) -> AssetFault?)?
   #if DEBUG
     /// For tests alone: lets calls of LMDB fail.
     package var faults: FaultPlan?
-    /// For tests alone: asked before each call for an asset's file, by its C name; nil lets it run.
-    package var assetFault: (@Sendable (StaticString) -> AssetFault?)?
   #endif
 
   public init() {}
@@ -49,9 +49,7 @@ public struct StoreConfiguration: Sendable {
 extension StoreConfiguration {
   var assetCalls: AssetCalls {
     var calls = AssetCalls()
-    #if DEBUG
-      calls.fault = assetFault
-    #endif
+    calls.fault = assetFault
     return calls
   }
 }

@@ -14,7 +14,7 @@ public struct StoreInformation: Hashable, Sendable {
     public let pending: Int
     /// Records that are there.
     public let records: Int
-    /// Records that were deleted.
+    /// Records that were deleted, or that a cascade hides.
     public let hiddenRecords: Int
     /// Cells that have losers.
     public let conflicts: Int

@@ -18,6 +18,10 @@
       case .redeliveredFoldedAgain: "A transaction that is known is folded once more."
       case .seenExcludesBase: "The segment at the base itself does not count as seen."
       case .unknownOperationDropped: "Operations of unknown kinds are left out of a fetched transaction."
+      case .contributionAppliedTwice: "What is added to a counter counts twice."
+      case .contributionsByClock: "Contributions come by their timestamps, whatever they have seen."
+      case .cascadeOfOneStep: "A cascade hides whoever holds a deleted record, and not who holds the holder."
+      case .nullifiedStaysShown: "A nullified reference is shown while its target is deleted."
       case .clockWithoutMax: "The clock gives the wall's time, whatever it gave before."
       case .clockWithoutCarry: "The clock's counter begins anew after sixteen, without a carry."
       case .clockDraggedBeyondDrift: "The clock follows a remote timestamp however far ahead it is."
@@ -82,6 +86,10 @@
       case .roundFailsAsZone: "What ends a whole round says that it concerns one zone."
       case .zoneListReadOnce: "The list of zones is read only by a store that has never read it."
       case .parkedNotTold: "A parked zone is reported as in sync."
+      case .segmentBeforeAsset: "A segment is shipped without the assets that it names."
+      case .namedAssetCollected: "An asset's file is collected, whatever names it."
+      case .unsentAssetForgotten: "What a segment was shipped without is not noted."
+      case .absentNeverAskedAgain: "What the remote did not have once is not asked for again."
       }
     }
   }

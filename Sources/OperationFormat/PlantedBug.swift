@@ -19,7 +19,7 @@
   /// Some are bugs that were there once: they keep their finders honest.
   ///
   /// To come with their features: a clone not noticed; an epoch not raised after a restore; pending re-issued by a clone;
-  /// a tombstone collected too early; a contribution applied twice; a snapshot without its tail, or with its maker's
+  /// a tombstone collected too early; a snapshot without its tail, or with its maker's
   /// pending; a compaction that drops a segment's last operation; own order lost at a bootstrap; an unknown operation
   /// folded late out of order.
   package enum PlantedBug: String, CaseIterable, Sendable {
@@ -49,6 +49,14 @@
     case seenExcludesBase
     /// 3, 12: operations of a later version.
     case unknownOperationDropped
+    /// 3, 4: something that is added to a counter.
+    case contributionAppliedTwice
+    /// 3, 4: contributions, and clocks that are off.
+    case contributionsByClock
+    /// 3, 4: two cascades in a row.
+    case cascadeOfOneStep
+    /// 3, 4: a nullified reference whose target was deleted.
+    case nullifiedStaysShown
 
     // MARK: Clock
 
@@ -185,9 +193,28 @@
     case zoneListReadOnce
     /// 16: a segment that parks.
     case parkedNotTold
+
+    // MARK: Assets: in worlds that have some
+
+    /// 19: any asset.
+    case segmentBeforeAsset
+    /// 5: space that is taken back.
+    case namedAssetCollected
+    /// 19: an asset that one zone names and that is not there, since it came by another.
+    case unsentAssetForgotten
+    /// 19: an asset that comes to the remote late.
+    case absentNeverAskedAgain
   }
 
   extension PlantedBug {
+    /// Whether only worlds with assets can show it.
+    package var isOfAssets: Bool {
+      switch self {
+      case .segmentBeforeAsset, .namedAssetCollected, .unsentAssetForgotten, .absentNeverAskedAgain: true
+      default: false
+      }
+    }
+
     /// The planted one's place among the cases; the greatest number for none.
     private static let planted = Atomic<UInt8>(.max)
 

@@ -25,7 +25,8 @@ struct Replay: AsyncParsableCommand {
           InfoCommand.self, LogCommand.self, ShowCommand.self, StateCommand.self, DigestCommand.self,
           SegmentCommand.self, AssetCommand.self,
         ]),
-      CommandGroup(name: "Understand", subcommands: [ExplainCommand.self, ConflictsCommand.self]),
+      CommandGroup(
+        name: "Understand", subcommands: [ExplainCommand.self, ConflictsCommand.self, HoldersCommand.self]),
       CommandGroup(
         name: "Check and repair", subcommands: [VerifyCommand.self, RebuildCommand.self, RemoteCommand.self]),
       CommandGroup(name: "Move", subcommands: [ExportCommand.self, ImportCommand.self]),

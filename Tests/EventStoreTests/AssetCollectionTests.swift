@@ -166,9 +166,9 @@ struct AssetCollectionTests {
     ])
     _ = try remote.append([transaction(9, 2, base: 1, [set("theirs", "copy", .asset(asset))])])
     _ = try await store.fold(try remote.news(for: store))
-    let wanted = try store.nextWantedAsset(of: noteZone, after: nil)
+    let wanted = try store.nextWantedAsset(of: noteZone, after: nil).reference
     #expect(wanted == asset)
-    let next = try store.nextWantedAsset(of: noteZone, after: asset)
+    let next = try store.nextWantedAsset(of: noteZone, after: asset).reference
     #expect(next == nil)
     let information = try store.information()
     #expect(information.assets.missing == 1)
@@ -183,7 +183,7 @@ struct AssetCollectionTests {
     #expect(isWhole)
     try partial.publish()
     try await store.noteAssetArrival(asset)
-    let left = try store.nextWantedAsset(of: noteZone, after: nil)
+    let left = try store.nextWantedAsset(of: noteZone, after: nil).reference
     #expect(left == nil)
     let content = try store.assetContent(asset)
     #expect(content == bytes)
@@ -206,14 +206,14 @@ struct AssetCollectionTests {
     let asset = AssetReference(hash: ContentHash(of: bytes.span.bytes), byteCount: 5000)
     _ = try remote.append([transaction(9, 1, [create("theirs"), set("theirs", "photo", .asset(asset))])])
     _ = try await store.fold(try remote.news(for: store))
-    let wanted = try store.nextWantedAsset(of: noteZone, after: nil)
+    let wanted = try store.nextWantedAsset(of: noteZone, after: nil).reference
     #expect(wanted == asset)
     if asBytes {
       try await store.write { try $0.set("copy", of: note("theirs"), to: .bytes(bytes)) }
     } else {
       _ = try await store.importAsset(bytes: bytes)
     }
-    let left = try store.nextWantedAsset(of: noteZone, after: nil)
+    let left = try store.nextWantedAsset(of: noteZone, after: nil).reference
     #expect(left == nil)
     try await checkSound(store)
     // So that its file is missed once it is gone.
@@ -281,7 +281,7 @@ struct AssetCollectionTests {
     let opened = try directory.store()
     let recounted = try opened.rows(\.assets)
     #expect(recounted.filter { $0.key[0] < 2 } == deleted)
-    let wanted = try opened.nextWantedAsset(of: zones[1], after: nil)
+    let wanted = try opened.nextWantedAsset(of: zones[1], after: nil).reference
     #expect(wanted == other)
     try await checkSound(opened)
   }

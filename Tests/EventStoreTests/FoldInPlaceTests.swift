@@ -65,7 +65,7 @@ struct FoldInPlaceTests {
           )
         }
         _ = try (fold.find(record.span.bytes, in: state), general.find(record.span.bytes, in: state))
-        let types = try (fold.visibleType { [:] }, general.visibleType { [:] })
+        let types = try (fold.aliveType { [:] }, general.aliveType { [:] })
         #expect(types.0 == types.1)
       }
       try fold.flush()

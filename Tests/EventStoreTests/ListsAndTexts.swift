@@ -127,6 +127,27 @@ struct ListsAndTexts {
     try await checkSound(store)
   }
 
+  @Test("seventeen thousand elements are read and moved about: no number is taken for another thing")
+  func manyElements() async throws {
+    let store = try await makeStore()
+    var expected = (0..<17_000).map { Value.int($0) }
+    try await store.write { [expected] in try $0.insertElements(expected, at: 0, in: "steps", of: note("r")) }
+    #expect(try store.read { try $0.list("steps", of: note("r")) } == expected)
+    // Numbers whose lowest seven bits are all set are varints that begin with 255.
+    let moves = [(127, 0), (255, 16_511), (383, 3), (16_383, 16_385), (16_999, 1)]
+    try await store.write { tx in
+      for (source, target) in moves {
+        try tx.moveElement(from: source, to: target, in: "steps", of: note("r"))
+      }
+      for number in 0..<300 { try tx.moveElement(from: number, to: 300, in: "steps", of: note("r")) }
+    }
+    for (source, target) in moves + (0..<300).map({ ($0, 300) }) {
+      expected.insert(expected.remove(at: source), at: target)
+    }
+    #expect(try store.read { try $0.list("steps", of: note("r")) } == expected)
+    try await checkSound(store)
+  }
+
   @Test("an index that is not there, and a record that is not, change nothing")
   func refusals() async throws {
     let store = try await makeStore()

@@ -165,10 +165,19 @@ func checkViews(_ store: LocalStore, sourceLocation: SourceLocation = #_sourceLo
             let found = try tx.heads(of: field, in: id, as: kind)
             let parts = try kind == .list || kind == .text ? tx.parts(of: field, in: id, as: kind) : []
             if found.isEmpty && parts.isEmpty { continue }
-            heads.fields.append(RecordHeads.Field(name: field, kind: kind, heads: found, parts: parts))
+            let payloads = try kind == .contributions ? tx.contributions(of: field, in: id) : nil
+            heads.fields.append(
+              RecordHeads.Field(
+                name: field, kind: kind, heads: found, parts: parts,
+                payloads: payloads?.map(\.payload) ?? []))
           }
         }
-        var fields = heads.values
+        var fields = heads.values { value in
+          shown(value, isInside: false) { reference in
+            let target = reference.target(from: zone)
+            return target.zone != zone || (try? tx.contains(target)) ?? false
+          }
+        }
         // A sum that is clamped is more than the oracle holds.
         for field in try tx.fields(of: id) where fields[field] == nil {
           fields[field] = try tx.counter(field, of: id)?.value
@@ -178,5 +187,16 @@ func checkViews(_ store: LocalStore, sourceLocation: SourceLocation = #_sourceLo
       }
       #expect(found == wanted, sourceLocation: sourceLocation)
     }
+  }
+}
+
+/// What a value reads, nil for a nullified reference: null inside of others.
+private func shown(_ value: Value, isInside: Bool, _ isThere: (Reference) -> Bool) -> Value? {
+  switch value {
+  case .reference(let reference) where reference.rule == .nullify && !isThere(reference):
+    isInside ? .null : nil
+  case .array(let elements): .array(elements.compactMap { shown($0, isInside: true, isThere) })
+  case .map(let entries): .map(entries.compactMapValues { shown($0, isInside: true, isThere) })
+  default: value
   }
 }

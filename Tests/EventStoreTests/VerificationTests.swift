@@ -177,6 +177,8 @@ struct VerificationTests {
       ("placements", \Tables.placements, [0, 0, 0, 1, 5]), ("records", \Tables.records, [0]),
       ("elements", \Tables.elements, [0, 0, 0, 1]), ("names", \Tables.names, [7, 7]),
       ("runs", \Tables.runs, [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 21, 4]),
+      ("references", \Tables.references, [0, 0, 0, 1, 9, 0, 0, 0, 1]),
+      ("references", \Tables.references, [0, 0, 0, 1, 4, 2, 0, 7, 3, 0, 0, 0, 1, 0, 0, 0, 1]),
       ("segments", \Tables.segments, [9]), ("states", \Tables.states, [0]),
     ] as [(String, KeyPath<Tables, Table>, [UInt8])] {
       try store.overwrite(key, [1, 2], in: { $0[keyPath: table] })

@@ -13,6 +13,15 @@ struct BodyBuilderTests {
         builder.appendCreate(record: record, type: builder.nameIndex(type))
       case .delete(let record):
         builder.appendDelete(record: builder.nameIndex(record))
+      case .moveAway(let record, let place):
+        var other = ByteWriter()
+        try place.encodeOtherPlace(into: &other)
+        builder.appendMoveAway(record: builder.nameIndex(record), to: other.span)
+      case .moveHere(let record, let type, let place):
+        var other = ByteWriter()
+        try place.encodeOtherPlace(into: &other)
+        let record = builder.nameIndex(record)
+        builder.appendMoveHere(record: record, type: builder.nameIndex(type), from: other.span)
       case .update(let record, let type, let field, let change):
         let record = builder.nameIndex(record)
         let type = builder.nameIndex(type)

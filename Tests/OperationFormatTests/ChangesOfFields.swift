@@ -37,7 +37,7 @@ struct ChangesOfFields {
         UnitReference(maker: Self.other, number: 5), after: UnitReference(maker: Self.other, number: 6)),
       .moveElement(UnitReference(number: 0), after: nil), .replaceElement(UnitReference(number: .max), 5),
       .removeElements(runs), .removeText(runs), .insertText("ä𝄞", after: UnitReference(number: 128)),
-      .insertText("a", after: nil),
+      .insertText("a", after: nil), .contribute(.null), .contribute(["k": [1]]),
     ] {
       let bytes = try Self.encoded(change)
       let naive = NaiveOperand.bytes(change)

@@ -40,6 +40,7 @@ struct GoldenFileTests {
   static let transactions: [(String, LogTransaction)] = [
     ("transaction-minimal", Examples.minimal), ("transaction-full", Examples.full),
     ("transaction-unknown", Examples.unknown), ("transaction-changes", Examples.changes),
+    ("transaction-contribution", Examples.contribution), ("transaction-moves", Examples.moves),
   ]
 
   @Test("Values open, and are written as they were", arguments: values)

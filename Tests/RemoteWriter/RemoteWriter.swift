@@ -18,6 +18,7 @@ struct RemoteWriter {
     case "beside":
       try await Rounds.beside(
         store: arguments[1], folder: arguments[2], writer: arguments[3], count: Int(arguments[4])!)
+    case "import": try await Rounds.importAsset(store: arguments[1], file: arguments[2])
     case "write": try await Rounds.write(store: arguments[1], count: Int(arguments[2])!)
     default: preconditionFailure("no such part: \(arguments.first ?? "none")")
     }

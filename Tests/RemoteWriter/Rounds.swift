@@ -77,6 +77,13 @@ enum Rounds {
     store.close()
   }
 
+  /// Imports a file, and does nothing with it.
+  static func importAsset(store directory: String, file: String) async throws {
+    let store = try open(directory, seed: 0)
+    _ = try await store.importAsset(file: file)
+    store.close()
+  }
+
   private static func open(_ directory: String, seed: UInt64) throws -> LocalStore {
     var configuration = StoreConfiguration()
     configuration.isUnsynced = true

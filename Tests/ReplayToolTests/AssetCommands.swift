@@ -105,6 +105,44 @@ struct AssetCommands {
     #expect(verified.output.contains(#""kind":"asset""#) && verified.output.contains(#""assets":2"#))
   }
 
+  @Test("a zone's policy is shown, and set")
+  func policy() async throws {
+    _ = try await makeStore()
+    let remote = "folder:\(temporary.path)/remote"
+    let shown = await Tool().run("asset", "policy", path, "album")
+    #expect(shown.exit == 0 && shown.errors == "")
+    #expect(shown.output == "album is lazy: its assets are downloaded when the app asks for them\n")
+    // It is this store's: another one has its own.
+    _ = await Tool().run("sync", path, "--remote", remote, "--create-remote", "--attach", "album")
+    let copy = temporary.path + "/copy.store"
+    _ = await Tool().run("sync", copy, "--remote", remote, "--create-store")
+    let set = await Tool().run("asset", "policy", copy, "album", "eager")
+    #expect(set.exit == 0)
+    #expect(
+      set.output == "album is eager, and was lazy: its assets are downloaded in each round of replication\n")
+    for (policy, changed) in [("eager", false), ("lazy", true), ("eager", true)] {
+      let json = await Tool().run("asset", "policy", copy, "album", policy, "--json")
+      #expect(json.exit == 0)
+      #expect(json.output == #"{"changed":\#(changed),"policy":"\#(policy)","zone":"album"}"# + "\n")
+    }
+    let other = await Tool().run("asset", "policy", path, "album", "--json")
+    #expect(other.output == #"{"changed":false,"policy":"lazy","zone":"album"}"# + "\n")
+    // A process of its own has done what it says: the next round downloads.
+    let synced = await Tool().run("sync", copy, "--remote", remote)
+    #expect(synced.output.contains("received 2 assets, 2,001 bytes"), "\(synced.output)")
+    for (arguments, exit, words) in [
+      (["album", "sometimes"], 2, "lazy or eager"), (["nothing"], 1, "nothing"),
+      (["nothing", "eager"], 1, "nothing"),
+    ] {
+      let refused = await Tool().run(["asset", "policy", path] + arguments)
+      #expect(refused.exit == Int32(exit), "\(arguments)")
+      #expect(refused.errors.contains("hint:") && refused.errors.contains(words))
+    }
+    let missing = await Tool().run("asset", "policy", temporary.path + "/no.store", "album", "eager")
+    #expect(missing.exit != 0 && missing.errors.contains("hint:"))
+    #expect(!FileManager.default.fileExists(atPath: temporary.path + "/no.store"))
+  }
+
   @Test("a sync says what assets moved, and which did not")
   func sync() async throws {
     _ = try await makeStore()
@@ -123,7 +161,21 @@ struct AssetCommands {
     let remote = await Tool().run("remote", "folder:\(temporary.path)/remote")
     #expect(remote.exit == 0, "\(remote.output) \(remote.errors)")
     #expect(remote.output.contains("2, 1 not there"))
+    #expect(!remote.output.contains("unnamed"))
     let files = try FileManager.default.subpathsOfDirectory(atPath: temporary.path + "/remote")
+    // What an upload left whose segment never came.
+    let assets = try #require(files.first { $0.hasSuffix("/00000000") }).split(separator: "/")
+    let stray =
+      "\(temporary.path)/remote/\(assets[0])/\(assets[1])/assets-ff/\(String(repeating: "f", count: 64))"
+    try FileManager.default.createDirectory(atPath: stray, withIntermediateDirectories: true)
+    try Data(repeating: 1, count: 1234).write(to: URL(fileURLWithPath: stray + "/00000000"))
+    let unnamed = await Tool().run("remote", "folder:\(temporary.path)/remote")
+    #expect(unnamed.exit == 0)
+    #expect(unnamed.output.contains("\(String(repeating: "f", count: 64)), 1 object, 1,234 bytes"))
+    let unnamedJSON = await Tool().run("remote", "folder:\(temporary.path)/remote", "--json")
+    #expect(
+      unnamedJSON.output.contains(
+        #""unnamedAssets":[{"bytes":1234,"hash":"\#(String(repeating: "f", count: 64))","objects":1}]"#))
     for (name, message) in [("00000000", "it has other bytes"), ("manifest", "checksum")] {
       let path = try #require(files.first { $0.hasSuffix("/\(name)") })
       let url = URL(fileURLWithPath: "\(temporary.path)/remote/\(path)")

@@ -23,7 +23,7 @@ struct ScenarioCommands {
     - id: later
       devices: [a]
       steps:
-      - {op: set_parent, dev: a, rec: r, parent: q}
+      - {op: share, dev: a, zone: main}
     - id: wrong
       devices: [a]
       steps:
@@ -39,7 +39,7 @@ struct ScenarioCommands {
     #expect(
       result.output == """
         passed good
-        skipped later: parent-references
+        skipped later: sharing
         failed wrong: expectation 1 (assert count, line 19), expected 2 records in main on a, found 1
         1 passed, 1 failed, 1 skipped
 

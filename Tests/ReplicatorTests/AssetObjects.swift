@@ -5,6 +5,12 @@ import Testing
 
 @testable import Replicator
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 @Suite("Assets as objects of a remote")
 struct AssetObjects {
   private static let zone = ZoneID(name: "notes")
@@ -164,6 +170,101 @@ struct AssetObjects {
     #expect(listed.filter { $0.name == nil }.map(\.path) == [])
     let audit = try await RemoteAudit(of: place.remote, objects: listed)
     #expect(audit.problems.map(\.message) == [])
+  }
+
+  // MARK: What nobody names
+
+  @Test(
+    "a deleted zone's assets go with it, its segments stay, and so do other zones and what is foreign",
+    arguments: RemotePlace.Kind.allCases)
+  func deletedZone(_ kind: RemotePlace.Kind) async throws {
+    let directory = TemporaryDirectory()
+    let place = try await RemotePlace(kind, in: directory.path)
+    let device = try Device(in: directory.path, "device", seed: 1)
+    let other = ZoneID(name: "other")
+    for number in 0..<3 as Range<UInt8> {
+      _ = try await device.setAsset(assetBytes(1000, seed: number), of: Name("n\(number)"))
+    }
+    _ = try await device.setAsset(assetBytes(1000, seed: 0), of: "there", in: other)
+    _ = try await device.sync(place.remote)
+    let incarnation = try #require(
+      try device.store.syncState().zones.first { $0.zone == Self.zone }?.token?.incarnation)
+    let before = try await place.objects.list()
+    #expect(before.count { $0.name?.isOfAsset ?? false } == 8)
+    // An upload that was cut short goes too.
+    let manifest = try Self.manifest()
+    try await place.remote.putAssetChunk(
+      Self.chunks[0], at: 0, of: RemoteAsset(manifest.asset, of: Self.zone, incarnation))
+    let foreign = "\(directory.path)/remote \(RemoteID(rawValue: 9))/logs/\(incarnation)/assets-zz"
+    if kind == .folder {
+      #expect(mkdir(foreign, 0o777) == 0)
+      replaceFile(foreign + "/note", with: [1])
+    }
+    try await device.store.write { try $0.deleteZone(Self.zone) }
+    try await device.sync(place.remote)
+    let after = try await place.objects.list()
+    let left = before.filter { !($0.name?.isOfAsset ?? false) || $0.name?.incarnation != incarnation }
+    let isKept = left.allSatisfy { after.contains($0) }
+    #expect(isKept)
+    #expect(after.count { $0.name?.isOfAsset ?? false } == 2)
+    // Nothing is left but what is foreign.
+    #expect(after.filter { $0.name == nil }.count == (kind == .folder ? 1 : 0))
+    let audit = try await RemoteAudit(of: place.remote, objects: after)
+    #expect(audit.problems.map(\.message) == [])
+    #expect(audit.logs.flatMap(\.unnamedAssets).isEmpty)
+    // Who does not know yet puts something late: that is told, and goes if it is deleted once more.
+    let late = RemoteAsset(manifest.asset, of: Self.zone, incarnation)
+    try await place.remote.putAssetChunk(Self.chunks[0], at: 0, of: late)
+    let listed = try await place.objects.list()
+    let told = try await RemoteAudit(of: place.remote, objects: listed)
+    let unnamed = try #require(told.logs.first { $0.incarnation == incarnation }?.unnamedAssets)
+    #expect(unnamed.map(\.hash) == [manifest.asset.hash])
+    #expect(unnamed.map(\.bytes) == [UInt64(Self.chunks[0].count)])
+    try await place.remote.deleteZone(Self.zone, incarnation)
+    let last = try await place.objects.list()
+    #expect(last == after)
+  }
+
+  @Test("the audit lists what no segment names, with its bytes, and nothing that one names")
+  func unnamed() async throws {
+    let directory = TemporaryDirectory()
+    let place = try await RemotePlace(.folder, in: directory.path)
+    let device = try Device(in: directory.path, "device", seed: 1)
+    let named = try await device.setAsset(assetBytes(1000), of: "first")
+    try await device.sync(place.remote)
+    let incarnation = try #require(try device.store.syncState().zones[0].token?.incarnation)
+    // One whole, and one that was cut short.
+    let manifest = try Self.manifest()
+    for (index, chunk) in Self.chunks.enumerated() {
+      try await place.remote.putAssetChunk(
+        chunk, at: UInt64(index), of: RemoteAsset(manifest.asset, of: Self.zone, incarnation))
+    }
+    let ended = try await place.remote.finishAsset(manifest, of: Self.zone, incarnation)
+    #expect(ended == .whole(manifest))
+    let first = Self.chunks[0]
+    let firstHash = ContentHash(of: first.span.bytes)
+    let begun = AssetReference(
+      hash: firstHash, byteCount: 3 * UInt64(AssetManifest.chunkBytes))
+    try await place.remote.putAssetChunk(
+      Self.chunks[0], at: 0, of: RemoteAsset(begun, of: Self.zone, incarnation))
+    let listed = try await place.objects.list()
+    let audit = try await RemoteAudit(of: place.remote, objects: listed)
+    #expect(audit.problems.map(\.message) == [])
+    #expect(audit.logs[0].assets == 1)
+    let found = Dictionary(
+      uniqueKeysWithValues: audit.logs[0].unnamedAssets.map { ($0.hash, [$0.objects, $0.bytes]) })
+    let whole = Self.chunks.reduce(0) { $0 + $1.count } + manifest.bytes.count
+    #expect(
+      found == [
+        manifest.asset.hash: [UInt64(Self.chunks.count) + 1, UInt64(whole)],
+        begun.hash: [1, UInt64(Self.chunks[0].count)],
+      ])
+    #expect(found[named.hash] == nil)
+    // Where a segment cannot be read, nobody knows what it names.
+    try await place.replace(.entry(of: incarnation, 1), with: [1, 2, 3])
+    let unread = try await RemoteAudit(of: place.remote, objects: listed)
+    #expect(!unread.problems.isEmpty)
+    #expect(unread.logs[0].unnamedAssets.isEmpty)
   }
 
   @Test("a chunk in the middle that is gone shows at the end, and is put again")

@@ -45,6 +45,12 @@ final class CountingFoldStorage: FoldStorage {
     return found
   }
 
+  func readReference(_ key: ReferenceKey) -> [UInt8]? { storage.readReference(key) }
+
+  func writeReference(_ row: RawSpan, _ key: ReferenceKey) { storage.writeReference(row, key) }
+
+  func deleteReference(_ key: ReferenceKey) { storage.deleteReference(key) }
+
   func elementKeys(in range: Range<ElementKey>) -> [ElementKey] { storage.elementKeys(in: range) }
 
   func withRun<R>(_ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R? {
@@ -74,6 +80,8 @@ final class CountingFoldStorage: FoldStorage {
     lookUps += 1
     return storage.offset(of: replica, epoch, sequence, in: zone, incarnation)
   }
+
+  func noteRetiming(in state: StateNumber) { storage.noteRetiming(in: state) }
 
   func replicaID(_ number: ReplicaNumber) -> ReplicaID { storage.replicaID(number) }
 }

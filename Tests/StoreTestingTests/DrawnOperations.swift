@@ -43,7 +43,8 @@ struct DrawnOperations {
   func areOfAllKinds() {
     var random = SeededRandom(seed: 5)
     let drawn = draw(2000, from: &random).flatMap(\.self)
-    #expect(Set(drawn.map(\.kind)) == [.create, .set, .delete])
+    #expect(Set(drawn.map(\.kind)) == [.create, .set, .delete, .moveAway])
+    #expect(Set(drawn.filter { $0.kind == .moveAway }.map(\.element)) == [0, 1])
     #expect(Set(drawn.map(\.record)) == [0, 1, 2])
     #expect(Set(drawn.map(\.field)) == [0, 1])
     #expect(Set(drawn.map { Int($0.type) }) == Set(0..<CellOperations.types))
@@ -56,7 +57,7 @@ struct DrawnOperations {
     var operations = CellOperations(records: 3, fields: 2, from: &random)
     operations.addPercent = 100
     let drawn = (0..<500).flatMap { _ in operations.draw(upTo: 5, from: &random) }
-    #expect(Set(drawn.map(\.kind)) == [.create, .delete, .add])
+    #expect(Set(drawn.map(\.kind)) == [.create, .delete, .moveAway, .add])
     let added = drawn.filter { $0.kind == .add }
     #expect(Set(added.map(\.field)) == [0, 1] && Set(added.map(\.value.rawValue)) == Set(1...7))
   }
@@ -72,6 +73,9 @@ struct DrawnOperations {
     let value = FoldValue(rawValue: 5)
     #expect(FoldOperation(.create, record: 1, type: 1).logOperation == .create(record: "r1", type: "t1"))
     #expect(FoldOperation(.delete, record: 2).logOperation == .delete(record: "r2"))
+    let place = RecordID(zone: ZoneID(owner: "o", name: "y"), name: "p1")
+    #expect(
+      FoldOperation(.moveAway, record: 2, element: 1).logOperation == .moveAway(record: "r2", to: place))
     #expect(
       FoldOperation(.set, record: 0, field: 2, value: value).logOperation
         == .set(record: "r0", type: "t0", field: "f2", value: 5))

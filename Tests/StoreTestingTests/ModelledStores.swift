@@ -22,6 +22,8 @@ final class ModelledStores {
   }
 
   static let zone = ZoneID(name: "notes")
+  /// Where records go that leave the zone, and come back from.
+  private static let elsewhere = [ZoneID(name: "elsewhere"), ZoneID(owner: "o", name: "beyond")]
   private let zone = ModelledStores.zone
   private let directory = TemporaryDirectory()
   private let remote: MemoryRemote
@@ -72,6 +74,7 @@ final class ModelledStores {
       try await store.write { tx in
         try tx.createZone(Self.zone)
         try tx.attachZone(Self.zone)
+        for zone in Self.elsewhere { try tx.createZone(zone) }
       }
     }
   }
@@ -92,7 +95,7 @@ final class ModelledStores {
   func write(_ operations: [FoldOperation], at device: Int) async throws {
     let zone = zone
     try await devices[device].store.write { tx in
-      for operation in operations { try tx.perform(operation, in: zone) }
+      for operation in operations { try Self.perform(operation, in: zone, &tx) }
     }
     let fresh = try readLog(of: device)
     try devices[device].store.read { read in
@@ -100,6 +103,26 @@ final class ModelledStores {
         try model.compare(read, devices[device].view, records: model.records(touchedBy: number))
       }
     }
+  }
+
+  /// Does what an operation says; what is created comes back from where it went, if it is there.
+  private static func perform(
+    _ operation: FoldOperation, in zone: ZoneID, _ tx: inout WriteTransaction
+  ) throws {
+    let record = RecordID(zone: zone, name: operation.recordName)
+    var other: ZoneID?
+    if operation.kind == .moveAway {
+      other = elsewhere[Int(operation.element)]
+      let copy = RecordID(zone: elsewhere[Int(operation.element)], name: record.name)
+      if try tx.contains(copy) { try tx.delete(copy) }
+    }
+    if operation.kind == .create, try !tx.contains(record) {
+      for place in elsewhere.map({ RecordID(zone: $0, name: record.name) }) where try tx.contains(place) {
+        try tx.move(place, to: zone)
+        return
+      }
+    }
+    try tx.perform(operation, in: zone, movingTo: other)
   }
 
   /// Makes a round at a store, tells the model, and compares everything.

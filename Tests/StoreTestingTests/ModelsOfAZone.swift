@@ -41,7 +41,7 @@ struct ModelsOfAZone {
     #expect(record.fields[1].heads[1].operation == OperationID(transaction: first.id, index: 1))
     #expect(record.existence.map(\.content) == [.alive(type: "task"), .alive(type: "note")])
     #expect(
-      record.record(in: zone, [:])
+      model.record(record, view(2))
         == Record(id: RecordID(zone: zone, name: "r"), type: "task", fields: ["b": 2]))
     // The two say another type each, so they disagree about the record's existence too.
     #expect(record.conflicts.map(\.field) == [nil, "b"])

@@ -178,12 +178,11 @@ struct ScenarioFiles {
   @Test("what no runner can do yet is named")
   func namesCapabilities() throws {
     let cases = [
-      ("{op: move_zone, dev: a, rec: r, zone: z}", "move-zone"),
+      ("{op: clone_store, dev: a, from: b}", "clone-store"),
       ("{op: fly, dev: a}", "fly"),
-      ("{op: create, dev: a, rec: r, parent: q}", "parent-references"),
       ("{op: push, dev: a, only: [r]}", "partial-push"),
-      ("{assert: parent, dev: a, rec: r, eq: q}", "parent-references"), ("{assert: mood, dev: a}", "mood"),
-      ("{op: transaction, dev: a, steps: [{op: set_parent, rec: r}]}", "parent-references"),
+      ("{op: share, dev: a, zone: z}", "sharing"), ("{assert: mood, dev: a}", "mood"),
+      ("{op: transaction, dev: a, steps: [{op: leave_share}]}", "sharing"),
     ]
     for (step, capability) in cases {
       let scenario = try #require(try ScenarioFile.parse(yaml: file("  - \(step)")).scenarios.first)

@@ -66,6 +66,14 @@ struct ScenarioRuns {
       ("{assert: field, dev: a, rec: r, field: x, eq: ''}", "expected \"\" in r.x on a, found null"),
       ("{assert: count, dev: b, eq: 2}", "expected 2 records in main on b, found 1"),
       ("{assert: count, dev: b, eq: 1, zone: z}", "expected 1 records in z on b, found 0"),
+      (
+        "{assert: survivor, dev: a, rec: r, of: [z]}",
+        "expected main:r beside its copies [z:r] on a, found []"
+      ),
+      (
+        "{op: move_zone, dev: b, rec: p, from: main, zone: z}",
+        "expected success on b, found there is no record"
+      ),
       ("{assert: pending, dev: a, eq: 0}", "expected 0 pending on a, found 1"),
       ("{assert: pending_at_least, dev: a, eq: 2}", "expected at least 2 pending on a, found 1"),
       ("{assert: last_push_count, dev: a, eq: 3}", "expected 3 transactions in the last push of a, found 1"),

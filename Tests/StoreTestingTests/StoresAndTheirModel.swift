@@ -33,6 +33,9 @@ struct StoresAndTheirModel {
     try await stores.settle()
     #expect(stores.model.transactions.count > 250)
     #expect(stores.conflicts > 100 && stores.capped > 50)
+    let operations = stores.model.transactions.flatMap(\.operations)
+    #expect(operations.contains { if case .moveAway = $0 { true } else { false } })
+    #expect(operations.contains { if case .moveHere = $0 { true } else { false } })
     let all = TransactionSet(below: stores.model.transactions.count)
     #expect(stores.devices.allSatisfy { $0.view.folded == all })
   }

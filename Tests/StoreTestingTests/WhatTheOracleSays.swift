@@ -50,6 +50,17 @@ struct WhatTheOracleSays {
     #expect(field == ["2"])
   }
 
+  @Test("two moves that did not see each other are both heads, and a later creation takes both away")
+  func moves() throws {
+    let start = [write(0, at: 1000, create, one)] + sync(0) + sync(1)
+    let places = (0..<2).map { FoldOperation(.moveAway, record: 0, element: $0) }
+    let steps = start + [write(0, at: 2000, places[0]), write(1, at: 3000, places[1])]
+    let existence = try heads(steps, of: -1)
+    #expect(existence == ["moved to p1", "moved to p0"])
+    let after = try heads(steps + sync(0) + sync(1) + sync(0) + [write(0, at: 0, create)], of: -1)
+    #expect(after == ["alive"])
+  }
+
   @Test("a creation clears what it saw of the fields, and nothing else")
   func creationClears() throws {
     let start = [write(0, at: 1000, one)] + sync(0) + sync(1)

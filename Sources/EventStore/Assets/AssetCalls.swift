@@ -14,7 +14,7 @@ package enum AssetFault: Sendable {
 
 /// Makes the operating system's calls for the files of assets; nothing else of this target does.
 struct AssetCalls: Sendable {
-  /// Asked before each call, by its C name; nil lets it run. In debug builds alone.
+  /// Asked before each call, by its C name; nil lets it run.
   var fault: (@Sendable (StaticString) -> AssetFault?)?
 
   /// What is known of a file.
@@ -209,18 +209,14 @@ struct AssetCalls: Sendable {
     _ name: StaticString, _ path: String, _ body: () -> Result
   ) throws(AssetFileError) -> Result {
     while true {
-      #if DEBUG
-        let planned = fault?(name)
-        if case .before(let number)? = planned {
-          throw AssetFileError(number: number, call: name, path: path)
-        }
-      #endif
+      let planned = fault?(name)
+      if case .before(let number)? = planned {
+        throw AssetFileError(number: number, call: name, path: path)
+      }
       let result = body()
-      #if DEBUG
-        if case .after(let number)? = planned {
-          throw AssetFileError(number: number, call: name, path: path)
-        }
-      #endif
+      if case .after(let number)? = planned {
+        throw AssetFileError(number: number, call: name, path: path)
+      }
       if result >= 0 { return result }
       if errno != EINTR { throw AssetFileError(number: errno, call: name, path: path) }
     }

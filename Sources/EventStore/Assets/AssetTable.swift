@@ -8,9 +8,22 @@ import OperationFormat
 // |---|---|
 // | 0 (1), asset (40), zone (4) | how many transactions of the zone's log name it, varint |
 // | 1 (1), zone (4), asset (40) | nothing: the same, by zone |
-// | 2 (1), zone (4), asset (40) | nothing: it was not here when it was named, and has not come since |
+// | 2 (1), zone (4), asset (40) | it was not here when it was named, and has not come since: position of the last transaction that names it, varint |
 // | 3 (1), hash (32) | until when an import is to be named, in milliseconds since 1970, varint |
 // | 4 (1), zone (4) | the zone's `AssetPolicy` (1) |
+// | 5 (1), zone (4), asset (40) | the remote got what names it, and not the asset: inode of the file that was found damaged then, or 0, varint |
+//
+// Without a value the second and the last are 0.
+
+/// What a zone's log names, as lists of assets.
+enum AssetList: UInt8 {
+  /// All of it.
+  case named = 1
+  /// What is not here.
+  case wanted = 2
+  /// What the zone's remote was not given, since it was missing or damaged here.
+  case unsent = 5
+}
 
 extension TableKey {
   static let assetNameByteCount = 45
@@ -48,14 +61,14 @@ extension TableKey {
   }
 
   /// What the rows of one zone begin with.
-  static func assets(of zone: ZoneNumber, isWanted: Bool) -> TableKey {
-    var key = TableKey(assetKind: isWanted ? 2 : 1)
+  static func assets(of zone: ZoneNumber, _ list: AssetList) -> TableKey {
+    var key = TableKey(assetKind: list.rawValue)
     key.append(zone)
     return key
   }
 
-  static func asset(_ asset: AssetReference, of zone: ZoneNumber, isWanted: Bool) -> TableKey {
-    var key = assets(of: zone, isWanted: isWanted)
+  static func asset(_ asset: AssetReference, of zone: ZoneNumber, _ list: AssetList) -> TableKey {
+    var key = assets(of: zone, list)
     key.append(asset)
     return key
   }
@@ -93,9 +106,11 @@ extension Tables {
     try hasAssetRow(under: .names(of: hash), transaction)
   }
 
-  /// Whether any transaction of a zone's log names an asset.
-  func hasAssets(in zone: ZoneNumber, _ transaction: borrowing LMDBTransaction) throws -> Bool {
-    try hasAssetRow(under: .assets(of: zone, isWanted: false), transaction)
+  /// Whether a zone has anything in a list.
+  func hasAssets(
+    in zone: ZoneNumber, _ list: AssetList, _ transaction: borrowing LMDBTransaction
+  ) throws -> Bool {
+    try hasAssetRow(under: .assets(of: zone, list), transaction)
   }
 
   private func hasAssetRow(under prefix: TableKey, _ transaction: borrowing LMDBTransaction) throws -> Bool {
@@ -105,27 +120,36 @@ extension Tables {
     return cursor.withEntry { key, _ in key.hasPrefix(bytes) }
   }
 
-  /// Calls a closure with the assets that a zone's log names, those alone that are not here if `isWanted`, in the order
-  /// of their hashes, until it returns false.
+  /// Calls a closure with the assets of a zone's list, each with its row's number, in the order of their hashes, until
+  /// it returns false.
   ///
   /// - Parameter last: the asset to begin after; nil for the start.
   func forEachAsset(
-    of zone: ZoneNumber, isWanted: Bool, after last: AssetReference? = nil,
-    _ transaction: borrowing LMDBTransaction, _ body: (AssetReference) throws -> Bool
+    of zone: ZoneNumber, _ list: AssetList, after last: AssetReference? = nil,
+    _ transaction: borrowing LMDBTransaction, _ body: (AssetReference, UInt64) throws -> Bool
   ) throws {
-    let prefix = TableKey.assets(of: zone, isWanted: isWanted)
+    let prefix = TableKey.assets(of: zone, list)
     let bytes = prefix.span.bytes
-    let start = last.map { TableKey.asset($0, of: zone, isWanted: isWanted) } ?? prefix
+    let start = last.map { TableKey.asset($0, of: zone, list) } ?? prefix
     var cursor = try transaction.openCursor(assets)
     var isThere = try cursor.seek(atOrAfter: start.span)
     while isThere {
-      let asset = try cursor.withEntry { key, _ in
-        key.hasPrefix(bytes) ? try AssetReference(key: key, at: 5) : nil
+      let found = try cursor.withEntry { key, row in
+        key.hasPrefix(bytes)
+          ? (asset: try AssetReference(key: key, at: 5), number: row.isEmpty ? 0 : try Self.count(row)) : nil
       }
-      guard let asset else { return }
-      if asset != last, try !body(asset) { return }
+      guard let found else { return }
+      if found.asset != last, try !body(found.asset, found.number) { return }
       isThere = try cursor.next()
     }
+  }
+
+  /// The number of an asset's row in a zone's list; nil if it is not in it.
+  func number(
+    of asset: AssetReference, in zone: ZoneNumber, _ list: AssetList, _ transaction: borrowing LMDBTransaction
+  ) throws -> UInt64? {
+    let key = TableKey.asset(asset, of: zone, list)
+    return try transaction.withValue(of: key.span, in: assets) { $0.isEmpty ? 0 : try Self.count($0) }
   }
 
   /// The zones whose logs name an asset, each with how many transactions do.
@@ -174,7 +198,7 @@ extension Tables {
 }
 
 extension TableStorage {
-  /// Counts that a transaction of a zone's log names an asset.
+  /// Counts that the last transaction of the log, which is of a zone, names an asset.
   func countName(of asset: AssetReference, in zone: ZoneNumber, isHere: Bool) throws {
     let name = TableKey.assetName(asset, in: zone)
     let count = try transaction.withValue(of: name.span, in: tables.assets) { try Tables.count($0) } ?? 0
@@ -184,16 +208,26 @@ extension TableStorage {
       _ = try transaction.delete(held.span, in: tables.assets)
       try noteArrival(of: asset)
     }
-    guard count == 0 else { return }
-    try put(.asset(asset, of: zone, isWanted: false), in: tables.assets) { _ in }
-    if !isHere { try put(.asset(asset, of: zone, isWanted: true), in: tables.assets) { _ in } }
+    if count == 0 { try put(.asset(asset, of: zone, .named), in: tables.assets) { _ in } }
+    let isWanted = try count == 0 || tables.number(of: asset, in: zone, .wanted, transaction) != nil
+    if !isHere, isWanted { try setNumber(lastPosition().rawValue, of: asset, in: zone, .wanted) }
   }
 
-  /// Notes that an asset has come: no zone waits for it any more.
+  /// Puts an asset into a zone's list, or gives its row there another number.
+  func setNumber(
+    _ number: UInt64, of asset: AssetReference, in zone: ZoneNumber, _ list: AssetList
+  ) throws {
+    try put(.asset(asset, of: zone, list), in: tables.assets) { $0.append(varint: number) }
+  }
+
+  /// Notes that an asset has come: no zone waits for it any more, and what was wrong with its file is past.
   func noteArrival(of asset: AssetReference) throws {
     for (zone, _) in try tables.zones(naming: asset, transaction) {
-      let key = TableKey.asset(asset, of: zone, isWanted: true)
+      let key = TableKey.asset(asset, of: zone, .wanted)
       _ = try transaction.delete(key.span, in: tables.assets)
+      if try tables.number(of: asset, in: zone, .unsent, transaction) ?? 0 != 0 {
+        try setNumber(0, of: asset, in: zone, .unsent)
+      }
     }
   }
 
@@ -215,8 +249,8 @@ extension TableStorage {
   /// Takes away that a zone's log names an asset.
   func forgetAsset(_ asset: AssetReference, in zone: ZoneNumber) throws {
     for key in [
-      TableKey.assetName(asset, in: zone), .asset(asset, of: zone, isWanted: false),
-      .asset(asset, of: zone, isWanted: true),
+      TableKey.assetName(asset, in: zone), .asset(asset, of: zone, .named), .asset(asset, of: zone, .wanted),
+      .asset(asset, of: zone, .unsent),
     ] {
       _ = try transaction.delete(key.span, in: tables.assets)
     }
@@ -227,12 +261,12 @@ extension TableStorage {
   /// - Returns: how many rows went; fewer than `rowsMax` once none is left.
   func removeAssets(of zone: ZoneNumber, rowsMax: Int) throws -> Int {
     var assets: [AssetReference] = []
-    try tables.forEachAsset(of: zone, isWanted: false, transaction) { asset in
+    try tables.forEachAsset(of: zone, .named, transaction) { asset, _ in
       assets.append(asset)
-      return 3 * assets.count < rowsMax
+      return 4 * assets.count < rowsMax
     }
     for asset in assets { try forgetAsset(asset, in: zone) }
     try setAssetPolicy(.lazy, of: zone)
-    return try tables.hasAssets(in: zone, transaction) ? rowsMax : 3 * assets.count
+    return try tables.hasAssets(in: zone, .named, transaction) ? rowsMax : 4 * assets.count
   }
 }

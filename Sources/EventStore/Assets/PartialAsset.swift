@@ -102,51 +102,6 @@ extension LocalStore {
       throw StoreError.translate(error)
     }
   }
-
-  /// Records that an asset has come.
-  package func noteAssetArrival(_ asset: AssetReference) async throws {
-    let isWanted = try read { try $0.isWanted(asset) }
-    // A commit brings the next round: none where nothing changes.
-    if isWanted { try await perform(isRepeatable: true) { try $0.storage.noteArrival(of: asset) } }
-  }
-
-  /// Whether anything in a zone's log names an asset.
-  ///
-  /// - Throws: ``StoreError`` `zoneUnknown`.
-  package func namesAssets(in zone: ZoneID) throws -> Bool {
-    try read { transaction in
-      let number = try transaction.tables.zoneNumber(of: zone, transaction.interned, transaction.transaction)
-      return try transaction.tables.hasAssets(in: number, transaction.transaction)
-    }
-  }
-
-  /// The next asset that a zone's log names and that is not here, in the order of their hashes.
-  ///
-  /// - Parameter last: where to go on; nil for the start.
-  /// - Throws: ``StoreError`` `zoneUnknown`.
-  package func nextWantedAsset(of zone: ZoneID, after last: AssetReference?) throws -> AssetReference? {
-    try read { transaction in
-      let number = try transaction.tables.zoneNumber(of: zone, transaction.interned, transaction.transaction)
-      var found: AssetReference?
-      try transaction.tables.forEachAsset(
-        of: number, isWanted: true, after: last, transaction.transaction
-      ) {
-        found = $0
-        return false
-      }
-      return found
-    }
-  }
-}
-
-extension ReadTransaction {
-  fileprivate func isWanted(_ asset: AssetReference) throws -> Bool {
-    for (zone, _) in try tables.zones(naming: asset, transaction) {
-      let key = TableKey.asset(asset, of: zone, isWanted: true)
-      if try transaction.contains(key.span, in: tables.assets) { return true }
-    }
-    return false
-  }
 }
 
 extension SegmentCut {

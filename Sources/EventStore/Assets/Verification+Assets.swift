@@ -28,6 +28,7 @@ extension Verification {
     _ source: borrowing ReadTransaction, wanted: inout Set<AssetName>, named: inout Set<AssetReference>
   ) throws {
     var listed: Set<AssetName> = []
+    var unsent: Set<AssetName> = []
     var left = assetNames
     // Where entries of the log could not be read, nobody knows what they name.
     let isLogRead = !report.problems.contains { $0.kind == .log }
@@ -59,11 +60,15 @@ extension Verification {
             "\(expected) transactions of zone number \(zone.rawValue) name it, and the count is "
               + "\(count.map { "\($0)" } ?? "unreadable")")
         }
-      case 1, 2:
+      case 1, 2, 5:
         let zone = ZoneNumber(rawValue: try bytes.bigEndian32(at: 1))
         let name = AssetName(asset: try AssetReference(key: bytes, at: 5), zone: zone)
         if try isGoneZone(zone) { continue }
-        if key[0] == 1 { listed.insert(name) } else { wanted.insert(name) }
+        switch key[0] {
+        case 1: listed.insert(name)
+        case 2: wanted.insert(name)
+        default: unsent.insert(name)
+        }
       default: continue
       }
     }
@@ -75,7 +80,7 @@ extension Verification {
     for name in assetNames.keys.sorted() where try !isGoneZone(name.zone) && !listed.contains(name) {
       report.add(.asset, "\(name.asset.hash)", "it is not in the list of zone number \(name.zone.rawValue)")
     }
-    for name in listed.union(wanted).sorted() where assetNames[name] == nil {
+    for name in listed.union(wanted).union(unsent).sorted() where assetNames[name] == nil {
       report.add(
         .asset, "\(name.asset.hash)", "zone number \(name.zone.rawValue) lists it, and does not name it")
     }
@@ -149,7 +154,7 @@ extension TableKey {
   static func isOfAssets(_ key: RawSpan) -> Bool {
     guard key.byteCount > 0 else { return false }
     switch key.unsafeLoad(fromByteOffset: 0, as: UInt8.self) {
-    case 0, 1, 2: return key.byteCount == assetNameByteCount
+    case 0, 1, 2, 5: return key.byteCount == assetNameByteCount
     case 3: return key.byteCount == heldAssetByteCount
     case 4: return key.byteCount == assetPolicyByteCount
     default: return false

@@ -91,7 +91,7 @@ extension TableStorage {
     _ count: UInt64, of asset: AssetReference, in zone: ZoneNumber, isNewlyWanted: Bool
   ) throws {
     try put(.assetName(asset, in: zone), in: tables.assets) { $0.append(varint: count) }
-    try put(.asset(asset, of: zone, isWanted: false), in: tables.assets) { _ in }
-    if isNewlyWanted { try put(.asset(asset, of: zone, isWanted: true), in: tables.assets) { _ in } }
+    try put(.asset(asset, of: zone, .named), in: tables.assets) { _ in }
+    if isNewlyWanted { try setNumber(lastPosition().rawValue, of: asset, in: zone, .wanted) }
   }
 }

@@ -5,14 +5,8 @@ import OperationFormat
 extension WriteBatch {
   /// What is stored of a change: an asset in the place of many bytes. An element of a set stays what it is.
   func storing(_ change: FieldChange) throws -> FieldChange {
-    switch change {
-    case .set(let value): .set(try storing(value))
-    case .put(let key, let value): .put(key: key, try storing(value))
-    case .insertElements(let values, let origin):
-      .insertElements(try values.map { try storing($0) }, after: origin)
-    case .replaceElement(let element, let value): .replaceElement(element, try storing(value))
-    default: change
-    }
+    if case .insert = change { return change }
+    return try change.mapValues { try storing($0) }
   }
 
   @inline(__always)

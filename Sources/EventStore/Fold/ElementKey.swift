@@ -33,6 +33,8 @@ package struct ElementName: Hashable, Sendable {
     bytes = writer.bytes
   }
 
+  package init(bytes: [UInt8]) { self.bytes = bytes }
+
   /// The register of which place of a list an element is at.
   init(placeOf item: UnitID) { self.init(2, item) }
 

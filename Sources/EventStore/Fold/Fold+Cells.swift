@@ -37,6 +37,9 @@ extension Fold {
       conflictCount += 1
     }
     splice(edited.span, as: cell, at: place)
+    if cell.isRegister && cell != .existence {
+      try note(shownReferences(in: cell, added, payload), at: CellPath(cell))
+    }
   }
 
   /// Appends what becomes of a cell when heads of it are removed and one or none is added: nothing, if none is left.
@@ -208,7 +211,7 @@ extension Fold {
     return try all + apart.sorted { try isGreater($0.head, $1.head) }
   }
 
-  private func wholePayload(of head: InlineHead, in path: CellPath, _ row: RawSpan) throws -> [UInt8] {
+  func wholePayload(of head: InlineHead, in path: CellPath, _ row: RawSpan) throws -> [UInt8] {
     guard head.isApart else { return row.extracting(head.payload).bytes }
     guard let element = try storage.readElement(key(of: path, head.head.id)) else {
       throw FormatError(

@@ -46,13 +46,17 @@ extension Fold {
     if try edit(path, in: row.span.bytes, known == nil ? 0..<0 : body, removal, added, payload, to: &edited) {
       conflictCount += 1
     }
-    if edited.count > headerBytes {
+    let isThere = edited.count > headerBytes
+    if isThere {
       try storage.writeElement(edited.span, key)
       if known == nil { try count(path.cell, 1) }
     } else {
       try storage.deleteElement(key)
       try count(path.cell, -1)
     }
+    try note(
+      isThere ? shownReferences(in: path, ofElement: edited.span, from: headerBytes, added, payload) : [],
+      at: path)
   }
 
   /// Writes into the record's row that a cell has more or fewer elements.

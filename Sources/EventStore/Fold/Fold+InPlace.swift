@@ -10,8 +10,10 @@ extension Fold {
   mutating func setInPlace(
     _ cell: CellNumber, type: NameNumber, value: RawSpan, index: UInt32
   ) throws -> Bool {
-    guard value.byteCount <= Cell.inlinePayloadBytesMax, var existence = plainExistence(),
-      existence.type == type, let field = PlainField(row.span.bytes, cell, after: existence),
+    guard value.byteCount <= Cell.inlinePayloadBytesMax, !Value.mayNameRecords(value),
+      var existence = plainExistence(), existence.type == type,
+      RecordLayout.flags(of: row.span.bytes).isEmpty,
+      let field = PlainField(row.span.bytes, cell, after: existence),
       try removes(.seen(at: index), existence.id)
     else { return false }
     if let head = field.head, try !removes(.seen(at: index), head) { return false }

@@ -57,7 +57,7 @@ extension Fold {
       try hasSeen($0, at: index)
     }
     var payload = ByteWriter()
-    payload.append(varint: place.number)
+    payload.append(place: place)
     try movePlace(of: item, cell, in: &sequence, alsoSeen: place) { fold, item in
       try fold.replace(.place, of: item, cell, .seen(at: index), fold.head(at: index), payload.span)
     }
@@ -160,10 +160,12 @@ extension Fold {
   }
 
   /// Writes the row of an element that the operation at an index has inserted.
-  private func writeItem(_ item: UnitID, of cell: CellNumber, _ value: RawSpan, index: UInt32) throws {
+  private mutating func writeItem(
+    _ item: UnitID, of cell: CellNumber, _ value: RawSpan, index: UInt32
+  ) throws {
     let head = head(at: index)
     var payload = ByteWriter()
-    payload.append(varint: item.number)
+    payload.append(place: item)
     var places = ByteWriter()
     _ = try edit(
       ItemRegister.place.path(cell, item), in: RawSpan(), 0..<0, .nothing, head, payload.span, to: &places)
@@ -172,6 +174,7 @@ extension Fold {
     row.append(places.span)
     _ = try edit(ItemRegister.value.path(cell, item), in: RawSpan(), 0..<0, .nothing, head, value, to: &row)
     try storage.writeElement(row.span, itemKey(item, of: cell))
+    try note(Value.references(in: value), at: ItemRegister.value.path(cell, item))
   }
 
   /// Removes heads of a register of an element and adds one. An element that was removed stays so.
@@ -197,9 +200,13 @@ extension Fold {
       writer.append(edited.span)
     }
     try storage.writeElement(writer.span, key)
+    if register == .value {
+      let path = register.path(cell, item)
+      try note(shownReferences(in: path, edited.span, 0..<edited.count, added, payload), at: path)
+    }
   }
 
-  private func removeItem(
+  private mutating func removeItem(
     _ item: UnitID, of cell: CellNumber, in sequence: inout UnitSequence<Storage>
   ) throws {
     let key = try itemKey(item, of: cell)
@@ -210,6 +217,7 @@ extension Fold {
       for (key, _) in try storage.elements(under: apart) { try storage.deleteElement(key) }
     }
     try storage.deleteElement(key)
+    try note([], at: ItemRegister.value.path(cell, item))
   }
 }
 
@@ -227,7 +235,7 @@ package enum ItemRegister: Sendable {
 ///
 /// | bytes | what |
 /// |---|---|
-/// | varint, count | the cell of its places, as in a record's row: a head's payload is the number of the unit (varint), which the head's replica and epoch made |
+/// | varint, count | the cell of its places, as in a record's row: a head's payload is twice the number of the unit (varint), which the head's replica and epoch made: so it never begins as what stands for a payload that lies apart does |
 /// | … | the cell of its values |
 package struct ItemRow {
   let places: Range<Int>
@@ -255,8 +263,16 @@ package struct ItemRow {
   /// The unit that a head of the places names.
   package static func unit(_ head: Head, _ payload: RawSpan) throws(FormatError) -> UnitID {
     var reader = ByteReader(payload)
-    let number = try reader.readVarint("item.place")
+    let twice = try reader.readVarint("item.place")
     try reader.finish("item.place")
-    return UnitID(replica: head.id.replica, epoch: head.id.epoch, number: number)
+    guard twice.isMultiple(of: 2) else {
+      throw FormatError(.damaged, at: 0, in: "item.place", expected: "an even number", found: "\(twice)")
+    }
+    return UnitID(replica: head.id.replica, epoch: head.id.epoch, number: twice / 2)
   }
+}
+
+extension ByteWriter {
+  /// Appends the payload of a head that says which unit an element is at.
+  fileprivate mutating func append(place: UnitID) { append(varint: 2 * place.number) }
 }

@@ -6,27 +6,31 @@ extension Fold {
   ///
   /// - Parameters:
   ///   - kind: what the operation does.
-  ///   - field: the field that it works on, none of `create` and `delete`.
+  ///   - field: the field that it works on, none of one on a record's existence.
   ///   - operand: what it says of the field.
   ///   - index: its place in its transaction.
   ///   - transaction: who made it.
-  /// - Returns: whether the winner of one of its cells is another one now.
+  /// - Returns: whether the winner of one of its cells is another one now, or contributions may have another order.
   package mutating func retime(
     _ kind: OperationKind, _ field: NameNumber, operand: RawSpan, index: UInt32, of record: RawSpan,
     in state: StateNumber, transaction: Viewpoint, to timestamp: Timestamp
   ) throws -> Bool {
     guard try find(record, in: state) else { return false }
     var hasChanged = try retime(CellPath(.existence), transaction, to: timestamp)
+    let operation = HeadID(
+      replica: transaction.replica, epoch: transaction.epoch, sequence: transaction.sequence, index: index)
     var path: CellPath?
     switch kind {
     case .set: path = CellPath(CellNumber(register: field))
     case .add: path = CellPath(CellNumber(field, .counter))
+    case .contribute:
+      if try retimeContribution(operation, of: CellNumber(field, .contributions), to: timestamp) {
+        hasChanged = true
+      }
     case .insert, .put:
       let element = try ElementChange(kind, operand)
       path = CellPath(CellNumber(field, element.kind), ElementName(element.identity))
     case .insertElements, .moveElement, .replaceElement:
-      let operation = HeadID(
-        replica: transaction.replica, epoch: transaction.epoch, sequence: transaction.sequence, index: index)
       if try retimeItems(kind, CellNumber(field, .list), operand, operation, to: timestamp) {
         hasChanged = true
       }

@@ -37,7 +37,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
 
   // MARK: Verbs
 
-  /// Folds `create`: the record is alive, and the heads of its fields that the transaction has seen go.
+  /// Folds `create`, or `move here`: the record is alive, and the heads of its fields that the transaction has seen go.
   package mutating func create(_ record: RawSpan, in state: StateNumber, type: NameNumber, index: UInt32)
     throws
   {
@@ -59,13 +59,21 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     try set(existence: .alive(type: type), index: index)
   }
 
-  /// Folds `delete`: the record is dead. Its fields stay, hidden.
-  package mutating func delete(_ record: RawSpan, in state: StateNumber, index: UInt32) throws {
+  /// Folds `delete`, or `move away`: the record is dead. Its fields stay, hidden.
+  ///
+  /// - Parameter place: where it moved to, as the operation says it; empty if it was deleted.
+  package mutating func delete(
+    _ record: RawSpan, in state: StateNumber, movedTo place: RawSpan = RawSpan(), index: UInt32
+  ) throws {
     try select(record, in: state)
     #if PLANTED_BUGS
       if PlantedBug.deleteTakesUnseen.isPlanted { viewpoint.seesAllPlaced = true }
     #endif
-    try set(existence: .dead, index: index)
+    guard !place.isEmpty else { return try set(existence: .dead, index: index) }
+    try setExistence(index: index) { payload in
+      payload.append(Existence.movedTag)
+      payload.append(place)
+    }
   }
 
   /// Folds an operation on a field: the field changes, and the record gets a head that it is alive.
@@ -97,6 +105,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
       try replace(
         CellNumber(field, element.kind), element.identity, removing: .seen(at: index),
         adding: element.adds ? head(at: index) : nil, payload: element.payload)
+    case .contribute: try contribute(operand, to: CellNumber(field, .contributions), index: index)
     case .insertElements, .moveElement, .replaceElement, .removeElements:
       try changeList(kind, CellNumber(field, .list), operand, index: index)
     case .insertText, .removeText: try changeText(kind, CellNumber(field, .text), operand, index: index)
@@ -122,6 +131,11 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
           cell, removing: .head(earlier.head.id), adding: head(at: index), payload: whole.span.bytes)
       }
     }
+    #if PLANTED_BUGS
+      if PlantedBug.contributionAppliedTwice.isPlanted {
+        try replace(cell, removing: .nothing, adding: head(at: index + 1000), payload: value)
+      }
+    #endif
     try replace(cell, removing: .nothing, adding: head(at: index), payload: value)
   }
 
@@ -178,10 +192,10 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     isChanged = false
   }
 
-  /// The type of the record at hand, nil if it is not visible.
+  /// The type of the record at hand, nil if it is not alive. One that is may be hidden by a cascade.
   ///
   /// - Parameter policies: asked for where the record's existence is contested.
-  package mutating func visibleType(
+  package mutating func aliveType(
     _ policies: () throws -> [NameNumber: ExistencePolicy]
   ) throws -> NameNumber? {
     if let plain = plainExistence() { return plain.type }
@@ -206,16 +220,24 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   }
 
   mutating func set(existence: Existence, index: UInt32) throws {
+    try setExistence(index: index) { existence.append(to: &$0) }
+  }
+
+  @inline(__always)
+  private mutating func setExistence(index: UInt32, _ append: (inout ByteWriter) -> Void) throws {
     // The writer is lent, so that nothing is allocated.
     var bytes = ByteWriter()
     swap(&bytes, &payload)
     defer { swap(&bytes, &payload) }
     bytes.removeAll()
-    existence.append(to: &bytes)
+    append(&bytes)
     try replace(.existence, removing: .seen(at: index), adding: head(at: index), payload: bytes.span)
   }
 
   // MARK: Helpers
+
+  /// The UTF-8 of the name of the record at hand.
+  var recordName: [UInt8] { key.span.extracting(droppingFirst: 4).bytes }
 
   /// The number of the record at hand in its state.
   var recordNumber: UInt32 { get throws { try RecordLayout.recordNumber(of: row.span.bytes) } }

@@ -19,11 +19,17 @@ package protocol FoldStorage: RunStorage {
   /// The keys of all element rows from one up to and without another, in order.
   func elementKeys(in range: Range<ElementKey>) throws -> [ElementKey]
 
+  func readReference(_ key: ReferenceKey) throws -> [UInt8]?
+  func writeReference(_ row: RawSpan, _ key: ReferenceKey) throws
+  func deleteReference(_ key: ReferenceKey) throws
+
   /// The first place of a transaction in an incarnation of its zone's remote log, if it has one here.
   func offset(
     of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, in zone: ZoneNumber,
     _ incarnation: IncarnationNumber
   ) throws -> UInt64?
+  /// Notes that a contribution of a state got another timestamp: what was reduced in their order may be another now.
+  func noteRetiming(in state: StateNumber) throws
   /// The number of a replica, nil if it has none: then nothing of it was folded.
   func replicaNumber(of replica: ReplicaID) throws -> ReplicaNumber?
 }

@@ -19,6 +19,8 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
     package fileprivate(set) var elements: [Entry] = []
     /// Ascending by key.
     package fileprivate(set) var runs: [Entry] = []
+    /// The index of references, ascending by key.
+    package fileprivate(set) var references: [Entry] = []
     /// How many record numbers each state has given out.
     fileprivate var recordNumbers: [StateNumber: UInt32] = [:]
 
@@ -72,15 +74,13 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
   /// The row of a record, nil if there is none.
   package func row(of name: RawSpan, in state: StateNumber) -> [UInt8]? {
     let key = TableKey.record(state, name)
-    let (index, isThere) = Self.find(key.span, in: contents.records)
-    return isThere ? contents.records[index].row : nil
+    return Self.row(key.span, in: contents.records)
   }
 
   // MARK: Elements
 
   package func readElement(_ key: ElementKey) -> [UInt8]? {
-    let (index, isThere) = Self.find(key.bytes.span.bytes, in: contents.elements)
-    return isThere ? contents.elements[index].row : nil
+    Self.row(key.bytes.span.bytes, in: contents.elements)
   }
 
   package func writeElement(_ row: RawSpan, _ key: ElementKey) {
@@ -88,8 +88,7 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
   }
 
   package func deleteElement(_ key: ElementKey) {
-    let (index, isThere) = Self.find(key.bytes.span.bytes, in: contents.elements)
-    if isThere { contents.elements.remove(at: index) }
+    Self.remove(key.bytes.span.bytes, from: &contents.elements)
   }
 
   package func elements(under prefix: ElementKey) -> [(key: ElementKey, row: [UInt8])] {
@@ -99,12 +98,24 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
       .map { (ElementKey(bytes: $0.key), $0.row) }
   }
 
+  // MARK: References
+
+  package func readReference(_ key: ReferenceKey) -> [UInt8]? {
+    Self.row(key.bytes.span.bytes, in: contents.references)
+  }
+
+  package func writeReference(_ row: RawSpan, _ key: ReferenceKey) {
+    Self.write(row, key.bytes.span.bytes, to: &contents.references)
+  }
+
+  package func deleteReference(_ key: ReferenceKey) {
+    Self.remove(key.bytes.span.bytes, from: &contents.references)
+  }
+
   // MARK: Rows of sequences
 
   package func withRun<R>(_ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R? {
-    let (index, isThere) = Self.find(key, in: contents.runs)
-    guard isThere else { return nil }
-    let row = contents.runs[index].row
+    guard let row = Self.row(key, in: contents.runs) else { return nil }
     return try body(row.span.bytes)
   }
 
@@ -135,8 +146,7 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
   package func writeRun(_ row: RawSpan, _ key: RawSpan) { Self.write(row, key, to: &contents.runs) }
 
   package func deleteRun(_ key: RawSpan) {
-    let (index, isThere) = Self.find(key, in: contents.runs)
-    if isThere { contents.runs.remove(at: index) }
+    Self.remove(key, from: &contents.runs)
   }
 
   package func elementKeys(in range: Range<ElementKey>) -> [ElementKey] {
@@ -154,6 +164,9 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
     places(replica, epoch, sequence, zone, incarnation)
   }
 
+  // Nothing is kept of what was reduced.
+  package func noteRetiming(in state: StateNumber) {}
+
   package func replicaID(_ number: ReplicaNumber) -> ReplicaID { replicas[Int(number.rawValue) - 1] }
 
   package func replicaNumber(of replica: ReplicaID) -> ReplicaNumber? {
@@ -161,6 +174,16 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
   }
 
   // MARK: Sorted rows
+
+  private static func row(_ key: RawSpan, in entries: [Entry]) -> [UInt8]? {
+    let (index, isThere) = find(key, in: entries)
+    return isThere ? entries[index].row : nil
+  }
+
+  private static func remove(_ key: RawSpan, from entries: inout [Entry]) {
+    let (index, isThere) = find(key, in: entries)
+    if isThere { entries.remove(at: index) }
+  }
 
   private static func write(_ row: RawSpan, _ key: RawSpan, to entries: inout [Entry]) {
     let (index, isThere) = find(key, in: entries)
@@ -193,8 +216,10 @@ extension Fold where Storage == MemoryFoldStorage {
     try create(record, in: state, type: type, index: index)
   }
 
-  package mutating func deleteInMemory(_ record: RawSpan, in state: StateNumber, index: UInt32) throws {
-    try delete(record, in: state, index: index)
+  package mutating func deleteInMemory(
+    _ record: RawSpan, in state: StateNumber, movedTo place: RawSpan, index: UInt32
+  ) throws {
+    try delete(record, in: state, movedTo: place, index: index)
   }
 
   package mutating func changeInMemory(

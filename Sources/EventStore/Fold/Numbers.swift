@@ -50,8 +50,11 @@ package struct CellNumber: RawRepresentable, Hashable, Comparable, Sendable {
   @inline(__always) var isRegister: Bool { rawValue & 0xf == FieldKind.register.rawValue }
   @inline(__always) var isCounter: Bool { rawValue & 0xf == FieldKind.counter.rawValue }
 
-  /// Whether what stands in the record's row are heads: of a register, a counter or a record's existence.
-  @inline(__always) var isOfHeads: Bool { rawValue & 0xf <= FieldKind.counter.rawValue }
+  /// Whether what stands in the record's row are heads: of a register, a counter, contributions or a record's existence.
+  @inline(__always) var isOfHeads: Bool {
+    let kind = rawValue & 0xf
+    return kind <= FieldKind.counter.rawValue || kind == FieldKind.contributions.rawValue
+  }
 
   package var field: NameNumber { NameNumber(rawValue: rawValue >> 4) }
 

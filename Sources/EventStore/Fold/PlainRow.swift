@@ -75,7 +75,8 @@ extension RecordLayout {
   @inline(__always)
   static func isPlain(_ row: RawSpan) -> Bool {
     row.byteCount >= headerBytes
-      && UInt16(littleEndian: row.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt16.self)) == 1
+      && UInt16(littleEndian: row.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt16.self))
+        & ~(UInt16(RowFlags.all.rawValue) << 8) == 1
   }
 
   /// The type of a record that one head alone says to be alive, and where its fields begin; nil where the general way

@@ -5,7 +5,7 @@ package import OperationFormat
 // | bytes | what |
 // |---|---|
 // | 1 | version, 1 |
-// | 1 | flags, 0; any other is a newer format |
+// | 1 | flags: `RowFlags`; any other is a newer format |
 // | 4 | record number in its state, little-endian |
 // | … | cells, ascending by cell number |
 //
@@ -17,6 +17,22 @@ package import OperationFormat
 // | varint | byte count of the rest of this cell |
 // | varint | count of its heads, those kept apart included |
 // | … | its greatest heads, greatest first, at most `Cell.inlineHeadsMax` |
+
+/// What a record's row says of the index of references, so that most records need no look-up in it.
+package struct RowFlags: OptionSet, Sendable {
+  package let rawValue: UInt8
+
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// A value that the record shows has references in it.
+  package static let refers = RowFlags(rawValue: 1)
+  /// Some of them cascade.
+  package static let cascades = RowFlags(rawValue: 2)
+
+  static let all: RowFlags = [.refers, .cascades]
+  /// Where they stand in the row.
+  static let offset = 1
+}
 
 /// Limits of what of a cell lies in the record's row.
 package enum Cell {
@@ -109,12 +125,19 @@ package enum RecordLayout {
     var reader = ByteReader(row)
     let version = try reader.readUInt8("row")
     let flags = try reader.readUInt8("row")
-    guard version == 1, flags == 0 else {
+    guard version == 1, RowFlags.all.contains(RowFlags(rawValue: flags)) else {
       throw FormatError(
-        .newerFormat, at: 0, in: "record row", expected: "version 1, flags 0",
+        .newerFormat, at: 0, in: "record row", expected: "version 1, flags 0 to 3",
         found: "version \(version), flags \(flags)")
     }
     return try reader.readLittleEndian("row", as: UInt32.self)
+  }
+
+  /// The flags of a row whose header was checked.
+  @inline(__always)
+  package static func flags(of row: RawSpan) -> RowFlags {
+    row.byteCount < headerBytes
+      ? [] : RowFlags(rawValue: row.unsafeLoad(fromByteOffset: RowFlags.offset, as: UInt8.self))
   }
 
   /// Finds a cell, or where it belongs.

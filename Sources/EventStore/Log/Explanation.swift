@@ -46,12 +46,16 @@ public struct Explanation: Hashable, Sendable {
   public let policy: ExistencePolicy?
   /// Whether the record is there.
   public let isVisible: Bool
-  /// The heads, greatest first: the winner, then the losers; of a set or a map by element.
+  /// The record that is not alive, to which cascades lead from one that is alive, and so hide it.
+  public let missingTarget: RecordID?
+  /// The heads, greatest first: the winner, then the losers; of a set or a map by element; contributions in their order.
   public let heads: [ExplainedHead]
   /// For each loser in turn, why the winner is greater; none where nothing loses.
   public let reasons: [Reason]
   /// What was there before, in the order of the log; not told of lists and texts.
   public let replaced: [Replaced]
+  /// Where the record was before it was moved here, and its history goes on; nil if it was made here.
+  public let movedFrom: RecordID?
 }
 
 extension ReadTransaction {
@@ -76,6 +80,7 @@ extension ReadTransaction {
       heads =
         try candidate == .text
         ? textHeads(of: field, in: record) : self.heads(of: field, in: record, as: candidate)
+      if candidate == .contributions { heads = try contributionHeads(of: field, in: record) }
     }
     if let element { heads = heads.filter { $0.content.element == element } }
     // Heads of one cell of which one shows.
@@ -102,13 +107,15 @@ extension ReadTransaction {
         break
       }
     }
+    let past = try past(of: record, field, kind, element, heads)
     return Explanation(
       record: record, field: field, kind: kind, element: element,
       counter: try kind == .counter
         ? field.flatMap { try snapshot.counterSum($0, of: record)?.counter } : nil,
-      policy: policy, isVisible: try contains(record), heads: explained,
+      policy: policy, isVisible: try contains(record), missingTarget: try missingTarget(of: record),
+      heads: explained,
       reasons: isContested ? heads.dropFirst().map { Self.reason(winner, $0) } : [],
-      replaced: try replaced(record, field, kind, element, heads))
+      replaced: past.replaced, movedFrom: past.origin)
   }
 
   /// The pieces of a text in its order, each with the operation that inserted it.
@@ -118,6 +125,13 @@ extension ReadTransaction {
       let timestamp = try position.map { try entry(at: $0).transaction.timestamp }
       return CellHead(
         operation: run.operation, timestamp: timestamp ?? Timestamp(rawValue: 0), content: .text(run.text))
+    }
+  }
+
+  /// What was contributed, in its order.
+  private func contributionHeads(of field: Name, in record: RecordID) throws -> [CellHead] {
+    try snapshot.contributions(of: field, inAny: record).map {
+      CellHead(operation: $0.operation, timestamp: $0.timestamp, content: .contribution($0.payload))
     }
   }
 
@@ -131,10 +145,11 @@ extension ReadTransaction {
       ? .laterSequence : .greaterReplica
   }
 
-  /// The operations on a cell that are no heads any more, each with the first one that had seen it.
-  private func replaced(
-    _ record: RecordID, _ field: Name?, _ kind: FieldKind, _ element: Value?, _ heads: [CellHead]
-  ) throws -> [Explanation.Replaced] {
+  /// The operations on a cell that are no heads any more, each with the first one that had seen it; and where the record
+  /// came from.
+  private func past(
+    of record: RecordID, _ field: Name?, _ kind: FieldKind, _ element: Value?, _ heads: [CellHead]
+  ) throws -> (replaced: [Explanation.Replaced], origin: RecordID?) {
     struct Found {
       var operation: OperationID
       var entry: LogEntry
@@ -143,14 +158,20 @@ extension ReadTransaction {
     }
     var found: [Found] = []
     var standing: [Int] = []
+    var origin: RecordID?
     try history(record: record) { entry in
       for (index, operation) in entry.transaction.operations.enumerated() {
+        switch operation {
+        case .moveHere(record.name, _, let place): origin = place
+        case .create(record.name, _): origin = nil
+        default: break
+        }
         guard operation.record == record.name,
           let effect = Effect(of: operation, on: field, kind),
           element == nil || effect.element == nil || effect.element == element
         else { continue }
         let id = OperationID(transaction: entry.transaction.id, index: UInt32(index))
-        // What is added to a counter replaces nothing.
+        // What is added to a counter replaces nothing, and what is contributed neither.
         if effect.replaces {
           standing = try standing.filter { earlier in
             guard effect.element == nil || found[earlier].content?.element == effect.element,
@@ -166,13 +187,14 @@ extension ReadTransaction {
       return true
     }
     let alive = Set(heads.map(\.operation))
-    return found.compactMap { one in
+    let replaced: [Explanation.Replaced] = found.compactMap { one in
       guard let content = one.content, let by = one.replacedBy, !alive.contains(one.operation) else {
         return nil
       }
       return Explanation.Replaced(
         operation: one.operation, entry: one.entry, content: content, replacedBy: by)
     }
+    return (replaced, origin)
   }
 
   /// Whether a transaction, at one of its operations, has seen another operation.
@@ -217,9 +239,11 @@ private struct Effect {
   ///   - kind: which of the field's cells.
   init?(of operation: LogOperation, on field: Name?, _ kind: FieldKind) {
     switch (operation, field) {
-    case (.create(_, let type), nil), (.update(_, let type, _, _), nil): content = .alive(type: type)
+    case (.create(_, let type), nil), (.moveHere(_, let type, _), nil), (.update(_, let type, _, _), nil):
+      content = .alive(type: type)
     case (.delete, nil): content = .dead
-    case (.create, .some): break
+    case (.moveAway(_, let place), nil): content = .moved(to: place)
+    case (.create, .some), (.moveHere, .some): break
     case (.update(_, _, let name, let change), let field?) where name == field:
       if !take(change, on: kind) { return nil }
     default: return nil
@@ -230,6 +254,9 @@ private struct Effect {
     switch (kind, change) {
     case (.register, .set(let value)): content = .value(value)
     case (.counter, .add(let value)):
+      content = .contribution(value)
+      replaces = false
+    case (.contributions, .contribute(let value)):
       content = .contribution(value)
       replaces = false
     case (.set, .insert(let value)):

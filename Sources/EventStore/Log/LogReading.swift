@@ -126,7 +126,9 @@ extension LogOperation {
   /// The record that the operation works on, nil where that is not known.
   public var record: Name? {
     switch self {
-    case .create(let record, _), .delete(let record), .update(let record, _, _, _): record
+    case .create(let record, _), .delete(let record), .moveAway(let record, _), .moveHere(let record, _, _),
+      .update(let record, _, _, _):
+      record
     case .unknown: nil
     }
   }

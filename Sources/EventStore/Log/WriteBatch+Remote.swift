@@ -176,7 +176,7 @@ extension WriteBatch {
     guard header.sequence == last + 1 else {
       throw StoreError.hole(header.sequence, header.replica, segment.zone, after: last)
     }
-    let timestamp = try timestamp(ofBody: body)
+    let timestamp = try timestamp(ofArrived: body, in: header.zone)
     let wall = wallMilliseconds()
     #if PLANTED_BUGS
       var header = header

@@ -16,9 +16,10 @@
           let index = UInt32(offset)
           let record = body.extracting(layout.names[operation.record])
           switch operation.kind {
-          case .create:
+          case .create, .moveHere:
             try fold.create(record, in: state, type: try number(operation.type), index: index)
-          case .delete: try fold.delete(record, in: state, index: index)
+          case .delete, .moveAway:
+            try fold.delete(record, in: state, movedTo: body.extracting(operation.operand), index: index)
           default:
             let type = try number(operation.type)
             let field = try number(operation.field)

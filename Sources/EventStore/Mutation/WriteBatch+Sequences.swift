@@ -17,14 +17,14 @@ extension WriteBatch {
     static let bytesMax = 4096
   }
 
-  /// Finds what is to be done to a list or a text of a record that is visible to the write; nil if there is none.
+  /// Finds what is to be done to a list or a text of a record that is alive in the write; nil if there is none.
   ///
   /// - Parameter body: gets the units, and gives what is done to them.
   func changes(
     of field: Name, _ kind: FieldKind, of record: RawSpan, in draft: Draft,
     _ body: (borrowing Units) throws -> [FieldChange]
   ) throws -> [FieldChange]? {
-    guard try visibleType(of: record, in: draft) != nil else { return nil }
+    guard try aliveType(of: record, in: draft) != nil else { return nil }
     let cell = CellNumber(try internName(field), kind)
     focus(draft)
     let index = UInt32(draft.builder.operationCount)
@@ -35,7 +35,7 @@ extension WriteBatch {
   func insert(
     _ text: String, at place: Int, _ field: Name, of record: RawSpan, in draft: Draft
   ) throws -> Bool {
-    guard try visibleType(of: record, in: draft) != nil else { return false }
+    guard try aliveType(of: record, in: draft) != nil else { return false }
     let number = try internName(field)
     focus(draft)
     let cell = CellNumber(number, .text)
@@ -67,7 +67,7 @@ extension WriteBatch {
   private func join(
     _ text: String, to typed: TypedText, of record: RawSpan, in draft: Draft
   ) throws -> Bool {
-    guard let type = try visibleType(of: record, in: draft) else { return false }
+    guard let type = try aliveType(of: record, in: draft) else { return false }
     var more = ByteWriter()
     try FieldChange.insertText(text, after: UnitReference(number: typed.last.number)).encode(into: &more)
     // The record has the operation's head already that says that it is alive.

@@ -78,11 +78,12 @@ package final class WriteBatch {
   /// What the write at hand has done to zones, in order.
   @exclusivity(unchecked) var zoneChanges: [ZoneChange] = []
   /// Bytes of transactions appended since `resetKept`.
-  @exclusivity(unchecked) private(set) var appendedBytes = 0
+  @exclusivity(unchecked) var appendedBytes = 0
   @exclusivity(unchecked) private var failure: (any Error)?
   @exclusivity(unchecked) private var body = ByteWriter()
-  private var layout = BodyLayout()
-  private var numbers: [NameNumber] = []
+  /// The transaction's body that was parsed last, and the store's numbers of its names, as far as they were needed.
+  var layout = BodyLayout()
+  var numbers: [NameNumber] = []
   /// The files of the store's assets; none where the log is only folded.
   @exclusivity(unchecked) var assetFiles: AssetFiles?
   /// More bytes than these become an asset.
@@ -281,27 +282,40 @@ package final class WriteBatch {
   }
 
   /// Adds one operation of the write: to its zone's transaction, and to the record at once.
-  func create(_ record: RawSpan, type: Name, in draft: Draft) throws {
+  ///
+  /// - Parameter place: where the record moved from, as the operation says it; empty if it is new.
+  func create(_ record: RawSpan, type: Name, movedFrom place: RawSpan = RawSpan(), in draft: Draft) throws {
     let number = try internName(type)
     focus(draft)
     let operation = try nextOperation(draft)
     try folding { try fold.create(record, in: draft.state, type: number, index: operation) }
     let recordIndex = draft.builder.nameIndex(record)
-    draft.builder.appendCreate(record: recordIndex, type: try nameIndex(number, in: draft))
+    let typeIndex = try nameIndex(number, in: draft)
+    if place.isEmpty {
+      draft.builder.appendCreate(record: recordIndex, type: typeIndex)
+    } else {
+      draft.builder.appendMoveHere(record: recordIndex, type: typeIndex, from: place)
+    }
   }
 
-  func delete(_ record: RawSpan, in draft: Draft) throws {
+  /// - Parameter place: where the record moves to, as the operation says it; empty if it is deleted.
+  func delete(_ record: RawSpan, movedTo place: RawSpan = RawSpan(), in draft: Draft) throws {
     focus(draft)
     let operation = try nextOperation(draft)
-    try folding { try fold.delete(record, in: draft.state, index: operation) }
-    draft.builder.appendDelete(record: draft.builder.nameIndex(record))
+    try folding { try fold.delete(record, in: draft.state, movedTo: place, index: operation) }
+    let recordIndex = draft.builder.nameIndex(record)
+    if place.isEmpty {
+      draft.builder.appendDelete(record: recordIndex)
+    } else {
+      draft.builder.appendMoveAway(record: recordIndex, to: place)
+    }
   }
 
-  /// Changes a field of a record that is visible to the write. False if there is none.
+  /// Changes a field of a record that is alive in the write. False if there is none.
   func change(
     _ field: Name, of record: RawSpan, _ kind: OperationKind, operand: RawSpan, in draft: Draft
   ) throws -> Bool {
-    guard let type = try visibleType(of: record, in: draft) else { return false }
+    guard let type = try aliveType(of: record, in: draft) else { return false }
     let fieldNumber = try internName(field)
     focus(draft)
     let operation = try nextOperation(draft)
@@ -325,12 +339,13 @@ package final class WriteBatch {
       kind, record: recordIndex, type: typeIndex, field: try nameIndex(field, in: draft), operand: operand)
   }
 
-  /// The type of a record that is visible to the write, nil for one that is not.
-  func visibleType(of record: RawSpan, in draft: Draft) throws -> NameNumber? {
+  /// The type of a record that is alive in the write, nil for one that is not. It may be hidden by a cascade: then it can be
+  /// changed all the same, so that it can be given another target.
+  func aliveType(of record: RawSpan, in draft: Draft) throws -> NameNumber? {
     guard record.byteCount <= Limits.recordNameBytesMax, try fold.find(record, in: draft.state) else {
       return nil
     }
-    return try fold.visibleType(storage.policies)
+    return try fold.aliveType(storage.policies)
   }
 
   /// What the draft's builder numbers a name.
@@ -396,120 +411,10 @@ package final class WriteBatch {
     return number
   }
 
-  // MARK: Transactions that exist already
-
   /// Forgets which transactions the job before appended, and what it did to zones.
   func resetKept() {
     kept.removeAll(keepingCapacity: true)
     zoneChanges.removeAll(keepingCapacity: true)
     appendedBytes = 0
-  }
-
-  /// Appends a transaction to the log and folds it: one of another replica, or a kept one once more.
-  package func append(_ header: LogEntryHeader, body: RawSpan, receivedMilliseconds: UInt64?) throws {
-    try layout.parse(body)
-    try appendParsed(header, body: body, receivedMilliseconds: receivedMilliseconds)
-  }
-
-  /// As ``append(_:body:receivedMilliseconds:)``, where the body was the last one parsed.
-  func appendParsed(_ header: LogEntryHeader, body: RawSpan, receivedMilliseconds: UInt64?) throws {
-    if let parent = header.parent {
-      try storage.setParent(parent, of: header.replica, header.epoch, in: header.zone)
-    }
-    _ = try storage.append(header, body: body)
-    try countAssets(of: layout.operations, body, in: header.zone)
-    appendedBytes += body.byteCount
-    let state = try storage.zoneRow(header.zone).state
-    try foldParsed(header, body: body, into: state, receivedMilliseconds: receivedMilliseconds)
-  }
-
-  /// Folds an entry of the log into a state of its zone.
-  package func fold(
-    _ header: LogEntryHeader, body: RawSpan, into state: StateNumber, receivedMilliseconds: UInt64?
-  ) throws {
-    try layout.parse(body)
-    try foldParsed(header, body: body, into: state, receivedMilliseconds: receivedMilliseconds)
-  }
-
-  /// The parsed layout's operations, folded.
-  private func foldParsed(
-    _ header: LogEntryHeader, body: RawSpan, into state: StateNumber, receivedMilliseconds: UInt64?
-  ) throws {
-    if layout.hasUnknown { try storage.noteUnfolded(layout.operations) }
-    fold.viewpoint = try viewpoint(of: header)
-    fold.timestamp = Self.effective(layout.timestamp, receivedMilliseconds)
-    #if PLANTED_BUGS
-      if PlantedBug.timestampUncapped.isPlanted { fold.timestamp = layout.timestamp }
-      if PlantedBug.foldInDictionaryOrder.isPlanted { return try foldInDictionaryOrder(body, into: state) }
-    #endif
-    forgetNumbers()
-    for (index, operation) in layout.operations.enumerated() {
-      let index = UInt32(index)
-      guard operation.record >= 0 else { continue }  // of an unknown kind: kept, not folded
-      let record = body.extracting(layout.names[operation.record])
-      switch operation.kind {
-      case .create:
-        try fold.create(record, in: state, type: number(operation.type, body), index: index)
-      case .delete:
-        try fold.delete(record, in: state, index: index)
-      default:
-        let type = try number(operation.type, body)
-        let field = try number(operation.field, body)
-        try fold.change(
-          operation.kind, field, of: record, in: state, type: type,
-          operand: body.extracting(operation.operand),
-          index: index)
-      }
-    }
-  }
-
-  /// Gives the heads of a transaction another effective timestamp, since its first receive time turned out
-  /// earlier.
-  ///
-  /// - Returns: whether any winner changed.
-  func retime(_ header: LogEntryHeader, body: RawSpan, effective: Timestamp, in state: StateNumber) throws
-    -> Bool
-  {
-    try layout.parse(body)
-    let transaction = try viewpoint(of: header)
-    var hasChanged = false
-    forgetNumbers()
-    for (index, operation) in layout.operations.enumerated() where operation.record >= 0 {
-      let record = body.extracting(layout.names[operation.record])
-      let field = try operation.field >= 0 ? number(operation.field, body) : .none
-      let moved = try fold.retime(
-        operation.kind, field, operand: body.extracting(operation.operand), index: UInt32(index), of: record,
-        in: state, transaction: transaction, to: effective)
-      hasChanged = hasChanged || moved
-    }
-    return hasChanged
-  }
-
-  /// The timestamp in a transaction's body.
-  func timestamp(ofBody body: RawSpan) throws -> Timestamp {
-    try layout.parse(body)
-    return layout.timestamp
-  }
-
-  /// Makes room for the numbers of the parsed layout's names.
-  private func forgetNumbers() {
-    numbers.removeAll(keepingCapacity: true)
-    for _ in layout.names { numbers.append(.none) }
-  }
-
-  /// The number of a name of the parsed layout.
-  private func number(_ index: Int, _ body: RawSpan) throws -> NameNumber {
-    if numbers[index] == .none {
-      numbers[index] = try internName(try Name(interned: body.extracting(layout.names[index])))
-    }
-    return numbers[index]
-  }
-
-  package func viewpoint(of header: LogEntryHeader) throws -> Viewpoint {
-    var viewpoint = Viewpoint(
-      zone: header.zone, replica: header.replica, epoch: header.epoch, sequence: header.sequence,
-      base: header.base)
-    viewpoint.lineage = try storage.lineage(of: header.replica, header.epoch, in: header.zone)
-    return viewpoint
   }
 }

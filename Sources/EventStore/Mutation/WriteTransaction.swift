@@ -63,7 +63,10 @@ public struct WriteTransaction: ~Copyable {
     try Self.check(type, "a type's name", Limits.nameBytesMax)
     let draft = try batch.draft(for: record.zone)
     try Self.withBytes(of: record.name) { bytes in
-      guard try batch.visibleType(of: bytes, in: draft) == nil else {
+      // One that a cascade hides reads as missing, and so can be made anew.
+      guard
+        try batch.aliveType(of: bytes, in: draft) == nil || snapshot().visibleType(of: record) == nil
+      else {
         throw StoreError(
           .recordExists, "the record \(record) is there already",
           hint: "set its fields, or delete it first")
@@ -132,7 +135,7 @@ public struct WriteTransaction: ~Copyable {
   public mutating func delete(_ record: RecordID) throws {
     let draft = try batch.draft(for: record.zone)
     try Self.withBytes(of: record.name) { bytes in
-      guard try batch.visibleType(of: bytes, in: draft) != nil else { throw StoreError.unknown(record) }
+      guard try batch.aliveType(of: bytes, in: draft) != nil else { throw StoreError.unknown(record) }
       try batch.delete(bytes, in: draft)
     }
   }

@@ -140,7 +140,8 @@ extension WriteBatch {
   func discardStep() throws -> Bool {
     guard let state = try storage.discardedState() else { return false }
     var left = Self.discardedRowsMax
-    for table in [storage.tables.records, storage.tables.elements, storage.tables.runs] {
+    let tables = storage.tables
+    for table in [tables.records, tables.elements, tables.runs, tables.references] {
       let key = TableKey.state(state)
       var cursor = try storage.transaction.openCursor(table)
       while left > 0, try cursor.seek(atOrAfter: key.span),
@@ -189,9 +190,7 @@ extension TableStorage {
 
   func setUnfoldedKinds(_ kinds: Set<OperationKind>) throws {
     guard try kinds != unfoldedKinds() else { return }
-    try put(.meta(.unfolded), in: tables.meta) { writer in
-      for kind in kinds.map(\.rawValue).sorted() { writer.append(varint: kind) }
-    }
+    try tables.setUnfoldedKinds(kinds, transaction)
     cachedUnfolded = kinds
   }
 
@@ -231,6 +230,12 @@ extension Tables {
       return kinds
     }
     return found ?? []
+  }
+
+  func setUnfoldedKinds(_ kinds: Set<OperationKind>, _ transaction: borrowing LMDBTransaction) throws {
+    var writer = ByteWriter()
+    for kind in kinds.map(\.rawValue).sorted() { writer.append(varint: kind) }
+    try transaction.put(writer.span, for: TableKey.meta(.unfolded).span, in: meta)
   }
 }
 

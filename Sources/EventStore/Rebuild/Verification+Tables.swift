@@ -32,6 +32,7 @@ extension Verification {
       return kind == RunKeys.nodeKind
         ? count == RunKeys.nodeKeyBytes
         : (kind == RunKeys.placeKind || kind == RunKeys.makerKind) && count == RunKeys.numberKeyBytes
+    case "references": return ReferenceKey.isKey(key)
     case "states": return count == 4
     case "assets": return TableKey.isOfAssets(key)
     case "zones", "replicas", "incarnations", "names":

@@ -26,7 +26,7 @@ extension ExistencePolicy {
     var hasDead = false
     for (index, head) in heads.enumerated() {
       switch head {
-      case .dead: hasDead = true
+      case .dead, .moved: hasDead = true
       case .alive(let found):
         if index == 0 { isFirstAlive = true }
         if type == nil { type = found }

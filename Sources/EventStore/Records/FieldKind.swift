@@ -12,6 +12,8 @@ public enum FieldKind: UInt32, Hashable, Sendable, CaseIterable {
   case list = 4
   /// Unicode scalars in an order.
   case text = 5
+  /// Payloads in an order, which the app's own reducer makes one value of.
+  case contributions = 6
 
   /// Whether the cell is a sequence of units, whose root stands in the record's row.
   var isSequence: Bool { self == .list || self == .text }

@@ -122,7 +122,8 @@ public struct ReadTransaction: ~Copyable {
     try snapshot.textRuns(of: field, in: record)
   }
 
-  /// How many elements a set, a map or a list has, or Unicode scalars a text; 0 if the record is not there.
+  /// How many elements a set, a map or a list has, Unicode scalars a text, or contributions there are; 0 if the record is not
+  /// there.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in the fields.
@@ -244,7 +245,8 @@ public struct ReadTransaction: ~Copyable {
     return conflicts
   }
 
-  /// All heads of a field, greatest first, whether or not the record is visible. Those of a counter are what was added;
+  /// All heads of a field, greatest first, whether or not the record is visible. Those of a counter are what was added, of
+  /// contributions what was contributed;
   /// those of a set or a map are given element by element, in the order of the elements' encoded bytes or the keys'.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.

@@ -61,7 +61,7 @@ public struct CellHead: Hashable, Sendable {
   /// What a head says: of a register its value, of a record's existence whether it is alive.
   public enum Content: Hashable, Sendable {
     case value(Value)
-    /// Of a counter what a transaction has added.
+    /// Of a counter what a transaction has added; of contributions the payload of one.
     case contribution(Value)
     /// Of a set one of its elements.
     case element(Value)
@@ -73,15 +73,17 @@ public struct CellHead: Hashable, Sendable {
     case text(String)
     case alive(type: Name)
     case dead
+    /// The record is dead here: it was moved, and this is its copy.
+    indirect case moved(to: RecordID)
 
-    /// The value of a register or at a key, the element, or what was added to a counter; nil for a record's existence.
+    /// The value of a register or at a key, the element, or what was added to a counter or contributed; nil for a record's existence.
     public var value: Value? {
       switch self {
       case .value(let value), .contribution(let value), .element(let value), .entry(_, let value),
         .item(_, let value):
         value
       case .text(let text): .string(text)
-      case .alive, .dead: nil
+      case .alive, .dead, .moved: nil
       }
     }
 
@@ -91,7 +93,7 @@ public struct CellHead: Hashable, Sendable {
       case .element(let value): value
       case .entry(let key, _): .string(key.rawValue)
       case .item(let unit, _): .string("\(unit)")
-      case .value, .contribution, .text, .alive, .dead: nil
+      case .value, .contribution, .text, .alive, .dead, .moved: nil
       }
     }
   }
@@ -110,7 +112,8 @@ public struct CellHead: Hashable, Sendable {
 }
 
 /// A cell with more than one head: replicas changed it without having seen each other. A record's existence is in
-/// conflict only where they disagree about it.
+/// conflict only where they disagree about it: that it is there, that it is deleted, that it moved and where to. So a record
+/// that was moved and, elsewhere, changed or moved to another zone is listed with its copies.
 public struct Conflict: Hashable, Sendable {
   public let record: RecordID
   /// The field, nil for the record's existence.

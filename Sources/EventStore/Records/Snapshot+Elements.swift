@@ -67,7 +67,8 @@ extension Snapshot {
   func elements(of cell: CellNumber, in row: RawSpan, _ state: StateNumber) throws -> [Value] {
     var elements: [Value] = []
     try forEachElement(of: cell, in: row, state) { element in
-      elements.append(try Value(decoding: element.identity.span.bytes))
+      let value = try Value(decoding: element.identity.span.bytes)
+      if let shown = try shown(value, in: row, state) { elements.append(shown) }
     }
     return elements
   }
@@ -87,7 +88,9 @@ extension Snapshot {
         .valueInvalid, "a value that cannot be stored is no element: \(error)",
         hint: "keep values within 1 MiB and a depth of 32", underlying: error)
     }
-    return try self.element(encoded.span.bytes, .set, of: field, in: record) != nil
+    return try self.element(encoded.span.bytes, .set, of: field, in: record) { _, row, state in
+      try shown(element, in: row, state)
+    } != nil
   }
 
   // MARK: Maps
@@ -96,7 +99,9 @@ extension Snapshot {
   func entries(of cell: CellNumber, in row: RawSpan, _ state: StateNumber) throws -> [Name: Value] {
     var entries: [Name: Value] = [:]
     try forEachElement(of: cell, in: row, state) { element in
-      entries[try Name(interned: element.identity.span.bytes)] = try element.value
+      if let shown = try shown(element.value, in: row, state) {
+        entries[try Name(interned: element.identity.span.bytes)] = shown
+      }
     }
     return entries
   }
@@ -108,27 +113,28 @@ extension Snapshot {
   }
 
   func value(at key: Name, of field: Name, in record: RecordID) throws -> Value? {
-    try element(named: key, .map, of: field, in: record)?.value
+    try WriteTransaction.withBytes(of: key) { key in
+      try element(key, .map, of: field, in: record) { element, row, state in
+        try shown(element.value, in: row, state)
+      }
+    }
   }
 
-  /// The entry of a key of a visible record's map.
-  func element(named key: Name, _ kind: FieldKind, of field: Name, in record: RecordID) throws -> Element? {
-    try WriteTransaction.withBytes(of: key) { try element($0, kind, of: field, in: record) }
-  }
-
-  /// An element of a visible record's set or map, nil if it is not there.
+  /// Runs a closure on an element of a visible record's set or map, and the record's row; nil if it is not there.
   ///
   /// - Parameter identity: the encoded element, or the UTF-8 of the key.
-  func element(
-    _ identity: RawSpan, _ kind: FieldKind, of field: Name, in record: RecordID
-  ) throws -> Element? {
+  func element<R>(
+    _ identity: RawSpan, _ kind: FieldKind, of field: Name, in record: RecordID,
+    _ body: (Element, RawSpan, StateNumber) throws -> R?
+  ) throws -> R? {
     let name = ElementName(identity)
     return try withMergingCell(kind, of: field, in: record) { cell, row, state in
       let number = try RecordLayout.recordNumber(of: row)
       let key = ElementKey(state: state, record: number, cell: cell, element: name)
-      return try transaction.withValue(of: key.bytes.span.bytes, in: tables.elements) { row in
+      let found = try transaction.withValue(of: key.bytes.span.bytes, in: tables.elements) { row in
         try element(key.bytes.span.bytes, row, of: cell, number, state)
       }
+      return try found.flatMap { try body($0, row, state) }
     }
   }
 

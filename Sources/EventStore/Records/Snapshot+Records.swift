@@ -65,21 +65,31 @@ extension Snapshot {
   /// The type of the record whose row it is, and where its fields begin, or a cell before them; nil if it is not
   /// visible.
   func visible(_ row: RawSpan, _ state: StateNumber) throws -> (type: NameNumber, fields: Int)? {
+    guard let alive = try alive(row, state) else { return nil }
+    guard RecordLayout.flags(of: row).contains(.cascades) else { return alive }
+    return try missingTarget(of: row, state) == nil ? alive : nil
+  }
+
+  /// The same by the record's own existence: it may be hidden by a cascade.
+  @inline(__always)
+  func alive(_ row: RawSpan, _ state: StateNumber) throws -> (type: NameNumber, fields: Int)? {
     if let plain = RecordLayout.plainType(in: row) { return plain }
+    return try contested(row, state).map { ($0, RecordLayout.headerBytes) }
+  }
+
+  /// The type of a record that is alive, where the general way must tell.
+  private func contested(_ row: RawSpan, _ state: StateNumber) throws -> NameNumber? {
     let place = try RecordLayout.place(of: .existence, in: row)
     let inline = try RecordLayout.heads(of: place.body, in: row)
-    let type: NameNumber?
     if inline.total == 1 {
-      switch try Existence(payload: row.extracting(inline[0].payload)) {
-      case .alive(let found): type = found
-      case .dead: type = nil
+      guard case .alive(let type) = try Existence(payload: row.extracting(inline[0].payload)) else {
+        return nil
       }
-    } else {
-      let heads = try heads(of: .existence, in: row, state)
-      let existences = try heads.map { try Existence(payload: $0.payload.span.bytes) }
-      type = ExistencePolicy.visibleType(of: existences, try tables.policies(transaction))
+      return type
     }
-    return type.map { ($0, RecordLayout.headerBytes) }
+    let heads = try heads(of: .existence, in: row, state)
+    let existences = try heads.map { try Existence(payload: $0.payload.span.bytes) }
+    return ExistencePolicy.visibleType(of: existences, try tables.policies(transaction))
   }
 
   func visibleType(of record: RecordID) throws -> NameNumber? {
@@ -106,7 +116,7 @@ extension Snapshot {
       value = try Value(decoding: row.extracting(winner.payload))
     }
     if case .null = value { return nil }
-    return value
+    return try shown(value, in: row, state)
   }
 
   /// The row, where it lies, of a head that is kept apart from its record.
@@ -150,8 +160,10 @@ extension Snapshot {
     case .counter: try counterSum(cell, in: row, state).counter.value
     case .set: .array(try elements(of: cell, in: row, state))
     case .map: .map(try entries(of: cell, in: row, state))
-    case .list: .array(try items(of: cell, in: row, state).map(\.value))
+    case .list: .array(try list(of: cell, in: row, state))
     case .text: .string(try sequence(of: cell, in: row, state).text())
+    case .contributions:
+      .array(try ContributionCell(cell, in: row, state, self).contributions().map(\.payload))
     case .register, nil: nil
     }
   }
@@ -166,7 +178,7 @@ extension Snapshot {
     return try counterSum(cell, in: row, state).counter
   }
 
-  private func counterSum(_ cell: CellNumber, in row: RawSpan, _ state: StateNumber) throws -> CounterSum {
+  func counterSum(_ cell: CellNumber, in row: RawSpan, _ state: StateNumber) throws -> CounterSum {
     let place = try RecordLayout.place(of: cell, in: row)
     let heads = try RecordLayout.heads(of: place.body, in: row)
     var sum = CounterSum()
@@ -261,8 +273,10 @@ extension Snapshot {
       switch try Existence(payload: payload) {
       case .dead: content = .dead
       case .alive(let type): content = .alive(type: try name(type))
+      case .moved(let place): content = .moved(to: place)
       }
     case .counter: content = .contribution(try Value(decoding: payload))
+    case .contributions: content = .contribution(try ContributionPayload.value(in: payload))
     case .set: content = .element(try Value(decoding: identity))
     case .map: content = .entry(key: try Name(interned: identity), try Value(decoding: payload))
     case .register, .list, .text, nil: content = .value(try Value(decoding: payload))

@@ -113,8 +113,13 @@ extension Snapshot {
 
   func list(_ field: Name, of record: RecordID) throws -> [Value]? {
     try withMergingCell(.list, of: field, in: record) { cell, row, state in
-      try items(of: cell, in: row, state).map(\.value)
+      try list(of: cell, in: row, state)
     }
+  }
+
+  /// What a list reads. A reference that is nullified keeps its place, as null.
+  func list(of cell: CellNumber, in row: RawSpan, _ state: StateNumber) throws -> [Value] {
+    try items(of: cell, in: row, state).map { try shown($0.value, in: row, state) ?? .null }
   }
 
   func element(at index: Int, of field: Name, in record: RecordID) throws -> Value? {
@@ -126,7 +131,8 @@ extension Snapshot {
       let key = ElementKey(state: state, record: number, cell: cell, item: element ?? unit)
       let found = try transaction.withValue(of: key.bytes.span.bytes, in: tables.elements) { $0.bytes }
       guard let found else { throw StoreError.missingElement }
-      return try item(element ?? unit, found, of: cell, number, state).value
+      let value = try item(element ?? unit, found, of: cell, number, state).value
+      return try shown(value, in: row, state) ?? .null
     }
   }
 

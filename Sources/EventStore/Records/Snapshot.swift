@@ -18,6 +18,9 @@ final class Snapshot {
   /// Names by number; nil for those that were not met.
   @exclusivity(unchecked) private var names: [Name?] = []
   private static let namesMax: UInt32 = 1024
+  /// What became of the records that others refer to by cascades or nullified references.
+  @exclusivity(unchecked) var fates: [RecordKey: Fate] = [:]
+  static let fatesMax = 65_536
 
   init(_ transaction: consuming LMDBTransaction, tables: Tables, interned: Interned) {
     self.transaction = transaction
@@ -42,6 +45,20 @@ final class Snapshot {
   }
 
   func zone(at index: Int) -> (id: ZoneID, state: StateNumber) { zones[index] }
+
+  /// The zone whose records are in a state.
+  func zone(of state: StateNumber) throws -> ZoneID {
+    for zone in zones where zone.state == state { return zone.id }
+    let row = try transaction.withValue(of: TableKey.state(state).span, in: tables.states) {
+      try StateRow($0)
+    }
+    guard let row, let zone = try tables.zoneID(row.zone, transaction) else {
+      throw StoreError(
+        .damaged, "the state \(state.rawValue) belongs to no zone", hint: "run a verification of the store")
+    }
+    zones.append((zone, state))
+    return zone
+  }
 
   /// The number of a type's or field's name; nil if the store has not met it.
   func number(of name: Name) throws -> NameNumber? {

@@ -16,7 +16,7 @@ import OperationFormat
 /// | bytes | what |
 /// |---|---|
 /// | varint, count | field's name, empty for the existence |
-/// | varint | kind: 0 a register or the existence, 1 a counter, 2 a set, 3 a map, 4 a list, 5 a text |
+/// | varint | kind: 0 a register or the existence, 1 a counter, 2 a set, 3 a map, 4 a list, 5 a text, 6 contributions |
 /// | … | its heads; of a set or a map the count of its elements (varint), then of each the encoded element or the key (varint, count) and its heads |
 ///
 /// of a list or a text for each of its parts, and 0 at the end:
@@ -43,7 +43,8 @@ import OperationFormat
 /// | varint | their count |
 /// | … | each, greatest first: timestamp (8, little-endian), replica (16, big-endian), epoch, sequence, index (varints), payload (varint, count) |
 ///
-/// The payload of an existence head is 0 for dead, or 1 and the type's name (varint, count); of a set's element it is empty;
+/// The payload of an existence head is 0 for dead; 1 and the type's name (varint, count); or 2 and the zone's owner, its name
+/// and the record's name (varint, count) where it moved to; of a set's element it is empty;
 /// else it is the encoded value. Elements stand in the order of their names: those of at most 128 bytes by their bytes, then
 /// the others by their SHA-256.
 enum StateDigest {
@@ -139,6 +140,13 @@ enum StateDigest {
     writer.append(varint: UInt64(id.epoch))
     writer.append(varint: id.sequence)
     writer.append(varint: UInt64(id.index))
+    if cell.kind == .contributions {
+      // What it had seen is said in this store's numbers, and known by who made it.
+      let payload = head.payload.span.bytes
+      let value = payload.extracting(try ContributionPayload(payload).value)
+      writer.append(count: value.byteCount)
+      return writer.append(value)
+    }
     guard cell == .existence else {
       writer.append(count: head.payload.count)
       return writer.append(head.payload.span.bytes)
@@ -147,6 +155,12 @@ enum StateDigest {
     case .dead:
       writer.append(count: 1)
       writer.append(0)
+    case .moved(let place):
+      // As in the row: no number of this store is in it.
+      var payload = ByteWriter()
+      Existence.moved(to: place).append(to: &payload)
+      writer.append(count: payload.count)
+      writer.append(payload.span)
     case .alive(let type):
       var payload = ByteWriter()
       payload.append(1)

@@ -32,12 +32,13 @@ extension ReadTransaction {
         continue
       }
       let zone = try interned.zones.identity(of: number, in: tables.zones, transaction)
-      zones.append(
-        ZoneSyncState(
-          zone: zone, attachment: attachment, token: try changeToken(row.token, zone),
-          pending: try tables.pendingCount(
-            of: identity.replica, identity.epoch, in: number, row.token, interned, transaction),
-          assetPolicy: try tables.assetPolicy(of: number, transaction)))
+      var state = ZoneSyncState(
+        zone: zone, attachment: attachment, token: try changeToken(row.token, zone),
+        pending: try tables.pendingCount(
+          of: identity.replica, identity.epoch, in: number, row.token, interned, transaction),
+        assetPolicy: try tables.assetPolicy(of: number, transaction))
+      state.hasUnsentAssets = try tables.hasAssets(in: number, .unsent, transaction)
+      zones.append(state)
     }
     // Of one name there may be a zone that is being deleted and one that was made since.
     zones.sort { ($0.zone, $0.attachment.rawValue) < ($1.zone, $1.attachment.rawValue) }

@@ -27,6 +27,8 @@ package struct ZoneSyncState: Hashable, Sendable {
   package var pending: UInt64
   /// When its assets are downloaded.
   package var assetPolicy: AssetPolicy
+  /// Whether segments were shipped without assets that they name, and that the remote was not given since.
+  package var hasUnsentAssets = false
 
   package init(
     zone: ZoneID, attachment: ZoneAttachment, token: ChangeToken?, pending: UInt64,

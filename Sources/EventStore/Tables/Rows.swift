@@ -173,6 +173,8 @@ package struct StateRow: Hashable, Sendable {
   package var status: Status
   /// The last record number given out.
   package var lastRecord: UInt32
+  /// How often a contribution got another timestamp: what was reduced before one may have had another order.
+  package var retimings: UInt64 = 0
 
   package init(zone: ZoneNumber, status: Status, lastRecord: UInt32 = 0) {
     self.zone = zone
@@ -186,12 +188,14 @@ package struct StateRow: Hashable, Sendable {
   // | varint | zone's number |
   // | 1 | status: 0 live, 1 building, 2 discarded |
   // | varint | last record number given out |
+  // | varint | how often a contribution got another timestamp; absent where none ever did |
 
   package func append(to writer: inout ByteWriter) {
     writer.append(1)
     writer.append(varint: UInt64(zone.rawValue))
     writer.append(status.rawValue)
     writer.append(varint: UInt64(lastRecord))
+    if retimings > 0 { writer.append(varint: retimings) }
   }
 
   package init(_ row: RawSpan) throws(FormatError) {
@@ -205,6 +209,7 @@ package struct StateRow: Hashable, Sendable {
     }
     self.status = status
     lastRecord = try reader.readUInt32Varint("state.lastRecord")
+    if reader.remaining > 0 { retimings = try reader.readVarint("state.retimings", in: 1 ... .max) }
     try reader.finish("row")
   }
 }

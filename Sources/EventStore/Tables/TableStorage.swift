@@ -221,6 +221,12 @@ package final class TableStorage: FoldStorage {
     return found.offset
   }
 
+  package func noteRetiming(in state: StateNumber) throws {
+    var row = try stateRow(state)
+    row.retimings &+= 1
+    setStateRow(row, state)
+  }
+
   package func replicaID(_ number: ReplicaNumber) throws -> ReplicaID {
     try interned.replicas.identity(of: number, in: tables.replicas, transaction)
   }

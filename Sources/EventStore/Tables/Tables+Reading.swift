@@ -87,6 +87,18 @@ extension Tables {
     }
   }
 
+  /// The last offset of an incarnation where a segment lies, as far as the store knows; 0 if none does.
+  package func lastSegment(
+    of zone: ZoneNumber, _ incarnation: IncarnationNumber, _ transaction: borrowing Transaction
+  ) throws -> UInt64 {
+    var cursor = try transaction.openCursor(segments)
+    guard try cursor.seek(atMost: TableKey.segment(zone, incarnation, .max).span) else { return 0 }
+    return try cursor.withEntry { key, _ in
+      try key.bigEndian32(at: 0) == zone.rawValue && key.bigEndian32(at: 4) == incarnation.rawValue
+        ? key.bigEndian64(at: 8) : 0
+    }
+  }
+
   /// The identities that a replica's epoch continues in a zone, nearest first.
   package func lineage(
     of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber, _ transaction: borrowing Transaction

@@ -12,6 +12,7 @@ import OperationFormat
 /// | records | state (4), record's name | `RecordLayout` |
 /// | elements | `ElementKey` | a head with its whole payload; `CounterSum` |
 /// | runs | `RunKeys` | the units of lists and texts |
+/// | references | `ReferenceKey` | who refers to whom, by the values that are shown |
 /// | zones | 0, zone (4) · 1, owner's byte count (1), owner, name | identity · number; `ZoneRow` under 2, zone (4); `CutRow` under 3, zone (4) |
 /// | replicas | 0, number (4) · 1, identity (16) | identity · number; lineage under 2, zone (4), replica (4), epoch (4) |
 /// | incarnations | 0, number (4) · 1, identity (16) · 2, number (4) | identity · number · empty: a zone's log that was deleted |
@@ -27,6 +28,7 @@ package struct Tables: Sendable {
   package let records: Table
   package let elements: Table
   package let runs: Table
+  package let references: Table
   package let zones: Table
   package let replicas: Table
   package let incarnations: Table
@@ -37,8 +39,8 @@ package struct Tables: Sendable {
 
   /// Their names in the order of the properties, for counts and sizes.
   package static let names = [
-    "log", "sequences", "segments", "placements", "records", "elements", "runs", "zones", "replicas",
-    "incarnations", "names", "states", "assets", "meta",
+    "log", "sequences", "segments", "placements", "records", "elements", "runs", "references", "zones",
+    "replicas", "incarnations", "names", "states", "assets", "meta",
   ]
 
   package init(in transaction: borrowing Transaction, create: Bool) throws(LMDBError) {
@@ -49,6 +51,7 @@ package struct Tables: Sendable {
     records = try transaction.openTable("records", create: create)
     elements = try transaction.openTable("elements", create: create)
     runs = try transaction.openTable("runs", create: create)
+    references = try transaction.openTable("references", create: create)
     zones = try transaction.openTable("zones", create: create)
     replicas = try transaction.openTable("replicas", create: create)
     incarnations = try transaction.openTable("incarnations", create: create)
@@ -64,8 +67,8 @@ package struct Tables: Sendable {
       zip(
         Self.names,
         [
-          log, sequences, segments, placements, records, elements, runs, zones, replicas, incarnations,
-          names, states, assets, meta,
+          log, sequences, segments, placements, records, elements, runs, references, zones, replicas,
+          incarnations, names, states, assets, meta,
         ]))
   }
 }

@@ -30,7 +30,9 @@ package struct SegmentSummary: Sendable {
   package mutating func add(_ transaction: RawSpan, origin: Int = 0) throws(FormatError) {
     var reader = ByteReader(transaction, origin: origin)
     let header = try TransactionHeader.read(from: &reader)
-    try layout.parse(reader.bytes(in: reader.position..<reader.end), origin: origin + reader.position)
+    let body = reader.bytes(in: reader.position..<reader.end)
+    try layout.parse(body, origin: origin + reader.position)
+    try layout.checkMoves(in: header.zone, body, origin: origin + reader.position)
     if let first {
       try first.zone.checkIsSame(header.zone, at: origin, "transaction.zone")
       try checkIsSame(header.replica, first.replica, at: origin, "transaction.replica")

@@ -71,6 +71,27 @@ package struct BodyBuilder: ~Copyable, Sendable {
     appendName(record, bytesMax: Limits.recordNameBytesMax)
   }
 
+  /// Appends that a record left for another zone.
+  ///
+  /// - Parameter place: where to, as ``RecordID/encodeOtherPlace(into:)`` wrote it.
+  package mutating func appendMoveAway(record: Int, to place: RawSpan) {
+    lastOperation = -1
+    beginOperation(.moveAway, byteCount: size(record) + place.byteCount)
+    appendName(record, bytesMax: Limits.recordNameBytesMax)
+    operations.append(place)
+  }
+
+  /// Appends that a record came from another zone.
+  ///
+  /// - Parameter place: where from, as ``RecordID/encodeOtherPlace(into:)`` wrote it.
+  package mutating func appendMoveHere(record: Int, type: Int, from place: RawSpan) {
+    lastOperation = -1
+    beginOperation(.moveHere, byteCount: size(record) + size(type) + place.byteCount)
+    appendName(record, bytesMax: Limits.recordNameBytesMax)
+    appendName(type, bytesMax: Limits.nameBytesMax)
+    operations.append(place)
+  }
+
   /// Appends an operation on a field.
   ///
   /// - Parameter operand: what it says of the field, as ``FieldChange/encode(into:)`` wrote it.

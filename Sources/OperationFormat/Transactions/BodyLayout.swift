@@ -17,6 +17,9 @@ package struct BodyLayout: Sendable {
   /// Whether an operation is of an unknown kind.
   package private(set) var hasUnknown = false
 
+  /// Whether an operation is a move: what it names can only be checked where the zone is known.
+  private var hasMoves = false
+
   private var distinctNames = NameTable()
   // How many names are used, and where the first use out of order is.
   private var usedNames = 0
@@ -30,6 +33,19 @@ package struct BodyLayout: Sendable {
   package mutating func parse(_ body: RawSpan, origin: Int = 0) throws(FormatError) {
     var reader = ByteReader(body, origin: origin)
     try parse(&reader)
+  }
+
+  /// Throws `.invalid` for a move of a record to where it is. The body was parsed, and is a transaction's of a zone.
+  ///
+  /// - Parameter origin: as in ``parse(_:origin:)``.
+  package func checkMoves(in zone: ZoneID, _ body: RawSpan, origin: Int = 0) throws(FormatError) {
+    guard hasMoves else { return }
+    for operation in operations where operation.kind.isMove {
+      let name = Name(ByteReader(body).string(in: names[operation.record]))
+      let place = try RecordID(otherPlace: body.extracting(operation.operand))
+      try place.checkDiffers(
+        from: RecordID(zone: zone, name: name), at: origin + operation.operand.lowerBound)
+    }
   }
 
   private mutating func parse(_ reader: inout ByteReader) throws(FormatError) {
@@ -114,6 +130,7 @@ package struct BodyLayout: Sendable {
   private mutating func readOperations(_ reader: inout ByteReader) throws(FormatError) {
     operations.removeAll(keepingCapacity: true)
     hasUnknown = false
+    hasMoves = false
     usedNames = 0
     firstUseOutOfOrder = nil
     let start = reader.position
@@ -137,13 +154,18 @@ package struct BodyLayout: Sendable {
     }
     let end = reader.narrow(toNext: byteCount)
     operation.record = try readName(&reader, "operation.record", bytesMax: Limits.recordNameBytesMax)
-    if kind != .delete {
+    if kind.hasType {
       operation.type = try readName(&reader, "operation.type", bytesMax: Limits.nameBytesMax)
     }
     if kind.hasField {
       operation.field = try readName(&reader, "operation.field", bytesMax: Limits.nameBytesMax)
       let start = reader.position
       try FieldChange.validate(kind, &reader)
+      operation.operand = start..<reader.position
+    } else if kind.isMove {
+      hasMoves = true
+      let start = reader.position
+      try RecordID.validateOtherPlace(&reader)
       operation.operand = start..<reader.position
     }
     try reader.finish("operation.payload")

@@ -22,7 +22,7 @@ extension FieldChange {
   private func append(to writer: inout ByteWriter) throws(FormatError) {
     var units = UnitWriter()
     switch self {
-    case .set(let value), .add(let value), .insert(let value), .remove(let value):
+    case .set(let value), .add(let value), .insert(let value), .remove(let value), .contribute(let value):
       try value.encode(into: &writer)
     case .put(let key, let value):
       writer.append(name: key)
@@ -58,6 +58,7 @@ extension FieldChange {
       self = .add(try Value.read(from: &reader))
     case .insert: self = .insert(try Value.read(from: &reader))
     case .remove: self = .remove(try Value.read(from: &reader))
+    case .contribute: self = .contribute(try Value.read(from: &reader))
     case .put:
       let key = Name(reader.string(in: try Self.readKey(&reader)))
       self = .put(key: key, try Value.read(from: &reader))
@@ -89,7 +90,7 @@ extension FieldChange {
   package static func validate(_ kind: OperationKind, _ reader: inout ByteReader) throws(FormatError) {
     var units = UnitReader()
     switch kind {
-    case .set, .insert, .remove: try validateValue(&reader)
+    case .set, .insert, .remove, .contribute: try validateValue(&reader)
     case .add:
       try checkSummand(reader)
       try validateValue(&reader)

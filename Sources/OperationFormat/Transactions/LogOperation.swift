@@ -4,6 +4,10 @@ public enum LogOperation: Hashable, Sendable {
   case create(record: Name, type: Name)
   /// The record of this name exists no longer.
   case delete(record: Name)
+  /// The record of this name exists no longer: a copy of it exists at a place in another zone.
+  case moveAway(record: Name, to: RecordID)
+  /// The record of this name exists from here on, as `create` makes it: it was at a place in another zone.
+  case moveHere(record: Name, type: Name, from: RecordID)
   /// A field of a record changes. Record names take 1 to 255 bytes, types and fields 1 to 128.
   case update(record: Name, type: Name, field: Name, FieldChange)
   /// An operation of a kind that this version does not know: kept byte for byte, not folded.
@@ -47,6 +51,8 @@ public enum FieldChange: Hashable, Sendable {
   case insertText(String, after: UnitReference?)
   /// A text has these scalars no longer.
   case removeText([UnitSpan])
+  /// A field that the app's own reducer reads has this payload too from here on.
+  case contribute(Value)
 
   package var kind: OperationKind {
     switch self {
@@ -62,6 +68,7 @@ public enum FieldChange: Hashable, Sendable {
     case .removeElements: .removeElements
     case .insertText: .insertText
     case .removeText: .removeText
+    case .contribute: .contribute
     }
   }
 }

@@ -15,6 +15,7 @@ extension LogTransaction {
     let body = reader.bytes(in: reader.position..<reader.end)
     var layout = BodyLayout()
     try layout.parse(body, origin: reader.position)
+    try layout.checkMoves(in: header.zone, body, origin: reader.position)
     try self.init(header: header, layout: layout, body: body)
   }
 
@@ -46,6 +47,13 @@ extension LogOperation {
       self = .create(record: names[layout.record], type: names[layout.type])
     case .delete:
       self = .delete(record: names[layout.record])
+    case .moveAway:
+      self = .moveAway(
+        record: names[layout.record], to: try RecordID(otherPlace: body.extracting(layout.operand)))
+    case .moveHere:
+      self = .moveHere(
+        record: names[layout.record], type: names[layout.type],
+        from: try RecordID(otherPlace: body.extracting(layout.operand)))
     case _ where layout.kind.isKnown:
       self = .update(
         record: names[layout.record], type: names[layout.type], field: names[layout.field],

@@ -3,9 +3,9 @@ extension LogTransaction {
   /// `BodyFormat`).
   ///
   /// - Throws: ``FormatError`` with `.limitExceeded` for too many operations, names or bytes, or too long a
-  ///   text, `.invalid` for an empty name, no operations, a number that counts from 1 and is 0, or an
-  ///   operation that says it is unknown and has a known kind or 0, `.nonCanonical` for a name that stands
-  ///   twice in ``names``.
+  ///   text, `.invalid` for an empty name, no operations, a number that counts from 1 and is 0, a move of a record to
+  ///   where it is, or an operation that says it is unknown and has a known kind or 0, `.nonCanonical` for a name that
+  ///   stands twice in ``names``.
   /// - Complexity: O(n) in the size
   public func encoded() throws(FormatError) -> [UInt8] {
     try header.check()
@@ -33,7 +33,7 @@ extension LogTransaction {
     }
     var value = ByteWriter()
     for operation in operations {
-      try builder.append(operation, scratch: &value)
+      try builder.append(operation, in: zone, scratch: &value)
       // The upper bound may be too high by the parts that are not there: the exact check comes at the end.
       try BodyFormat.checkSize(headerBytes + builder.byteCount - BodyFormat.fixedBytesMax)
     }
@@ -63,7 +63,7 @@ extension BodyBuilder {
   }
 
   fileprivate mutating func append(
-    _ operation: LogOperation, scratch: inout ByteWriter
+    _ operation: LogOperation, in zone: ZoneID, scratch: inout ByteWriter
   ) throws(FormatError) {
     switch operation {
     case .create(let record, let type):
@@ -71,6 +71,17 @@ extension BodyBuilder {
       appendCreate(record: record, type: try typeIndex(type))
     case .delete(let record):
       appendDelete(record: try recordIndex(record))
+    case .moveAway(let name, let place):
+      try place.checkDiffers(from: RecordID(zone: zone, name: name), at: 0)
+      scratch.removeAll()
+      try place.encodeOtherPlace(into: &scratch)
+      appendMoveAway(record: try recordIndex(name), to: scratch.span)
+    case .moveHere(let name, let type, let place):
+      try place.checkDiffers(from: RecordID(zone: zone, name: name), at: 0)
+      scratch.removeAll()
+      try place.encodeOtherPlace(into: &scratch)
+      let record = try recordIndex(name)
+      appendMoveHere(record: record, type: try typeIndex(type), from: scratch.span)
     case .update(let record, let type, let field, let change):
       scratch.removeAll()
       try change.encode(into: &scratch)

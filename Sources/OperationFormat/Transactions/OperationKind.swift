@@ -16,9 +16,13 @@
 /// | 12 | remove elements | record, type and field index; count of runs from 1, runs |
 /// | 13 | insert text | record, type and field index; origin, text of at least one byte |
 /// | 14 | remove text | as remove elements |
+/// | 15 | contribute | as set |
+/// | 16 | move away | record index; the record's other place |
+/// | 17 | move here | record index, type index; the record's other place |
 ///
 /// An index is a varint that counts from 0 in the transaction's table of names. Units, origins and runs: see
-/// ``UnitReader``.
+/// ``UnitReader``. The other place of a record that moves is three texts: the zone's owner, which may be empty, and its name,
+/// of at most 128 bytes each, and the record's name there, of at most 255.
 package struct OperationKind: RawRepresentable, Hashable, Sendable {
   package let rawValue: UInt64
 
@@ -38,16 +42,25 @@ package struct OperationKind: RawRepresentable, Hashable, Sendable {
   package static let removeElements = OperationKind(rawValue: 12)
   package static let insertText = OperationKind(rawValue: 13)
   package static let removeText = OperationKind(rawValue: 14)
+  package static let contribute = OperationKind(rawValue: 15)
+  package static let moveAway = OperationKind(rawValue: 16)
+  package static let moveHere = OperationKind(rawValue: 17)
 
   /// The last kind that this version knows.
-  package static let lastKnown = removeText
+  package static let lastKnown = moveHere
 
   /// Whether this version knows what the payload means.
   package var isKnown: Bool { 1...Self.lastKnown.rawValue ~= rawValue }
+
+  /// Whether a record leaves a zone for another, or comes from it.
+  package var isMove: Bool { self == .moveAway || self == .moveHere }
+
+  /// Whether it names the record's type.
+  package var hasType: Bool { self != .delete && self != .moveAway }
 
   /// Whether it works on a list or a text, and so names units.
   package var namesUnits: Bool { Self.insertElements.rawValue...Self.removeText.rawValue ~= rawValue }
 
   /// Whether it changes a field: then record, type and field are followed by its operand.
-  package var hasField: Bool { Self.set.rawValue...Self.lastKnown.rawValue ~= rawValue }
+  package var hasField: Bool { Self.set.rawValue...Self.contribute.rawValue ~= rawValue }
 }

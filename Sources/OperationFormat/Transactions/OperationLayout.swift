@@ -7,7 +7,8 @@ package struct OperationLayout: Hashable, Sendable {
   package var type = -1
   /// The index of the field's name in the table, −1 where there is none.
   package var field = -1
-  /// The bytes of the operand, which is what the operation says of the field: see ``FieldChange``. Empty where there is none.
+  /// The bytes of the operand, which is what the operation says of the field: see ``FieldChange``; of a move the record's
+  /// other place. Empty where there is none.
   package var operand = 0..<0
   /// The bytes of the payload.
   package var payload: Range<Int>

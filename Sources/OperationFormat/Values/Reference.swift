@@ -4,7 +4,7 @@ public struct Reference: Hashable, Sendable {
   public var zone: ZoneID?
   /// The target's name in its zone: 1 to 255 bytes.
   public var record: Name
-  /// What becomes of the holder while the target is not alive.
+  /// What becomes of it and its holder while the target is not there.
   public var rule: ReferenceRule
 
   /// Creates a reference. The lengths are checked where it is encoded.

@@ -26,20 +26,7 @@ extension Value {
   package static func appendAssets(
     in bytes: RawSpan, to assets: inout [AssetReference]
   ) throws(FormatError) {
-    guard bytes.byteCount > ContentHash.byteCount else { return }
-    switch bytes.unsafeLoad(fromByteOffset: 0, as: UInt8.self) {
-    case ValueTag.asset.rawValue: break
-    case ValueTag.array.rawValue, ValueTag.map.rawValue:
-      // Most have no asset's tag anywhere, not even by chance.
-      var offset = 1
-      while offset < bytes.byteCount,
-        bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self) != ValueTag.asset.rawValue
-      {
-        offset += 1
-      }
-      if offset == bytes.byteCount { return }
-    default: return
-    }
+    guard bytes.byteCount > ContentHash.byteCount, ValueTag.asset.mayBe(in: bytes) else { return }
     try Value(decoding: bytes).appendAssets(to: &assets)
   }
 }

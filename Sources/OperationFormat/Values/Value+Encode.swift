@@ -71,7 +71,8 @@ extension Value {
 }
 
 extension Reference {
-  fileprivate func encode(into writer: inout ByteWriter) throws(FormatError) {
+  /// Appends all of it but the value's tag.
+  func encode(into writer: inout ByteWriter) throws(FormatError) {
     writer.append(rule.rawValue)
     writer.append(zone == nil ? 0 : 1)
     if let zone {

@@ -40,6 +40,20 @@ enum ValueTag: UInt8 {
     let tag = value.unsafeLoad(fromByteOffset: 0, as: UInt8.self)
     return tag == int.rawValue || tag == decimal.rawValue
   }
+
+  /// Whether an encoded value may be of this kind, or have a value of it inside.
+  @inline(__always)
+  func mayBe(in value: RawSpan) -> Bool {
+    guard value.byteCount > 0 else { return false }
+    let tag = value.unsafeLoad(fromByteOffset: 0, as: UInt8.self)
+    if tag == rawValue { return true }
+    return (tag == Self.array.rawValue || tag == Self.map.rawValue) && isByte(in: value)
+  }
+
+  /// Whether the tag stands anywhere: most values do not have it even by chance.
+  private func isByte(in value: RawSpan) -> Bool {
+    value.withUnsafeBytes { $0.contains(rawValue) }
+  }
 }
 
 extension Value {

@@ -4,15 +4,18 @@ import EventStore
 /// `replay asset`: the assets of a store.
 struct AssetCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "asset", abstract: "Lists the assets that a store's log names, and copies one to a file.",
+    commandName: "asset",
+    abstract:
+      "Lists the assets that a store's log names, copies one to a file, and says when they are downloaded.",
     discussion: """
       An asset is named by the 64 digits of its hash; the first ones are enough where no other begins with them.
 
       Examples:
         replay asset list notes.store
         replay asset export notes.store 9f86d081 photo.jpg
+        replay asset policy notes.store album eager
       """,
-    subcommands: [AssetListCommand.self, AssetExportCommand.self])
+    subcommands: [AssetListCommand.self, AssetExportCommand.self, AssetPolicyCommand.self])
 }
 
 /// `replay asset list`: the assets that the log names.

@@ -79,8 +79,9 @@ struct ExplainCommand: ReplayCommand {
         explained[field] = try transaction.explain(record, field: field).map { JSON($0) }
       }
       return try console.output.line(
-        .object([
-          "record": .text(record), "isVisible": .bool(existence.isVisible), "existence": JSON(existence),
+        .members([
+          "record": .text(record), "isVisible": .bool(existence.isVisible),
+          "hiddenWith": existence.missingTarget.map { .text($0) }, "existence": JSON(existence),
           "fields": .object(explained),
         ]))
     }

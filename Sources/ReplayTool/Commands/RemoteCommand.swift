@@ -9,6 +9,9 @@ struct RemoteCommand: ReplayCommand {
     discussion: """
       It changes nothing. It ends with 1 if something is wrong.
 
+      Unnamed is what lies there of assets that no segment names: their segments are still to come, or their \
+      writers are gone. Of a deleted zone it is what its deletion left.
+
       Example: replay remote folder:/mnt/team/lists
       """)
 
@@ -69,6 +72,15 @@ struct RemoteCommand: ReplayCommand {
         let missing = log.missingAssets > 0 ? ", \(Display.count(log.missingAssets)) not there" : ""
         try columns.add([.init("assets", .quiet), .init("\(Display.count(log.assets))\(missing)")])
       }
+      let bytes = log.unnamedAssets.reduce(UInt64(0)) { $0 &+ $1.bytes }
+      for (index, asset) in log.unnamedAssets.enumerated() {
+        let text =
+          "\(asset.hash), \(Display.count(asset.objects, "object")), \(Display.count(asset.bytes, "byte"))"
+        try columns.add([.init(index == 0 ? "unnamed" : "", .quiet), .init(text)])
+      }
+      if log.unnamedAssets.count > 1 {
+        try columns.add([.init("", .quiet), .init("\(Display.count(bytes, "byte")) in all")])
+      }
       for (index, writer) in log.writers.enumerated() {
         let text =
           "\(writer.replica), epoch \(writer.epoch), up to sequence \(Display.count(writer.lastSequence))"
@@ -106,6 +118,10 @@ extension JSON {
         "fate": log.fate.map { .string(RemoteCommand.text($0)) }, "segments": .number(log.segments),
         "transactions": .number(log.transactions), "bytes": .number(log.bytes),
         "assets": .number(log.assets), "missingAssets": .number(log.missingAssets),
+        "unnamedAssets": .array(
+          log.unnamedAssets.map {
+            .object(["hash": .text($0.hash), "objects": .number($0.objects), "bytes": .number($0.bytes)])
+          }),
         "writers": .array(
           log.writers.map {
             .object([

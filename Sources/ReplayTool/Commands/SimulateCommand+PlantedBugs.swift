@@ -18,11 +18,12 @@
       let list =
         try seed.map { SeedList([$0...$0]) } ?? seeds.map { try SeedList($0) } ?? SeedList([Self.seedsOfBug])
       var finds: [PlantedBugFind] = []
-      // Whether a seed fails in code that has no bug planted.
-      var failsAnyway: [UInt64: Bool] = [:]
+      // Whether a seed fails in code that has no bug planted, without and with assets.
+      var failsAnyway: [Bool: [UInt64: Bool]] = [:]
       for bug in bugs {
         let find = try find(
-          bug, in: list, &failsAnyway, what: "\(finds.count + 1) of \(bugs.count): \(bug.rawValue)", console)
+          bug, in: list, &failsAnyway[bug.isOfAssets, default: [:]],
+          what: "\(finds.count + 1) of \(bugs.count): \(bug.rawValue)", console)
         if !json {
           try console.output.line(find.line)
           try console.output.flush()
@@ -48,7 +49,8 @@
         var limits = limits(of: rest)
         limits.stopAfter = 1
         let (page, isWhole) = try run(
-          rest, console, limits: limits, workerArguments: ["--planted-bug", bug.rawValue], what: what)
+          rest, console, limits: limits,
+          workerArguments: ["--planted-bug", bug.rawValue] + assetArguments(bug), what: what)
         find.seconds += page.seconds
         guard isWhole else { throw Interrupted() }
         guard let failure = page.tally.failures.min(by: { $0.seed < $1.seed }) else {
@@ -61,7 +63,7 @@
           seed = rest.takeFirst()
           find.seeds += 1
         } while seed != failure.seed
-        if try !fails(failure.seed, &failsAnyway, console) {
+        if try !fails(failure.seed, with: assetArguments(bug), &failsAnyway, console) {
           find.failure = failure
           return find
         }
@@ -70,12 +72,20 @@
       return find
     }
 
+    /// What a worker takes besides, where a bug shows in worlds with assets alone.
+    private func assetArguments(_ bug: PlantedBug) -> [String] {
+      bug.isOfAssets && !assets ? ["--assets"] : []
+    }
+
     /// Whether a seed fails with no bug planted: then its failure shows none.
-    private func fails(_ seed: UInt64, _ known: inout [UInt64: Bool], _ console: Console) throws -> Bool {
+    private func fails(
+      _ seed: UInt64, with arguments: [String], _ known: inout [UInt64: Bool], _ console: Console
+    ) throws -> Bool {
       if let known = known[seed] { return known }
       var limits = limits(of: SeedList([seed...seed]))
       limits.repeatEvery = 1
-      let (page, isWhole) = try run(SeedList([seed...seed]), console, limits: limits, what: "without a bug")
+      let (page, isWhole) = try run(
+        SeedList([seed...seed]), console, limits: limits, workerArguments: arguments, what: "without a bug")
       guard isWhole else { throw Interrupted() }
       known[seed] = !page.tally.failures.isEmpty
       return !page.tally.failures.isEmpty

@@ -32,6 +32,9 @@ struct SimulateCommand: ReplayCommand {
   @Flag(help: "Make the failure of the one seed as small as it can be.")
   var shrink = false
 
+  @Flag(help: "Worlds in which bytes of some tens are assets, whose files and transfers fail too.")
+  var assets = false
+
   @Option(
     help: ArgumentHelp("Steps of each world while faults are on; else 200 to 2,000.", valueName: "count"))
   var steps: Int?
@@ -129,7 +132,7 @@ struct SimulateCommand: ReplayCommand {
 
   /// What the worlds are made of.
   func options() throws -> SimulationOptions {
-    var options = SimulationOptions()
+    var options = assets ? SimulationOptions.withAssets() : SimulationOptions()
     options.steps = steps
     options.faults = try FaultChoice.parse(faults)
     options.keepDirectory = keep
@@ -148,6 +151,7 @@ struct SimulateCommand: ReplayCommand {
   /// What a command takes besides the seed to run the same worlds.
   func worldArguments() throws -> [String] {
     var arguments: [String] = []
+    if assets { arguments.append("--assets") }
     if let steps { arguments += ["--steps", String(steps)] }
     if let faults = FaultChoice.text(try FaultChoice.parse(faults)) { arguments += ["--faults", faults] }
     return arguments

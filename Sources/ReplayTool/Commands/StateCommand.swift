@@ -21,7 +21,7 @@ struct StateCommand: ReplayCommand {
       "As it was after the transaction at this position; 0 is before the first.", valueName: "position"))
   var at: UInt64?
 
-  @Flag(help: "Records too that were deleted, with what they held.")
+  @Flag(help: "Records too that were deleted, or that a cascade hides, with what they hold.")
   var hidden = false
 
   @Option(help: ArgumentHelp("At most so many records.", valueName: "count"))
@@ -48,7 +48,6 @@ struct StateCommand: ReplayCommand {
       }
       progress.end()
     }
-    let hiddenNames = try hiddenNames(opened, zone, record)
     func show(_ transaction: borrowing ReadTransaction) throws {
       if let zone { try Inputs.check(zone, in: transaction) }
       var page = StatePage(
@@ -59,33 +58,13 @@ struct StateCommand: ReplayCommand {
         try page.print(record, showsHidden: hidden, transaction)
       } else {
         for zone in try zone.map({ [$0] }) ?? transaction.zones() {
-          try page.print(zone, hidden: hiddenNames[zone] ?? [], transaction)
+          // A walk over a zone's records passes over what is hidden.
+          try page.print(zone, hidden: hidden ? transaction.allRecordNames(in: zone) : [], transaction)
         }
       }
       try page.end()
     }
     if let past { try past.read(show) } else { try opened.read(show) }
     return nil
-  }
-
-  /// The names of all records that were ever deleted, in order: those that are hidden are among them.
-  ///
-  /// The log tells them, since a walk over a zone's records passes over what is hidden.
-  private func hiddenNames(
-    _ opened: LocalStore, _ zone: ZoneID?, _ record: RecordID?
-  ) throws -> [ZoneID: [Name]] {
-    guard hidden, record == nil else { return [:] }
-    var found: [ZoneID: Set<Name>] = [:]
-    try opened.read { transaction in
-      if let zone { try Inputs.check(zone, in: transaction) }
-      try transaction.history(zone: zone) { entry in
-        if let at, entry.position.rawValue > at { return false }
-        for case .delete(let record) in entry.transaction.operations {
-          found[entry.transaction.zone, default: []].insert(record)
-        }
-        return true
-      }
-    }
-    return found.mapValues { $0.sorted() }
   }
 }

@@ -10,6 +10,7 @@ extension JSON {
       "counter": explanation.counter.map { JSON($0.value) },
       "isClamped": explanation.counter.map { .bool($0.isClamped) },
       "policy": explanation.policy.map { .string("\($0)") }, "isVisible": .bool(explanation.isVisible),
+      "hiddenWith": explanation.missingTarget.map { .text($0) },
       "heads": .array(heads.map { .object($0) }),
       "replaced": .array(
         explanation.replaced.map { one in
@@ -19,6 +20,7 @@ extension JSON {
           members["made"] = Self.maker(one.entry)
           return .object(members)
         }),
+      "movedFrom": explanation.movedFrom.map { .text($0) },
     ])
   }
 

@@ -19,6 +19,7 @@ extension FieldChange {
     case .removeElements: "removeElements"
     case .insertText: "insertText"
     case .removeText: "removeText"
+    case .contribute: "contribute"
     }
   }
 
@@ -42,6 +43,7 @@ extension FieldChange {
     case "insertText":
       self = .insertText(try members.string("text"), after: try members.unitIfPresent("after"))
     case "removeText": self = .removeText(try members.runs(in: path))
+    case "contribute": self = .contribute(try members.value(in: path))
     default: throw members.wrong("kind", "create, delete, the name of a change, or a number")
     }
   }
@@ -50,7 +52,7 @@ extension FieldChange {
 extension JSON {
   static func members(of change: FieldChange) -> [Name: JSON] {
     switch change {
-    case .set(let value), .add(let value), .insert(let value), .remove(let value):
+    case .set(let value), .add(let value), .insert(let value), .remove(let value), .contribute(let value):
       ["value": JSON(value)]
     case .put(let key, let value): ["key": .text(key), "value": JSON(value)]
     case .removeKey(let key): ["key": .text(key)]

@@ -17,7 +17,7 @@ extension JSON {
     self = .object(members)
   }
 
-  /// What a head says: its value, or whether the record is alive and as what.
+  /// What a head says: its value, or whether the record is alive and as what, or where it moved to.
   static func members(of content: CellHead.Content) -> [Name: JSON] {
     switch content {
     case .value(let value): ["value": JSON(value)]
@@ -28,6 +28,7 @@ extension JSON {
     case .item(let unit, let value): ["unit": .text(unit), "value": JSON(value)]
     case .alive(let type): ["alive": .bool(true), "type": .text(type)]
     case .dead: ["alive": .bool(false)]
+    case .moved(let place): ["alive": .bool(false), "movedTo": .text(place)]
     }
   }
 

@@ -9,6 +9,8 @@ import EventStore
 //
 // {"kind":"create","record":"milk","type":"item"}
 // {"kind":"delete","record":"milk"}
+// {"kind":"moveAway","record":"milk","to":"zone:name"}
+// {"from":"zone:name","kind":"moveHere","record":"milk","type":"item"}
 // {"field":"title","kind":"set","record":"milk","type":"item","value":…}
 // {"field":"votes","kind":"add","record":"milk","type":"item","value":…}
 // {"field":"tags","kind":"insert","record":"milk","type":"item","value":…}; also "remove"
@@ -54,6 +56,10 @@ extension JSON {
       case .create(let record, let type):
         .object(["kind": "create", "record": .text(record), "type": .text(type)])
       case .delete(let record): .object(["kind": "delete", "record": .text(record)])
+      case .moveAway(let record, let place):
+        .object(["kind": "moveAway", "record": .text(record), "to": .text(place)])
+      case .moveHere(let record, let type, let place):
+        .object(["kind": "moveHere", "record": .text(record), "type": .text(type), "from": .text(place)])
       case .update(let record, let type, let field, let change):
         .object(
           Self.members(of: change).merging([
@@ -110,6 +116,13 @@ extension LogOperation {
     case "create":
       self = .create(record: Name(try members.string("record")), type: Name(try members.string("type")))
     case "delete": self = .delete(record: Name(try members.string("record")))
+    case "moveAway":
+      self = .moveAway(
+        record: Name(try members.string("record")), to: try members.parsed("to", "a record as zone:name"))
+    case "moveHere":
+      self = .moveHere(
+        record: Name(try members.string("record")), type: Name(try members.string("type")),
+        from: try members.parsed("from", "a record as zone:name"))
     case .integer(let number):
       guard let kind = UInt64(exactly: number), let payload = Hexadecimal.bytes(try members.string("payload"))
       else {

@@ -29,6 +29,13 @@ enum Display {
 
   static func zone(_ id: ZoneID) -> String { plain(id.description) }
 
+  /// What is said of a record that a cascade hides.
+  ///
+  /// - Parameter missing: the record that is not alive, to which cascades lead.
+  static func hidden(with missing: RecordID) -> String {
+    "is hidden: cascades lead from it to \(record(missing)), which is not there"
+  }
+
   /// The first digits of an identity: enough to tell the replicas of a zone apart.
   static func short(_ replica: ReplicaID) -> String { String(replica.description.prefix(8)) }
 

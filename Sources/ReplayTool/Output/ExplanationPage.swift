@@ -16,7 +16,8 @@ struct ExplanationPage {
     let cell = (explanation.field.map { Display.name($0) } ?? "existence") + element
     try output.line(output.styled("\(Display.record(explanation.record))  \(cell)", .heading))
     try output.line()
-    if explanation.kind == .text || explanation.heads.count > 1 || explanation.counter != nil,
+    if explanation.kind == .text || explanation.kind == .contributions || explanation.heads.count > 1
+      || explanation.counter != nil,
       explanation.reasons.isEmpty
     {
       return try printAll(output)
@@ -28,6 +29,7 @@ struct ExplanationPage {
     try printVisibility(output)
     try printLosers(output)
     try printReplaced(output)
+    try printOrigin(output)
   }
 
   /// A cell that shows all its heads: who made each.
@@ -38,6 +40,9 @@ struct ExplanationPage {
       let clamped = counter.isClamped ? ", as near as a number comes to it" : ""
       try output.line(
         output.styled(Display.value(counter.value), .winner) + " is the sum of \(parts)\(clamped).")
+    } else if explanation.kind == .contributions {
+      let stands = count == 1 ? "stands" : "stand, in the order in which they count"
+      try output.line("\(Display.count(count, "contribution")) \(stands).")
     } else {
       let stands = count == 1 ? "stands" : "stand"
       try output.line(
@@ -51,6 +56,7 @@ struct ExplanationPage {
       for line in try sight(head) { try output.line("    \(line)") }
     }
     try printReplaced(output)
+    try printOrigin(output)
   }
 
   private var verb: String {
@@ -78,16 +84,23 @@ struct ExplanationPage {
     switch content {
     case .value(.null): return "cleared"
     case .value: return "set"
+    case .contribution where explanation.kind == .contributions: return "contributed"
     case .contribution, .element: return "added"
     case .entry: return "put"
     case .item: return "put"
     case .text: return "inserted"
     case .dead: return "deleted"
+    case .moved: return "moved"
     case .alive:
-      let isCreation = entry.transaction.operations.contains { operation in
-        if case .create(explanation.record.name, _) = operation { true } else { false }
+      for operation in entry.transaction.operations.reversed() {
+        switch operation {
+        case .create(explanation.record.name, _): return "created"
+        case .moveHere(explanation.record.name, _, let place):
+          return "moved here from \(Display.record(place))"
+        default: continue
+        }
       }
-      return isCreation ? "created" : "updated"
+      return "updated"
     }
   }
 
@@ -95,7 +108,7 @@ struct ExplanationPage {
     switch content {
     case .contribution(let value): Display.value(value)
     case .value, .element, .entry, .item, .text: HeadText.content(content, limit: nil)
-    case .alive, .dead: capital(HeadText.content(content))
+    case .alive, .dead, .moved: capital(HeadText.content(content))
     }
   }
 
@@ -137,8 +150,9 @@ struct ExplanationPage {
     if explanation.field != nil {
       if !explanation.isVisible {
         try output.line()
+        let state = explanation.missingTarget.map(Display.hidden(with:)) ?? "is deleted"
         try output.line(
-          "The record is deleted, so this does not show. `replay explain … --existence` says why.")
+          "The record \(state), so this does not show. `replay explain … --existence` says why.")
       }
       return
     }
@@ -150,6 +164,9 @@ struct ExplanationPage {
       case .updateWins: "of its type a record is there if any of these updates it"
       default: "of its type the latest of these decides"
       }
+    if let missing = explanation.missingTarget {
+      return try output.line("The record is alive, and \(Display.hidden(with: missing)).")
+    }
     try output.line(explanation.heads.count == 1 ? "\(state)." : "\(state): \(reason).")
   }
 
@@ -200,6 +217,15 @@ struct ExplanationPage {
       ])
     }
     try columns.flush()
+  }
+
+  /// Where the record was before: its story goes on there.
+  private func printOrigin(_ output: Output) throws {
+    guard let origin = explanation.movedFrom else { return }
+    try output.line()
+    try output.line(
+      "The record was moved here from \(Display.record(origin)): `replay explain … \(Display.record(origin))` tells"
+        + " what was before.")
   }
 
   /// Where an operation is: its position if one of the cell's operations tells it.

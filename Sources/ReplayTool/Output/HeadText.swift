@@ -24,6 +24,7 @@ enum HeadText {
     case .entry(let key, let value): "\(Display.name(key)) = \(Display.value(value, limit: limit))"
     case .alive(let type): "alive as \(Display.name(type))"
     case .dead: "deleted"
+    case .moved(let place): "moved to \(Display.record(place))"
     }
   }
 

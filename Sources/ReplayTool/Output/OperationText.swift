@@ -6,11 +6,14 @@ enum OperationText {
     cells(operation).filter { !$0.isEmpty }.joined(separator: "  ")
   }
 
-  /// Kind, record, then field and value, or the type.
+  /// Kind, record, then field and value, or the type, or where to.
   static func cells(_ operation: LogOperation) -> [String] {
     switch operation {
     case .create(let record, let type): ["create", Display.name(record), Display.name(type)]
     case .delete(let record): ["delete", Display.name(record)]
+    case .moveAway(let record, let place): ["move", Display.name(record), "to \(Display.record(place))"]
+    case .moveHere(let record, let type, let place):
+      ["move here", Display.name(record), Display.name(type), "from \(Display.record(place))"]
     case .update(let record, _, let field, let change):
       [verb(change), Display.name(record), Display.name(field), content(change)]
     case .unknown(let kind, let payload):
@@ -25,13 +28,13 @@ enum OperationText {
     case .moveElement: "move"
     case .replaceElement: "replace"
     case .removeElements, .removeText: "remove"
-    case .set, .add, .insert, .remove, .put: change.name
+    case .set, .add, .insert, .remove, .put, .contribute: change.name
     }
   }
 
   private static func content(_ change: FieldChange) -> String {
     switch change {
-    case .set(let value), .add(let value), .insert(let value), .remove(let value):
+    case .set(let value), .add(let value), .insert(let value), .remove(let value), .contribute(let value):
       Display.value(value)
     case .put(let key, let value): "\(Display.name(key)) = \(Display.value(value))"
     case .removeKey(let key): Display.name(key)

@@ -10,9 +10,11 @@ struct RecordStory {
 
   func print(_ fields: [Name], _ transaction: borrowing ReadTransaction) throws {
     let record = existence.record
-    try output.line(
-      output.styled(Display.record(record), .heading) + "  "
-        + (existence.isVisible ? output.styled("is there", .winner) : output.styled("is deleted", .loser)))
+    let state =
+      existence.isVisible
+      ? output.styled("is there", .winner)
+      : output.styled(existence.missingTarget.map(Display.hidden(with:)) ?? gone, .loser)
+    try output.line(output.styled(Display.record(record), .heading) + "  " + state)
     try output.line()
     var columns = Columns(output, indent: 2)
     try add("existence", existence.heads.map(\.head), to: &columns, transaction)
@@ -27,8 +29,19 @@ struct RecordStory {
     }
     try columns.flush()
     try output.line()
+    if let origin = existence.movedFrom {
+      try output.line("It was moved here from \(Display.record(origin)), where its story begins.")
+      try output.line()
+    }
     let hint = "For the whole story name a field, or give --existence."
     try output.line(output.styled(hint, .quiet))
+  }
+
+  private var gone: String {
+    for head in existence.heads {
+      if case .moved = head.head.content { return "was \(HeadText.content(head.head, limit: nil))" }
+    }
+    return "is deleted"
   }
 
   private func add(

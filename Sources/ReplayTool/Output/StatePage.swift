@@ -38,8 +38,10 @@ struct StatePage {
         hint: "list the zone with `replay state STORE \(Display.zone(id.zone))`")
     }
     guard showsHidden else {
+      let end = "was " + (Self.end(existence).map { HeadText.content($0, limit: nil) } ?? "deleted")
+      let state = try transaction.missingTarget(of: id).map(Display.hidden(with:)) ?? end
       throw ToolError(
-        "recordUnknown", "the record \(Display.record(id)) was deleted",
+        "recordUnknown", "the record \(Display.record(id)) \(state)",
         hint: "show what it held with --hidden, or ask `replay explain` why")
     }
     try print(hidden: id, existence, transaction)
@@ -47,7 +49,7 @@ struct StatePage {
 
   /// Prints the records of a zone.
   ///
-  /// - Parameter hidden: names of records that are shown also if they are hidden, in order.
+  /// - Parameter hidden: names of records that are shown also if they are hidden, in order; those that are not are passed over.
   mutating func print(_ zone: ZoneID, hidden: [Name], _ transaction: borrowing ReadTransaction) throws {
     var hidden = hidden[...]
     var page = self
@@ -93,17 +95,25 @@ struct StatePage {
       else { continue }
       fields.append((field, value))
     }
+    let missing = try transaction.missingTarget(of: id)
     if printsJSON {
       return try output.line(
-        .object([
-          "record": .text(id), "hidden": .bool(true), "existence": .array(existence.map { JSON($0) }),
+        .members([
+          "record": .text(id), "hidden": .bool(true), "hiddenWith": missing.map { .text($0) },
+          "existence": .array(existence.map { JSON($0) }),
           "fields": .object(Dictionary(uniqueKeysWithValues: fields.map { ($0, JSON($1)) })),
         ]))
     }
-    let deleted = existence.first { $0.content == .dead }
-    try heading(
-      id, "deleted" + (deleted.map { " at \(Display.time($0.timestamp))" } ?? ""), isHidden: true)
+    let gone = Self.end(existence)
+    let what = gone.map { HeadText.content($0, limit: nil) } ?? "deleted"
+    let state = what + (gone.map { " at \(Display.time($0.timestamp))" } ?? "")
+    try heading(id, missing.map { "hidden with \(Display.record($0))" } ?? state, isHidden: true)
     try print(fields)
+  }
+
+  /// The greatest head that says that a record is there no longer.
+  private static func end(_ existence: [CellHead]) -> CellHead? {
+    existence.first { if case .alive = $0.content { false } else { true } }
   }
 
   private mutating func heading(_ id: RecordID, _ what: String, isHidden: Bool) throws {

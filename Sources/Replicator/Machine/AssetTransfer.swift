@@ -24,8 +24,8 @@ package struct AssetTransfer: Hashable, Sendable {
   package init(_ end: End) { self.end = end }
 }
 
-/// The assets' part of one zone's round: those that a segment names go before it, and those that an eager zone waits
-/// for come after all segments.
+/// The assets' part of one zone's round: those that a segment names go before it. After all segments go those that
+/// earlier ones were shipped without, and those come that an eager zone waits for.
 ///
 /// It is pure, and a part of ``ZoneRound``.
 struct ZoneAssets: Sendable {
@@ -38,10 +38,15 @@ struct ZoneAssets: Sendable {
   private var waiting: [AssetReference] = []
   /// Those that need not be looked at again in the round.
   private var settled: Set<AssetReference> = []
-  /// The last one that was found wanted.
-  private(set) var lastWanted: AssetReference?
+  /// The last one that was found unsent.
+  private(set) var lastUnsent: AssetReference?
+  /// How far those were looked for that are not here.
+  private(set) var search: AssetSearch
 
-  init(chunksMax: Int?) { chunksLeft = chunksMax }
+  init(chunksMax: Int?, search: AssetSearch) {
+    chunksLeft = chunksMax
+    self.search = search
+  }
 
   /// Whether no more may move in the round.
   var isSpent: Bool { chunksLeft.map { $0 <= 0 } ?? false }
@@ -52,11 +57,20 @@ struct ZoneAssets: Sendable {
   // MARK: Uploads
 
   /// Takes up what a segment names.
-  mutating func await(_ assets: [AssetReference]) {
+  mutating func wait(for assets: [AssetReference]) {
     waiting = assets.filter { !settled.contains($0) }.reversed()
   }
 
-  /// The asset that the segment waits for first; nil if it may go.
+  /// Takes up an asset that an earlier segment was shipped without.
+  ///
+  /// - Returns: whether it need be looked at.
+  mutating func awaitUnsent(_ asset: AssetReference) -> Bool {
+    lastUnsent = asset
+    wait(for: [asset])
+    return next != nil
+  }
+
+  /// The asset that is to be uploaded first; nil if there is none.
   var next: AssetReference? { waiting.last }
 
   /// Takes what came of an upload.
@@ -84,21 +98,33 @@ struct ZoneAssets: Sendable {
 
   // MARK: Downloads
 
-  mutating func didFind(_ asset: AssetReference) { lastWanted = asset }
+  /// Takes what was found wanted.
+  ///
+  /// - Returns: what is to be downloaded; nil if all was looked for.
+  mutating func didFind(_ wanted: WantedAsset) -> AssetReference? {
+    search.through = search.through ?? wanted.logEnd
+    if wanted.reference == nil { search.end() }
+    return wanted.reference
+  }
 
   /// Takes what came of a download.
   ///
   /// - Returns: whether the round goes on with the next one.
-  mutating func didDownload(_ transfer: AssetTransfer, _ report: inout ZoneReport) -> Bool {
-    guard let asset = lastWanted else { return false }
+  mutating func didDownload(
+    _ asset: AssetReference, _ transfer: AssetTransfer, _ report: inout ZoneReport
+  ) -> Bool {
     spend(transfer)
     report.assetBytesReceived += transfer.bytes
     switch transfer.end {
     case .whole: if transfer.chunks > 0 || asset.byteCount == 0 { report.receivedAssets += 1 }
-    case .elsewhere: break
+    // It comes, or who downloads it gives up.
+    case .elsewhere: search.hasAbsent = true
     case .unfinished, .gone: return false
-    case .problem(let kind): report.add(AssetProblem(asset, kind))
+    case .problem(let kind):
+      report.add(AssetProblem(asset, kind))
+      search.hasAbsent = true
     }
+    search.last = asset
     return true
   }
 

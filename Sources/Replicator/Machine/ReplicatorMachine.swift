@@ -1,3 +1,5 @@
+import EventStore
+
 /// What happens to a replicator.
 package enum ReplicatorEvent: Sendable {
   /// It is to sync from now on.
@@ -29,6 +31,8 @@ package enum ReplicatorTimer: Hashable, Sendable, CaseIterable {
   case push
   /// Time to look again, or to try again.
   case next
+  /// Time to ask the remote again for the assets that it did not have.
+  case assets
 }
 
 /// The replicator's decisions: when a round is made, and what is done in it.
@@ -48,6 +52,14 @@ package struct ReplicatorMachine: Sendable {
   private var failures = 0
   /// Whether the last round could not be made at all: then only time brings the next one.
   private var isWaiting = false
+  /// How far assets were looked for, in the eager zones of which the remote does not have all.
+  private var searches: [ZoneID: AssetSearch] = [:]
+  /// Times in a row that it did not.
+  private var fruitlessSearches = 0
+  /// Whether a timer runs after which all are asked for again.
+  private var isSearchTimed = false
+  /// Whether it has fired, or the app has asked for a round, and none has begun since.
+  private var isSearchDue = false
   /// Timers that run since something called for a round.
   private var called: Set<ReplicatorTimer> = []
 
@@ -61,12 +73,17 @@ package struct ReplicatorMachine: Sendable {
     case .started:
       isRunning = true
       return begin(.all)
-    case .syncRequested(let steps): return begin(steps)
+    case .syncRequested(let steps):
+      isSearchDue = true
+      return begin(steps)
     case .localCommit: return call(.commit, policy.commitDelayMilliseconds)
     case .remoteChanged: return call(.push, policy.pushDelayMilliseconds)
     case .timerFired(.next):
       isWaiting = false
       return begin(.all)
+    case .timerFired(.assets):
+      (isSearchTimed, isSearchDue) = (false, true)
+      return isWaiting ? [] : begin(.all)
     case .timerFired(let timer):
       called.remove(timer)
       return isWaiting ? [] : begin(.all)
@@ -92,9 +109,14 @@ package struct ReplicatorMachine: Sendable {
       return []
     }
     wanted = []
+    #if PLANTED_BUGS
+      if PlantedBug.absentNeverAskedAgain.isPlanted { isSearchDue = false }
+    #endif
+    if isSearchDue { searches = [:] }
+    isSearchDue = false
     var new = SyncRound(
       steps: steps, selection: selection, zonesAtOnceMax: policy.zonesAtOnceMax,
-      assetChunksMax: isRunning ? max(1, policy.assetChunksInRoundMax) : nil)
+      assetChunksMax: isRunning ? max(1, policy.assetChunksInRoundMax) : nil, searches: searches)
     let effects = new.start()
     round = new
     return effects.map { .round($0) }
@@ -104,7 +126,19 @@ package struct ReplicatorMachine: Sendable {
     guard let effects = round?.step(result) else { return [] }
     guard let over = round, over.isOver else { return effects.map { .round($0) } }
     round = nil
-    return [.report(over.report)] + goOn(after: over.report)
+    searches = over.searches.filter { $1.isToGoOn }
+    return [.report(over.report)] + timeSearch(after: over.report) + goOn(after: over.report)
+  }
+
+  /// Lets the assets that the remote did not have be asked for after a while, longer each time.
+  private mutating func timeSearch(after report: SyncReport) -> [ReplicatorEffect] {
+    if report.failure == nil, searches.isEmpty { fruitlessSearches = 0 }
+    guard isRunning, !isSearchTimed, !isSearchDue, searches.values.contains(where: \.hasAbsent) else {
+      return []
+    }
+    isSearchTimed = true
+    fruitlessSearches += 1
+    return [.setTimer(.assets, policy.assetDelay(afterSearches: fruitlessSearches))]
   }
 
   /// Says when the next round comes.

@@ -16,6 +16,12 @@ public struct SyncPolicy: Hashable, Sendable {
   /// ``LogReplicator/syncOnce(_:)`` is moved to its end.
   public var assetChunksInRoundMax = 4
 
+  /// The wait before the assets that an eager zone names and the remote did not have are asked for again. It doubles
+  /// with each time in a row; one that a new segment names is asked for at once.
+  public var assetRetryMilliseconds: Int64 = 30_000
+  /// The longest wait for them.
+  public var assetRetryMillisecondsMax: Int64 = 3_600_000
+
   public init() {}
 
   /// How long to wait after failures in a row: a range for the jitter to choose from, so that many replicas do not
@@ -24,11 +30,21 @@ public struct SyncPolicy: Hashable, Sendable {
     #if PLANTED_BUGS
       if PlantedBug.noDelayAfterFailure.isPlanted { return 1...1 }
     #endif
-    let doublings = min(max(count - 1, 0), 32)
-    let (product, overflow) = retryMilliseconds.multipliedReportingOverflow(by: 1 << doublings)
-    let delay = max(1, overflow ? retryMillisecondsMax : min(product, retryMillisecondsMax))
+    let delay = Self.doubled(retryMilliseconds, count, max: retryMillisecondsMax)
     // A day is the longest that a remote can ask for: a wrong header must not end syncing for good.
     let least = min(max(retryAfterMilliseconds ?? 0, 0), 86_400_000)
     return max(delay / 2, least)...max(delay, least + least / 10)
+  }
+
+  /// How long to wait before assets are asked for again that the remote did not have, so many times in a row.
+  func assetDelay(afterSearches count: Int) -> ClosedRange<Int64> {
+    let delay = Self.doubled(assetRetryMilliseconds, count, max: assetRetryMillisecondsMax)
+    return max(1, delay / 2)...delay
+  }
+
+  private static func doubled(_ first: Int64, _ count: Int, max most: Int64) -> Int64 {
+    let doublings = min(Swift.max(count - 1, 0), 32)
+    let (product, overflow) = first.multipliedReportingOverflow(by: 1 << doublings)
+    return Swift.max(1, overflow ? most : min(product, most))
   }
 }

@@ -33,6 +33,8 @@ package struct SyncRound: Sendable {
   private let selection: ZoneSelection
   private let zonesAtOnceMax: Int
   private let assetChunksMax: Int?
+  /// How far the zones' assets were looked for.
+  package private(set) var searches: [ZoneID: AssetSearch]
   /// Zones that have not begun, the last one first.
   private var waiting: [ZoneRound] = []
   private var active: [ZoneID: ZoneRound] = [:]
@@ -45,15 +47,19 @@ package struct SyncRound: Sendable {
   /// Effects whose results have not come.
   private var outstanding = 0
 
-  /// - Parameter assetChunksMax: the most chunks of assets that move in each zone; nil for any number.
+  /// - Parameters:
+  ///   - assetChunksMax: the most chunks of assets that move in each zone; nil for any number.
+  ///   - searches: how far earlier rounds looked for the zones' assets.
   package init(
-    steps: SyncSteps, selection: ZoneSelection, zonesAtOnceMax: Int, assetChunksMax: Int? = nil
+    steps: SyncSteps, selection: ZoneSelection, zonesAtOnceMax: Int, assetChunksMax: Int? = nil,
+    searches: [ZoneID: AssetSearch] = [:]
   ) {
     precondition(zonesAtOnceMax > 0, "a round takes at least one zone at once")
     self.steps = steps
     self.selection = selection
     self.zonesAtOnceMax = zonesAtOnceMax
     self.assetChunksMax = assetChunksMax
+    self.searches = searches
   }
 
   package var isOver: Bool { outstanding == 0 }
@@ -112,7 +118,11 @@ package struct SyncRound: Sendable {
     let ordered = zones.filter { $0.attachment == .deleting } + zones.filter { $0.attachment != .deleting }
     hasLeftovers = state.hasRemovedZones
     deletionsLeft = Set(zones.lazy.filter { $0.attachment == .deleting }.map(\.zone))
-    waiting = ordered.map { ZoneRound($0, steps: steps, assetChunksMax: assetChunksMax) }.reversed()
+    waiting = ordered.map { zone in
+      let search = zone.attachment == .attached ? searches[zone.zone] : nil
+      return ZoneRound(
+        zone, steps: steps, assetChunksMax: assetChunksMax, search: search ?? AssetSearch())
+    }.reversed()
     return fillUp()
   }
 
@@ -128,6 +138,7 @@ package struct SyncRound: Sendable {
       return [.zone(zone, effect)]
     }
     active[zone] = nil
+    searches[zone] = round.search
     end(round.report, as: effect == nil ? round.report.status : .unfinished)
     return fillUp()
   }

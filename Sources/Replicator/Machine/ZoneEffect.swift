@@ -18,8 +18,10 @@ package enum ZoneEffect: Hashable, Sendable {
   case append(PackedSegment, after: UInt64)
   /// Record that the remote has a segment.
   case acknowledge(SegmentHeader, SegmentPlace)
-  /// Find an asset that the zone names and that is not here.
-  case findAsset(after: AssetReference?)
+  /// Find an asset that the remote was not given when a segment that names it was shipped, and that is here now.
+  case findUnsentAsset(after: AssetReference?)
+  /// Find an asset that the zone names, by a transaction after a position, and that is not here.
+  case findAsset(after: AssetReference?, namedAfter: Position?)
   /// Bring an asset here, or so many chunks of it.
   case download(AssetReference, IncarnationID, chunksMax: Int?)
   /// Remove the zone here, unless something in it was never shipped.
@@ -45,7 +47,8 @@ package enum ZoneResult: Sendable {
   /// The zone's token afterwards.
   case acknowledged(FoldReport)
   /// Nil: there is none.
-  case foundAsset(AssetReference?)
+  case foundUnsentAsset(AssetReference?)
+  case foundAsset(WantedAsset)
   case downloaded(AssetTransfer)
   /// Whether the zone was removed here.
   case withdrawn(Bool)

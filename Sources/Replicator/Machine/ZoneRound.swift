@@ -26,17 +26,28 @@ package struct ZoneRound: Sendable {
   private var isParked = false
   private var segment: PackedSegment?
   private let assetPolicy: AssetPolicy
+  private let hasUnsentAssets: Bool
   private var assets: ZoneAssets
+  /// The asset that is being downloaded.
+  private var wanted: AssetReference?
 
-  /// - Parameter assetChunksMax: the most chunks of assets that move in the round; nil for any number.
-  package init(_ state: ZoneSyncState, steps: SyncSteps, assetChunksMax: Int? = nil) {
+  /// - Parameters:
+  ///   - assetChunksMax: the most chunks of assets that move in the round; nil for any number.
+  ///   - search: how far earlier rounds looked for assets.
+  package init(
+    _ state: ZoneSyncState, steps: SyncSteps, assetChunksMax: Int? = nil, search: AssetSearch = AssetSearch()
+  ) {
     report = ZoneReport(state.zone)
     attachment = state.attachment
     token = state.token
     self.steps = steps
     assetPolicy = state.assetPolicy
-    assets = ZoneAssets(chunksMax: assetChunksMax)
+    hasUnsentAssets = state.hasUnsentAssets
+    assets = ZoneAssets(chunksMax: assetChunksMax, search: search)
   }
+
+  /// How far assets were looked for; nil in a zone that looks for none.
+  package var search: AssetSearch? { assetPolicy == .eager ? assets.search : nil }
 
   /// Whether it only tells the remote that the zone was deleted here.
   var isDeletion: Bool { attachment == .deleting }
@@ -70,15 +81,20 @@ package struct ZoneRound: Sendable {
       return .append(packed, after: shippedThrough)
     case .preparedNaming(let packed, let named):
       segment = packed
-      assets.await(named)
+      #if PLANTED_BUGS
+        if PlantedBug.segmentBeforeAsset.isPlanted { return .append(packed, after: shippedThrough) }
+      #endif
+      assets.wait(for: named)
       return uploadOrAppend()
     case .uploaded(let transfer):
       guard assets.didUpload(transfer, &report) else { return pause() }
-      return uploadOrAppend()
-    case .foundAsset(nil): return nil
-    case .foundAsset(let asset?): return download(asset)
+      return segment == nil ? findUnsentAsset() : uploadOrAppend()
+    case .foundUnsentAsset(nil): return findAsset()
+    case .foundUnsentAsset(let asset?): return uploadLate(asset)
+    case .foundAsset(let found): return assets.didFind(found).flatMap { download($0) }
     case .downloaded(let transfer):
-      return assets.didDownload(transfer, &report) ? .findAsset(after: assets.lastWanted) : pause()
+      guard let wanted else { return nil }
+      return assets.didDownload(wanted, transfer, &report) ? findAsset() : pause()
     case .appended(let outcome): return didAppend(outcome)
     case .acknowledged(let folded): return didAcknowledge(folded)
     case .withdrawn(let isRemoved):
@@ -184,7 +200,7 @@ package struct ZoneRound: Sendable {
     let isAhead = hasMore || segmentsLeft < Self.segmentsInPassMax
     if isAhead && steps.contains(.fetch) && !isParked { return beginPass() }
     // The log comes first: what others wrote is seen before what it names.
-    return assetPolicy == .eager && steps.contains(.fetch) ? .findAsset(after: nil) : nil
+    return hasUnsentAssets && steps.contains(.ship) ? findUnsentAsset() : findAsset()
   }
 
   // MARK: Assets
@@ -197,10 +213,26 @@ package struct ZoneRound: Sendable {
     return .upload(asset, segment.header.incarnation, chunksMax: assets.chunksMax)
   }
 
+  private func findUnsentAsset() -> ZoneEffect { .findUnsentAsset(after: assets.lastUnsent) }
+
+  /// What a segment was shipped without goes once it is here.
+  private mutating func uploadLate(_ asset: AssetReference) -> ZoneEffect? {
+    guard let token else { return nil }
+    // What this round has found damaged, or sent with a segment, it need not look at again.
+    guard assets.awaitUnsent(asset) else { return findUnsentAsset() }
+    if assets.isSpent { return pause() }
+    return .upload(asset, token.incarnation, chunksMax: assets.chunksMax)
+  }
+
+  private func findAsset() -> ZoneEffect? {
+    guard assetPolicy == .eager, steps.contains(.fetch) else { return nil }
+    return .findAsset(after: assets.search.last, namedAfter: assets.search.askedThrough)
+  }
+
   private mutating func download(_ asset: AssetReference) -> ZoneEffect? {
     guard let token else { return nil }
     if assets.isSpent { return pause() }
-    assets.didFind(asset)
+    wanted = asset
     return .download(asset, token.incarnation, chunksMax: assets.chunksMax)
   }
 

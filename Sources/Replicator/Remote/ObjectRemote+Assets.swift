@@ -97,18 +97,24 @@ extension ObjectRemote {
   private func put(_ bytes: [UInt8], as name: ObjectName) async throws(RemoteError) {
     for _ in 0..<Self.replacementsMax {
       if try await objects.putIfAbsent(name, bytes) { return }
-      let found: [UInt8]?
-      do throws(RemoteError) {
-        found = try await objects.get(name, bytesMax: bytes.count)
-      } catch {
-        if error.code != .damaged { throw error }
-        // It has more bytes, or is no object.
-        found = []
-      }
+      let found = try await get(name, bytesMax: bytes.count)
       if found == bytes { return }
-      if found != nil { try await objects.delete(name) }
+      // It may have been damaged on its way: who takes away what is right, and ends then, leaves a hole.
+      let again = try await get(name, bytesMax: bytes.count)
+      if again == bytes { return }
+      if again != nil, again == found { try await objects.delete(name) }
     }
     throw RemoteError.unreadable(name).ofAsset
+  }
+
+  /// The bytes of an object; none if it has more, or is no object.
+  private func get(_ name: ObjectName, bytesMax: Int) async throws(RemoteError) -> [UInt8]? {
+    do throws(RemoteError) {
+      return try await objects.get(name, bytesMax: bytesMax)
+    } catch {
+      if error.code != .damaged { throw error }
+      return []
+    }
   }
 }
 

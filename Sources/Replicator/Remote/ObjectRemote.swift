@@ -63,13 +63,19 @@ package final class ObjectRemote: RemoteLog {
     }
   }
 
-  /// The log's segments stay where they are: whoever reads behind reads them to the end.
+  /// The log's segments stay where they are: whoever reads behind reads them to the end. Its assets are nobody's any more:
+  /// where they lie decides what becomes of them.
   package func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
     let list = try await readZones()
     guard let log = list.logs[incarnation], log.zone == zone else { throw zoneUnknown(incarnation) }
     if log.fate != nil { return }
     guard try await seal(incarnation, zone) == .deleted else { return }
     try await record(.deleted, zone, incarnation)
+  }
+
+  /// Whether a log was deleted, by what is known of the list of zones.
+  func isDeleted(_ incarnation: IncarnationID) -> Bool {
+    zones.withLock { $0?.logs[incarnation]?.fate == .deleted }
   }
 
   // MARK: The list of zones

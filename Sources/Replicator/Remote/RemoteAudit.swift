@@ -20,8 +20,20 @@ package struct RemoteAudit: Sendable {
     package var missingAssets = 0
     /// All that its segments name.
     var namedAssets: Set<AssetReference> = []
+    /// Whether every segment could be read: else nobody knows what they name.
+    var isReadable = true
+    /// What lies there of assets that no segment names, in the order of their hashes: uploads whose segments are still
+    /// to come, or never came. Of a deleted log, all that was left.
+    package var unnamedAssets: [UnnamedAsset] = []
     /// The last sequence of each replica and epoch, in their order.
     package var writers: [Writer] = []
+  }
+
+  /// An asset, or a part of one, that no segment names.
+  package struct UnnamedAsset: Sendable {
+    package var hash: ContentHash
+    package var objects: UInt64
+    package var bytes: UInt64
   }
 
   package struct Writer: Sendable {
@@ -67,6 +79,29 @@ package struct RemoteAudit: Sendable {
       try await checkAssets(index, remote)
     }
     checkAreReached(objects.compactMap(\.name), list: token?.offset ?? 0, isWhole: zone == nil)
+    var parts: [IncarnationID: [ObjectEntry]] = [:]
+    for object in objects where object.name?.isOfAsset ?? false {
+      if let incarnation = object.name?.incarnation { parts[incarnation, default: []].append(object) }
+    }
+    for index in logs.indices where logs[index].isReadable {
+      findUnnamed(index, parts[logs[index].incarnation] ?? [])
+    }
+  }
+
+  /// Finds what a log has of assets that none of its segments names. What was listed before the log was read, and is
+  /// not named at its end, was not yet named when it was put, or never is.
+  private mutating func findUnnamed(_ index: Int, _ objects: [ObjectEntry]) {
+    // A reference that says a wrong size names the file all the same.
+    let named = logs[index].fate == nil ? Set(logs[index].namedAssets.map(\.hash)) : []
+    var found: [UnnamedAsset] = []
+    // In the order of their paths, so that all of one asset are together.
+    for object in objects {
+      guard let hash = object.name?.asset, !named.contains(hash) else { continue }
+      if found.last?.hash != hash { found.append(UnnamedAsset(hash: hash, objects: 0, bytes: 0)) }
+      found[found.count - 1].objects += 1
+      found[found.count - 1].bytes &+= object.bytes ?? 0
+    }
+    logs[index].unnamedAssets = found
   }
 
   /// Notes what lies behind a hole, for whoever reads ends before it, and takes that for the end.
@@ -103,6 +138,7 @@ package struct RemoteAudit: Sendable {
         guard error.code == .damagedSegment || error.code == .newerSegment else { throw error }
         let place = ObjectName.entry(of: token.incarnation, token.offset + 1)
         problems.append(Problem(place: "\(place)", message: error.description))
+        logs[index].isReadable = false
         return
       }
       guard case .segments(let page, _) = outcome, !page.isEmpty else {
@@ -114,7 +150,10 @@ package struct RemoteAudit: Sendable {
         return
       }
       for segment in page {
-        guard let header = check(segment, index, hashes) else { return }
+        guard let header = check(segment, index, hashes) else {
+          logs[index].isReadable = false
+          return
+        }
         hashes.append(header.contentHash)
         (token.offset, token.hash) = (segment.offset, header.contentHash)
       }
@@ -180,6 +219,7 @@ package struct RemoteAudit: Sendable {
       (header, transactions) = (unpacked.header, unpacked.transactions)
     } catch {
       problems.append(Problem(place: place, message: "\(error)"))
+      logs[index].isReadable = false
       do throws(FormatError) { return try SegmentFrame.readHeader(segment.bytes.span.bytes) } catch {
         return nil
       }
@@ -188,6 +228,7 @@ package struct RemoteAudit: Sendable {
       logs[index].namedAssets.formUnion(try SegmentCut.assets(namedBy: transactions))
     } catch {
       problems.append(Problem(place: place, message: "\(error)"))
+      logs[index].isReadable = false
     }
     logs[index].segments += 1
     logs[index].transactions += header.transactionCount

@@ -4,11 +4,14 @@ public import OperationFormat
 public struct AssetProblem: Error, Hashable, Sendable, CustomStringConvertible {
   /// What is wrong.
   public enum Kind: Hashable, Sendable {
-    /// It is not here, nor at the remote: the segment that names it was shipped without it.
+    /// It is not here, nor at the remote: the segment that names it was shipped without it. Once it is here again the next
+    /// round brings it.
     case missingHere
-    /// Its file here has other bytes, and the remote has none: the segment that names it was shipped without it.
+    /// Its file here has other bytes, and the remote has none: the segment that names it was shipped without it. Once it
+    /// has another file the next round brings it.
     case damagedHere
-    /// The remote does not have it, or not all of it yet. Each round looks again, if its zone's policy is eager.
+    /// The remote does not have it, or not all of it yet. If its zone's policy is eager a replicator asks again, later and
+    /// later; at once where a new segment names it, or the app asks.
     case missingAtRemote
     /// What the remote has of it is not what its hash says. A store that has it puts it right with
     /// ``LogReplicator/uploadAsset(_:in:)``.

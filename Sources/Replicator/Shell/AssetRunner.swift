@@ -30,7 +30,11 @@ struct AssetRunner: Sendable {
     -> AssetTransfer
   {
     do {
-      return try await ship(asset, chunksMax, isRepair)
+      let transfer = try await ship(asset, chunksMax, isRepair)
+      if transfer.end == .whole {
+        try await store.noteAssetSent(asset.reference, in: asset.zone, asset.incarnation)
+      }
+      return transfer
     } catch let error as StoreError {
       throw SyncFailure(code: error.code.rawValue, message: error.message, hint: error.hint, scope: .zone)
     }
@@ -55,7 +59,7 @@ struct AssetRunner: Sendable {
       }
     }
     guard let manifest = try manifest(of: asset.reference) else {
-      return AssetTransfer(.problem(try condition(asset.reference)))
+      return AssetTransfer(.problem(try await condition(asset)))
     }
     for _ in 0..<Self.triesMax {
       guard try await put(asset, manifest, from: first, chunksMax, &transfer) else { return transfer }
@@ -92,7 +96,7 @@ struct AssetRunner: Sendable {
       guard let bytes = try read(asset.reference, at: index * chunkBytes, count),
         ContentHash(of: bytes.span.bytes) == manifest.chunks[Int(index)]
       else {
-        transfer.end = .problem(try condition(asset.reference))
+        transfer.end = .problem(try await condition(asset))
         return false
       }
       try await remote.putAssetChunk(bytes, at: index, of: asset)
@@ -134,10 +138,11 @@ struct AssetRunner: Sendable {
     return made
   }
 
-  /// What is wrong with a file here.
-  private func condition(_ asset: AssetReference) throws -> AssetProblem.Kind {
-    memory.forget(asset)
-    return try store.checkAsset(asset) == .missing ? .missingHere : .damagedHere
+  /// What is wrong with a file here. Before anything is shipped without it the store has noted that.
+  private func condition(_ asset: RemoteAsset) async throws -> AssetProblem.Kind {
+    memory.forget(asset.reference)
+    let found = try await store.noteUnsentAsset(asset.reference, in: asset.zone, asset.incarnation)
+    return found == .missing ? .missingHere : .damagedHere
   }
 
   // MARK: Down

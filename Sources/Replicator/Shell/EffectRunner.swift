@@ -67,7 +67,10 @@ package struct EffectRunner: Sendable {
       case .upload(let asset, let incarnation, let chunksMax):
         return .uploaded(
           try await assets.upload(RemoteAsset(asset, of: zone, incarnation), chunksMax: chunksMax))
-      case .findAsset(let last): return .foundAsset(try store.nextWantedAsset(of: zone, after: last))
+      case .findUnsentAsset(let last):
+        return .foundUnsentAsset(try store.nextUnsentAsset(of: zone, after: last))
+      case .findAsset(let last, let position):
+        return .foundAsset(try store.nextWantedAsset(of: zone, after: last, namedAfter: position))
       case .download(let asset, let incarnation, let chunksMax):
         return .downloaded(
           try await assets.download(RemoteAsset(asset, of: zone, incarnation), chunksMax: chunksMax))

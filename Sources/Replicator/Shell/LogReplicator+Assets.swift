@@ -14,8 +14,8 @@ extension LogReplicator {
 
   /// Brings an asset that is here to the remote, which replaces what it has of it that is damaged.
   ///
-  /// A round uploads what its segments name by itself: this is for an asset that came here later, or that the remote
-  /// has lost.
+  /// A round uploads what its segments name by itself, and what earlier ones were shipped without once it is here: this
+  /// is for an asset that the remote has lost.
   /// - Throws: ``RemoteError``; ``AssetProblem`` if it is not here, or is damaged; `StoreError` `zoneUnknown`; `CancellationError`.
   public func uploadAsset(_ reference: AssetReference, in zone: ZoneID) async throws {
     let transfer = try await assetRunner.upload(try asset(reference, zone), isRepair: true)

@@ -127,10 +127,21 @@ public final class LogReplicator: Sendable {
         wake.finish()
       }
       for await _ in commits {
-        if let state = try? self.store.syncState(), state.hasSomethingToShip(in: self.zones) {
+        if let state = try? self.store.syncState(),
+          state.hasSomethingToShip(in: self.zones) || self.hasLateAsset(in: state)
+        {
           feed.yield(.localCommit)
         }
       }
+    }
+  }
+
+  /// Whether an asset is here now that a segment was shipped without.
+  private func hasLateAsset(in state: StoreSyncState) -> Bool {
+    state.zones.contains { zone in
+      // What cannot be read now, the rounds tell.
+      zone.hasUnsentAssets && zone.attachment == .attached && zones.contains(zone.zone)
+        && (try? store.nextUnsentAsset(of: zone.zone, after: nil)) ?? nil != nil
     }
   }
 

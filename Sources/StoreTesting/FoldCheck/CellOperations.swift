@@ -4,7 +4,7 @@ package struct CellOperations: Hashable, Sendable {
   package var records: Int
   /// How many fields each of them has.
   package var fields: Int
-  /// How many of a hundred operations delete a record.
+  /// How many of a hundred operations delete a record, or move it away.
   package var deletePercent: Int
   /// How many of a hundred create one. The rest set a field.
   package var createPercent: Int
@@ -14,6 +14,8 @@ package struct CellOperations: Hashable, Sendable {
   package var elementPercent = 0
   /// How many of a hundred of the rest change a list or a text.
   package var sequencePercent = 0
+  /// How many of a hundred of the rest contribute to a field.
+  package var contributePercent = 0
 
   /// The types that records have.
   package static let types = 2
@@ -36,7 +38,11 @@ package struct CellOperations: Hashable, Sendable {
     let kind = choices.next(below: 100)
     let record = UInt8(choices.next(below: records))
     let type: UInt8 = choices.chance(85) ? 0 : 1
-    if kind < deletePercent { return FoldOperation(.delete, record: record) }
+    if kind < deletePercent {
+      // A deletion has no use for the type: some of them are moves, by it.
+      if type == 0 { return FoldOperation(.delete, record: record) }
+      return FoldOperation(.moveAway, record: record, element: UInt8(kind % FoldOperation.places.count))
+    }
     if kind < deletePercent + createPercent { return FoldOperation(.create, record: record, type: type) }
     if addPercent > 0, choices.chance(addPercent) {
       return FoldOperation(
@@ -60,8 +66,10 @@ package struct CellOperations: Hashable, Sendable {
         type: type, value: FoldValue(rawValue: UInt8(choices.next(below: Int(FoldValue.count)))),
         element: UInt8(choices.next(below: 3)))
     }
+    let contributes = contributePercent > 0 && choices.chance(contributePercent)
     return FoldOperation(
-      .set, record: record, field: UInt8(choices.next(below: fields)), type: type, value: drawValue(&choices))
+      contributes ? .contribute : .set, record: record, field: UInt8(choices.next(below: fields)), type: type,
+      value: drawValue(&choices))
   }
 
   private func drawValue(_ choices: inout some ChoiceSource) -> FoldValue {

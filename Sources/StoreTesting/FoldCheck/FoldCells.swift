@@ -2,7 +2,7 @@ import EventStore
 import OperationFormat
 
 /// The cells that a record has in a history, by number: −1 is its existence, then come the registers of its fields, their
-/// counters, the elements of their sets, and the keys of their maps.
+/// counters, the elements of their sets, the keys of their maps, and what is contributed to them.
 struct FoldCells: Hashable {
   let fields: Int
 
@@ -21,10 +21,11 @@ struct FoldCells: Hashable {
     case counter
     case setElement(Int)
     case mapKey(Int)
+    case contributions
   }
 
   /// The numbers of the cells of fields.
-  var ofFields: Range<Int> { 0..<fields * (2 + 2 * Self.elements) }
+  var ofFields: Range<Int> { 0..<fields * (3 + 2 * Self.elements) }
 
   func counter(of field: Int) -> Int { fields + field }
 
@@ -32,13 +33,16 @@ struct FoldCells: Hashable {
 
   func mapKey(_ key: Int, of field: Int) -> Int { (2 + Self.elements + key) * fields + field }
 
+  func contributions(of field: Int) -> Int { (2 + 2 * Self.elements) * fields + field }
+
   func kind(of cell: Int) -> Kind {
     if cell < 0 { return .existence }
     switch cell / fields {
     case 0: return .register
     case 1: return .counter
     case 2..<2 + Self.elements: return .setElement(cell / fields - 2)
-    default: return .mapKey(cell / fields - 2 - Self.elements)
+    case 2 + Self.elements..<2 + 2 * Self.elements: return .mapKey(cell / fields - 2 - Self.elements)
+    default: return .contributions
     }
   }
 
@@ -48,11 +52,12 @@ struct FoldCells: Hashable {
   func cell(of operation: FoldOperation) -> Int? {
     let field = Int(operation.field)
     return switch operation.kind {
-    case .create, .delete: nil
+    case .create, .delete, .moveAway: nil
     case .set: field
     case .add: counter(of: field)
     case .insert, .remove: setElement(Int(operation.element), of: field)
     case .put, .removeKey: mapKey(Int(operation.element), of: field)
+    case .contribute: contributions(of: field)
     case .insertText, .removeText, .insertElements, .moveElement, .replaceElement, .removeElements: nil
     }
   }
@@ -60,7 +65,7 @@ struct FoldCells: Hashable {
   /// What stands for an element or a key in rows.
   static func identity(_ kind: Kind) -> [UInt8]? {
     switch kind {
-    case .existence, .register, .counter: nil
+    case .existence, .register, .counter, .contributions: nil
     case .setElement(let element): setElements[element].payload
     case .mapKey(let key): Array(mapKeys[key].rawValue.utf8)
     }

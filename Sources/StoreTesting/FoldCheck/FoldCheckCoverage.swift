@@ -12,6 +12,8 @@ public struct FoldCheckCoverage: Hashable, Sendable {
   public var conflicts = 0
   /// Compared records with dead and alive heads at once.
   public var deletesAgainstUpdates = 0
+  /// Compared records with heads of moves to different places at once.
+  public var movesAgainstMoves = 0
   /// Creations of a record that had been written about before.
   public var recreates = 0
   /// Compared heads whose value is kept apart for its size.
@@ -24,8 +26,14 @@ public struct FoldCheckCoverage: Hashable, Sendable {
   public var sumsApart = 0
   /// Compared elements of sets and keys of maps.
   public var elements = 0
+  /// Compared references from one record to another.
+  public var references = 0
   /// Compared units of lists and texts.
   public var units = 0
+  /// Compared contributions.
+  public var contributions = 0
+  /// Compared fields whose contributions have another order than their heads.
+  public var reordered = 0
   /// The greatest number of heads in one cell.
   public var headsMax = 0
   /// Transactions that were folded with a capped timestamp.
@@ -56,13 +64,17 @@ public struct FoldCheckCoverage: Hashable, Sendable {
     comparisons += other.comparisons
     conflicts += other.conflicts
     deletesAgainstUpdates += other.deletesAgainstUpdates
+    movesAgainstMoves += other.movesAgainstMoves
     recreates += other.recreates
     valuesApart += other.valuesApart
     headsBeyondFour += other.headsBeyondFour
     cellsBackToFour += other.cellsBackToFour
     sumsApart += other.sumsApart
     elements += other.elements
+    references += other.references
     units += other.units
+    contributions += other.contributions
+    reordered += other.reordered
     capped += other.capped
     retimed += other.retimed
     lineages += other.lineages
@@ -83,13 +95,17 @@ public struct FoldCheckCoverage: Hashable, Sendable {
       ("comparisons", comparisons),
       ("conflicts", conflicts),
       ("deletesAgainstUpdates", deletesAgainstUpdates),
+      ("movesAgainstMoves", movesAgainstMoves),
       ("recreates", recreates),
       ("valuesApart", valuesApart),
       ("headsBeyondFour", headsBeyondFour),
       ("cellsBackToFour", cellsBackToFour),
       ("sumsApart", sumsApart),
       ("elements", elements),
+      ("references", references),
       ("units", units),
+      ("contributions", contributions),
+      ("reordered", reordered),
       ("headsMax", headsMax),
       ("capped", capped),
       ("retimed", retimed),

@@ -25,8 +25,10 @@ extension FoldComparison {
   func describe(_ head: OracleHead, _ field: Int) -> String {
     let content =
       switch history.cells.kind(of: field) {
-      case .existence: head.content == FoldHistory.dead ? "dead" : "alive as t\(head.content)"
-      case .register, .mapKey: FoldValue(rawValue: UInt8(head.content)).description
+      case .existence where head.content == FoldHistory.dead: "dead"
+      case .existence:
+        FoldHistory.place(head.content).map { "moved to p\($0)" } ?? "alive as t\(head.content)"
+      case .register, .mapKey, .contributions: FoldValue(rawValue: UInt8(head.content)).description
       case .counter: "\(head.content) added"
       case .setElement: "there"
       }
@@ -47,8 +49,14 @@ extension FoldComparison {
       switch try? Existence(payload: payload.span.bytes) {
       case .dead: return "dead"
       case .alive(let type): return "alive as t\(driver.numbering.type(of: type))"
+      case .moved(let place): return "moved to \(place.name)"
       case nil: return "\(payload)"
       }
+    }
+    if history.cells.kind(of: field) == .contributions,
+      let value = try? ContributionPayload.value(in: payload.span.bytes)
+    {
+      return "\(value)"
     }
     let values = (0..<FoldValue.count).map { FoldValue(rawValue: $0) }
     return values.first { $0.payload == payload }?.description ?? "\(payload)"

@@ -5,7 +5,7 @@ import OperationFormat
 /// where it belongs.
 struct FoldComparison {
   let history: FoldHistory
-  private(set) var expected: [OracleHead] = []
+  var expected: [OracleHead] = []
   private var existence: [Existence] = []
 
   init(_ history: FoldHistory) { self.history = history }
@@ -74,6 +74,7 @@ struct FoldComparison {
       if history.cells.kind(of: field) == .counter {
         apart += try compareSum(driver, record, field, place, inline.count)
       }
+      if history.cells.kind(of: field) == .contributions { try compareOrder(driver, record, field) }
       if field < 0 && (expected.count > 1 || history.coverage.comparisons.isMultiple(of: 8)) {
         try compareVisibility(driver, record)
       }
@@ -99,6 +100,7 @@ struct FoldComparison {
       history.coverage.elements += count
     }
     try compareElements(driver, record, row, expected: apart)
+    try compareReferences(driver, record, row)
   }
 
   /// The parts of a list or a text, and those of its elements. Gives the number of the elements' rows.
@@ -155,7 +157,7 @@ struct FoldComparison {
     return Place(row: row, body: identity.upperBound..<row.count, record: number)
   }
 
-  private mutating func find(_ driver: FoldDriver, _ record: Int, _ field: Int) {
+  mutating func find(_ driver: FoldDriver, _ record: Int, _ field: Int) {
     history.findHeads(
       of: field, in: record, folded: driver.folded, received: driver.knowledge.received, into: &expected)
   }
@@ -219,6 +221,20 @@ struct FoldComparison {
     return 1
   }
 
+  /// Contributions come in the order that a search for the next one finds.
+  private func compareOrder(_ driver: FoldDriver, _ record: Int, _ field: Int) throws {
+    let wanted = history.oracle.contributionOrder(expected)
+    let found = try driver.contributions(of: record, field)
+    history.coverage.contributions += wanted.count
+    if wanted != expected.reversed() { history.coverage.reordered += 1 }
+    let isSame =
+      found.count == wanted.count && zip(found, wanted).allSatisfy { self.isSame($0.head, $1, driver) }
+    if isSame { return }
+    throw FoldMismatch(
+      place: "order of \(Self.name(record, field))", expected: wanted.map { describe($0, field) },
+      found: found.map { describe($0.head, [], field, driver) })
+  }
+
   /// The element rows of a record are those that its heads need, and no others.
   private func compareElements(_ driver: FoldDriver, _ record: Int, _ row: [UInt8], expected: Int) throws {
     let elements = driver.storage.contents.elements
@@ -237,7 +253,7 @@ struct FoldComparison {
     existence.removeAll(keepingCapacity: true)
     for head in expected { existence.append(Self.existence(head, driver.numbering)) }
     let (policies, numbers) = Self.policies[history.coverage.comparisons % Self.policies.count]
-    let types = expected.map { $0.content == FoldHistory.dead ? nil : $0.content }
+    let types = expected.map { FoldHistory.isDead($0.content) ? nil : $0.content }
     let wanted = Oracle.visibleType(types) { policies[$0] }
     let found = ExistencePolicy.visibleType(of: existence, numbers).map(driver.numbering.type(of:))
     guard wanted == found else {
@@ -267,21 +283,23 @@ struct FoldComparison {
 
   private func count(_ knowledge: FoldKnowledge, _ record: Int, _ field: Int) {
     history.coverage.headsMax = max(history.coverage.headsMax, expected.count)
-    let cell: UInt64 = 1 << UInt64(history.cell(record, field))
+    let cell = history.cell(record, field)
     if expected.count > Cell.inlineHeadsMax {
-      knowledge.wideCells |= cell
-    } else if knowledge.wideCells & cell != 0 {
-      knowledge.wideCells &= ~cell
+      knowledge.wideCells.insert(cell)
+    } else if !knowledge.wideCells.isEmpty, knowledge.wideCells.remove(cell) != nil {
       history.coverage.cellsBackToFour += 1
     }
     switch history.cells.kind(of: field) {
     case .existence, .register, .mapKey: break
-    case .counter, .setElement: return
+    case .counter, .setElement, .contributions: return
     }
     guard expected.count > 1 else { return }
     history.coverage.conflicts += 1
-    let dead = expected.count { $0.content == FoldHistory.dead }
-    if field < 0 && dead > 0 && dead < expected.count { history.coverage.deletesAgainstUpdates += 1 }
+    guard field < 0 else { return }
+    let dead = expected.count { FoldHistory.isDead($0.content) }
+    if dead > 0 && dead < expected.count { history.coverage.deletesAgainstUpdates += 1 }
+    let places = Set(expected.compactMap { FoldHistory.place($0.content) })
+    if places.count > 1 { history.coverage.movesAgainstMoves += 1 }
   }
 
   private func headID(_ head: OracleHead, _ driver: FoldDriver) -> HeadID {
@@ -303,18 +321,24 @@ struct FoldComparison {
   }
 
   private static func existence(_ head: OracleHead, _ numbering: FoldNumbering) -> Existence {
-    head.content == FoldHistory.dead ? .dead : .alive(type: numbering.number(ofType: head.content))
+    if let place = FoldHistory.place(head.content) { return .moved(to: FoldOperation.places[place]) }
+    return head.content == FoldHistory.dead ? .dead : .alive(type: numbering.number(ofType: head.content))
   }
 
-  /// What a head's payload must be. That of an existence: 0, or 1 and the type's number, which is below 128.
-  private func payload(_ head: OracleHead, _ field: Int, _ driver: FoldDriver) -> [UInt8] {
+  /// What a head's payload must be. That of an existence: 0; 1 and the type's number, which is below 128; or 2 and the place.
+  func payload(_ head: OracleHead, _ field: Int, _ driver: FoldDriver) -> [UInt8] {
     switch history.cells.kind(of: field) {
     case .counter: return Self.encodedInteger(head.content)
     case .register, .mapKey: return FoldValue(rawValue: UInt8(head.content)).payload
+    case .contributions:
+      let base = history.transactions[head.transaction].base
+      let seen: [UInt8] = base == 0 ? [0] : [1, UInt8(FoldNumbering.incarnation.rawValue), UInt8(base)]
+      return seen + FoldValue(rawValue: UInt8(head.content)).payload
     case .setElement: return []
     case .existence: break
     }
     if head.content == FoldHistory.dead { return Self.dead }
+    if let place = FoldHistory.place(head.content) { return Self.moved[place] }
     return Self.alive[Int(driver.numbering.number(ofType: head.content).rawValue)]
   }
 
@@ -325,5 +349,9 @@ struct FoldComparison {
   }
 
   private static let dead: [UInt8] = [0]
+  private static let moved: [[UInt8]] = [
+    [2, 0, 1] + Array("x".utf8) + [2] + Array("p0".utf8),
+    [2, 1] + Array("o".utf8) + [1] + Array("y".utf8) + [2] + Array("p1".utf8),
+  ]
   private static let alive: [[UInt8]] = (0..<8).map { [1, $0] }
 }

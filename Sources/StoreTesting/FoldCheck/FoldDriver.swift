@@ -59,7 +59,8 @@ final class FoldDriver {
     for (index, operation) in transaction.operations.enumerated() {
       let name = FoldNumbering.records[Int(operation.record)]
       var operand = ByteWriter()
-      var (kind, field) = (operation.kind == .create ? OperationKind.create : .delete, NameNumber.none)
+      // Those of a record's existence are all the same here.
+      var (kind, field) = (OperationKind.create, NameNumber.none)
       if let change = transaction.changes[index] {
         try change.encode(into: &operand)
         (kind, field) = (change.kind, numbering.number(ofField: Int(operation.field)))
@@ -114,7 +115,11 @@ final class FoldDriver {
       try fold.createInMemory(
         name.span.bytes, in: state, type: numbering.number(ofType: Int(operation.type)), index: index)
     case .delete:
-      try fold.deleteInMemory(name.span.bytes, in: state, index: index)
+      try fold.deleteInMemory(name.span.bytes, in: state, movedTo: RawSpan(), index: index)
+    case .moveAway:
+      var place = ByteWriter()
+      try operation.place.encodeOtherPlace(into: &place)
+      try fold.deleteInMemory(name.span.bytes, in: state, movedTo: place.span, index: index)
     default:
       var operand = ByteWriter()
       guard let change else { preconditionFailure("\(operation) says nothing") }
@@ -220,18 +225,58 @@ final class FoldDriver {
     return try fold.sequence(of: cell(name)).verify()
   }
 
+  /// The contributions to a field in their order, by the fold's own reading.
+  func contributions(of record: Int, _ cell: Int) throws -> [ContributionKey] {
+    var keys = try (heads(of: record, cell) ?? []).map {
+      try ContributionKey($0.head, payload: $0.payload.span.bytes)
+    }
+    _ = try ContributionOrder(FoldSight(driver: self)).sort(&keys)
+    return keys
+  }
+
+  /// The identities that a lane continues.
+  private func lineage(
+    of lane: FoldLane, _ fault: FoldCheckFault? = nil
+  ) -> [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] {
+    var lineage: [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] = []
+    var at = lane
+    while let parent = at.parent, fault != .lineageDropped {
+      at = history.lanes[parent.lane]
+      let through = parent.through + (fault == .lineageTooLong ? 1 : 0)
+      lineage.append((numbering.number(ofIdentity: at.identity), at.epoch, UInt64(through)))
+    }
+    return lineage
+  }
+
+  /// What a driver's fold knows of a zone.
+  private struct FoldSight: ContributionSight {
+    let driver: FoldDriver
+
+    func replicaID(_ number: ReplicaNumber) -> ReplicaID { driver.storage.replicaID(number) }
+
+    func lineage(
+      of replica: ReplicaNumber, _ epoch: UInt32
+    ) -> [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] {
+      let identity = driver.numbering.identity(of: replica)
+      let lane = driver.history.lanes.first { $0.identity == identity && $0.epoch == epoch }
+      return lane.map { driver.lineage(of: $0) } ?? []
+    }
+
+    func offset(of head: HeadID, in incarnation: IncarnationNumber) throws -> UInt64? {
+      driver.storage.offset(
+        of: head.replica, head.epoch, head.sequence, in: FoldNumbering.zone, incarnation)
+    }
+
+    func hasPlaces(in incarnation: IncarnationNumber) -> Bool { !driver.history.segments.isEmpty }
+  }
+
   private func viewpoint(of transaction: FoldTransaction, base: Int, _ fault: FoldCheckFault?) -> Viewpoint {
     let lane = history.lanes[transaction.lane]
     var viewpoint = Viewpoint(
       zone: FoldNumbering.zone, replica: numbering.number(ofIdentity: lane.identity), epoch: lane.epoch,
       sequence: UInt64(transaction.sequence),
       base: base == 0 ? nil : (FoldNumbering.incarnation, UInt64(base)))
-    var at = lane
-    while let parent = at.parent, fault != .lineageDropped {
-      at = history.lanes[parent.lane]
-      let through = parent.through + (fault == .lineageTooLong ? 1 : 0)
-      viewpoint.lineage.append((numbering.number(ofIdentity: at.identity), at.epoch, UInt64(through)))
-    }
+    viewpoint.lineage = lineage(of: lane, fault)
     return viewpoint
   }
 }

@@ -71,6 +71,9 @@ final class FoldHistory {
       for field in cells.ofFields { oracle.addOperation(to: cell(record, field), index: index, content: nil) }
     case .delete:
       oracle.addOperation(to: cell(record, -1), index: index, content: Self.dead)
+    case .moveAway:
+      oracle.addOperation(
+        to: cell(record, -1), index: index, content: Self.moved(to: Int(operation.element)))
     default:
       guard let cell = cells.cell(of: operation) else {
         return oracle.addOperation(to: self.cell(record, -1), index: index, content: Int(operation.type))
@@ -79,7 +82,7 @@ final class FoldHistory {
       let removes = operation.kind == .remove || operation.kind == .removeKey
       oracle.addOperation(
         to: self.cell(record, cell), index: index, content: removes ? nil : Int(operation.value.rawValue),
-        isContribution: operation.kind == .add)
+        isContribution: operation.kind == .add || operation.kind == .contribute)
     }
   }
 
@@ -124,6 +127,15 @@ final class FoldHistory {
 
   /// What the head of a deletion says, where that of another says the type.
   static let dead = -1
+
+  /// What the head of a move to a place says.
+  static func moved(to place: Int) -> Int { dead - 1 - place }
+
+  /// The place that a head of a move names; nil of another.
+  static func place(_ content: Int) -> Int? { content < dead ? dead - 1 - content : nil }
+
+  /// Whether a head says that a record is there no longer.
+  static func isDead(_ content: Int) -> Bool { content <= dead }
 
   /// Appends a segment to the remote log and gives its offset.
   func append(_ segment: FoldSegment) -> Int {

@@ -8,8 +8,8 @@ final class FoldKnowledge {
   var places: [Int]
   /// The first known time of receipt of each transaction, in milliseconds since 1970; `Int64.max` for none.
   var received: [Int64]
-  /// The cells that had more than four heads when they were last compared, a bit each.
-  var wideCells: UInt64 = 0
+  /// The cells that had more than four heads when they were last compared, by the oracle's numbers.
+  var wideCells = Set<Int>()
 
   init(_ history: FoldHistory, _ numbering: FoldNumbering) {
     self.history = history

@@ -31,6 +31,7 @@ struct FoldNumbering: Hashable {
     return switch kind {
     case .existence, .register: CellPath(CellNumber(register: field))
     case .counter: CellPath(CellNumber(field, .counter))
+    case .contributions: CellPath(CellNumber(field, .contributions))
     case .setElement: CellPath(CellNumber(field, .set), element)
     case .mapKey: CellPath(CellNumber(field, .map), element)
     }

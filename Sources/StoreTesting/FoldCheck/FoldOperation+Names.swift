@@ -6,22 +6,31 @@ extension FoldOperation {
   /// The record's name.
   package var recordName: Name { Name("r\(record)") }
 
-  /// The field's name; not of `create` and `delete`.
+  /// The field's name; only of an operation on a field.
   package var fieldName: Name { Name("f\(field)") }
 
-  /// The type's name; not of `delete`.
+  /// The type's name; not of `delete` and `moveAway`.
   package var typeName: Name { Name("t\(type)") }
+
+  /// Where a record goes to; only of `moveAway`.
+  package var place: RecordID { Self.places[Int(element)] }
+
+  /// The places that records go to, both in other zones than where they are.
+  static let places = [
+    RecordID(zone: ZoneID(name: "x"), name: "p0"), RecordID(zone: ZoneID(owner: "o", name: "y"), name: "p1"),
+  ]
 
   /// The operation as it lies in a log.
   package var logOperation: LogOperation {
     switch kind {
     case .create: .create(record: recordName, type: typeName)
     case .delete: .delete(record: recordName)
+    case .moveAway: .moveAway(record: recordName, to: place)
     default: .update(record: recordName, type: typeName, field: fieldName, change)
     }
   }
 
-  /// What it does to its field; not of `create` and `delete`.
+  /// What it does to its field; only of an operation on one.
   package var change: FieldChange {
     switch kind {
     case .set: .set(value.value)
@@ -30,6 +39,7 @@ extension FoldOperation {
     case .remove: .remove(FoldCells.setElements[Int(element)].value)
     case .put: .put(key: FoldCells.mapKeys[Int(element)], value.value)
     case .removeKey: .removeKey(FoldCells.mapKeys[Int(element)])
+    case .contribute: .contribute(value.value)
     default: preconditionFailure("\(self) changes no field, or by its units")
     }
   }
@@ -39,18 +49,25 @@ extension WriteTransaction {
   /// Does what a generated operation says, as an app would: what is not there is created before it is set, what is
   /// there is deleted before it is created anew, and what is not there is not deleted.
   ///
+  /// - Parameter other: the zone that a record goes to, unless it has one of that name; if nil, it is deleted.
   /// - Returns: whether it changed anything.
   @discardableResult
-  package mutating func perform(_ operation: FoldOperation, in zone: ZoneID) throws -> Bool {
+  package mutating func perform(
+    _ operation: FoldOperation, in zone: ZoneID, movingTo other: ZoneID? = nil
+  ) throws -> Bool {
     let record = RecordID(zone: zone, name: operation.recordName)
     let isThere = try contains(record)
     switch operation.kind {
     case .create:
       if isThere { try delete(record) }
       try create(record, type: operation.typeName)
-    case .delete:
+    case .delete, .moveAway:
       if !isThere { return false }
-      try delete(record)
+      if operation.kind == .moveAway, let other, try !contains(RecordID(zone: other, name: record.name)) {
+        try move(record, to: other)
+      } else {
+        try delete(record)
+      }
     default:
       if !isThere { try create(record, type: operation.typeName) }
       if operation.kind.isOfSequence {
@@ -92,6 +109,7 @@ extension WriteTransaction {
     case .remove(let element): try remove(element, from: field, of: record)
     case .put(let key, let value): try put(value, at: key, in: field, of: record)
     case .removeKey(let key): try removeValue(at: key, from: field, of: record)
+    case .contribute(let payload): try contribute(payload, to: field, of: record)
     default: preconditionFailure("no generated operation makes \(change)")
     }
   }

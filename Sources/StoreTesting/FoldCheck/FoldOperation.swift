@@ -30,13 +30,23 @@ public struct FoldOperation: Hashable, Sendable, CustomStringConvertible {
     case replaceElement
     /// A list loses elements, and the record is alive.
     case removeElements
+    /// The record is dead: it went to a place in another zone.
+    case moveAway
+    /// A field that is reduced gets a payload, and the record is alive.
+    case contribute
 
     /// Whether it works on a field.
-    var hasField: Bool { self != .create && self != .delete }
+    var hasField: Bool { self != .create && !isEnd }
+    /// Whether the record is dead by it.
+    var isEnd: Bool { self == .delete || self == .moveAway }
     /// Whether it works on an element of a set or a key of a map, or has a number like one.
-    var hasElement: Bool { hasField && self != .set && self != .add }
+    var hasElement: Bool {
+      hasField && self != .set && self != .add && self != .contribute || self == .moveAway
+    }
     /// Whether it has a value.
-    var hasValue: Bool { self == .set || self == .add || self == .put || isOfSequence }
+    var hasValue: Bool {
+      self == .set || self == .add || self == .put || self == .contribute || isOfSequence
+    }
     /// Whether it works on a list or a text.
     var isOfSequence: Bool {
       switch self {
@@ -50,14 +60,15 @@ public struct FoldOperation: Hashable, Sendable, CustomStringConvertible {
   public var kind: Kind
   /// The record, from 0.
   public var record: UInt8
-  /// The field, from 0; not of `create` and `delete`.
+  /// The field, from 0; not of `create`, `delete` and `moveAway`.
   public var field: UInt8
-  /// The record's type, from 0; not of `delete`.
+  /// The record's type, from 0; not of `delete` and `moveAway`.
   public var type: UInt8
-  /// The field's or key's new value, or what is added to its counter, one of the integers; of `set`, `put` and `add` alone. Of
+  /// The field's or key's new value, or what is added to its counter, one of the integers, or what is contributed. Of
   /// a list's or a text's its number says where.
   public var value: FoldValue
-  /// The element of a set or the key of a map, from 0; how much of a list or a text.
+  /// The element of a set or the key of a map, from 0; how much of a list or a text; which of two
+  /// places a record goes to.
   public var element: UInt8
 
   /// Creates an operation; what its kind does not use is 0.
@@ -68,7 +79,7 @@ public struct FoldOperation: Hashable, Sendable, CustomStringConvertible {
     self.kind = kind
     self.record = record
     self.field = kind.hasField ? field : 0
-    self.type = kind == .delete ? 0 : type
+    self.type = kind.isEnd ? 0 : type
     self.value = kind.hasValue ? value : .null
     self.element = kind.hasElement ? element : 0
   }
@@ -79,10 +90,12 @@ public struct FoldOperation: Hashable, Sendable, CustomStringConvertible {
     case .create: "create r\(record) as t\(type)"
     case .set: "set r\(record).f\(field) = \(value) as t\(type)"
     case .delete: "delete r\(record)"
+    case .moveAway: "move r\(record) to p\(element)"
     case .add: "add \(value) to r\(record).f\(field) as t\(type)"
     case .insert: "insert e\(element) into r\(record).f\(field) as t\(type)"
     case .remove: "remove e\(element) from r\(record).f\(field) as t\(type)"
     case .put: "put \(value) at k\(element) in r\(record).f\(field) as t\(type)"
+    case .contribute: "contribute \(value) to r\(record).f\(field) as t\(type)"
     case .removeKey: "remove k\(element) from r\(record).f\(field) as t\(type)"
     default: "\(kind) \(element) at \(value.rawValue) in r\(record).f\(field) as t\(type)"
     }

@@ -199,16 +199,39 @@ struct FoldReplica {
     }
   }
 
-  /// Who made the winners of the cells that a transaction worked on.
-  private func winners(of number: Int, _ received: [Int64]) -> [OracleHead?] {
+  /// The winners of the cells that a transaction worked on.
+  private struct Winners: Equatable {
+    var heads: [OracleHead?] = []
+    /// By list and element: who placed it last, and who gave it its value.
+    var items: [Int: [UnitReference: [OperationID?]]] = [:]
+  }
+
+  private func winners(of number: Int, _ received: [Int64]) -> Winners {
     var heads: [OracleHead] = []
-    var winners: [OracleHead?] = []
+    var winners = Winners()
     for operation in history.transactions[number].operations {
+      let name = FoldSequence(operation)
+      if name?.kind == .list, let place = history.sequences.firstIndex(where: { $0.name == name }) {
+        for part in history.parts(at: place, folded: driver.folded, received: received) {
+          for item in part.items {
+            let element = UnitReference(maker: part.first.maker, number: item.number)
+            winners.items[place, default: [:]][element] =
+              [item.places, item.values].map(\.first?.operation)
+          }
+        }
+      }
+      if operation.kind == .contribute {
+        // Any other timestamp may change the order.
+        history.findHeads(
+          of: history.cells.contributions(of: Int(operation.field)), in: Int(operation.record),
+          folded: driver.folded, received: received, into: &heads)
+        winners.heads += heads
+      }
       for cell in [-1, history.cells.cell(of: operation)].compactMap({ $0 }) where shows(cell) {
         history.oracle.findHeads(
           of: history.cell(Int(operation.record), cell), folded: driver.folded, received: received,
           into: &heads)
-        winners.append(
+        winners.heads.append(
           heads.first.map { head in
             var head = head
             head.timestamp = Timestamp(rawValue: 0)
@@ -223,7 +246,7 @@ struct FoldReplica {
   private func shows(_ cell: Int) -> Bool {
     switch history.cells.kind(of: cell) {
     case .existence, .register, .mapKey: true
-    case .counter, .setElement: false
+    case .counter, .setElement, .contributions: false
     }
   }
 

@@ -48,6 +48,7 @@ struct FoldScheduleGenerator {
     operations.addPercent = mix.chance(50) ? mix.next(in: 10...90) : 0
     operations.elementPercent = mix.chance(50) ? mix.next(in: 10...90) : 0
     operations.sequencePercent = mix.chance(15) ? mix.next(in: 30...95) : 0
+    operations.contributePercent = mix.chance(30) ? mix.next(in: 20...95) : 0
   }
 
   // MARK: Steps

@@ -39,12 +39,12 @@ extension FoldOperation {
       return .insertText(
         letters.reduce(into: "") { $0.unicodeScalars.append($1) }, after: try origin(place % (count + 1)))
     case _ where count == 0 || kind == .insertElements:
-      let values = (0..<amount).map { Value.int(Int64(number * 10 + $0)) }
+      let values = (0..<amount).map { FoldValue.element(number * 10 + $0) }
       return .insertElements(values, after: try origin(place % (count + 1)))
     case .removeText: return .removeText(try units(range()))
     case .removeElements: return .removeElements(try units(range()))
     case .replaceElement:
-      return .replaceElement(try units(place % count..<place % count + 1)[0].first, .int(Int64(number)))
+      return .replaceElement(try units(place % count..<place % count + 1)[0].first, FoldValue.element(number))
     default:
       let element = try units(place % count..<place % count + 1)[0].first
       return .moveElement(element, after: try origin((place / 2 + amount) % (count + 1)))

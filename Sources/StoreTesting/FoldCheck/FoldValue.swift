@@ -3,7 +3,7 @@ package import OperationFormat
 /// Names a value that a generated operation sets: a number into a small table of encoded values.
 public struct FoldValue: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
   /// 0 is null, 1 to 7 are small integers; from 8 on come strings whose encoded forms lie around the size from
-  /// which a value is kept apart.
+  /// which a value is kept apart, the even ones in arrays with references.
   public let rawValue: UInt8
 
   /// Creates the name of a value of the table.
@@ -40,15 +40,27 @@ public struct FoldValue: RawRepresentable, Hashable, Sendable, CustomStringConve
     switch number {
     case 0: .null
     case 1...7: .int(Int64(number))
-    case 8: string(number, encodedBytes: 1023)
+    case 8: array(number, encodedBytes: 1023, [Reference(record: "r1", rule: .cascade)])
     case 9: string(number, encodedBytes: 1024)
-    case 10: string(number, encodedBytes: 1025)
+    case 10:
+      array(
+        number, encodedBytes: 1025,
+        [Reference(record: "r0", rule: .nullify), Reference(record: "r2"), Reference(record: "r2")])
     case 11: string(number, encodedBytes: 1026)
+    case 12:
+      array(
+        number, encodedBytes: 1500,
+        [
+          Reference(record: "r0", rule: .cascade), Reference(record: "r0", rule: .nullify),
+          Reference(zone: ZoneID(name: "elsewhere"), record: "r1", rule: .cascade),
+        ])
     default: string(number, encodedBytes: 1500)
     }
   }
 
-  private static let payloads: [[UInt8]] = values.map { value in
+  private static let payloads: [[UInt8]] = values.map(payload)
+
+  private static func payload(of value: Value) -> [UInt8] {
     do {
       return try value.encoded()
     } catch {
@@ -56,7 +68,23 @@ public struct FoldValue: RawRepresentable, Hashable, Sendable, CustomStringConve
     }
   }
 
+  /// What a list gets by a number: now and then a reference.
+  static func element(_ number: Int) -> Value {
+    switch number % 5 {
+    case 3: .reference(Reference(record: Name("r\(number % 3)"), rule: .cascade))
+    case 4: .reference(Reference(record: Name("r\(number % 3)"), rule: .nullify))
+    default: .int(Int64(number))
+    }
+  }
+
   /// A string that takes that many bytes with its tag and its count of two bytes.
+  /// An array that takes that many bytes: references, and a string.
+  private static func array(_ number: UInt8, encodedBytes: Int, _ references: [Reference]) -> Value {
+    let values = references.map { Value.reference($0) }
+    let byteCount = values.reduce(2) { $0 + (payload(of: $1).count) }
+    return .array(values + [string(number, encodedBytes: encodedBytes - byteCount)])
+  }
+
   private static func string(_ number: UInt8, encodedBytes: Int) -> Value {
     .string(String(repeating: String(UnicodeScalar(97 + number)), count: encodedBytes - 3))
   }

@@ -14,6 +14,7 @@ struct CellEffect {
     switch change {
     case .set(let value): self.init(.register, nil, .value(value))
     case .add(let value): self.init(.counter, nil, .contribution(value))
+    case .contribute(let value): self.init(.contributions, nil, .contribution(value))
     case .insert(let value): self.init(.set, ModelElement(value), .element(value))
     case .remove(let value): self.init(.set, ModelElement(value), nil)
     case .put(let key, let value): self.init(.map, ModelElement(key), .entry(key: key, value))

@@ -99,6 +99,11 @@ enum ModelDigest {
       bytes.append(1)
       bytes.append(name: type)
       return bytes.bytes
+    case .moved(let place):
+      var bytes = ByteWriter()
+      bytes.append(2)
+      for name in [place.zone.owner, place.zone.name, place.name] { bytes.append(name: name) }
+      return bytes.bytes
     case .element: return []
     case .value(let value), .contribution(let value), .entry(_, let value): return encoded(value)
     case .item(_, let value): return encoded(value)

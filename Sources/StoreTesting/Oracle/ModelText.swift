@@ -27,6 +27,7 @@ enum ModelText {
       case .item(let unit, let value): "unit \(unit) = \(value)"
       case .alive(let type): "alive as “\(type)”"
       case .dead: "dead"
+      case .moved(let place): "moved to \(place)"
       }
     return "\(content) at \(head.timestamp) by \(head.operation)"
   }

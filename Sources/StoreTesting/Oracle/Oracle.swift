@@ -128,6 +128,25 @@ package struct Oracle: Sendable {
     if heads.count > 1 { heads.sort(by: OracleHead.isGreater) }
   }
 
+  /// Puts contributions into their order: again and again the least of those that have seen nothing that is left.
+  ///
+  /// - Parameter heads: greatest first.
+  package func contributionOrder(_ heads: [OracleHead]) -> [OracleHead] {
+    var left = Array(heads.reversed())
+    var order: [OracleHead] = []
+    while !left.isEmpty {
+      let free = left.firstIndex { later in
+        let seen = transactions[later.transaction].seen
+        return !left.contains { earlier in
+          earlier.transaction == later.transaction
+            ? earlier.index < later.index : seen.contains(earlier.transaction)
+        }
+      }
+      order.append(left.remove(at: free ?? 0))
+    }
+    return order
+  }
+
   /// At most 5 minutes after the time of receipt, whatever the counter (DESIGN.md, 4).
   package static func effective(_ timestamp: Timestamp, _ received: Int64) -> Timestamp {
     if received == .max { return timestamp }

@@ -1,6 +1,7 @@
 /// All operations that ever worked on one cell, and which transactions replace them.
 struct OracleCell: Sendable {
-  /// What an operation does to the cell. All of them remove what they have seen, but those that add to a counter.
+  /// What an operation does to the cell. All of them remove what they have seen, but those that add to a counter
+  /// or contribute.
   struct Operation: Sendable {
     var transaction: Int
     /// Its place in the transaction.

@@ -16,12 +16,17 @@ package struct RecordHeads: Hashable, Sendable {
     package var heads: [CellHead]
     /// Of a list or a text, which has no heads of its own.
     package var parts: [SequencePart] = []
+    /// Of contributions, in the order in which a reducer gets them.
+    package var payloads: [Value] = []
 
-    package init(name: Name, kind: FieldKind, heads: [CellHead], parts: [SequencePart] = []) {
+    package init(
+      name: Name, kind: FieldKind, heads: [CellHead], parts: [SequencePart] = [], payloads: [Value] = []
+    ) {
       self.name = name
       self.kind = kind
       self.heads = heads
       self.parts = parts
+      self.payloads = payloads
     }
   }
 
@@ -31,7 +36,7 @@ package struct RecordHeads: Hashable, Sendable {
     self.fields = fields
   }
 
-  /// The record's type if it is visible, else nil.
+  /// The record's type if it is alive, else nil. One that is may be hidden by a cascade.
   ///
   /// - Parameter policies: the policies of the types that have another than `latest`.
   package func visibleType(_ policies: [Name: ExistencePolicy]) -> Name? {
@@ -41,32 +46,35 @@ package struct RecordHeads: Hashable, Sendable {
     return Oracle.visibleType(types) { policies[$0] ?? .latest }
   }
 
-  /// The record as it reads, nil if it is not visible.
-  package func record(in zone: ZoneID, _ policies: [Name: ExistencePolicy]) -> Record? {
-    visibleType(policies).map {
-      Record(id: RecordID(zone: zone, name: name), type: $0, fields: values)
-    }
-  }
-
   /// What the fields read, by the first of a field's cells that has a value.
-  package var values: [Name: Value] {
+  ///
+  /// - Parameter shown: what a value reads, nil for nothing.
+  package func values(_ shown: (Value) -> Value?) -> [Name: Value] {
     var values: [Name: Value] = [:]
     for field in fields {
       switch field.kind {
       case .register:
-        if case .value(let value) = field.heads[0].content, value != .null { values[field.name] = value }
+        if case .value(let value) = field.heads[0].content, value != .null {
+          values[field.name] = shown(value)
+        }
       case .counter: values[field.name] = values[field.name] ?? Self.sum(of: field.heads)
       case .set:
-        let elements = field.elements.compactMap { $0[0].content.element }
+        let elements = field.elements.compactMap { $0[0].content.element.flatMap(shown) }
         values[field.name] = values[field.name] ?? .array(elements)
       case .map:
         let entries = field.elements.compactMap { heads -> (Name, Value)? in
-          if case .entry(let key, let value) = heads[0].content { (key, value) } else { nil }
+          if case .entry(let key, let value) = heads[0].content {
+            shown(value).map { (key, $0) }
+          } else {
+            nil
+          }
         }
         values[field.name] = values[field.name] ?? .map(Dictionary(entries) { first, _ in first })
       case .list:
-        values[field.name] = values[field.name] ?? .array(field.items.compactMap(\.[0].content.value))
+        let elements = field.items.compactMap { $0[0].content.value.map { shown($0) ?? .null } }
+        values[field.name] = values[field.name] ?? .array(elements)
       case .text: values[field.name] = values[field.name] ?? .string(field.text)
+      case .contributions: values[field.name] = values[field.name] ?? .array(field.payloads)
       }
     }
     return values

@@ -29,7 +29,7 @@ extension ZoneModel {
     let expected = recordNames.map { heads(of: $0, view) }.filter { !$0.existence.isEmpty }
     try compareNames(read, expected)
     for record in expected { try compare(read, record, view) }
-    try compareRecords(read, expected.compactMap { $0.record(in: zone, view.policies) })
+    try compareRecords(read, expected.compactMap { record($0, view) })
     try compareConflicts(read, expected)
     let digest: ContentHash
     do { digest = try read.digest(of: zone) } catch { throw failure("digest", error) }
@@ -59,7 +59,7 @@ extension ZoneModel {
       try check(found.heads, expected.heads, "heads", of: id, field: expected.name)
       try check(found.parts, expected.parts, "parts", of: id, field: expected.name)
     }
-    let record = expected.record(in: zone, view.policies)
+    let record = record(expected, view)
     try check(found.contains, record != nil, "visibility", of: id)
     try check(found.record, record, "values", of: id)
   }

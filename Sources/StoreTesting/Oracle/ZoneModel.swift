@@ -118,7 +118,7 @@ package struct ZoneModel: Sendable {
   /// Gives the oracle an operation of the last transaction, cell by cell (the table of DESIGN.md, 3).
   private mutating func add(_ operation: LogOperation, _ index: Int) {
     switch operation {
-    case .create(let record, let type):
+    case .create(let record, let type), .moveHere(let record, let type, _):
       let cells = cells(of: record)
       oracle.addOperation(to: cells.existence, index: index, content: number(of: .alive(type: type)))
       // A field that nobody has set yet has nothing to clear.
@@ -135,9 +135,12 @@ package struct ZoneModel: Sendable {
         to: cells(of: record).existence, index: index, content: number(of: .alive(type: type)))
       oracle.addOperation(
         to: cell, index: index, content: effect.content.map { number(of: $0) },
-        isContribution: effect.kind == .counter)
+        isContribution: effect.kind == .counter || effect.kind == .contributions)
     case .delete(let record):
       oracle.addOperation(to: cells(of: record).existence, index: index, content: number(of: .dead))
+    case .moveAway(let record, let place):
+      oracle.addOperation(
+        to: cells(of: record).existence, index: index, content: number(of: .moved(to: place)))
     case .unknown:
       break
     }
@@ -256,6 +259,10 @@ package struct ZoneModel: Sendable {
       } else {
         heads.fields.append(RecordHeads.Field(name: field.name, kind: field.kind, heads: found))
       }
+      if field.kind == .contributions {
+        heads.fields[heads.fields.count - 1].payloads = contributions(of: field.cell, view).compactMap(
+          \.content.value)
+      }
     }
     for (name, kind, sequence) in cells.sequences where !sequence.isEmpty {
       let parts = sequence.parts(folded: view.folded, oracle) { self.heads(of: $0, view) }
@@ -266,6 +273,24 @@ package struct ZoneModel: Sendable {
     }
     heads.fields.sort { ($0.name, $0.kind.rawValue) < ($1.name, $1.kind.rawValue) }
     return heads
+  }
+
+  /// What was contributed to a field, in the order in which a store must give it.
+  package func contributions(to field: Name, of record: Name, _ view: ZoneView) -> [CellHead] {
+    let cell = records[record]?.fields.first { $0.name == field && $0.kind == .contributions }?.cell
+    return cell.map { contributions(of: $0, view) } ?? []
+  }
+
+  private func contributions(of cell: Int, _ view: ZoneView) -> [CellHead] {
+    var found: [OracleHead] = []
+    oracle.findHeads(of: cell, folded: view.folded, received: view.received, into: &found)
+    return oracle.contributionOrder(found).map { self.head($0, contents) }
+  }
+
+  private func head(_ head: OracleHead, _ contents: [CellHead.Content]) -> CellHead {
+    CellHead(
+      operation: OperationID(transaction: transactions[head.transaction].id, index: UInt32(head.index)),
+      timestamp: head.timestamp, content: contents[head.content])
   }
 
   private func heads(of cell: Int, _ view: ZoneView, _ kind: FieldKind = .register) -> [CellHead] {
@@ -282,10 +307,6 @@ package struct ZoneModel: Sendable {
         return contents.count - 1
       }
     }
-    return found.map { head in
-      CellHead(
-        operation: OperationID(transaction: transactions[head.transaction].id, index: UInt32(head.index)),
-        timestamp: head.timestamp, content: contents[head.content])
-    }
+    return found.map { head($0, contents) }
   }
 }

@@ -11,7 +11,9 @@ public struct Scenario: Sendable {
   public var needs: [String]
 
   /// The capabilities that a file may ask for and that this runner has.
-  static let capabilities: Set<String> = ["counter", "list", "list-move", "map", "set", "text"]
+  static let capabilities: Set<String> = [
+    "counter", "list", "list-move", "map", "parent-references", "set", "text",
+  ]
   var steps: [ScenarioStep]
   var expectations: [ScenarioStep]
 

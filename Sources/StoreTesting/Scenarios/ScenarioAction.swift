@@ -5,8 +5,12 @@ indirect enum ScenarioAction: Sendable {
   case create(ScenarioRecord, fields: [Name: Value])
   case save(ScenarioRecord, fields: [Name: Value])
   case delete(ScenarioRecord)
+  /// A record goes to another zone, which is made if it is not there.
+  case move(ScenarioRecord, to: Name)
   /// A change of a field that merges.
   case edit(ScenarioRecord, Name, ScenarioEdit)
+  /// Refers to another record, nil for none, by a rule; nil for the rule that the reference has.
+  case setParent(ScenarioRecord, Name?, ReferenceRule?)
   /// Steps one after the other, each a write of its own: what a repetition comes to.
   case steps([ScenarioStep])
   /// All in one write.
@@ -37,6 +41,9 @@ struct ScenarioRecord: Hashable, Sendable {
   var name: Name
   /// Nil: where the record was created last, else `main`.
   var zone: Name?
+
+  /// The field with the reference that scenarios call the parent.
+  static let parentField: Name = "parent"
 }
 
 /// A change of a field that merges.
@@ -81,8 +88,14 @@ enum ScenarioAssertion: Sendable {
   case text(ScenarioRecord, Name, oneOf: [String])
   /// A set has none of these elements.
   case setExcludes(ScenarioRecord, Name, [Value])
+  /// The record that the reference names, nil where it reads as missing.
+  case parent(ScenarioRecord, Name?)
+  /// No record that is there shows a reference to one that is not.
+  case noDanglingParent
   /// Live records of a zone.
   case count(Int, zone: Name)
+  /// A record is there although it moved to these zones.
+  case survivor(ScenarioRecord, of: [Name])
   case pending(ClosedRange<Int>)
   case lastPushCount(Int)
   case lastPullCount(Int)

@@ -10,11 +10,10 @@ struct ScenarioStepParser {
 
   /// Operations on what no runner can do yet, and the capability that they take.
   private static let capabilities = [
-    "set_parent": "parent-references", "move_zone": "move-zone", "clone_store": "clone-store",
+    "clone_store": "clone-store",
     "compact": "compact", "server_reset_zone": "server-reset", "server_erase": "server-reset",
     "share": "sharing", "accept_share": "sharing", "unshare": "sharing",
-    "leave_share": "sharing", "topology": "topology", "parent": "parent-references",
-    "no_dangling_parent": "parent-references",
+    "leave_share": "sharing", "topology": "topology",
   ]
 
   let devices: [String]
@@ -84,10 +83,24 @@ struct ScenarioStepParser {
   ) throws -> ScenarioAction? {
     switch name {
     case "create":
-      if members.has("parent") || members.has("on_parent_delete") { return .unsupported("parent-references") }
-      return .create(try record(&members), fields: try fields(&members))
+      let record = try record(&members)
+      var fields = try fields(&members)
+      if let parent = try parent(&members) {
+        let rule = try rule(&members) ?? .none
+        fields[ScenarioRecord.parentField] = .reference(Reference(record: parent, rule: rule))
+      }
+      return .create(record, fields: fields)
+    case "set_parent":
+      let record = try record(&members)
+      guard members.has("parent") else {
+        throw ScenarioError.invalid(members.line, "a step has no “parent”", hint: "name a record, or null")
+      }
+      return .setParent(record, try parent(&members), try rule(&members))
     case "save": return .save(try record(&members), fields: try members.values("fields"))
     case "delete": return .delete(try record(&members))
+    case "move_zone":
+      let record = ScenarioRecord(name: try members.name("rec"), zone: try members.nameIfPresent("from"))
+      return .move(record, to: try members.name("zone"))
     case "incr": return try edit(&members) { .add(try number("by", &$0)) }
     case "counter_set": return try edit(&members) { .setCounter(try number("value", &$0)) }
     case "set_add": return try edit(&members) { .insert(try $0.list("values")) }
@@ -119,6 +132,24 @@ struct ScenarioStepParser {
 
   private func record(_ members: inout ScenarioMembers) throws -> ScenarioRecord {
     ScenarioRecord(name: try members.name("rec"), zone: try members.nameIfPresent("zone"))
+  }
+
+  /// The record that a reference names, nil for null or where none is said.
+  private func parent(_ members: inout ScenarioMembers) throws -> Name? {
+    guard let node = members.take("parent"), try node.value() != .null else { return nil }
+    return Name(try ScenarioMembers.text(node, "parent"))
+  }
+
+  private func rule(_ members: inout ScenarioMembers) throws -> ReferenceRule? {
+    switch try members.textIfPresent("on_parent_delete") {
+    case nil: return nil
+    case "cascade": return .cascade
+    case "set_null": return .nullify
+    case "none": return ReferenceRule.none
+    case let other?:
+      throw ScenarioError.invalid(
+        members.line, "“on_parent_delete” is “\(other.prefix(40))”", hint: "use cascade, set_null or none")
+    }
   }
 
   private func edit(
@@ -220,7 +251,7 @@ struct ScenarioStepParser {
     for node in try members.nodes("steps") {
       let step = try step(node, device: [])
       switch step.action {
-      case .create, .save, .delete, .edit, .steps, .unsupported: steps.append(step)
+      case .create, .save, .delete, .move, .edit, .setParent, .steps, .unsupported: steps.append(step)
       default:
         throw ScenarioError.invalid(
           node.line, "“\(step.name)” stands in a transaction",
@@ -306,9 +337,16 @@ struct ScenarioStepParser {
       let field = try members.name("field")
       let texts = members.has("one_of") ? try members.texts("one_of") : [try members.text("eq")]
       return .text(record, field, oneOf: texts)
+    case "parent":
+      let record = try record(&members)
+      let node = try members.require("eq")
+      let parent = try node.value() == .null ? nil : Name(ScenarioMembers.text(node, "eq"))
+      return .parent(record, parent)
+    case "no_dangling_parent": return .noDanglingParent
     case "count":
       let count = try members.count("eq", max: .max)
       return .count(count, zone: try members.nameIfPresent("zone") ?? Self.mainZone)
+    case "survivor": return .survivor(try record(&members), of: try members.texts("of").map { Name($0) })
     case "pending":
       let count = try members.count("eq", max: .max)
       return .pending(count...count)

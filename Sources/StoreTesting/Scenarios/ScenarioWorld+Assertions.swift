@@ -48,9 +48,27 @@ extension ScenarioWorld {
       try expect(
         !values.contains { value in found.contains { $0.isSame(as: value) } },
         "none of \(values) in \(record.name).\(field) on \(device.name)", "\(found)")
+    case .parent(let record, let parent):
+      let found = try self.record(record, on: device)?[ScenarioRecord.parentField].flatMap(Self.target)
+      try expect(
+        found == parent,
+        "\(parent.map { "\($0)" } ?? "no record") as parent of \(record.name) on \(device.name)",
+        found.map { "\($0)" } ?? "none")
+    case .noDanglingParent:
+      let dangling = try danglingParent(on: device)
+      try expect(dangling == nil, "no dangling parent on \(device.name)", dangling ?? "")
     case .count(let count, let zone):
       let found = try self.count(of: ZoneID(name: zone), on: device)
       try expect(found == count, "\(count) records in \(zone) on \(device.name)", "\(found)")
+    case .survivor(let record, let zones):
+      let id = id(of: record)
+      let found = try device.store.read { transaction in
+        try transaction.survivingSources(in: id.zone).first { $0.record == id }?.copies ?? []
+      }
+      let expected = zones.map { RecordID(zone: ZoneID(name: $0), name: record.name) }
+      try expect(
+        found.sorted() == expected.sorted(), "\(id) beside its copies \(expected) on \(device.name)",
+        "\(found)")
     case .pending(let counts):
       let found = try device.store.syncState().zones.reduce(0) { $0 + Int($1.pending) }
       let least = counts.upperBound == .max && counts.lowerBound < .max ? "at least " : ""
@@ -64,6 +82,25 @@ extension ScenarioWorld {
       try expect(
         device.lastPull == count, "\(count) transactions in the last pull of \(device.name)",
         "\(device.lastPull)")
+    }
+  }
+
+  private static func target(of value: Value) -> Name? {
+    guard case .reference(let reference) = value else { return nil }
+    return reference.record
+  }
+
+  /// A record that shows a reference to one that is not there, in words; nil if there is none.
+  private func danglingParent(on device: ScenarioDevice) throws -> String? {
+    try device.store.read { transaction in
+      for zone in try transaction.zones() {
+        for record in try transaction.records(in: zone) {
+          guard case .reference(let reference)? = record[ScenarioRecord.parentField] else { continue }
+          let target = reference.target(from: zone)
+          if try !transaction.contains(target) { return "\(record.id) refers to \(target)" }
+        }
+      }
+      return nil
     }
   }
 

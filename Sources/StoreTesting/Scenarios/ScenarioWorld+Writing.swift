@@ -13,6 +13,7 @@ extension ScenarioWorld {
       let (record, isNew) = Self.record(of: action)
       let zone = record.zone ?? created[record.name] ?? zone(of: record)
       if isNew { created[record.name] = record.zone ?? ScenarioStepParser.mainZone }
+      if case .move(_, let target) = action { created[record.name] = target }
       targets.append(
         RecordID(
           zone: ZoneID(name: isNew ? record.zone ?? ScenarioStepParser.mainZone : zone), name: record.name))
@@ -27,7 +28,9 @@ extension ScenarioWorld {
   private static func record(of action: ScenarioAction) -> (record: ScenarioRecord, isNew: Bool) {
     switch action {
     case .create(let record, _): (record, true)
-    case .save(let record, _), .delete(let record), .edit(let record, _, _): (record, false)
+    case .save(let record, _), .delete(let record), .move(let record, _), .edit(let record, _, _),
+      .setParent(let record, _, _):
+      (record, false)
     default: preconditionFailure("only writes stand in a transaction: the parser has checked it")
     }
   }
@@ -45,6 +48,17 @@ extension ScenarioWorld {
         try tx.set(field, of: record, to: value)
       }
     case .delete: try tx.delete(record)
+    case .setParent(_, let parent, let rule):
+      let field = ScenarioRecord.parentField
+      guard let parent else { return try tx.clear(field, of: record) }
+      var present: ReferenceRule?
+      if case .reference(let reference)? = try tx.value(of: field, in: record) { present = reference.rule }
+      let reference = Reference(record: parent, rule: rule ?? present ?? .none)
+      try tx.set(field, of: record, to: .reference(reference))
+    case .move(_, let name):
+      let zone = ZoneID(name: name)
+      if try tx.createZone(zone) { try tx.attachZone(zone) }
+      try tx.move(record, to: zone)
     case .edit(_, let field, let edit): try tx.perform(edit, on: field, of: record)
     default: preconditionFailure("only writes stand in a transaction: the parser has checked it")
     }

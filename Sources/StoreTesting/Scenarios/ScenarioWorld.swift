@@ -104,7 +104,7 @@ final class ScenarioWorld {
 
   private func perform(_ action: ScenarioAction, on device: ScenarioDevice) async throws {
     switch action {
-    case .create, .save, .delete, .edit: try await write([action], on: device)
+    case .create, .save, .delete, .move, .edit, .setParent: try await write([action], on: device)
     case .transaction(let steps): try await write(Self.flat(steps), on: device)
     case .clock(let milliseconds): device.clock.milliseconds = milliseconds
     case .setOnline(let isOnline): device.isOnline = isOnline

@@ -22,6 +22,7 @@ public struct SimulationFailure: Error, Hashable, Sendable, CustomStringConverti
     case noSurprise = 17
     /// What a workload's own check says.
     case workloadHolds = 18
+    case assetsAreThere = 19
   }
 
   /// What did not hold.

@@ -104,7 +104,6 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
     ("role revoked in mid-stream", "sharing"),
     ("counter, set, list and text contributions delivered twice", "contributions"),
     ("cascade over a deleted target", "references"),
-    ("asset half uploaded", "assets"),
     ("second process at one store", "processes are tested with real ones: they share no world"),
     ("power cut", "real machines: a world's stores lie in memory"),
   ]

@@ -7,6 +7,9 @@ public struct SimulationOptions: Sendable {
   /// How many steps a world takes while faults are on; nil: 200 to 2,000, few most of the time; 0 or
   /// less: the devices start and come to rest.
   public var steps: Int?
+  /// Bytes that a field is set to become an asset if there are more, a file beside the store; nil: none do. Half of the
+  /// devices have a zone's assets downloaded by themselves, and at the end all must be everywhere.
+  public var assetThresholdBytes: Int?
   /// Makes the remote of a world, an empty one each time; nil: the built-in ones.
   ///
   /// It answers as a server would, whose calls travel over the world's network. It may suspend at nothing but its own
@@ -26,6 +29,16 @@ public struct SimulationOptions: Sendable {
   public static let standardWorkloads: [any SimulationWorkload] = [
     CellWorkload(), LedgerWorkload(), RingWorkload(), EdgeWorkload(),
   ]
+
+  /// Options of worlds with assets: bytes of a few tens are some.
+  public static func withAssets() -> SimulationOptions {
+    var options = SimulationOptions(
+      workloads: [AssetWorkload(thresholdBytes: assetThresholdBytes), CellWorkload()])
+    options.assetThresholdBytes = assetThresholdBytes
+    return options
+  }
+
+  private static let assetThresholdBytes = 40
 
   /// Creates options.
   ///

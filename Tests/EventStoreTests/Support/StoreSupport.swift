@@ -148,7 +148,7 @@ extension LocalStore {
     try transaction.commit()
   }
 
-  /// The rows of records and elements with the zone's number in the place of the state's, so that a rebuilt
+  /// The rows of records, elements and references with the zone's number in the place of the state's, so that a rebuilt
   /// store's can be compared.
   func derivedRows() throws -> [[Row]] {
     let states = try read { tx in
@@ -160,7 +160,7 @@ extension LocalStore {
       }
       return states
     }
-    return try [rows(\.records), rows(\.elements)].map { rows in
+    return try [rows(\.records), rows(\.elements), rows(\.references)].map { rows in
       try rows.compactMap { row in
         guard let zone = states[try row.key.span.bytes.bigEndian32(at: 0)] else { return nil }
         return Row(key: [UInt8(truncatingIfNeeded: zone)] + row.key.dropFirst(4), value: row.value)

@@ -21,6 +21,12 @@ enum Examples {
       .delete(record: "note-2"),
     ])
 
+  static var contribution: LogTransaction {
+    var transaction = minimal
+    transaction.operations = [.update(record: "r", type: "T", field: "f", .contribute(["k": 7]))]
+    return transaction
+  }
+
   static var changes: LogTransaction {
     let other = UnitMaker(replica: ReplicaID(rawValue: 7), epoch: 2)
     func unit(_ number: UInt64, _ maker: UnitMaker? = nil) -> UnitReference {
@@ -37,6 +43,18 @@ enum Examples {
     ]
     var transaction = minimal
     transaction.operations = changes.map { .update(record: "r", type: "T", field: "f", $0) }
+    return transaction
+  }
+
+  static var moves: LogTransaction {
+    var transaction = minimal
+    transaction.writeID = 5
+    transaction.operations = [
+      .moveAway(record: "r", to: RecordID(zone: ZoneID(owner: "ann", name: "b"), name: "r")),
+      .moveHere(record: "s", type: "T", from: RecordID(zone: ZoneID(name: "ü"), name: "s")),
+      // Another name in the same zone is another place.
+      .moveAway(record: "s", to: RecordID(zone: ZoneID(name: "z"), name: "t")),
+    ]
     return transaction
   }
 

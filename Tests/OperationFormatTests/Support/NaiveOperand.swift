@@ -39,6 +39,7 @@ enum NaiveOperand {
     case .removeElements(let removed): return (12, runs(removed))
     case .insertText(let text, let origin): return (13, unit(origin) + NaiveTransaction.text(text))
     case .removeText(let removed): return (14, runs(removed))
+    case .contribute(let payload): return (15, value(payload))
     }
   }
 }

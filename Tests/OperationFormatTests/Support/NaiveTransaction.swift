@@ -47,6 +47,9 @@ struct NaiveTransaction {
       switch operation {
       case .create(let record, let type): operations.append((1, index(record) + index(type)))
       case .delete(let record): operations.append((2, index(record)))
+      case .moveAway(let record, let place): operations.append((16, index(record) + Self.place(place)))
+      case .moveHere(let record, let type, let place):
+        operations.append((17, index(record) + index(type) + Self.place(place)))
       case .update(let record, let type, let field, let change):
         let (kind, operand) = NaiveOperand.bytes(change)
         operations.append((kind, index(record) + index(type) + index(field) + operand))
@@ -74,6 +77,10 @@ struct NaiveTransaction {
 
   static func varint(_ number: UInt64) -> [UInt8] {
     number < 128 ? [UInt8(number)] : [UInt8(number % 128) + 128] + varint(number / 128)
+  }
+
+  static func place(_ place: RecordID) -> [UInt8] {
+    text(place.zone.owner.rawValue) + text(place.zone.name.rawValue) + text(place.name.rawValue)
   }
 
   static func text(_ text: String) -> [UInt8] { varint(UInt64(text.utf8.count)) + Array(text.utf8) }

@@ -69,21 +69,27 @@ extension SeededGenerator {
 
   mutating func operation(names: [Name], allowsUnknown: Bool) -> LogOperation {
     func name() -> Name { names[below(names.count)] }
-    switch below(allowsUnknown ? 7 : 6) {
+    // No zone of a random transaction has this name.
+    func place() -> RecordID {
+      RecordID(zone: ZoneID(owner: below(2) == 0 ? "" : self.name(), name: "elsewhere"), name: self.name())
+    }
+    switch below(allowsUnknown ? 9 : 8) {
     case 0: return .create(record: name(), type: name())
     case 1: return .delete(record: name())
+    case 6: return .moveAway(record: name(), to: place())
+    case 7: return .moveHere(record: name(), type: name(), from: place())
     case 2:
       let amount: Value = below(2) == 0 ? .int(Int64(bitPattern: number())) : .decimal(decimal())
       return .add(record: name(), type: name(), field: name(), value: amount)
     case 3, 4: return .update(record: name(), type: name(), field: name(), change())
-    case 6:
+    case 8:
       return .unknown(kind: max(OperationKind.lastKnown.rawValue + 1, number()), payload: bytes(below(10)))
     default: return .set(record: name(), type: name(), field: name(), value: value(depth: 2))
     }
   }
 
   mutating func change() -> FieldChange {
-    switch below(10) {
+    switch below(11) {
     case 0: return .insert(value(depth: 2))
     case 1: return .remove(value(depth: 2))
     case 2: return .put(key: Name(text(bytesMax: 20)), value(depth: 2))
@@ -93,6 +99,7 @@ extension SeededGenerator {
     case 6: return .replaceElement(unit(), value(depth: 2))
     case 7: return .removeElements((0...below(4)).map { _ in run() })
     case 8: return .removeText((0...below(4)).map { _ in run() })
+    case 9: return .contribute(value(depth: 2))
     default: return .insertText("x" + text(bytesMax: 40), after: origin())
     }
   }

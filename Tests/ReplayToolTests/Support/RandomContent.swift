@@ -75,7 +75,9 @@ struct RandomContent {
 
   mutating func operation(canBeUnknown: Bool) -> LogOperation {
     let record = name(below(5))
-    switch below(canBeUnknown ? 6 : 5) {
+    // No random zone has this name.
+    let place = RecordID(zone: ZoneID(owner: name(below(5)), name: "elsewhere"), name: name(below(5)))
+    switch below(canBeUnknown ? 8 : 7) {
     case 0: return .create(record: record, type: name(below(2)))
     case 1: return .delete(record: record)
     case 2: return .set(record: record, type: name(below(2)), field: name(below(3)), value: value())
@@ -85,6 +87,8 @@ struct RandomContent {
       return .add(
         record: record, type: name(below(2)), field: name(below(3)),
         value: amounts.randomElement(using: &generator)!)
+    case 5: return .moveAway(record: record, to: place)
+    case 6: return .moveHere(record: record, type: name(below(2)), from: place)
     default:
       let payload = (0..<below(30)).map { _ in UInt8.random(in: 0...255, using: &generator) }
       return .unknown(
@@ -94,7 +98,7 @@ struct RandomContent {
   }
 
   mutating func change() -> FieldChange {
-    switch below(10) {
+    switch below(11) {
     case 0: return .insert(value())
     case 1: return .remove(value())
     case 2: return .put(key: name(below(3)), value())
@@ -104,6 +108,7 @@ struct RandomContent {
     case 6: return .replaceElement(unit(), value())
     case 7: return .removeElements((0...below(3)).map { _ in run() })
     case 8: return .removeText((0...below(3)).map { _ in run() })
+    case 9: return .contribute(value())
     default: return .insertText("text \(below(9))", after: below(2) == 0 ? nil : unit())
     }
   }

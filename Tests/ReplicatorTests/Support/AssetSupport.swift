@@ -29,6 +29,15 @@ extension Device {
     return asset
   }
 
+  /// Makes a round as a replicator does that runs on and on.
+  func perform(_ round: inout SyncRound, _ remote: any RemoteLog) async -> SyncReport {
+    let runner = EffectRunner(
+      store: store, remote: remote, selection: .all, pageBytesMax: 1 << 20, makeRandom: makeRandom)
+    var effects = round.start()
+    while !effects.isEmpty { effects += round.step(await runner.perform(effects.removeFirst())) }
+    return round.report
+  }
+
   func asset(of name: Name, in zone: ZoneID = zone) throws -> AssetReference? {
     let value = try store.read { try $0.value(of: "photo", in: RecordID(zone: zone, name: name)) }
     guard case .asset(let asset)? = value else { return nil }
@@ -82,6 +91,8 @@ final class StepRemote: ForwardingRemote {
   /// The chunks that were read, in order.
   var gets: [UInt64] { state.withLock { $0.gets } }
   var hasFailed: Bool { state.withLock { $0.calls > $0.last } }
+  /// How many calls were made since it was last said what fails.
+  var calls: Int { state.withLock { $0.calls } }
 
   /// Lets all calls fail after so many, counted from now.
   ///

@@ -8,6 +8,10 @@ extension Case {
     static let record = RecordID(zone: Dataset.zone, name: "wide")
     let store: LocalStore
     let count: Int
+    /// Adds up what was contributed.
+    let sum = ContributionReducer(of: "contributions", initial: 0) { (sum: inout Int64, contribution) in
+      if case .int(let number) = contribution.payload { sum &+= number }
+    }
 
     init(_ directory: String, count: Int) async throws {
       self.count = count
@@ -28,28 +32,20 @@ extension Case {
             try tx.put(value, at: Name("\(number)"), in: "map", of: Self.record)
             try tx.insertElements([value], at: place, in: "list", of: Self.record)
             try tx.insertText("x", at: place, in: "text", of: Self.record)
+            try tx.contribute(value, to: "contributions", of: Self.record)
           }
         }
       }
+      _ = try total()
     }
 
     deinit { store.close() }
+
+    /// What the contributions amount to, by what the reducer has kept.
+    func total() throws -> Int64 { try store.read { try sum.result(of: Self.record, in: $0) } ?? 0 }
   }
 
-  /// Numbers that a seed determines: SplitMix64.
-  private struct SplitMix {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      state &+= 0x9e37_79b9_7f4a_7c15
-      var mixed = state
-      mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-      mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-      return mixed ^ (mixed >> 31)
-    }
-  }
-
-  /// One change of a field: it ends with as many elements as it began with.
+  /// One change of a field: it ends with as many elements as it began with, but for contributions.
   private typealias Change = @Sendable (inout WriteTransaction, _ number: UInt64, _ count: Int) throws -> Void
 
   static var elements: Case {
@@ -93,9 +89,16 @@ extension Case {
             try tx.insertText("y", at: place, in: "text", of: record)
           }
         ),
+        (
+          "contributions, and a reading of what they amount to",
+          { tx, number, count in
+            try tx.contribute(.int(Int64(number % UInt64(count))), to: "contributions", of: record)
+          }
+        ),
       ]
       return changes.map { name, change in
         let count = sizes.count(5000)
+        let readsTotal = name.hasPrefix("contributions")
         func participant(_ name: Participant.Name, _ wide: Wide) -> Participant {
           var random = SplitMix(state: 11)
           return Participant(
@@ -105,6 +108,7 @@ extension Case {
               for _ in 0..<count {
                 let number = random.next()
                 try wide.store.writeBlockingThisThread { try change(&$0, number, elements) }
+                if readsTotal { _ = try wide.total() }
               }
             }, finish: { [:] })
         }

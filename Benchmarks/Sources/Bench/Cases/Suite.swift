@@ -2,7 +2,7 @@ extension Case {
   /// All cases, in the order of the table.
   static var all: [Case] {
     commitsInMemory + durableCommits + [tasks] + reads + [folding, rebuilding, past] + ycsb + shipping
-      + [growth, elements, space]
+      + [growth, elements, texts, references, space]
   }
 
   private static var commitsInMemory: [Case] {

@@ -64,7 +64,8 @@ struct JSONLines {
     case .delete(let record): return Operation(delete: record.rawValue)
     case .update(let record, _, let field, .set(let value)):
       return Operation(set: record.rawValue, field: field.rawValue).with(value)
-    case .update: preconditionFailure("the histories of benchmarks only set fields: \(operation)")
+    case .moveAway, .moveHere, .update:
+      preconditionFailure("the histories of benchmarks only set fields: \(operation)")
     case .unknown: return Operation()
     }
   }

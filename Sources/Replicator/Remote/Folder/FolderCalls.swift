@@ -221,6 +221,12 @@ struct FolderCalls: Sendable {
     _ = try call("unlinkat", path) { unlinkat(parent, name, 0) }
   }
 
+  /// Removes a directory that is empty (unlinkat).
+  func removeDirectory(_ name: String, in directory: borrowing Descriptor, _ path: String) throws(FileError) {
+    let parent = directory.rawValue
+    _ = try call("unlinkat", path) { unlinkat(parent, name, AT_REMOVEDIR) }
+  }
+
   /// Makes a call, again if a signal interrupted it.
   private func call<Result: FixedWidthInteger>(
     _ name: StaticString, _ path: String, _ body: () -> Result

@@ -121,7 +121,7 @@ package final class FolderObjects: ObjectStore {
   }
 
   /// Opens the directory that an object lies in; nil if there is none.
-  private func openParent(of name: ObjectName) throws(RemoteError) -> Descriptor? {
+  func openParent(of name: ObjectName) throws(RemoteError) -> Descriptor? {
     var current = try openRoot()
     var path = directory
     for (depth, component) in name.components.dropLast().enumerated() {

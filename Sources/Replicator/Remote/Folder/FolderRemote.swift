@@ -71,6 +71,12 @@ public struct FolderRemote: RemoteLog {
 
   public func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
     try await log.deleteZone(zone, incarnation)
+    guard log.isDeleted(incarnation) else { return }
+    do throws(RemoteError) {
+      try await objects.removeAssets(of: incarnation)
+    } catch {
+      // The zone is deleted all the same. What is left shows in the audit, and goes with the next deletion of it.
+    }
   }
 
   public func append(

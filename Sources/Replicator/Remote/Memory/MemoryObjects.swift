@@ -48,6 +48,13 @@ package final class MemoryObjects: ObjectStore {
     state.withLock { $0.objects[name] = nil }
   }
 
+  /// Removes what a log has of assets.
+  func removeAssets(of incarnation: IncarnationID) {
+    state.withLock { state in
+      state.objects = state.objects.filter { !($0.key.incarnation == incarnation && $0.key.isOfAsset) }
+    }
+  }
+
   package func changes() -> AsyncStream<Void> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       let number = state.withLock { state in

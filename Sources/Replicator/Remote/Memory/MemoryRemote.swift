@@ -45,6 +45,7 @@ public struct MemoryRemote: RemoteLog {
 
   public func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
     try await log.deleteZone(zone, incarnation)
+    if log.isDeleted(incarnation) { objects.removeAssets(of: incarnation) }
   }
 
   public func append(

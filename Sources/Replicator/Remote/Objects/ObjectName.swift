@@ -19,6 +19,9 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
   /// The digits of a chunk's index.
   private static let chunkDigits = 8
 
+  /// What the directories begin with that a log's assets lie in.
+  static let assetsPrefix = "assets-"
+
   /// At least one, none of them empty.
   package let components: [String]
 
@@ -67,7 +70,7 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
 
   private static func assetFolder(_ asset: ContentHash, _ incarnation: IncarnationID) -> [String] {
     let digits = asset.description
-    return log(of: incarnation).components + ["assets-\(digits.prefix(2))", digits]
+    return log(of: incarnation).components + ["\(assetsPrefix)\(digits.prefix(2))", digits]
   }
 
   /// Where a zone's log lies.
@@ -98,6 +101,17 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
     guard last.utf8.count == Self.chunkDigits, let index = UInt64(last, radix: 16) else { return false }
     return Self.assetChunk(index, of: asset, in: incarnation) == self
   }
+
+  /// The asset that it is a part of.
+  package var asset: ContentHash? {
+    guard components.count == 5, components[0] == "logs", let incarnation,
+      isOfAsset(components, in: incarnation)
+    else { return nil }
+    return ContentHash(components[3])
+  }
+
+  /// Whether it is a part of an asset.
+  var isOfAsset: Bool { asset != nil }
 
   /// The incarnation whose log it is in.
   package var incarnation: IncarnationID? {

@@ -71,9 +71,10 @@ struct SimulatedRemoteLine: RemoteLog {
   func assetChunk(
     at index: UInt64, of asset: RemoteAsset
   ) async throws(RemoteError) -> [UInt8]? {
-    try await world.call(process, "assetChunk \(index) of \(asset)") { [self] () throws(RemoteError) in
-      try await server.assetChunk(at: index, of: asset)
-    }
+    try await world.call(
+      process, "assetChunk \(index) of \(asset)",
+      damage: { [world] bytes, choices in bytes == nil ? nil : world.spoil(&bytes!, &choices) },
+      request: { [self] () throws(RemoteError) in try await server.assetChunk(at: index, of: asset) })
   }
 
   func changes() -> AsyncStream<Void> { AsyncStream { $0.finish() } }

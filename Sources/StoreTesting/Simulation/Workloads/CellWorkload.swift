@@ -2,7 +2,8 @@ public import EventStore
 public import OperationFormat
 
 /// Random changes of few records and fields: what makes the most conflicts. The operations are drawn as ``FoldCheck``
-/// draws its own; what is drawn as a set of the last field becomes a change of one of its cells that merge.
+/// draws its own; what is drawn as a set of the last field becomes a change of one of its cells that merge, and some deletions move
+/// the record to the other zone.
 public struct CellWorkload: SimulationWorkload {
   public let name = "cells"
   public let zones: [ZoneID] = [ZoneID(name: "cells"), ZoneID(name: "more")]
@@ -24,9 +25,10 @@ public struct CellWorkload: SimulationWorkload {
     for (index, drawn) in operations.enumerated() {
       let zone = zones[index % zones.count]
       let operation = merging(drawn, index)
-      try transaction.perform(operation, in: zone)
-      guard operation.kind == .set else { continue }
-      // A write reads what it wrote.
+      // What leaves one zone goes to the other.
+      try transaction.perform(operation, in: zone, movingTo: self.zones.first { $0 != zone })
+      // A write reads what it wrote; of references that depends on their targets.
+      guard operation.kind == .set, !operation.value.value.mayNameRecords else { continue }
       let expected = operation.value == .null ? nil : operation.value.value
       let found = try transaction.value(
         of: operation.fieldName, in: RecordID(zone: zone, name: operation.recordName))
@@ -39,14 +41,18 @@ public struct CellWorkload: SimulationWorkload {
   private static let merges: [FoldOperation.Kind] = [
     .add, .insert, .insertText, .put, .insertElements, .remove, .removeText, .removeKey, .moveElement,
     .insertText,
-    .replaceElement, .insertElements, .removeElements, .add,
+    .replaceElement, .insertElements, .removeElements, .contribute,
   ]
 
-  /// A set of the last field, as a change that merges.
+  /// A set of the last field, as a change that merges; every other deletion, as a move.
   private func merging(_ operation: FoldOperation, _ index: Int) -> FoldOperation {
+    if operation.kind == .delete, !index.isMultiple(of: 2) {
+      return FoldOperation(.moveAway, record: operation.record)
+    }
     guard operation.kind == .set, Int(operation.field) == fields - 1 else { return operation }
     let number = Int(operation.value.rawValue) + index
-    let kind = Self.merges[number % Self.merges.count]
+    // One record gets many contributions: only where two follow each other can their order be wrong.
+    let kind = operation.record == 1 ? .contribute : Self.merges[number % Self.merges.count]
     // What is added to a counter is a small number.
     let value = kind == .add ? FoldValue(rawValue: UInt8(1 + number % 7)) : operation.value
     return FoldOperation(

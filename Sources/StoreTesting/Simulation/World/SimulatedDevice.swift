@@ -65,6 +65,7 @@ final class SimulatedDevice: @unchecked Sendable {
   /// Opens the store in a process of its own.
   func start(
     wallMilliseconds: @escaping @Sendable () -> Int64, commitFault: @escaping @Sendable () -> CommitFault?,
+    assetThresholdBytes: Int?, assetFault: @escaping @Sendable (StaticString) -> AssetFault?,
     makeRemote: (SimulatedProcess) -> any RemoteLog
   ) throws {
     let random = random
@@ -76,8 +77,9 @@ final class SimulatedDevice: @unchecked Sendable {
     configuration.scratchDirectory = parent
     configuration.writesOnCallingThread = true
     configuration.commitFault = commitFault
-    // The largest values there are belong to a world's workload, and no world has assets yet.
-    configuration.assetThresholdBytes = .max
+    // The largest values there are belong to a world's workload, where it has no assets.
+    configuration.assetThresholdBytes = assetThresholdBytes ?? .max
+    if assetThresholdBytes != nil { configuration.assetFault = assetFault }
     let store = try LocalStore(directory: directory, durability: .consistent, configuration: configuration)
     process = SimulatedProcess(device: number, number: process.number + 1)
     self.store = store

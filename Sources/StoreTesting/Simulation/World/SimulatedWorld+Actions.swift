@@ -6,6 +6,7 @@ extension SimulatedWorld {
   /// Does a step of the plan.
   func perform(_ step: SimulationStep, _ choices: inout SimulationChoices) throws {
     let device = devices[step.device]
+    try keepPolicies(of: device)
     switch step.action {
     case .write: try write(on: device, &choices)
     case .writeGroup: try writeGroup(on: device, &choices)
@@ -232,7 +233,7 @@ extension SimulatedWorld {
   }
 
   /// Has a store do what its disk may refuse.
-  private func attempt(
+  func attempt(
     on device: SimulatedDevice, _ codes: Set<StoreError.Code>,
     _ work: @escaping @Sendable () async throws -> Void
   ) throws {
@@ -365,6 +366,8 @@ extension SimulatedWorld {
   func verify(_ device: SimulatedDevice) throws {
     guard let store = device.store else { return }
     coverage.add(.verified)
+    isVerifying = true
+    defer { isVerifying = false }
     let report = try store.verify()
     guard report.isSound else {
       throw SimulationFailure(

@@ -137,6 +137,8 @@ extension SimulatedWorld {
   /// An error must be one of those that may be.
   func expect(_ error: any Error, _ codes: Set<StoreError.Code>) throws {
     if let error = error as? StoreError, codes.contains(error.code) { return }
+    // A file of an asset fails as a commit does.
+    if hasAssets, (error as? StoreError)?.code == .system, isExplained("system") { return }
     throw SimulationFailure(.noSurprise, "nothing explains this: \(error)")
   }
 
@@ -190,6 +192,7 @@ extension SimulatedWorld {
     case .fold(let segments, let token): "folds \(segments.count) segments after \(token.offset)"
     case .prepare: "cuts"
     case .upload(let asset, _, _): "uploads asset \(asset.hash)"
+    case .findUnsentAsset: "looks for an asset that the remote was not given"
     case .findAsset: "looks for an asset that is not here"
     case .download(let asset, _, _): "downloads asset \(asset.hash)"
     case .append(let segment, let offset):
@@ -216,6 +219,9 @@ extension SimulationFault {
     case "denied": [.denied, .remoteUnmounted, .remoteForeign, .remoteOld]
     case "full": [.diskFull]
     case "commitFailed": [.commitFailed, .diskFull]
+    // Of a file of an asset.
+    case "system": [.commitFailed, .crashInCommit]
+    case "damagedAsset": [.bodyCut, .bodyFlipped, .remoteUnmounted, .remoteForeign, .remoteOld]
     case "commitUncertain": [.commitUncertain]
     case "damaged", "damagedSegment", "invalid", "truncated", "mismatch", "newerFormat":
       [.bodyCut, .bodyFlipped, .newerSegment, .remoteUnmounted, .remoteForeign, .remoteOld]

@@ -29,6 +29,9 @@ extension SimulatedWorld {
     switch operation {
     case .create(let record, let type): "create \(quoted(record)) as \(quoted(type))"
     case .delete(let record): "delete \(quoted(record))"
+    case .moveAway(let record, let place): "move \(quoted(record)) to \(place.description.debugDescription)"
+    case .moveHere(let record, let type, let place):
+      "move here \(quoted(record)) as \(quoted(type)) from \(place.description.debugDescription)"
     case .update(let record, _, let field, let change): "\(quoted(field)) of \(quoted(record)): \(change)"
     case .unknown(let kind, _): "kind \(kind)"
     }

@@ -28,6 +28,10 @@ final class SimulatedWorld: @unchecked Sendable {
   var deletedZones: Set<ZoneID> = []
   /// Whether two stores share an identity: what is true of the others is no longer true of them.
   var isCopied = false
+  /// Whether a store is being verified: what fails then is told as damage.
+  var isVerifying = false
+  /// Whether it came to rest before.
+  var isAtRest = false
   /// Whether nothing goes wrong any more.
   private(set) var isHealed = false
   var trace: SimulationTrace
@@ -79,6 +83,7 @@ final class SimulatedWorld: @unchecked Sendable {
     }
     try heal()
     try settle()
+    try auditAssets()
     try audit()
     if configuration.has(.storeCopied) { try copyAStore(&timing) }
   }
@@ -142,6 +147,8 @@ final class SimulatedWorld: @unchecked Sendable {
       try device.start(
         wallMilliseconds: { [unowned self, unowned device] in wall(of: device) },
         commitFault: { [unowned self, unowned device] in drawCommitFault(device) },
+        assetThresholdBytes: options.assetThresholdBytes,
+        assetFault: { [unowned self, unowned device] in drawAssetFault("\($0)", device) },
         makeRemote: { [unowned self] process in makeRemote(process) })
     } catch {
       coverage.add(.deviceStartsFailed)
@@ -203,6 +210,8 @@ final class SimulatedWorld: @unchecked Sendable {
   }
 
   private func drawCommitFault(_ device: SimulatedDevice) -> CommitFault? {
+    // A call for an asset's file was its last.
+    if device.isDying, hasAssets { return .failed }
     guard !isHealed, !device.isDying else { return nil }
     if disk.happens(perMille: configuration.rate(.crashInCommit)) {
       device.isDying = true

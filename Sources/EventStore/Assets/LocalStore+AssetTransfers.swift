@@ -1,0 +1,192 @@
+import LMDB
+package import OperationFormat
+
+/// What a replicator asks for, and notes, of the assets of a zone.
+extension LocalStore {
+  /// Whether anything in a zone's log names an asset.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`.
+  package func namesAssets(in zone: ZoneID) throws -> Bool {
+    try read { transaction in
+      let number = try transaction.tables.zoneNumber(of: zone, transaction.interned, transaction.transaction)
+      return try transaction.tables.hasAssets(in: number, .named, transaction.transaction)
+    }
+  }
+
+  // MARK: To be downloaded
+
+  /// The next asset that a zone's log names and that is not here, in the order of their hashes.
+  ///
+  /// - Parameters:
+  ///   - last: where to go on; nil for the start.
+  ///   - position: looks for those alone that a transaction after it names; nil for all.
+  /// - Throws: ``StoreError`` `zoneUnknown`.
+  package func nextWantedAsset(
+    of zone: ZoneID, after last: AssetReference?, namedAfter position: Position? = nil
+  ) throws -> WantedAsset {
+    try read { transaction in
+      let tables = transaction.tables
+      let number = try tables.zoneNumber(of: zone, transaction.interned, transaction.transaction)
+      var found = WantedAsset(nil, logEnd: try transaction.lastPosition())
+      try tables.forEachAsset(of: number, .wanted, after: last, transaction.transaction) { asset, named in
+        if let position, named <= position.rawValue { return true }
+        found.reference = asset
+        return false
+      }
+      return found
+    }
+  }
+
+  /// Records that an asset has come.
+  package func noteAssetArrival(_ asset: AssetReference) async throws {
+    let isAwaited = try read { try $0.isAwaited(asset) }
+    // A commit brings the next round: none where nothing changes.
+    if isAwaited { try await perform(isRepeatable: true) { try $0.storage.noteArrival(of: asset) } }
+  }
+
+  // MARK: To be uploaded
+
+  /// The next asset that a zone's remote was not given and that is here now, in the order of their hashes. One whose
+  /// file was found damaged is here again once it has another file.
+  ///
+  /// - Parameter last: where to go on; nil for the start.
+  /// - Throws: ``StoreError`` `zoneUnknown`, `system`.
+  /// - Complexity: linear in what the remote was not given; it looks at each one's file.
+  package func nextUnsentAsset(of zone: ZoneID, after last: AssetReference?) throws -> AssetReference? {
+    try read { transaction in
+      let tables = transaction.tables
+      let number = try tables.zoneNumber(of: zone, transaction.interned, transaction.transaction)
+      var found: AssetReference?
+      try tables.forEachAsset(of: number, .unsent, after: last, transaction.transaction) { asset, damaged in
+        guard let file = try assetFile(asset), file.byteCount == asset.byteCount, file.inode != damaged
+        else { return true }
+        found = asset
+        return false
+      }
+      return found
+    }
+  }
+
+  /// Finds out what is wrong with the file of an asset that a zone's remote is to have, and notes that it does not have
+  /// it: a segment that names it may be shipped all the same.
+  ///
+  /// - Returns: how the file is now.
+  /// - Throws: ``StoreError`` `full`, `system`.
+  package func noteUnsentAsset(
+    _ asset: AssetReference, in zone: ZoneID, _ incarnation: IncarnationID
+  ) async throws -> AssetCondition {
+    // Looked at first: if the file is replaced meanwhile, it is the former one that is damaged.
+    let inode = try assetFile(asset)?.inode
+    let condition = try checkAsset(asset)
+    let damaged = condition == .damaged ? inode ?? 0 : 0
+    let isNews = try read { transaction in
+      let number = try transaction.zoneNumber(of: zone, incarnation)
+      return try number.map { try transaction.isNews(damaged, of: asset, in: $0) } ?? false
+    }
+    #if PLANTED_BUGS
+      if PlantedBug.unsentAssetForgotten.isPlanted { return condition }
+    #endif
+    if isNews {
+      try await perform(isRepeatable: true) { batch in
+        try batch.storage.noteUnsentAsset(asset, in: zone, incarnation, damaged)
+      }
+    }
+    return condition
+  }
+
+  /// Notes that a zone's remote has an asset.
+  package func noteAssetSent(
+    _ asset: AssetReference, in zone: ZoneID, _ incarnation: IncarnationID
+  ) async throws {
+    let isUnsent = try read { transaction in
+      guard let number = try transaction.zoneNumber(of: zone, incarnation) else { return false }
+      return try transaction.tables.number(of: asset, in: number, .unsent, transaction.transaction) != nil
+    }
+    guard isUnsent else { return }
+    try await perform(isRepeatable: true) { batch in
+      try batch.storage.noteAssetSent(asset, in: zone, incarnation)
+    }
+  }
+
+  /// The file that has an asset's name; nil if there is none.
+  private func assetFile(_ asset: AssetReference) throws -> AssetCalls.Status? {
+    do {
+      let status = try assets.calls.status(of: assets.path(of: asset.hash))
+      return status.flatMap { $0.isRegular ? $0 : nil }
+    } catch {
+      throw StoreError.translate(error)
+    }
+  }
+}
+
+/// An asset that is not here, and where the log ended when it was looked for.
+package struct WantedAsset: Hashable, Sendable {
+  /// Nil: there is none.
+  package var reference: AssetReference?
+  package var logEnd: Position
+
+  package init(_ reference: AssetReference?, logEnd: Position) {
+    self.reference = reference
+    self.logEnd = logEnd
+  }
+}
+
+extension ReadTransaction {
+  /// Whether anybody waits for an asset's file to come.
+  fileprivate func isAwaited(_ asset: AssetReference) throws -> Bool {
+    for (zone, _) in try tables.zones(naming: asset, transaction) {
+      if try tables.number(of: asset, in: zone, .wanted, transaction) != nil { return true }
+      if try tables.number(of: asset, in: zone, .unsent, transaction) ?? 0 != 0 { return true }
+    }
+    return false
+  }
+
+  /// The number of a zone that is attached to a life of its remote log; nil if it is not, or to another one.
+  fileprivate func zoneNumber(of zone: ZoneID, _ incarnation: IncarnationID) throws -> ZoneNumber? {
+    let found = try tables.findZone(zone, interned, transaction) { try tables.zoneRow($0, transaction) }
+    return try tables.number(of: found, attachedTo: incarnation, interned, transaction)
+  }
+
+  fileprivate func isNews(_ damaged: UInt64, of asset: AssetReference, in zone: ZoneNumber) throws -> Bool {
+    let name = TableKey.assetName(asset, in: zone)
+    guard try transaction.contains(name.span, in: tables.assets) else { return false }
+    return try tables.number(of: asset, in: zone, .unsent, transaction) != damaged
+  }
+}
+
+extension TableStorage {
+  fileprivate func noteUnsentAsset(
+    _ asset: AssetReference, in zone: ZoneID, _ incarnation: IncarnationID, _ damaged: UInt64
+  ) throws {
+    // What no transaction names would stay in the list for ever.
+    guard let number = try zoneNumber(of: zone, incarnation),
+      try transaction.contains(TableKey.assetName(asset, in: number).span, in: tables.assets)
+    else { return }
+    try setNumber(damaged, of: asset, in: number, .unsent)
+  }
+
+  fileprivate func noteAssetSent(
+    _ asset: AssetReference, in zone: ZoneID, _ incarnation: IncarnationID
+  ) throws {
+    guard let number = try zoneNumber(of: zone, incarnation) else { return }
+    let key = TableKey.asset(asset, of: number, .unsent)
+    _ = try transaction.delete(key.span, in: tables.assets)
+  }
+
+  private func zoneNumber(of zone: ZoneID, _ incarnation: IncarnationID) throws -> ZoneNumber? {
+    try tables.number(of: findZone(zone), attachedTo: incarnation, interned, transaction)
+  }
+}
+
+extension Tables {
+  /// The number of a zone that was found, if it is attached to a life of its remote log.
+  fileprivate func number(
+    of zone: (number: ZoneNumber, row: ZoneRow)?, attachedTo incarnation: IncarnationID, _ interned: Interned,
+    _ transaction: borrowing LMDBTransaction
+  ) throws -> ZoneNumber? {
+    guard let zone, let token = zone.row.token,
+      try interned.incarnations.number(of: incarnation, in: incarnations, transaction) == token.incarnation
+    else { return nil }
+    return zone.number
+  }
+}

@@ -1,0 +1,17 @@
+public import OperationFormat
+
+/// One payload that was contributed to a field which the app's own reducer reads.
+public struct Contribution: Hashable, Sendable {
+  /// The operation that contributed it.
+  public let operation: OperationID
+  /// Its timestamp, as it counts in comparisons.
+  public let timestamp: Timestamp
+  /// What was contributed.
+  public let payload: Value
+
+  package init(operation: OperationID, timestamp: Timestamp, payload: Value) {
+    self.operation = operation
+    self.timestamp = timestamp
+    self.payload = payload
+  }
+}

@@ -1,0 +1,85 @@
+package import OperationFormat
+
+/// A contribution without its payload: all that its place in the order depends on.
+package struct ContributionKey: Hashable, Sendable {
+  package var head: Head
+  /// The incarnation that its transaction's base names; none if it had seen nothing of a remote log.
+  package var incarnation: IncarnationNumber
+  /// Up to where its transaction had seen that incarnation.
+  package var baseOffset: UInt64
+
+  package init(head: Head, base: (incarnation: IncarnationNumber, offset: UInt64)?) {
+    self.head = head
+    incarnation = base?.incarnation ?? .none
+    baseOffset = base?.offset ?? 0
+  }
+
+  /// The key of a head, from the payload that it has in its row.
+  package init(_ head: Head, payload: RawSpan) throws(FormatError) {
+    self.init(head: head, base: try ContributionPayload(payload).base)
+  }
+
+  var lane: ContributionLane { ContributionLane(replica: head.id.replica, epoch: head.id.epoch) }
+}
+
+/// One replica's contributions of one epoch: each of them has seen those before it.
+struct ContributionLane: Hashable, Comparable, Sendable {
+  var replica: ReplicaNumber
+  var epoch: UInt32
+
+  static func < (a: Self, b: Self) -> Bool { (a.replica, a.epoch) < (b.replica, b.epoch) }
+}
+
+/// A place in a lane: later ones are greater.
+struct LanePlace: Hashable, Comparable, Sendable {
+  var sequence: UInt64
+  var index: UInt32
+
+  init(_ id: HeadID) { (sequence, index) = (id.sequence, id.index) }
+
+  static func < (a: Self, b: Self) -> Bool { (a.sequence, a.index) < (b.sequence, b.index) }
+}
+
+/// The payload of a contribution's head: what its transaction had seen stands before the value, so that the order can be
+/// told without the log.
+///
+/// | bytes | what |
+/// |---|---|
+/// | 1 | 0 if it had seen nothing of a remote log, else 1 |
+/// | varint | number of the base's incarnation; absent after 0 |
+/// | varint | the base's offset; absent after 0 |
+/// | … | the encoded value |
+package struct ContributionPayload: Sendable {
+  package var base: (incarnation: IncarnationNumber, offset: UInt64)?
+  /// Where the value lies.
+  package var value: Range<Int>
+
+  package init(_ payload: RawSpan) throws(FormatError) {
+    var reader = ByteReader(payload)
+    switch try reader.readUInt8("contribution") {
+    case 0: break
+    case 1:
+      let incarnation = try reader.readUInt32Varint("contribution.incarnation")
+      base = (IncarnationNumber(rawValue: incarnation), try reader.readVarint("contribution.offset"))
+    case let tag:
+      throw FormatError(.unknownTag, at: 0, in: "contribution", expected: "0 or 1", found: "\(tag)")
+    }
+    value = reader.position..<reader.end
+  }
+
+  /// The value in a payload.
+  package static func value(in payload: RawSpan) throws(FormatError) -> Value {
+    let value = try ContributionPayload(payload).value
+    return try Value(decoding: payload.extracting(value))
+  }
+
+  /// Appends what stands before the value.
+  package static func append(
+    base: (incarnation: IncarnationNumber, offset: UInt64)?, to writer: inout ByteWriter
+  ) {
+    writer.append(base == nil ? 0 : 1)
+    guard let base else { return }
+    writer.append(varint: UInt64(base.incarnation.rawValue))
+    writer.append(varint: base.offset)
+  }
+}

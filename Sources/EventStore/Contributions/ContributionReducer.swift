@@ -1,0 +1,141 @@
+import LMDB
+public import OperationFormat
+import Synchronization
+
+/// Makes one value of what was contributed to a field, by the app's own function.
+///
+/// Each store that has the same contributions gets the same result, whatever came when. What an operation has seen comes
+/// before it; of those that are free to come next, the one with the least timestamp, then the least replica, epoch, sequence
+/// and index.
+///
+/// A reducer keeps results, so that a contribution that comes last costs one call of the function, and a late one as many as
+/// there are behind it, four times over at most. Make one for each field, and keep it as long as the store.
+///
+/// ```swift
+/// let balance = ContributionReducer(of: "moves", initial: 0) { (balance: inout Int64, move) in
+///   if case .int(let amount) = move.payload, balance + amount >= 0 { balance += amount }
+/// }
+/// let left = try store.read { try balance.result(of: account, in: $0) }
+/// ```
+///
+/// The function must depend on nothing but what it is given. It may be called again for the same contributions, and on
+/// several threads at once.
+public final class ContributionReducer<Result: Sendable>: Sendable {
+  private struct Cache: Sendable {
+    var records: [Key: Kept] = [:]
+    /// How often one was kept, or asked for.
+    var useCount: UInt64 = 0
+
+    /// The result of a record that is kept of the same snapshot; else takes out what is kept of an older one.
+    mutating func take(
+      _ key: Key, of transactionID: UInt64
+    ) -> (result: Result?, record: ReducedRecord<Result>?) {
+      guard let kept = records[key], kept.record.transactionID <= transactionID else { return (nil, nil) }
+      if kept.record.transactionID == transactionID {
+        useCount += 1
+        records[key]?.order = useCount
+        return (kept.record.result, nil)
+      }
+      return (nil, records.removeValue(forKey: key)?.record)
+    }
+
+    mutating func keep(
+      _ record: ReducedRecord<Result>, as key: Key, _ recordsMax: Int
+    ) {
+      if let other = records[key], other.record.transactionID > record.transactionID { return }
+      useCount += 1
+      records[key] = Kept(record: record, order: useCount)
+      if records.count > recordsMax, let oldest = records.min(by: { $0.value.order < $1.value.order }) {
+        records[oldest.key] = nil
+      }
+    }
+  }
+
+  private struct Kept: Sendable {
+    var record: ReducedRecord<Result>
+    /// Greater than those of records that were last asked for before it.
+    var order: UInt64
+  }
+
+  /// A record in one fold of a zone. None of the numbers is ever given out again to another.
+  private struct Key: Hashable, Sendable {
+    /// Stands for the store: held, so that no other can be in its place.
+    var store: Interner<Name>
+    var zone: ZoneNumber
+    var state: StateNumber
+    var record: UInt32
+
+    static func == (a: Key, b: Key) -> Bool {
+      a.store === b.store && a.zone == b.zone && a.state == b.state && a.record == b.record
+    }
+
+    func hash(into hasher: inout Hasher) {
+      hasher.combine(ObjectIdentifier(store))
+      hasher.combine(zone)
+      hasher.combine(state)
+      hasher.combine(record)
+    }
+  }
+
+  /// The field that is reduced.
+  public let field: Name
+  private let initial: Result
+  private let recordsMax: Int
+  private let reduce: @Sendable (inout Result, Contribution) throws -> Void
+  private let cache = Mutex(Cache())
+
+  /// Creates a reducer.
+  ///
+  /// - Parameters:
+  ///   - field: the field that ``WriteTransaction/contribute(_:to:of:)`` works on.
+  ///   - initial: the result of no contributions.
+  ///   - recordsMax: of how many records results are kept; those that were not asked for the longest go first.
+  ///   - reduce: takes one contribution into the result. What it throws, who asks for the result gets.
+  public init(
+    of field: Name, initial: Result, recordsMax: Int = 64,
+    reduce: @escaping @Sendable (inout Result, Contribution) throws -> Void
+  ) {
+    self.field = field
+    self.initial = initial
+    self.recordsMax = max(0, recordsMax)
+    self.reduce = reduce
+  }
+
+  /// The result for a record; nil if the record is not there, or nothing was contributed to it.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`; what the function throws.
+  /// - Complexity: calls the function for what is new and comes after it. A read of a snapshot from before the last one that
+  ///   was asked for, and one of several at once, may reduce all contributions.
+  public func result(of record: RecordID, in transaction: borrowing ReadTransaction) throws -> Result? {
+    let snapshot = transaction.snapshot
+    guard let cell = try snapshot.contributionCell(field, of: record) else { return nil }
+    let key = Key(store: snapshot.interned.names, zone: cell.zone, state: cell.state, record: cell.record)
+    let id = snapshot.transaction.id
+    // No lock is held while the function runs: what is kept is taken out, and put back.
+    var taken = cache.withLock { $0.take(key, of: id) }
+    if let result = taken.result { return result }
+    // Nobody else holds it: what it has is changed in place.
+    if var record = taken.record.take(), try record.update(cell, reduce) { return keep(record, as: key) }
+    var made = ReducedRecord(cell, initial: initial)
+    guard try made.update(cell, reduce) else { throw StoreError.missingElement }
+    return keep(made, as: key)
+  }
+
+  /// The result for a record with what the write has done so far; nil if the record is not there, or nothing was contributed
+  /// to it. No result is kept: it may yet be undone.
+  ///
+  /// - Complexity: O(n log n) in the contributions.
+  public func result(of record: RecordID, in transaction: inout WriteTransaction) throws -> Result? {
+    guard let contributions = try transaction.contributions(of: field, in: record) else { return nil }
+    var result = initial
+    for contribution in contributions { try reduce(&result, contribution) }
+    return result
+  }
+
+  /// Keeps a record, unless there is a newer one, and gives its result.
+  private func keep(_ record: consuming ReducedRecord<Result>, as key: Key) -> Result? {
+    let result = record.result
+    cache.withLock { $0.keep(record, as: key, recordsMax) }
+    return result
+  }
+}

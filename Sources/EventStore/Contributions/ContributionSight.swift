@@ -1,0 +1,112 @@
+package import OperationFormat
+
+/// What the order of contributions needs to know of a zone: who comes before whom, and what lies where.
+package protocol ContributionSight {
+  func replicaID(_ number: ReplicaNumber) throws -> ReplicaID
+  /// The identities that a replica's epoch continues, each with the last sequence it held.
+  func lineage(
+    of replica: ReplicaNumber, _ epoch: UInt32
+  ) throws -> [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)]
+  /// The first place of a head's transaction in an incarnation of the remote log; nil if it has none.
+  func offset(of head: HeadID, in incarnation: IncarnationNumber) throws -> UInt64?
+  /// Whether anything has a place in an incarnation.
+  func hasPlaces(in incarnation: IncarnationNumber) throws -> Bool
+}
+
+extension ContributionSight {
+  /// The order of heads everywhere: effective timestamp, replica, epoch, sequence, index.
+  package func isLess(_ a: Head, _ b: Head) throws -> Bool {
+    if a.timestamp != b.timestamp { return a.timestamp < b.timestamp }
+    if a.id.replica != b.id.replica { return try replicaID(a.id.replica) < replicaID(b.id.replica) }
+    return (a.id.epoch, a.id.sequence, a.id.index) < (b.id.epoch, b.id.sequence, b.id.index)
+  }
+
+  /// Whether a contribution has seen another operation. A base that claims to reach its transaction's own place reaches
+  /// what lies before that.
+  package func hasSeen(_ later: ContributionKey, _ earlier: HeadID) throws -> Bool {
+    let id = later.head.id
+    var viewpoint = Viewpoint(
+      zone: .none, replica: id.replica, epoch: id.epoch, sequence: id.sequence,
+      base: later.incarnation == .none ? nil : (later.incarnation, later.baseOffset))
+    viewpoint.lineage = try lineage(of: id.replica, id.epoch)
+    return try viewpoint.hasSeen(earlier, at: id.index) { _, _, _, incarnation in
+      guard let place = try offset(of: earlier, in: incarnation) else { return nil }
+      guard place <= later.baseOffset, let own = try offset(of: id, in: incarnation) else { return place }
+      return place < own ? place : nil
+    }
+  }
+}
+
+/// The sight of a store's snapshot. It keeps what it has looked up, as far as it is of few rows.
+///
+/// Not `Sendable`: it belongs to one thread at a time, as its snapshot does.
+final class SnapshotSight: ContributionSight {
+  private struct Placed: Hashable {
+    var lane: ContributionLane
+    var incarnation: IncarnationNumber
+  }
+
+  /// A run of placed sequences, and after which one none has a place.
+  private struct Run {
+    var sequences: ClosedRange<UInt64>?
+    var offset: UInt64 = 0
+    var lastPlaced: UInt64
+  }
+
+  private let snapshot: Snapshot
+  private let zone: ZoneNumber
+  private var lineages: [ContributionLane: [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)]] = [:]
+  private var runs: [Placed: Run] = [:]
+  private var lastOffsets: [IncarnationNumber: UInt64] = [:]
+
+  init(_ snapshot: Snapshot, zone: ZoneNumber) {
+    self.snapshot = snapshot
+    self.zone = zone
+  }
+
+  func replicaID(_ number: ReplicaNumber) throws -> ReplicaID { try snapshot.replica(number) }
+
+  func lineage(
+    of replica: ReplicaNumber, _ epoch: UInt32
+  ) throws -> [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] {
+    let lane = ContributionLane(replica: replica, epoch: epoch)
+    if let known = lineages[lane] { return known }
+    let found = try snapshot.tables.lineage(of: replica, epoch, in: zone, snapshot.transaction)
+    lineages[lane] = found
+    return found
+  }
+
+  func offset(of head: HeadID, in incarnation: IncarnationNumber) throws -> UInt64? {
+    let place = Placed(
+      lane: ContributionLane(replica: head.replica, epoch: head.epoch), incarnation: incarnation)
+    var run: Run
+    if let known = runs[place] {
+      run = known
+    } else {
+      run = Run(
+        lastPlaced: try snapshot.tables.lastPlaced(
+          head.replica, head.epoch, in: zone, incarnation, snapshot.transaction))
+      runs[place] = run
+    }
+    if let sequences = run.sequences, sequences.contains(head.sequence) { return run.offset }
+    guard head.sequence <= run.lastPlaced,
+      let found = try snapshot.tables.placement(
+        of: head.replica, head.epoch, head.sequence, in: zone, incarnation, snapshot.transaction)
+    else { return nil }
+    // It holds the sequence that was asked for, so its bounds are in order.
+    run.sequences = found.first...found.last
+    run.offset = found.offset
+    runs[place] = run
+    return found.offset
+  }
+
+  func hasPlaces(in incarnation: IncarnationNumber) throws -> Bool { try lastOffset(in: incarnation) > 0 }
+
+  /// The last offset of an incarnation where anything lies; 0 if nothing does.
+  func lastOffset(in incarnation: IncarnationNumber) throws -> UInt64 {
+    if let known = lastOffsets[incarnation] { return known }
+    let found = try snapshot.tables.lastSegment(of: zone, incarnation, snapshot.transaction)
+    lastOffsets[incarnation] = found
+    return found
+  }
+}

@@ -1,0 +1,119 @@
+import OperationFormat
+
+/// Transactions that exist already: another replica's, one of the log that is folded again, a kept one once more.
+extension WriteBatch {
+  /// Appends a transaction to the log and folds it: one of another replica, or a kept one once more.
+  package func append(_ header: LogEntryHeader, body: RawSpan, receivedMilliseconds: UInt64?) throws {
+    try layout.parse(body)
+    try appendParsed(header, body: body, receivedMilliseconds: receivedMilliseconds)
+  }
+
+  /// As ``append(_:body:receivedMilliseconds:)``, where the body was the last one parsed.
+  func appendParsed(_ header: LogEntryHeader, body: RawSpan, receivedMilliseconds: UInt64?) throws {
+    if let parent = header.parent {
+      try storage.setParent(parent, of: header.replica, header.epoch, in: header.zone)
+    }
+    _ = try storage.append(header, body: body)
+    try countAssets(of: layout.operations, body, in: header.zone)
+    appendedBytes += body.byteCount
+    let state = try storage.zoneRow(header.zone).state
+    try foldParsed(header, body: body, into: state, receivedMilliseconds: receivedMilliseconds)
+  }
+
+  /// Folds an entry of the log into a state of its zone.
+  package func fold(
+    _ header: LogEntryHeader, body: RawSpan, into state: StateNumber, receivedMilliseconds: UInt64?
+  ) throws {
+    try layout.parse(body)
+    try foldParsed(header, body: body, into: state, receivedMilliseconds: receivedMilliseconds)
+  }
+
+  /// The parsed layout's operations, folded.
+  private func foldParsed(
+    _ header: LogEntryHeader, body: RawSpan, into state: StateNumber, receivedMilliseconds: UInt64?
+  ) throws {
+    if layout.hasUnknown { try storage.noteUnfolded(layout.operations) }
+    fold.viewpoint = try viewpoint(of: header)
+    fold.timestamp = Self.effective(layout.timestamp, receivedMilliseconds)
+    #if PLANTED_BUGS
+      if PlantedBug.timestampUncapped.isPlanted { fold.timestamp = layout.timestamp }
+      if PlantedBug.foldInDictionaryOrder.isPlanted { return try foldInDictionaryOrder(body, into: state) }
+    #endif
+    forgetNumbers()
+    for (index, operation) in layout.operations.enumerated() {
+      let index = UInt32(index)
+      guard operation.record >= 0 else { continue }  // of an unknown kind: kept, not folded
+      let record = body.extracting(layout.names[operation.record])
+      switch operation.kind {
+      case .create, .moveHere:
+        try fold.create(record, in: state, type: number(operation.type, body), index: index)
+      case .delete, .moveAway:
+        try fold.delete(record, in: state, movedTo: body.extracting(operation.operand), index: index)
+      default:
+        let type = try number(operation.type, body)
+        let field = try number(operation.field, body)
+        try fold.change(
+          operation.kind, field, of: record, in: state, type: type,
+          operand: body.extracting(operation.operand),
+          index: index)
+      }
+    }
+  }
+
+  /// Gives the heads of a transaction another effective timestamp, since its first receive time turned out
+  /// earlier.
+  ///
+  /// - Returns: whether any winner changed.
+  func retime(_ header: LogEntryHeader, body: RawSpan, effective: Timestamp, in state: StateNumber) throws
+    -> Bool
+  {
+    try layout.parse(body)
+    let transaction = try viewpoint(of: header)
+    var hasChanged = false
+    forgetNumbers()
+    for (index, operation) in layout.operations.enumerated() where operation.record >= 0 {
+      let record = body.extracting(layout.names[operation.record])
+      let field = try operation.field >= 0 ? number(operation.field, body) : .none
+      let moved = try fold.retime(
+        operation.kind, field, operand: body.extracting(operation.operand), index: UInt32(index), of: record,
+        in: state, transaction: transaction, to: effective)
+      hasChanged = hasChanged || moved
+    }
+    return hasChanged
+  }
+
+  /// The timestamp in a transaction's body.
+  func timestamp(ofBody body: RawSpan) throws -> Timestamp {
+    try layout.parse(body)
+    return layout.timestamp
+  }
+
+  /// The timestamp of a transaction that came from elsewhere, after the check that takes more than its body.
+  func timestamp(ofArrived body: RawSpan, in zone: ZoneID) throws -> Timestamp {
+    let timestamp = try timestamp(ofBody: body)
+    try layout.checkMoves(in: zone, body)
+    return timestamp
+  }
+
+  /// Makes room for the numbers of the parsed layout's names.
+  private func forgetNumbers() {
+    numbers.removeAll(keepingCapacity: true)
+    for _ in layout.names { numbers.append(.none) }
+  }
+
+  /// The number of a name of the parsed layout.
+  private func number(_ index: Int, _ body: RawSpan) throws -> NameNumber {
+    if numbers[index] == .none {
+      numbers[index] = try internName(try Name(interned: body.extracting(layout.names[index])))
+    }
+    return numbers[index]
+  }
+
+  package func viewpoint(of header: LogEntryHeader) throws -> Viewpoint {
+    var viewpoint = Viewpoint(
+      zone: header.zone, replica: header.replica, epoch: header.epoch, sequence: header.sequence,
+      base: header.base)
+    viewpoint.lineage = try storage.lineage(of: header.replica, header.epoch, in: header.zone)
+    return viewpoint
+  }
+}

@@ -1,0 +1,65 @@
+extension Value {
+  /// Whether it may name a record: most values tell by their kind that they do not.
+  package var mayNameRecords: Bool {
+    switch self {
+    case .reference, .array, .map: true
+    default: false
+    }
+  }
+
+  /// Adds the references in it, in their order.
+  ///
+  /// - Complexity: linear in the value; the recursion is bounded by the depth of what can be encoded.
+  package func appendReferences(to references: inout [Reference]) {
+    switch self {
+    case .reference(let reference): references.append(reference)
+    case .array(let elements): for element in elements { element.appendReferences(to: &references) }
+    case .map(let entries):
+      guard entries.values.contains(where: \.mayNameRecords) else { return }
+      for (_, element) in entries.sorted(by: { $0.key < $1.key }) {
+        element.appendReferences(to: &references)
+      }
+    default: break
+    }
+  }
+
+  /// The references in an encoded value, in their order.
+  package static func references(in bytes: RawSpan) throws(FormatError) -> [Reference] {
+    guard ValueTag.reference.mayBe(in: bytes) else { return [] }
+    var references: [Reference] = []
+    try Value(decoding: bytes).appendReferences(to: &references)
+    return references
+  }
+
+  /// Whether there may be references in an encoded value.
+  @inline(__always)
+  package static func mayNameRecords(_ bytes: RawSpan) -> Bool { ValueTag.reference.mayBe(in: bytes) }
+}
+
+extension Reference {
+  /// The record that it names.
+  ///
+  /// - Parameter zone: the zone of the record that holds it.
+  public func target(from zone: ZoneID) -> RecordID { RecordID(zone: self.zone ?? zone, name: record) }
+
+  /// What names the target in bytes: the encoded reference behind its rule.
+  ///
+  /// - Throws: `.limitExceeded` or `.invalid` for a name of a wrong length.
+  package func encodedTarget() throws(FormatError) -> [UInt8] {
+    var writer = ByteWriter()
+    try encode(into: &writer)
+    return writer.span.extracting(droppingFirst: 1).withUnsafeBytes { Array($0) }
+  }
+
+  /// - Parameter target: what ``encodedTarget()`` gave.
+  package init(target: RawSpan, rule: ReferenceRule) throws(FormatError) {
+    var writer = ByteWriter()
+    writer.append(ValueTag.reference.rawValue)
+    writer.append(rule.rawValue)
+    writer.append(target)
+    guard case .reference(let reference) = try Value(decoding: writer.span) else {
+      throw FormatError(.damaged, at: 0, in: "reference", expected: "a reference", found: "another value")
+    }
+    self = reference
+  }
+}

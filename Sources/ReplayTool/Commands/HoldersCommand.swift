@@ -1,0 +1,62 @@
+import ArgumentParser
+import EventStore
+
+/// `replay holders`: who refers to a record.
+struct HoldersCommand: ReplayCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "holders", abstract: "Lists the records that refer to a record.",
+    discussion: """
+      The record itself need not be there. Those that a cascade hides are not listed: `replay state --hidden` \
+      shows them.
+
+      Example: replay holders notes.store travel:post-1
+      """)
+
+  @OptionGroup var store: StoreOptions
+
+  @Argument(help: "The record that is referred to, as zone:name.")
+  var record: String
+
+  @Option(help: ArgumentHelp("Only those of this zone.", valueName: "zone"))
+  var zone: String?
+
+  var printsJSON: Bool { store.json }
+
+  func run(_ console: Console) async throws -> ToolError.Exit? {
+    let record = try Inputs.record(record)
+    let zone = try zone.map(Inputs.zone)
+    let opened = try store.openForReading(console)
+    defer { opened.close() }
+    let holders = try opened.read { transaction in
+      if let zone { try Inputs.check(zone, in: transaction) }
+      return try transaction.holders(of: record, in: zone)
+    }
+    if holders.isEmpty, !store.json {
+      try console.output.line(console.output.styled("nothing refers to it", .quiet))
+    }
+    var columns = Columns(console.output)
+    for holder in holders {
+      if console.isInterrupted() { throw Interrupted() }
+      if store.json {
+        try console.output.line(JSON(holder))
+      } else {
+        try columns.add([
+          .init(Display.record(holder.record)), .init(Display.name(holder.field)),
+          .init("\(holder.kind)", .quiet), .init("\(holder.rule)", .quiet),
+        ])
+      }
+    }
+    try columns.flush()
+    return nil
+  }
+}
+
+extension JSON {
+  /// `{"field":"…","kind":"…","record":"zone:name","rule":"…"}`.
+  fileprivate init(_ holder: Holder) {
+    self = .object([
+      "record": .text(holder.record), "field": .text(holder.field), "kind": .string("\(holder.kind)"),
+      "rule": .string("\(holder.rule)"),
+    ])
+  }
+}
