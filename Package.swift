@@ -57,10 +57,13 @@ let package = Package(
         "EventStore", "OperationFormat", "CZstd", .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: settings),
+    // Other programs that the tool and the tests start.
+    .target(name: "ChildProcesses", swiftSettings: settings),
     .target(
       name: "StoreTesting",
       dependencies: [
-        "Replicator", "EventStore", "OperationFormat", .product(name: "Yams", package: "Yams"),
+        "ChildProcesses", "Replicator", "EventStore", "OperationFormat",
+        .product(name: "Yams", package: "Yams"),
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "HeapModule", package: "swift-collections"),
       ],
@@ -68,7 +71,7 @@ let package = Package(
     .executableTarget(
       name: "ReplayTool",
       dependencies: [
-        "Replicator", "EventStore", "OperationFormat", "StoreTesting",
+        "ChildProcesses", "Replicator", "EventStore", "OperationFormat", "StoreTesting",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
@@ -82,25 +85,31 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "EventStoreTests",
-      dependencies: ["EventStore", "LMDB", "OperationFormat", "StoreTesting", "CrashWriter"],
+      dependencies: [
+        "ChildProcesses", "EventStore", "LMDB", "OperationFormat", "StoreTesting", "CrashWriter",
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "ReplicatorTests",
-      dependencies: ["Replicator", "EventStore", "OperationFormat", "StoreTesting", "RemoteWriter"],
+      dependencies: [
+        "ChildProcesses", "Replicator", "EventStore", "OperationFormat", "StoreTesting", "RemoteWriter",
+      ],
       swiftSettings: settings),
     // What the replicator's tests start in processes of its own: many at one remote, some of them killed.
     .executableTarget(
       name: "RemoteWriter", dependencies: ["Replicator", "EventStore", "OperationFormat", "StoreTesting"],
       path: "Tests/RemoteWriter", swiftSettings: settings),
     .testTarget(
-      name: "StoreTestingTests", dependencies: ["StoreTesting", "EventStore", "OperationFormat"],
+      name: "StoreTestingTests",
+      dependencies: ["ChildProcesses", "StoreTesting", "EventStore", "OperationFormat"],
       swiftSettings: settings),
     // The code of the documentation's pages, built as an app's is: with public API alone, and no settings of ours.
     .testTarget(
       name: "PageExamples", dependencies: ["StoreTesting", "Replicator", "EventStore"],
       packageAccess: false),
     .testTarget(
-      name: "ReplayToolTests", dependencies: ["ReplayTool", "EventStore", "OperationFormat", "StoreTesting"],
+      name: "ReplayToolTests",
+      dependencies: ["ChildProcesses", "ReplayTool", "EventStore", "OperationFormat", "StoreTesting"],
       swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

@@ -1,3 +1,4 @@
+import ChildProcesses
 import OperationFormat
 import StoreTesting
 import Testing

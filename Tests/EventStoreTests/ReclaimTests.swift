@@ -1,3 +1,4 @@
+import ChildProcesses
 import LMDB
 import OperationFormat
 import StoreTesting

@@ -13,10 +13,10 @@ struct GitHistories {
   var path: String { temporary.path + "/store" }
 
   @discardableResult
-  private func git(_ arguments: String..., time: Int = 0) throws -> Data {
+  private func git(_ arguments: String..., time: Int = 0, input: String = "") throws -> String {
     try GitFixture.run(
       arguments, in: repository, author: "Ann Ä", authorDate: "@5 +0000",
-      committerDate: "\(1_700_000_000 + time) +0100")
+      committerDate: "\(1_700_000_000 + time) +0100", input: input)
   }
 
   private func put(_ path: String, _ text: String) throws {
@@ -69,8 +69,8 @@ struct GitHistories {
       result.output == #"{"changes":11,"commits":6,"emptyCommits":1,"transactions":5,"zone":"project"}"#
         + "\n")
     var expected: [String: [String]] = [:]
-    for line in try git("ls-tree", "-r", "-l", "-z", "HEAD").split(separator: 0) {
-      let parts = String(decoding: line, as: UTF8.self).split(separator: "\t", maxSplits: 1).map(String.init)
+    for line in try git("ls-tree", "-r", "-l", "-z", "HEAD").split(separator: "\0") {
+      let parts = line.split(separator: "\t", maxSplits: 1).map(String.init)
       let words = parts[0].split(separator: " ").map(String.init)
       expected[parts[1]] = [words[0], words[2], words[3]]
     }
@@ -184,17 +184,10 @@ struct GitHistories {
     // 20,000 files of one blob, without writing them out.
     try put("seed", "x")
     try git("add", "seed")
-    let blob = String(decoding: try git("rev-parse", ":seed"), as: UTF8.self).prefix(40)
-    let index = Process()
-    index.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    index.arguments = ["git", "-C", repository, "update-index", "--add", "--index-info"]
-    let pipe = Pipe()
-    index.standardInput = pipe
-    try index.run()
-    try pipe.fileHandleForWriting.write(
-      contentsOf: Data((0..<20_000).map { "100644 \(blob)\tf/\($0)\n" }.joined().utf8))
-    try pipe.fileHandleForWriting.close()
-    _ = index.exitStatus()
+    let blob = try git("rev-parse", ":seed").prefix(40)
+    try git(
+      "update-index", "--add", "--index-info",
+      input: (0..<20_000).map { "100644 \(blob)\tf/\($0)\n" }.joined())
     try git("commit", "-qm", "many", time: 1)
     let result = await tool.run("import", path, "--git", repository)
     #expect(result.exit == 0, "\(result.errors)")

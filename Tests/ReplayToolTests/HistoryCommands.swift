@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import StoreTesting
 import Testing
@@ -16,12 +17,10 @@ struct HistoryCommands {
   }
 
   private func gzip(_ path: String) throws -> String {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["gzip", path]
-    try process.run()
-    let status = process.exitStatus()
-    try #require(status == 0)
+    let process = try ChildProcess(
+      path: "/usr/bin/env", ["gzip", path], environment: ["PATH=/usr/bin:/bin"])
+    let end = process.wait()
+    try #require(end == .exit(0))
     return path + ".gz"
   }
 

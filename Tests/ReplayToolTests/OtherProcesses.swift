@@ -1,3 +1,4 @@
+import ChildProcesses
 import EventStore
 import Foundation
 import StoreTesting
@@ -64,27 +65,18 @@ struct OtherProcesses {
       try tx.createZone(id.zone)
       try tx.create(id, type: "t")
     }
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: try #require(OtherProcess.replay))
-    process.arguments = ["log", path, "--follow", "--json"]
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    try process.run()
-    let source = DescriptorSource(
-      descriptor: pipe.fileHandleForReading.fileDescriptor, name: "pipe", closes: false)
-    var lines = LineReader(source)
-    let first = try lines.nextDocument()?.json.line
-    #expect(first?.contains(#""label":"before""#) == true)
+    let process = try ChildProcess(
+      path: try #require(OtherProcess.replay), ["log", path, "--follow", "--json"], environment: [])
+    let first = try #require(process.line())
+    #expect(first.contains(#""label":"before""#))
     try await store.write { tx in
       tx.label = "after"
       try tx.set("f", of: id, to: 1)
     }
-    let second = try lines.nextDocument()?.json.line
-    #expect(second?.contains(#""label":"after""#) == true)
-    process.interrupt()
-    let end = try lines.next()
-    #expect(end == nil)
-    let status = process.exitStatus()
-    #expect(status == 0)
+    let second = try #require(process.line())
+    #expect(second.contains(#""label":"after""#))
+    process.send(SIGINT)
+    #expect(process.line() == nil)
+    #expect(process.wait() == .exit(0))
   }
 }

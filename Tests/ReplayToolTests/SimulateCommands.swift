@@ -1,3 +1,4 @@
+import ChildProcesses
 import EventStore
 import Foundation
 import StoreTesting
@@ -56,7 +57,7 @@ struct SimulateCommands {
     let arguments = ["simulate", "--worker", "--steps", "40", "--scratch", temporary.path]
     let here = await tool.run(arguments, input: Array("3\n4\n".utf8))
     #expect(here.exit == 0)
-    let process = try StoreTesting.ChildProcess(
+    let process = try ChildProcess(
       path: try #require(OtherProcess.replay), arguments, environment: [], takesInput: true)
     process.send("3")
     process.send("4")
@@ -76,7 +77,7 @@ struct SimulateCommands {
     @Test("a worker that takes more memory than it may is ended", .enabled(if: OtherProcess.replay != nil))
     func limitsMemory() throws {
       for (mebibytes, isEnough) in [("1", false), ("512", true)] {
-        let process = try StoreTesting.ChildProcess(
+        let process = try ChildProcess(
           path: try #require(OtherProcess.replay),
           ["simulate", "--worker", "--steps", "20", "--scratch", temporary.path, "--memory-max", mebibytes],
           environment: ["SWIFT_BACKTRACE=enable=no"], takesInput: true)

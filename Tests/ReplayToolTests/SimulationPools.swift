@@ -1,3 +1,4 @@
+import ChildProcesses
 import EventStore
 import Foundation
 import StoreTesting
@@ -29,9 +30,9 @@ struct SimulationPools {
       milliseconds: { Int64(Date().timeIntervalSince1970 * 1000) },
       start: { number, errors in
         processes = number
-        return try StoreTesting.ChildProcess(
+        return try ChildProcess(
           path: "/bin/bash", ["-c", script, "worker", "\(number)"], environment: ["PATH=/usr/bin:/bin"],
-          errors: errors, takesInput: true, isApart: true)
+          errors: .file(errors), takesInput: true, isApart: true)
       })
     let isWhole = try pool.run(goesOn)
     return (pool.tally, isWhole, processes)

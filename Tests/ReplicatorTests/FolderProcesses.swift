@@ -1,3 +1,4 @@
+import ChildProcesses
 import EventStore
 import OperationFormat
 import Replicator

@@ -1,3 +1,4 @@
+import ChildProcesses
 import StoreTesting
 import Testing
 
@@ -27,5 +28,52 @@ struct ChildrenOfATest {
     close(ends[0])
     child.endInput()
     #expect(child.wait() == .exit(0))
+  }
+
+  @Test("its errors are kept, and more of them than a pipe holds do not stop it")
+  func keepsErrors() throws {
+    let script = "for i in {1..20000}; do echo \"line $i\" >&2; done; echo done; echo last >&2; exit 3"
+    let child = try ChildProcess(path: "/bin/bash", ["-c", script], environment: [], errors: .kept)
+    #expect(child.receiveAll() == Array("done\n".utf8))
+    #expect(child.wait() == .exit(3))
+    #expect(child.errorText.utf8.count == 65536)
+    #expect(child.errorText.hasPrefix("line 1\nline 2\n"))
+    #expect(child.receiveAll() == [])
+    #expect(child.wait() == .exit(3), "its end is known")
+  }
+
+  @Test("ignores and holds back no signal, whatever who started it does")
+  func signals() throws {
+    signal(SIGPIPE, SIG_IGN)
+    var all = sigset_t()
+    var before = sigset_t()
+    sigfillset(&all)
+    pthread_sigmask(SIG_BLOCK, &all, &before)
+    defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+    for number in [SIGPIPE, SIGINT] {
+      let child = try ChildProcess(
+        path: "/bin/sh", ["-c", "kill -\(number) $$; echo lives"], environment: [])
+      #expect(child.receiveAll() == [])
+      #expect(child.wait() == .signal(number))
+    }
+  }
+
+  @Test("one that is not there is refused, and leaves no descriptor open")
+  func refusesPrograms() throws {
+    let start = try #require(lowestFree())
+    for _ in 0..<100 {
+      #expect(throws: ChildProcess.Refusal.self) {
+        try ChildProcess(path: "/nonexistent", [], environment: [], errors: .kept, takesInput: true)
+      }
+    }
+    let end = try #require(lowestFree())
+    // Other tests open files meanwhile, though not hundreds.
+    #expect(end < start + 200)
+  }
+
+  private func lowestFree() -> Int32? {
+    let descriptor = open("/dev/null", O_RDONLY)
+    close(descriptor)
+    return descriptor >= 0 ? descriptor : nil
   }
 }

@@ -31,7 +31,7 @@ struct DeterminismTests {
     ("ReplayTool/Commands/HistoryCommand.swift", [.continuousClock], "prints how long the run took"),
     ("ReplayTool/Commands/SimulateCommand.swift", [.continuousClock], "prints how long the run took"),
     ("ReplayTool/Commands/LogCommand.swift", [.sleep], "follows a log that others write"),
-    ("ReplayTool/Import/ChildProcess.swift", [.files], "finds the program to start"),
+    ("ReplayTool/Import/ExternalProgram.swift", [.files], "finds the program to start"),
     ("ReplayTool/Import/GitRepository.swift", [.files], "looks at the repository to import"),
   ]
 

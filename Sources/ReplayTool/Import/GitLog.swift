@@ -31,14 +31,14 @@ struct GitLog {
   /// Longer than any path or subject that git takes in practice.
   private static let partBytesMax = 16 << 20
 
-  private let process: ChildProcess
+  private let process: ExternalProgram
   private var parts: DelimitedReader
   private var nextHead: [UInt8]?
   private var isAtEnd = false
 
-  init(_ process: ChildProcess) {
+  init(_ process: ExternalProgram) {
     self.process = process
-    parts = DelimitedReader(process.output, delimiter: 0, partBytesMax: Self.partBytesMax)
+    parts = DelimitedReader(process, delimiter: 0, partBytesMax: Self.partBytesMax)
   }
 
   /// The next commit, nil at the end.

@@ -11,7 +11,7 @@ struct GitRepository {
   /// - Parameter executable: the path of git; nil looks it up in `PATH`.
   init(_ directory: String, executable: String? = nil) throws {
     self.directory = directory
-    self.executable = try executable ?? ChildProcess.lookUp("git")
+    self.executable = try executable ?? ExternalProgram.lookUp("git")
     var isDirectory: ObjCBool = false
     guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory), isDirectory.boolValue
     else {
@@ -74,7 +74,7 @@ struct GitRepository {
       "-c", "log.showSignature=false", "log", "--first-parent", "--no-notes", "--no-color", "--no-decorate",
       "--encoding=UTF-8", "--format=%an", "HEAD", "--",
     ])
-    var lines = DelimitedReader(process.output, delimiter: UInt8(ascii: "\n"), partBytesMax: 1 << 20)
+    var lines = DelimitedReader(process, delimiter: UInt8(ascii: "\n"), partBytesMax: 1 << 20)
     var authors: Set<String> = []
     do {
       while let line = try lines.next() { authors.insert(String(decoding: line, as: UTF8.self)) }
@@ -93,19 +93,19 @@ struct GitRepository {
     GitSizes(try run(["cat-file", "--batch-check=%(objectname) %(objectsize)"], takesInput: true))
   }
 
-  private func run(_ arguments: [String], takesInput: Bool = false) throws -> ChildProcess {
+  private func run(_ arguments: [String], takesInput: Bool = false) throws -> ExternalProgram {
     try Self.run(executable, directory, arguments, takesInput: takesInput)
   }
 
   private static func run(
     _ executable: String, _ directory: String, _ arguments: [String], takesInput: Bool = false
-  ) throws -> ChildProcess {
+  ) throws -> ExternalProgram {
     // A repository that the caller's own git works in must not stand in for the one that was named.
     var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("GIT_") }
     environment["LC_ALL"] = "C"
     environment["GIT_OPTIONAL_LOCKS"] = "0"
     environment["GIT_TERMINAL_PROMPT"] = "0"
-    return try ChildProcess(
+    return try ExternalProgram(
       executable, name: "git", ["--no-pager", "-C", directory] + arguments, environment: environment,
       takesInput: takesInput)
   }

@@ -4,12 +4,12 @@ struct GitSizes {
   /// waits for the other for ever.
   private static let questionsMax = 128
 
-  private let process: ChildProcess
+  private let process: ExternalProgram
   private var answers: DelimitedReader
 
-  init(_ process: ChildProcess) {
+  init(_ process: ExternalProgram) {
     self.process = process
-    answers = DelimitedReader(process.output, delimiter: UInt8(ascii: "\n"), partBytesMax: 4096)
+    answers = DelimitedReader(process, delimiter: UInt8(ascii: "\n"), partBytesMax: 4096)
   }
 
   /// The sizes of blobs in bytes, in their order; nil for one that the repository does not have.

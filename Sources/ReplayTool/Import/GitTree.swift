@@ -4,12 +4,12 @@ import StoreTesting
 struct GitTree {
   private static let partBytesMax = 16 << 20
 
-  private let process: ChildProcess
+  private let process: ExternalProgram
   private var parts: DelimitedReader
 
-  init(_ process: ChildProcess) {
+  init(_ process: ExternalProgram) {
     self.process = process
-    parts = DelimitedReader(process.output, delimiter: 0, partBytesMax: Self.partBytesMax)
+    parts = DelimitedReader(process, delimiter: 0, partBytesMax: Self.partBytesMax)
   }
 
   /// The next file, nil at the end.

@@ -13,19 +13,19 @@ enum TextFile {
 /// What `gzip` makes of a packed file.
 final class GzipSource: ByteSource {
   let name: String
-  private let process: ChildProcess
+  private let process: ExternalProgram
   private var isAtEnd = false
 
   init(_ path: String) throws {
     name = "“\(path)”"
-    process = try ChildProcess(
-      try ChildProcess.lookUp("gzip"), name: "gzip", ["-dc", "--", path],
+    process = try ExternalProgram(
+      try ExternalProgram.lookUp("gzip"), name: "gzip", ["-dc", "--", path],
       environment: ProcessInfo.processInfo.environment)
   }
 
   func read(upTo count: Int) throws -> [UInt8] {
     guard !isAtEnd else { return [] }
-    let bytes = try process.output.read(upTo: count)
+    let bytes = process.read(upTo: count)
     guard bytes.isEmpty else { return bytes }
     isAtEnd = true
     do {

@@ -1,3 +1,4 @@
+import ChildProcesses
 import StoreTesting
 
 #if canImport(Glibc)
@@ -29,7 +30,7 @@ struct SimulationPool {
   }
 
   /// A worker of this number, which writes its errors to a file.
-  typealias Start = (_ number: Int, _ errors: String) throws -> StoreTesting.ChildProcess
+  typealias Start = (_ number: Int, _ errors: String) throws -> ChildProcess
 
   private(set) var tally = SimulationTally()
   private var seeds: SeedList
@@ -73,7 +74,7 @@ struct SimulationPool {
     while goesOn(tally) {
       try hire()
       guard workers.contains(where: { !$0.jobs.isEmpty }) else { return true }
-      let ready = StoreTesting.ChildProcess.ready(
+      let ready = ChildProcess.ready(
         workers.map(\.process), waitingMilliseconds: Self.waitMilliseconds)
       var ended: [Int] = []
       for index in ready where try !hear(workers[index]) { ended.append(workers[index].number) }

@@ -1,3 +1,4 @@
+import ChildProcesses
 import StoreTesting
 
 #if canImport(Glibc)
@@ -19,7 +20,7 @@ final class SimulationWorker {
 
   /// No two workers of a run have the same, so that a seed is repeated by another one.
   let number: Int
-  let process: StoreTesting.ChildProcess
+  let process: ChildProcess
   /// What it has to do: it is at the first of these.
   private(set) var jobs: [Job] = []
   /// When it was last heard of, or began.
@@ -28,7 +29,7 @@ final class SimulationWorker {
   private let errors: String
 
   /// - Parameter errors: the file that its errors go to.
-  init(number: Int, process: StoreTesting.ChildProcess, errors: String, milliseconds: Int64) {
+  init(number: Int, process: ChildProcess, errors: String, milliseconds: Int64) {
     self.number = number
     self.process = process
     self.errors = errors

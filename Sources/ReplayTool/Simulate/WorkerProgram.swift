@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import StoreTesting
 
@@ -16,15 +17,15 @@ struct WorkerProgram {
   }
 
   /// Starts it, apart from interrupts of the keyboard.
-  func start(_ arguments: [String], errors: String) throws -> StoreTesting.ChildProcess {
+  func start(_ arguments: [String], errors: String) throws -> ChildProcess {
     // Every process hashes by a seed of its own, and says in one line why it ends.
     let settings = ["SWIFT_DETERMINISTIC_HASHING", "SWIFT_BACKTRACE"]
     let environment = ProcessInfo.processInfo.environment.filter { !settings.contains($0.key) }
-    do throws(StoreTesting.ChildProcess.Refusal) {
-      return try StoreTesting.ChildProcess(
+    do throws(ChildProcess.Refusal) {
+      return try ChildProcess(
         path: path, arguments,
         environment: environment.map { "\($0.key)=\($0.value)" } + ["SWIFT_BACKTRACE=enable=no"],
-        errors: errors, takesInput: true, isApart: true)
+        errors: .file(errors), takesInput: true, isApart: true)
     } catch {
       throw ToolError(
         "workerRefused", "no worker process can be started: \(String(cString: strerror(error.number)))",

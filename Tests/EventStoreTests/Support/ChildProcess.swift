@@ -1,3 +1,4 @@
+import ChildProcesses
 import StoreTesting
 
 extension ChildProcess {

@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import StoreTesting
 import Testing
@@ -17,32 +18,30 @@ struct GitFixture {
   /// Runs git. `time` is that of the committer, in seconds after a fixed one; the author's is an hour earlier.
   @discardableResult
   func git(_ arguments: String..., time: Int = 0, author: String = "Ann") throws -> String {
-    let output = try Self.run(
+    try Self.run(
       arguments, in: directory, author: author, authorDate: "\(1_700_000_000 + time - 3600) +0000",
       committerDate: "\(1_700_000_000 + time) +0100")
-    return String(decoding: output, as: UTF8.self)
   }
 
   /// Runs git with nothing of its user's settings, and gives what it printed.
   static func run(
-    _ arguments: [String], in directory: String, author: String, authorDate: String, committerDate: String
-  ) throws -> Data {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["git", "-C", directory, "-c", "protocol.file.allow=always"] + arguments
-    process.environment = [
+    _ arguments: [String], in directory: String, author: String, authorDate: String, committerDate: String,
+    input: String = ""
+  ) throws -> String {
+    let environment = [
       "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin", "HOME": directory,
       "GIT_AUTHOR_NAME": author, "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "Bob",
       "GIT_COMMITTER_EMAIL": "bob@example.com", "GIT_AUTHOR_DATE": authorDate,
       "GIT_COMMITTER_DATE": committerDate, "GIT_CONFIG_NOSYSTEM": "1",
     ]
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    let output = pipe.fileHandleForReading.readDataToEndOfFile()
-    let status = process.exitStatus()
-    try #require(status == 0, "git \(arguments)")
+    let process = try ChildProcess(
+      path: "/usr/bin/env", ["git", "-C", directory, "-c", "protocol.file.allow=always"] + arguments,
+      environment: environment.map { "\($0.key)=\($0.value)" }, takesInput: true)
+    process.send(Array(input.utf8))
+    process.endInput()
+    let output = String(decoding: process.receiveAll(), as: UTF8.self)
+    let end = process.wait()
+    try #require(end == .exit(0), "git \(arguments)")
     return output
   }
 

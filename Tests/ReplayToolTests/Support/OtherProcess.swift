@@ -1,3 +1,4 @@
+import ChildProcesses
 import Dispatch
 import Foundation
 
@@ -12,32 +13,37 @@ enum OtherProcess {
     return FileManager.default.isExecutableFile(atPath: beside) ? beside : nil
   }
 
-  /// Runs a program to its end, on a thread that no task needs: a test that blocked one of the few threads of tasks would
+  /// Runs a program to its end, with nothing to read, on a thread that no task needs: a test that blocked one of the few threads of tasks would
   /// hold up all others.
   ///
   /// - Parameters:
-  ///   - environment: all of its environment; nil for this process's.
+  ///   - environment: all of its environment.
   ///   - takesErrors: whether what it says of errors is part of its output.
   static func run(
-    _ path: String, _ arguments: [String], environment: [String: String]? = nil, takesErrors: Bool = false
+    _ path: String, _ arguments: [String],
+    environment: [String: String] = ProcessInfo.processInfo.environment, takesErrors: Bool = false
   ) async throws -> (output: String, exit: Int32) {
     try await withCheckedThrowingContinuation { continuation in
       DispatchQueue.global().async {
         continuation.resume(
           with: Result {
-            let process = Process()
-            process.executableURL = URL(fileURLWithPath: path)
-            process.arguments = arguments
-            if let environment { process.environment = environment }
-            let pipe = Pipe()
-            process.standardOutput = pipe
-            if takesErrors { process.standardError = pipe }
-            process.standardInput = FileHandle.nullDevice
-            try process.run()
-            let output = pipe.fileHandleForReading.readDataToEndOfFile()
-            return (String(decoding: output, as: UTF8.self), process.exitStatus())
+            let process = try ChildProcess(
+              path: path, arguments, environment: environment.map { "\($0.key)=\($0.value)" },
+              errors: takesErrors ? .output : .file("/dev/null"))
+            let output = String(decoding: process.receiveAll(), as: UTF8.self)
+            return (output, process.wait().status)
           })
       }
+    }
+  }
+}
+
+extension ChildProcess.End {
+  /// As a shell tells it.
+  var status: Int32 {
+    switch self {
+    case .exit(let code): code
+    case .signal(let number): 128 + number
     }
   }
 }

@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 
 /// A command said no.
@@ -6,14 +7,10 @@ struct ProcessFailure: Error {
   var message: String
 }
 
-/// One run of another command, such as git.
-final class ChildProcess {
-  let output: any ByteSource
-  private let process = Process()
-  private let input: FileHandle?
-  private let errors = Pipe()
-  // The handles close their descriptors when they go.
-  private let outputHandle: FileHandle
+/// One run of another command, such as git. Its output is a source of bytes.
+final class ExternalProgram: ByteSource {
+  let name: String
+  private let process: ChildProcess
 
   /// - Parameters:
   ///   - executable: the path of the command.
@@ -25,45 +22,29 @@ final class ChildProcess {
     _ executable: String, name: String, _ arguments: [String], environment: [String: String],
     takesInput: Bool = false
   ) throws {
-    process.executableURL = URL(fileURLWithPath: executable)
-    process.arguments = arguments
-    process.environment = environment
-    let outputPipe = Pipe()
-    let inputPipe = takesInput ? Pipe() : nil
-    process.standardOutput = outputPipe
-    process.standardError = errors
-    process.standardInput = inputPipe ?? FileHandle.nullDevice
-    outputHandle = outputPipe.fileHandleForReading
-    input = inputPipe?.fileHandleForWriting
-    output = DescriptorSource(descriptor: outputHandle.fileDescriptor, name: name, closes: false)
-    do {
-      try process.run()
+    self.name = name
+    do throws(ChildProcess.Refusal) {
+      process = try ChildProcess(
+        path: executable, arguments, environment: environment.map { "\($0.key)=\($0.value)" }, errors: .kept,
+        takesInput: takesInput)
     } catch {
       throw ToolError.input(
-        "\(name)Missing", "the command “\(executable)” cannot be run",
+        "\(name)Missing",
+        "the command “\(executable)” cannot be run: \(String(cString: strerror(error.number)))",
         hint: "install \(name), or add its directory to PATH")
     }
   }
 
-  deinit { if process.isRunning { process.terminate() } }
+  func read(upTo count: Int) -> [UInt8] { process.receive(upTo: count) }
 
   /// Gives the process something to read.
   func write(_ text: String) throws {
-    do {
-      try input?.write(contentsOf: Data(text.utf8))
-    } catch {
-      throw ProcessFailure(message: "it ended early")
-    }
+    guard process.send(Array(text.utf8)) else { throw ProcessFailure(message: "it ended early") }
   }
 
   /// All of a short output, without the end of its line.
   func text() throws -> String {
-    var bytes: [UInt8] = []
-    while true {
-      let next = try output.read(upTo: 4096)
-      if next.isEmpty { break }
-      bytes += next
-    }
+    var bytes = process.receiveAll()
     try finish()
     while bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
     return String(decoding: bytes, as: UTF8.self)
@@ -71,15 +52,15 @@ final class ChildProcess {
 
   /// Waits for the end, which the output must have reached.
   func finish() throws {
-    try? input?.close()
-    let said = errors.fileHandleForReading.readDataToEndOfFile()
-    let status = process.exitStatus()
-    guard status == 0 else {
-      let text = String(decoding: said, as: UTF8.self)
-      throw ProcessFailure(
-        message: text.split(separator: "\n").first.map(String.init)
-          ?? "it ended with \(status)")
+    process.endInput()
+    let status: String
+    switch process.wait() {
+    case .exit(0): return
+    case .exit(let code): status = "it ended with \(code)"
+    case .signal(let number): status = "it was ended by signal \(number)"
     }
+    throw ProcessFailure(
+      message: process.errorText.split(separator: "\n").first.map(String.init) ?? status)
   }
 
   /// The path of a command, looked up in `PATH`.
