@@ -243,7 +243,7 @@ extension ChildProcess {
   }
 
   /// The next line, nil at the end of the output, or if none came within the time.
-  package func line(waitingSeconds: Int32 = 60) -> String? {
+  package func line(waitingSeconds: Int32 = 600) -> String? {
     while true {
       if let line = takeLine() { return line }
       guard Self.ready([self], waitingMilliseconds: waitingSeconds * 1000) == [0], receive() else {
@@ -253,7 +253,7 @@ extension ChildProcess {
   }
 
   /// All lines that are left.
-  package func lines(waitingSeconds: Int32 = 60) -> [String] {
+  package func lines(waitingSeconds: Int32 = 600) -> [String] {
     var lines: [String] = []
     while let line = line(waitingSeconds: waitingSeconds) { lines.append(line) }
     return lines

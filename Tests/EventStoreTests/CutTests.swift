@@ -213,7 +213,7 @@ struct CutTests {
 
   @Test(
     "the cut of another process is shipped, and one that was shipped by another is none",
-    .timeLimit(.minutes(3)))
+    .timeLimit(.minutes(20)))
   func otherProcess() async throws {
     let store = try directory.store()
     try await store.makeAttachedZone()
@@ -384,7 +384,7 @@ struct CommitObservationTests {
     #expect(closed == .closed)
   }
 
-  @Test("another process's commit shows in the id", .timeLimit(.minutes(3)))
+  @Test("another process's commit shows in the id", .timeLimit(.minutes(20)))
   func otherProcess() async throws {
     let store = try directory.store()
     try await store.makeZone()

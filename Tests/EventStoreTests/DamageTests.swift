@@ -59,7 +59,7 @@ struct DamageTests {
 
   @Test(
     "verified before it is read, it is refused, reported or right, and no process dies",
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(20)))
   func verified() {
     let (outcomes, ends) = run(0..<2000, "verify")
     print("damage, verified: \(outcomes.sorted { $0.key < $1.key }), \(ends.count) processes died")
@@ -69,7 +69,7 @@ struct DamageTests {
     #expect(outcomes["sound", default: 0] > 0 && outcomes["reported", default: 0] > 0)
   }
 
-  @Test("read without verification, it ends a process in LMDB alone, and rarely", .timeLimit(.minutes(2)))
+  @Test("read without verification, it ends a process in LMDB alone, and rarely", .timeLimit(.minutes(20)))
   func unverified() {
     let (outcomes, ends) = run(0..<3000, "read")
     print(

@@ -12,7 +12,7 @@
     import Darwin
   #endif
 
-  @Suite("A call of LMDB fails", .timeLimit(.minutes(3)))
+  @Suite("A call of LMDB fails", .timeLimit(.minutes(20)))
   struct FaultTests {
     let directory = TemporaryDirectory()
 

@@ -92,7 +92,7 @@ struct FoldInPlaceTests {
         operand: ([6] + [UInt8](repeating: 1, count: 40)).span.bytes, index: 0)
     }
     try fold.flush()
-    let found = storage.row(of: record.span.bytes, in: state)
+    let found = try storage.row(of: record.span.bytes, in: state)
     let row = try #require(found)
     var rows = (0..<row.count).map { Array(row[..<$0]) }
     for offset in row.indices {
@@ -118,7 +118,7 @@ struct FoldInPlaceTests {
             .set, NameNumber(rawValue: 2), of: record.span.bytes, in: state, type: NameNumber(rawValue: 1),
             operand: [1, 2, 3].span.bytes, index: 0)
           try fold.flush()
-          results.append(.success(storage.row(of: record.span.bytes, in: state)))
+          results.append(.success(try storage.row(of: record.span.bytes, in: state)))
         } catch let error as FormatError {
           results.append(.failure(error))
         }

@@ -74,7 +74,7 @@ struct KillTests {
 
   @Test(
     "every write that was acknowledged is there, at most one group more, and the store verifies",
-    .timeLimit(.minutes(2)),
+    .timeLimit(.minutes(20)),
     arguments: [("durable", "/var/tmp", 100), ("consistent", TemporaryDirectory.memoryBacked, 100)])
   func cycles(durability: String, parent: String, count: Int) throws {
     let seed = UInt64.random(in: 0...999_999)

@@ -198,7 +198,7 @@ struct ReclaimTests {
     try await checkSound(store)
   }
 
-  @Test("a process that reclaims is killed: the next one goes on", .timeLimit(.minutes(3)))
+  @Test("a process that reclaims is killed: the next one goes on", .timeLimit(.minutes(20)))
   func killed() async throws {
     let seed = UInt64.random(in: 0...999_999)
     var generator = SeededGenerator(seed: seed)

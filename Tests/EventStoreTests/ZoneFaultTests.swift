@@ -12,7 +12,7 @@
     import Darwin
   #endif
 
-  @Suite("A call of LMDB fails while zones are listed, cut, deleted and reclaimed", .timeLimit(.minutes(3)))
+  @Suite("A call of LMDB fails while zones are listed, cut, deleted and reclaimed", .timeLimit(.minutes(20)))
   struct ZoneFaultTests {
     let directory = TemporaryDirectory()
     private let listed = ZoneID(name: "listed")

@@ -173,7 +173,7 @@ struct SyncCommands {
   }
 
   @Test(
-    "--watch goes on until it is interrupted, and tells what moves", .timeLimit(.minutes(5)),
+    "--watch goes on until it is interrupted, and tells what moves", .timeLimit(.minutes(20)),
     arguments: [false, true])
   func watches(printsJSON: Bool) async throws {
     try await makeStore("a", zones: ["notes"], seed: 10)

@@ -224,7 +224,7 @@ struct AssetsSentLate {
     try await devices[1].replicator(remote).downloadAsset(asset, in: zone)
   }
 
-  @Test("a replicator that runs brings what another process imports, by itself", .timeLimit(.minutes(5)))
+  @Test("a replicator that runs brings what another process imports, by itself", .timeLimit(.minutes(20)))
   func anotherProcess() async throws {
     let directory = TemporaryDirectory()
     let place = try await RemotePlace(.folder, in: directory.path)

@@ -15,7 +15,7 @@ struct RunningReplicators {
   }
 
   @Test(
-    "A commit here appears there by push alone", .timeLimit(.minutes(5)), arguments: RemotePlace.Kind.allCases
+    "A commit here appears there by push alone", .timeLimit(.minutes(20)), arguments: RemotePlace.Kind.allCases
   )
   func push(kind: RemotePlace.Kind) async throws {
     let place = try await RemotePlace(kind, in: scratch.path)
@@ -40,7 +40,7 @@ struct RunningReplicators {
 
   @Test(
     "Many commits in a burst make one round, which comes when the first has waited long enough",
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(20)))
   func burst() async throws {
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
     let device = try devices(1)[0]
@@ -63,7 +63,7 @@ struct RunningReplicators {
 
   @Test(
     "A remote that fails for hours is tried again and again, later and later, and then all goes on",
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(20)))
   func failsForHours() async throws {
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
     let devices = try devices()
@@ -98,7 +98,7 @@ struct RunningReplicators {
   }
 
   @Test(
-    "Cancelled at any time, it ends, and the next one goes on", .timeLimit(.minutes(5)),
+    "Cancelled at any time, it ends, and the next one goes on", .timeLimit(.minutes(20)),
     .serialized, arguments: 0..<60 as Range<UInt64>)
   func cancelled(seed: UInt64) async throws {
     var random = SeededRandom(seed: seed)
@@ -137,7 +137,7 @@ struct RunningReplicators {
     for device in devices { device.store.close() }
   }
 
-  @Test("Commits of another process are found by looking", .timeLimit(.minutes(5)))
+  @Test("Commits of another process are found by looking", .timeLimit(.minutes(20)))
   func anotherProcess() async throws {
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
     let device = try devices(1)[0]
@@ -162,7 +162,7 @@ struct RunningReplicators {
 
   @Test(
     "At a store that is closed it says so, later and later, and ends when it is told",
-    .timeLimit(.minutes(5)), arguments: [false, true])
+    .timeLimit(.minutes(20)), arguments: [false, true])
   func closed(atFirst: Bool) async throws {
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
     let device = try devices(1)[0]
@@ -185,7 +185,7 @@ struct RunningReplicators {
   }
 
   @Test(
-    "A zone that is parked does not stop the others, and goes on once it is mended", .timeLimit(.minutes(5)))
+    "A zone that is parked does not stop the others, and goes on once it is mended", .timeLimit(.minutes(20)))
   func parked() async throws {
     let place = try await RemotePlace(.memory, in: scratch.path)
     let devices = try devices()

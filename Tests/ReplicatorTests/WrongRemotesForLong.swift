@@ -43,7 +43,7 @@ struct WrongRemotesForLong {
 
   @Test(
     "a hundred rounds with writes among them: nothing is put there, nothing is taken from it, nothing here is lost",
-    .timeLimit(.minutes(5)), arguments: RemotePlace.Kind.allCases, Place.allCases)
+    .timeLimit(.minutes(20)), arguments: RemotePlace.Kind.allCases, Place.allCases)
   func hundredRounds(kind: RemotePlace.Kind, wrong: Place) async throws {
     let scratch = TemporaryDirectory()
     let place = try await RemotePlace(kind, in: scratch.path)

@@ -23,6 +23,8 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   /// The key of the record at hand: see ``FoldStorage/readRecord(_:into:)``.
   private var key = ByteWriter()
   var row: [UInt8] = []
+  /// Its registers as they are stored, if they are kept apart from the rest of it; see ``DividedRow``.
+  private var registers: [UInt8] = []
   var isChanged = false
   /// What a look at the row at hand found of the record's existence, until that changes.
   var existence: PlainExistence = .unknown
@@ -173,6 +175,8 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     defer { swap(&row, &self.row) }
     let isThere = try storage.readRecord(key.span, into: &row)
     if !isThere { row.removeAll(keepingCapacity: true) }
+    if !registers.isEmpty { registers = [] }
+    try storage.join(&row, registers: &registers, in: state)
     self.state = state
     return isThere
   }
@@ -180,14 +184,32 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   /// Writes the row at hand, if it changed. Must be called before anybody else reads.
   package mutating func flush() throws {
     guard isChanged else { return }
-    try storage.writeRecord(row.span.bytes, key.span)
+    if row.count > DividedRow.registersBytesMax || !registers.isEmpty {
+      try flushLarge()
+    } else {
+      try storage.writeRecord(row.span.bytes, key.span)
+    }
     isChanged = false
+  }
+
+  /// Writes a row that is kept in two parts, or may be: its registers only if they changed.
+  private mutating func flushLarge() throws {
+    guard let parts = try DividedRow.parts(of: row.span.bytes) else {
+      try storage.writeRecord(row.span.bytes, key.span)
+      if !registers.isEmpty { try storage.deleteElement(.restOfRow(of: state, record: try recordNumber)) }
+      registers = []
+      return
+    }
+    if parts.registers != registers { try storage.writeRecord(parts.registers.span.bytes, key.span) }
+    try storage.writeElement(parts.rest.span.bytes, .restOfRow(of: state, record: try recordNumber))
+    registers = parts.registers
   }
 
   /// Forgets the row at hand and what changed in it: what is in the storage counts.
   package mutating func reset() {
     state = .none
     row.removeAll(keepingCapacity: true)
+    registers = []
     existence = .unknown
     isChanged = false
   }

@@ -71,10 +71,13 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
     return contents.recordNumbers[state, default: 0]
   }
 
-  /// The row of a record, nil if there is none.
-  package func row(of name: RawSpan, in state: StateNumber) -> [UInt8]? {
+  /// The whole row of a record, nil if there is none.
+  package func row(of name: RawSpan, in state: StateNumber) throws -> [UInt8]? {
     let key = TableKey.record(state, name)
-    return Self.row(key.span, in: contents.records)
+    guard var row = Self.row(key.span, in: contents.records) else { return nil }
+    var registers: [UInt8] = []
+    try join(&row, registers: &registers, in: state)
+    return row
   }
 
   // MARK: Elements

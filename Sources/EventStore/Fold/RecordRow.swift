@@ -18,7 +18,7 @@ package import OperationFormat
 // | varint | count of its heads, those kept apart included |
 // | … | its greatest heads, greatest first, at most `Cell.inlineHeadsMax` |
 
-/// What a record's row says of the index of references, so that most records need no look-up in it.
+/// What a record's row says of what else there is, so that most records need no look-up elsewhere.
 package struct RowFlags: OptionSet, Sendable {
   package let rawValue: UInt8
 
@@ -28,6 +28,9 @@ package struct RowFlags: OptionSet, Sendable {
   package static let refers = RowFlags(rawValue: 1)
   /// Some of them cascade.
   package static let cascades = RowFlags(rawValue: 2)
+
+  /// The registers alone lie here: see ``DividedRow``. A whole row never has it.
+  static let divided = RowFlags(rawValue: 4)
 
   static let all: RowFlags = [.refers, .cascades]
   /// Where they stand in the row.
@@ -182,7 +185,7 @@ package enum RecordLayout {
   }
 
   @_lifetime(reader: copy reader)
-  private static func nextCell(
+  static func nextCell(
     _ reader: inout ByteReader
   ) throws(FormatError) -> (number: CellNumber, body: Range<Int>) {
     let number = CellNumber(rawValue: try reader.readUInt32Varint("cell.number"))

@@ -3,15 +3,31 @@ import OperationFormat
 
 /// Reading of records: rows are read where they lie in the map.
 extension Snapshot {
-  /// A record's row where it lies, with what is needed to follow it to its elements.
+  /// A record's row where it lies if it is whole there, with what is needed to follow it to its elements.
   func withRow<R>(of record: RecordID, _ body: (RawSpan, StateNumber) throws -> R?) throws -> R? {
     let state = try state(of: record.zone)
     return try WriteTransaction.withBytes(of: record.name) { name in
       guard name.byteCount <= Limits.recordNameBytesMax else { return nil }
       return try transaction.withValue(of: TableKey.record(state, name).span, in: tables.records) { row in
-        try body(row, state)
+        try withWhole(row, state) { try body($0, state) }
       } ?? nil
     }
+  }
+
+  /// The whole of a record's row, of which the registers may lie apart from the rest.
+  func withWhole<R>(_ row: RawSpan, _ state: StateNumber, _ body: (RawSpan) throws -> R) throws -> R {
+    guard DividedRow.isPart(row) else { return try body(row) }
+    let whole = try joined(row, state)
+    return try body(whole.span.bytes)
+  }
+
+  private func joined(_ registers: RawSpan, _ state: StateNumber) throws -> [UInt8] {
+    let key = ElementKey.restOfRow(of: state, record: try DividedRow.recordNumber(of: registers))
+    let row = try transaction.withValue(of: key.bytes.span.bytes, in: tables.elements) { rest in
+      try DividedRow.whole(registers, rest)
+    }
+    guard let row else { throw StoreError.missingElement }
+    return row
   }
 
   /// All heads of a cell in a record's row, greatest first.
@@ -315,6 +331,15 @@ extension Snapshot {
   /// Calls a closure with the name and row of each record of a state, in the order of their names, until it returns
   /// false.
   func forEachRow(
+    in state: StateNumber, after name: Name?, _ body: (_ name: RawSpan, _ row: RawSpan) throws -> Bool
+  ) throws {
+    try forEachStoredRow(in: state, after: name) { name, row in
+      try withWhole(row, state) { try body(name, $0) }
+    }
+  }
+
+  /// The same with what lies in the table of records: rows, and parts of rows.
+  func forEachStoredRow(
     in state: StateNumber, after name: Name?, _ body: (_ name: RawSpan, _ row: RawSpan) throws -> Bool
   ) throws {
     var start = TableKey.state(state)

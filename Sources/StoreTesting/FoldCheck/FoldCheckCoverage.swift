@@ -18,6 +18,8 @@ public struct FoldCheckCoverage: Hashable, Sendable {
   public var recreates = 0
   /// Compared heads whose value is kept apart for its size.
   public var valuesApart = 0
+  /// Compared records whose registers are kept apart from what else they have.
+  public var rowsDivided = 0
   /// Compared heads beyond a cell's first four.
   public var headsBeyondFour = 0
   /// Cells that had more than four heads and have four or fewer again.
@@ -67,6 +69,7 @@ public struct FoldCheckCoverage: Hashable, Sendable {
     movesAgainstMoves += other.movesAgainstMoves
     recreates += other.recreates
     valuesApart += other.valuesApart
+    rowsDivided += other.rowsDivided
     headsBeyondFour += other.headsBeyondFour
     cellsBackToFour += other.cellsBackToFour
     sumsApart += other.sumsApart
@@ -97,7 +100,7 @@ public struct FoldCheckCoverage: Hashable, Sendable {
       ("deletesAgainstUpdates", deletesAgainstUpdates),
       ("movesAgainstMoves", movesAgainstMoves),
       ("recreates", recreates),
-      ("valuesApart", valuesApart),
+      ("valuesApart", valuesApart), ("rowsDivided", rowsDivided),
       ("headsBeyondFour", headsBeyondFour),
       ("cellsBackToFour", cellsBackToFour),
       ("sumsApart", sumsApart),

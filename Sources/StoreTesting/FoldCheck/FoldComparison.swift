@@ -49,7 +49,7 @@ struct FoldComparison {
   private mutating func compare(_ driver: FoldDriver, record: Int) throws {
     history.coverage.comparisons += 1
     let name = FoldNumbering.records[record]
-    let row = driver.storage.row(of: name.span.bytes, in: FoldNumbering.state)
+    let row = try driver.storage.row(of: name.span.bytes, in: FoldNumbering.state)
     // The cells that the row must have: of those with elements, how many.
     var cells: [CellNumber: Int] = [:]
     var apart = 0
@@ -99,6 +99,7 @@ struct FoldComparison {
       }
       history.coverage.elements += count
     }
+    if try compareParts(driver, record, row) { apart += 1 }
     try compareElements(driver, record, row, expected: apart)
     try compareReferences(driver, record, row)
   }
@@ -233,6 +234,25 @@ struct FoldComparison {
     throw FoldMismatch(
       place: "order of \(Self.name(record, field))", expected: wanted.map { describe($0, field) },
       found: found.map { describe($0.head, [], field, driver) })
+  }
+
+  /// Of a record that has more than registers, these lie apart if they take over 512 bytes. Gives whether they do.
+  private mutating func compareParts(_ driver: FoldDriver, _ record: Int, _ row: [UInt8]) throws -> Bool {
+    let row = row.span.bytes
+    let (cells, registers) = try (
+      RecordLayout.cells(of: row).filter { $0 != .existence },
+      RecordLayout.cells(of: row).filter { $0 != .existence && $0.kind == .register }
+    )
+    let registersBytes = try registers.reduce(0) { try $0 + RecordLayout.place(of: $1, in: row).entry.count }
+    let isDivided = cells.count > registers.count && registersBytes > 512
+    let key = ElementKey.restOfRow(of: FoldNumbering.state, record: try RecordLayout.recordNumber(of: row))
+    guard isDivided == (driver.storage.readElement(key) != nil) else {
+      throw FoldMismatch(
+        place: "record r\(record)", expected: ["a row \(isDivided ? "in two parts" : "that is whole")"],
+        found: ["another"])
+    }
+    if isDivided { history.coverage.rowsDivided += 1 }
+    return isDivided
   }
 
   /// The element rows of a record are those that its heads need, and no others.

@@ -173,7 +173,7 @@ final class FoldDriver {
     guard try fold.find(record.span.bytes, in: FoldNumbering.state) else { return [] }
     let cell = cell(name)
     let sequence = try fold.sequence(of: cell)
-    let row = storage.row(of: record.span.bytes, in: FoldNumbering.state) ?? []
+    let row = try storage.row(of: record.span.bytes, in: FoldNumbering.state) ?? []
     let prefix = ElementKey.items(
       of: FoldNumbering.state, record: try RecordLayout.recordNumber(of: row.span.bytes), cell: cell)
     let items = try Set(storage.elements(under: prefix).map { try $0.key.item })

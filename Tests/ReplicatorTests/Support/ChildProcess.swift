@@ -17,7 +17,7 @@ extension ChildProcess {
     await withCheckedContinuation { continuation in
       DispatchQueue.global().async {
         let child = ChildProcess(program: "RemoteWriter", arguments)
-        let lines = child.lines(waitingSeconds: 120)
+        let lines = child.lines(waitingSeconds: 600)
         continuation.resume(returning: Story(lines: lines, end: child.wait()))
       }
     }

@@ -13,12 +13,19 @@ extension Case {
       if case .int(let number) = contribution.payload { sum &+= number }
     }
 
-    init(_ directory: String, count: Int) async throws {
+    /// - Parameters:
+    ///   - count: how many elements each field has.
+    ///   - registers: how many registers of 1,000 bytes the record has besides.
+    init(_ directory: String, count: Int, registers: Int = 0) async throws {
       self.count = count
       store = try LocalStore(directory: directory, durability: .consistent)
       try await store.write { tx in
         try tx.createZone(Dataset.zone)
         try tx.create(Self.record, type: "wide")
+        for number in 0..<registers {
+          try tx.set(
+            Name("register\(number)"), of: Self.record, to: .string(String(repeating: "r", count: 1000)))
+        }
       }
       // Elements that others inserted somewhere, so that no run is longer than one.
       var random = SplitMix(state: 7)
@@ -52,8 +59,9 @@ extension Case {
     Case(title: "fields grow to 100,000 elements") { place, sizes in
       let small = try await Wide(place.path + "/few", count: 1000)
       let large = try await Wide(place.path + "/many", count: sizes.count(100_000))
+      let beside = try await Wide(place.path + "/beside", count: 1000, registers: 50)
       let record = Wide.record
-      let changes: [(String, Change)] = [
+      let changes: [(name: String, body: Change)] = [
         (
           "a set",
           { tx, number, count in
@@ -96,9 +104,11 @@ extension Case {
           }
         ),
       ]
-      return changes.map { name, change in
+      func comparison(
+        _ change: (name: String, body: Change), _ measured: Wide, _ title: String, otherwise: String
+      ) -> Comparison {
         let count = sizes.count(5000)
-        let readsTotal = name.hasPrefix("contributions")
+        let readsTotal = change.name.hasPrefix("contributions")
         func participant(_ name: Participant.Name, _ wide: Wide) -> Participant {
           var random = SplitMix(state: 11)
           return Participant(
@@ -107,16 +117,19 @@ extension Case {
               let elements = wide.count
               for _ in 0..<count {
                 let number = random.next()
-                try wide.store.writeBlockingThisThread { try change(&$0, number, elements) }
+                try wide.store.writeBlockingThisThread { try change.body(&$0, number, elements) }
                 if readsTotal { _ = try wide.total() }
               }
             }, finish: { [:] })
         }
         return Comparison(
-          title: "one change a commit of \(name), 10⁵ elements", measure: .time, unit: "changes",
-          aims: [Comparison.Aim(than: .other, ratio: 2)], otherwise: "10³", count: count,
-          participants: [participant(.tributary, large), participant(.other, small)])
+          title: "one change a commit of \(change.name), \(title)", measure: .time, unit: "changes",
+          aims: [Comparison.Aim(than: .other, ratio: 2)], otherwise: otherwise, count: count,
+          participants: [participant(.tributary, measured), participant(.other, small)])
       }
+      return changes.map { comparison($0, large, "10⁵ elements", otherwise: "10³") } + [
+        comparison(changes[0], beside, "beside 50 registers of 1,000 bytes", otherwise: "beside none")
+      ]
     }
   }
 }
