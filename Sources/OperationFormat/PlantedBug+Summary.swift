@@ -8,6 +8,7 @@
       case .noReplicaTieBreak: "Heads of equal timestamps compare by sequence, without their replicas."
       case .replicaTieBreakByNumber:
         "Heads of equal timestamps compare by the numbers that replicas have here."
+      case .divisionForgotten: "Registers that are kept apart are written once, and not when they change."
       case .losersLostBeyondFour: "Heads that do not fit into a record's row are dropped."
       case .createKeepsFields: "A create leaves the fields that it has seen."
       case .deleteTakesUnseen: "From a delete on, a transaction takes away heads that it has not seen."

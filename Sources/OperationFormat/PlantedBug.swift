@@ -33,6 +33,8 @@
     case replicaTieBreakByNumber
     /// 3, 4: five concurrent heads.
     case losersLostBeyondFour
+    /// 3, 4, 11: large registers beside something that merges.
+    case divisionForgotten
     /// 4: a record made anew.
     case createKeepsFields
     /// 3, 4: a delete concurrent with an update.

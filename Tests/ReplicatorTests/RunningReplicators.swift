@@ -15,8 +15,8 @@ struct RunningReplicators {
   }
 
   @Test(
-    "A commit here appears there by push alone", .timeLimit(.minutes(20)), arguments: RemotePlace.Kind.allCases
-  )
+    "A commit here appears there by push alone", .timeLimit(.minutes(20)),
+    arguments: RemotePlace.Kind.allCases)
   func push(kind: RemotePlace.Kind) async throws {
     let place = try await RemotePlace(kind, in: scratch.path)
     let remote = place.remote

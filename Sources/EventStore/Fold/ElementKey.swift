@@ -64,7 +64,7 @@ package struct ElementName: Hashable, Sendable {
 /// | 3 | an element of a set or a map | its name: see ``ElementName`` |
 /// | 4 | a head of an element that is kept apart | how many bytes the name takes (1), the name, the head |
 /// | 5 | an element of a list | the unit it was inserted as: replica's number (4), epoch (4), number (8) |
-/// | 6 | of cell 0, what is kept apart from the registers of a record's row: see ``DividedRow`` | |
+/// | 6 | of cell 0, the registers of a record if they are kept apart: see ``DividedRow`` | |
 package struct ElementKey: Hashable, Comparable, Sendable {
   package var bytes: [UInt8]
 
@@ -75,7 +75,7 @@ package struct ElementKey: Hashable, Comparable, Sendable {
     case element = 3
     case elementHead = 4
     case item = 5
-    case restOfRow = 6
+    case registers = 6
   }
 
   package init(bytes: [UInt8]) { self.bytes = bytes }
@@ -137,14 +137,9 @@ package struct ElementKey: Hashable, Comparable, Sendable {
     ElementKey(state: state, record: record, cell: cell, .sum)
   }
 
-  /// The row of what is kept apart from the registers of a record's row.
-  package static func restOfRow(of state: StateNumber, record: UInt32) -> ElementKey {
-    ElementKey(state: state, record: record, cell: .existence, .restOfRow)
-  }
-
-  /// Whether it is such a row's.
-  static func isRestOfRow(_ key: [UInt8]) -> Bool {
-    key.count == prefixBytes && key[prefixBytes - 1] == Kind.restOfRow.rawValue
+  /// The row of a record's registers, if they are kept apart.
+  package static func registers(of state: StateNumber, record: UInt32) -> ElementKey {
+    ElementKey(state: state, record: record, cell: .existence, .registers)
   }
 
   // MARK: Elements
@@ -203,7 +198,7 @@ package struct ElementKey: Hashable, Comparable, Sendable {
     }
     switch Kind(rawValue: byte(prefixBytes - 1)) {
     case .head: return rest == headBytes
-    case .sum, .restOfRow: return rest == 0
+    case .sum, .registers: return rest == 0
     case .element: return isName(rest, at: prefixBytes)
     case .elementHead:
       guard rest > 0, rest == 1 + Int(byte(prefixBytes)) + headBytes else { return false }

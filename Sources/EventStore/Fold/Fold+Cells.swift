@@ -188,8 +188,9 @@ extension Fold {
   // MARK: Reading
 
   /// All heads of a cell of the record at hand, greatest first, with their whole payloads.
-  package func heads(of path: CellPath) throws -> [OwnedHead] {
+  package mutating func heads(of path: CellPath) throws -> [OwnedHead] {
     guard let element = path.element else {
+      if path.cell.isRegister && path.cell != .existence { try joinRegisters() }
       let place = try RecordLayout.place(of: path.cell, in: row.span.bytes)
       return try heads(of: path, in: row.span.bytes, place.body)
     }

@@ -23,8 +23,8 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   /// The key of the record at hand: see ``FoldStorage/readRecord(_:into:)``.
   private var key = ByteWriter()
   var row: [UInt8] = []
-  /// Its registers as they are stored, if they are kept apart from the rest of it; see ``DividedRow``.
-  private var registers: [UInt8] = []
+  /// Its registers as they are stored, if they are kept apart and were put into the row: see ``DividedRow``.
+  var registers: [UInt8] = []
   var isChanged = false
   /// What a look at the row at hand found of the record's existence, until that changes.
   var existence: PlainExistence = .unknown
@@ -44,6 +44,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     throws
   {
     try select(record, in: state)
+    try joinRegisters()
     for cell in try RecordLayout.cells(of: row.span.bytes) where cell != .existence {
       #if PLANTED_BUGS
         if PlantedBug.createKeepsFields.isPlanted { break }
@@ -95,6 +96,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   ) throws {
     switch kind {
     case .set:
+      try joinRegisters()
       #if PLANTED_BUGS
         if try isLate(field) { return }
       #endif
@@ -176,7 +178,6 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     let isThere = try storage.readRecord(key.span, into: &row)
     if !isThere { row.removeAll(keepingCapacity: true) }
     if !registers.isEmpty { registers = [] }
-    try storage.join(&row, registers: &registers, in: state)
     self.state = state
     return isThere
   }
@@ -184,7 +185,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   /// Writes the row at hand, if it changed. Must be called before anybody else reads.
   package mutating func flush() throws {
     guard isChanged else { return }
-    if row.count > DividedRow.registersBytesMax || !registers.isEmpty {
+    if row.count > DividedRow.registersBytesMax || !registers.isEmpty || DividedRow.isBase(row.span.bytes) {
       try flushLarge()
     } else {
       try storage.writeRecord(row.span.bytes, key.span)
@@ -194,14 +195,22 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
 
   /// Writes a row that is kept in two parts, or may be: its registers only if they changed.
   private mutating func flushLarge() throws {
+    if DividedRow.isBase(row.span.bytes) {
+      if try DividedRow.hasOthers(row.span.bytes) { return try storage.writeRecord(row.span.bytes, key.span) }
+      try joinRegisters()
+    }
+    let apart = ElementKey.registers(of: state, record: try recordNumber)
     guard let parts = try DividedRow.parts(of: row.span.bytes) else {
       try storage.writeRecord(row.span.bytes, key.span)
-      if !registers.isEmpty { try storage.deleteElement(.restOfRow(of: state, record: try recordNumber)) }
+      if !registers.isEmpty { try storage.deleteElement(apart) }
       registers = []
       return
     }
-    if parts.registers != registers { try storage.writeRecord(parts.registers.span.bytes, key.span) }
-    try storage.writeElement(parts.rest.span.bytes, .restOfRow(of: state, record: try recordNumber))
+    try storage.writeRecord(parts.base.span.bytes, key.span)
+    #if PLANTED_BUGS
+      if PlantedBug.divisionForgotten.isPlanted, !registers.isEmpty { return }
+    #endif
+    if parts.registers != registers { try storage.writeElement(parts.registers.span.bytes, apart) }
     registers = parts.registers
   }
 

@@ -74,10 +74,11 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
   /// The whole row of a record, nil if there is none.
   package func row(of name: RawSpan, in state: StateNumber) throws -> [UInt8]? {
     let key = TableKey.record(state, name)
-    guard var row = Self.row(key.span, in: contents.records) else { return nil }
-    var registers: [UInt8] = []
-    try join(&row, registers: &registers, in: state)
-    return row
+    guard let row = Self.row(key.span, in: contents.records) else { return nil }
+    guard DividedRow.isBase(row.span.bytes) else { return row }
+    let apart = ElementKey.registers(of: state, record: try RecordLayout.recordNumber(of: row.span.bytes))
+    let registers = readElement(apart) ?? []
+    return try DividedRow.whole(row.span.bytes, registers.span.bytes)
   }
 
   // MARK: Elements

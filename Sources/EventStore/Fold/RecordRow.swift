@@ -29,10 +29,11 @@ package struct RowFlags: OptionSet, Sendable {
   /// Some of them cascade.
   package static let cascades = RowFlags(rawValue: 2)
 
-  /// The registers alone lie here: see ``DividedRow``. A whole row never has it.
+  /// The record's registers lie elsewhere: see ``DividedRow``. A whole row never has it.
   static let divided = RowFlags(rawValue: 4)
 
-  static let all: RowFlags = [.refers, .cascades]
+  static let ofReferences: RowFlags = [.refers, .cascades]
+  static let all: RowFlags = [.refers, .cascades, .divided]
   /// Where they stand in the row.
   static let offset = 1
 }
@@ -130,7 +131,7 @@ package enum RecordLayout {
     let flags = try reader.readUInt8("row")
     guard version == 1, RowFlags.all.contains(RowFlags(rawValue: flags)) else {
       throw FormatError(
-        .newerFormat, at: 0, in: "record row", expected: "version 1, flags 0 to 3",
+        .newerFormat, at: 0, in: "record row", expected: "version 1, flags 0 to 7",
         found: "version \(version), flags \(flags)")
     }
     return try reader.readLittleEndian("row", as: UInt32.self)
@@ -174,7 +175,7 @@ package enum RecordLayout {
 
   /// Reads after the header. A record that has no row yet has no cells.
   @_lifetime(copy row)
-  private static func cellReader(of row: RawSpan) throws(FormatError) -> ByteReader {
+  static func cellReader(of row: RawSpan) throws(FormatError) -> ByteReader {
     if row.isEmpty { return ByteReader(row) }
     guard row.byteCount >= headerBytes else {
       throw FormatError(

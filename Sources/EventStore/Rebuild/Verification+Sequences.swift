@@ -55,11 +55,6 @@ extension Verification {
     return runs
   }
 
-  /// The same of what is kept apart from a row's registers.
-  static func comparable(rest: [UInt8]) -> [UInt8] {
-    rest.prefix(1) + comparable(Array(repeating: 0, count: RecordLayout.headerBytes) + rest.dropFirst())
-  }
-
   /// A record's row without what of its lists and texts depends on how their rows are cut.
   static func comparable(_ row: [UInt8]) -> [UInt8] {
     do {

@@ -3,28 +3,33 @@ import OperationFormat
 
 /// Reading of records: rows are read where they lie in the map.
 extension Snapshot {
-  /// A record's row where it lies if it is whole there, with what is needed to follow it to its elements.
+  /// A record's whole row, where it lies if it is whole there, with what is needed to follow it to its elements.
   func withRow<R>(of record: RecordID, _ body: (RawSpan, StateNumber) throws -> R?) throws -> R? {
+    try withStoredRow(of: record) { row, state in try withWhole(row, state) { try body($0, state) } }
+  }
+
+  /// The same of what lies in the table of records: a whole row, or one without registers. It is enough where these do not matter.
+  func withStoredRow<R>(of record: RecordID, _ body: (RawSpan, StateNumber) throws -> R?) throws -> R? {
     let state = try state(of: record.zone)
     return try WriteTransaction.withBytes(of: record.name) { name in
       guard name.byteCount <= Limits.recordNameBytesMax else { return nil }
       return try transaction.withValue(of: TableKey.record(state, name).span, in: tables.records) { row in
-        try withWhole(row, state) { try body($0, state) }
+        try body(row, state)
       } ?? nil
     }
   }
 
   /// The whole of a record's row, of which the registers may lie apart from the rest.
   func withWhole<R>(_ row: RawSpan, _ state: StateNumber, _ body: (RawSpan) throws -> R) throws -> R {
-    guard DividedRow.isPart(row) else { return try body(row) }
+    guard DividedRow.isBase(row) else { return try body(row) }
     let whole = try joined(row, state)
     return try body(whole.span.bytes)
   }
 
-  private func joined(_ registers: RawSpan, _ state: StateNumber) throws -> [UInt8] {
-    let key = ElementKey.restOfRow(of: state, record: try DividedRow.recordNumber(of: registers))
-    let row = try transaction.withValue(of: key.bytes.span.bytes, in: tables.elements) { rest in
-      try DividedRow.whole(registers, rest)
+  private func joined(_ base: RawSpan, _ state: StateNumber) throws -> [UInt8] {
+    let key = ElementKey.registers(of: state, record: try RecordLayout.recordNumber(of: base))
+    let row = try transaction.withValue(of: key.bytes.span.bytes, in: tables.elements) { registers in
+      try DividedRow.whole(base, registers)
     }
     guard let row else { throw StoreError.missingElement }
     return row
@@ -109,7 +114,7 @@ extension Snapshot {
   }
 
   func visibleType(of record: RecordID) throws -> NameNumber? {
-    try withRow(of: record) { row, state in try visible(row, state)?.type }
+    try withStoredRow(of: record) { row, state in try visible(row, state)?.type }
   }
 
   /// The value of a register: that of its greatest head.
@@ -213,7 +218,7 @@ extension Snapshot {
   /// The sum of what was added to a counter, also of a record that is not visible; nil if nothing was.
   func counterSum(_ field: Name, of record: RecordID) throws -> CounterSum? {
     guard let number = try number(of: field) else { return nil }
-    return try withRow(of: record) { row, state in
+    return try withStoredRow(of: record) { row, state in
       let sum = try counterSum(CellNumber(number, .counter), in: row, state)
       return sum.isEmpty ? nil : sum
     }
@@ -221,7 +226,7 @@ extension Snapshot {
 
   func counter(_ field: Name, of record: RecordID) throws -> Counter? {
     guard let number = try number(of: field) else { return nil }
-    return try withRow(of: record) { row, state in
+    return try withStoredRow(of: record) { row, state in
       guard let (_, fields) = try visible(row, state) else { return nil }
       return try counter(number, in: row, from: fields, state)
     }

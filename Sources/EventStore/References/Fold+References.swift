@@ -49,7 +49,7 @@ extension Fold {
 
   /// Writes into the index what a place of the record at hand refers to from here on.
   mutating func note(_ references: [Reference], at path: @autoclosure () -> CellPath) throws {
-    let flags = RecordLayout.flags(of: row.span.bytes)
+    let flags = RecordLayout.flags(of: row.span.bytes).intersection(.ofReferences)
     if references.isEmpty && flags.isEmpty { return }
     let path = path()
     let number = try recordNumber
@@ -89,10 +89,10 @@ extension Fold {
       try storage.readReference(key).map { try ReferenceCounts($0.span.bytes) } ?? ReferenceCounts()
     counts.places = counts.places &+ (now.isEmpty ? 0 : 1) &- (before.isEmpty ? 0 : 1)
     counts.cascades = counts.cascades &+ (now.cascades ? 1 : 0) &- (before.cascades ? 1 : 0)
-    var flags: RowFlags = []
+    var flags = RecordLayout.flags(of: row.span.bytes).subtracting(.ofReferences)
     if counts.places > 0 { flags.insert(.refers) }
     if counts.cascades > 0 { flags.insert(.cascades) }
-    if flags.isEmpty {
+    if counts.places == 0 && counts.cascades == 0 {
       try storage.deleteReference(key)
     } else {
       var writer = ByteWriter()

@@ -104,7 +104,7 @@ extension Snapshot {
   private func cascadesIfAlive(of name: [UInt8], _ state: StateNumber) throws -> [[UInt8]]? {
     let key = TableKey.record(state, name.span.bytes)
     return try transaction.withValue(of: key.span, in: tables.records) { row in
-      try withWhole(row, state) { try alive($0, state) == nil ? nil : try cascades(of: $0, state) }
+      try alive(row, state) == nil ? nil : try cascades(of: row, state)
     } ?? nil
   }
 
@@ -136,10 +136,8 @@ extension Snapshot {
     }
     let key = TableKey.record(state, name.span.bytes)
     let found = try transaction.withValue(of: key.span, in: tables.records) { row -> Fate? in
-      try withWhole(row, state) { row in
-        guard try alive(row, state) != nil else { return nil }
-        return try missingTarget(of: row, state).map { .gone(missing: $0) } ?? .there
-      }
+      guard try alive(row, state) != nil else { return nil }
+      return try missingTarget(of: row, state).map { .gone(missing: $0) } ?? .there
     }
     let fate = (found ?? nil) ?? .gone(missing: name)
     remember(fate, of: name, state)

@@ -245,7 +245,7 @@ struct FoldComparison {
     )
     let registersBytes = try registers.reduce(0) { try $0 + RecordLayout.place(of: $1, in: row).entry.count }
     let isDivided = cells.count > registers.count && registersBytes > 512
-    let key = ElementKey.restOfRow(of: FoldNumbering.state, record: try RecordLayout.recordNumber(of: row))
+    let key = ElementKey.registers(of: FoldNumbering.state, record: try RecordLayout.recordNumber(of: row))
     guard isDivided == (driver.storage.readElement(key) != nil) else {
       throw FoldMismatch(
         place: "record r\(record)", expected: ["a row \(isDivided ? "in two parts" : "that is whole")"],
