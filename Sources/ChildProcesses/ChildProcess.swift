@@ -141,7 +141,8 @@ package final class ChildProcess {
     }
   #endif
 
-  package func send(_ signal: Int32) { kill(id, signal) }
+  /// Sends a signal, unless its end is known: then its number may be another's.
+  package func send(_ signal: Int32) { if end == nil { kill(id, signal) } }
 
   /// Waits for its end. What it has not said yet is lost.
   package func wait() -> End {

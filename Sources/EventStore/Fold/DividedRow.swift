@@ -10,8 +10,9 @@ import OperationFormat
 ///
 /// Readers work on whole rows, or on the base where that is enough; the fold does not ask for registers before it needs them.
 enum DividedRow {
-  /// Registers that take more bytes are kept apart from other cells, if the record has any.
-  static let registersBytesMax = 512
+  /// Registers that take more bytes are kept apart from other cells, if the record has any. A row of up to 2,000 bytes shares
+  /// a page of LMDB's, which is written whole.
+  static let registersBytesMax = 1500
 
   /// Whether a row is but the base of one.
   @inline(__always)

@@ -75,7 +75,9 @@ package struct CellOperations: Hashable, Sendable {
   private func drawValue(_ choices: inout some ChoiceSource) -> FoldValue {
     switch choices.next(below: 100) {
     case 0..<8: .null
-    case 8..<88: FoldValue(rawValue: UInt8(choices.next(in: 1...7)))
+    case 8..<82: FoldValue(rawValue: UInt8(choices.next(in: 1...7)))
+    // Two of the largest that are not kept apart make a row that may be divided.
+    case 82..<90: FoldValue(rawValue: UInt8(choices.next(in: 8...Int(FoldValue.firstLarge - 1))))
     default: FoldValue(rawValue: UInt8(choices.next(in: 8...Int(FoldValue.count - 1))))
     }
   }

@@ -236,7 +236,7 @@ struct FoldComparison {
       found: found.map { describe($0.head, [], field, driver) })
   }
 
-  /// Of a record that has more than registers, these lie apart if they take over 512 bytes. Gives whether they do.
+  /// Of a record that has more than registers, these lie apart if they take over 1,500 bytes. Gives whether they do.
   private mutating func compareParts(_ driver: FoldDriver, _ record: Int, _ row: [UInt8]) throws -> Bool {
     let row = row.span.bytes
     let (cells, registers) = try (
@@ -244,7 +244,7 @@ struct FoldComparison {
       RecordLayout.cells(of: row).filter { $0 != .existence && $0.kind == .register }
     )
     let registersBytes = try registers.reduce(0) { try $0 + RecordLayout.place(of: $1, in: row).entry.count }
-    let isDivided = cells.count > registers.count && registersBytes > 512
+    let isDivided = cells.count > registers.count && registersBytes > 1500
     let key = ElementKey.registers(of: FoldNumbering.state, record: try RecordLayout.recordNumber(of: row))
     guard isDivided == (driver.storage.readElement(key) != nil) else {
       throw FoldMismatch(
