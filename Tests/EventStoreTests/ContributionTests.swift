@@ -20,15 +20,9 @@ extension LocalStore {
 struct ContributionTests {
   let directory = TemporaryDirectory()
 
-  private func makeStore(_ name: String = "store") async throws -> LocalStore {
-    let store = try directory.store(name) { $0.wallMilliseconds = { 1_000_000 } }
-    try await store.makeZone()
-    return store
-  }
-
   @Test("read in their order, in the write and after it, beside a value of the same name")
   func reading() async throws {
-    let store = try await makeStore()
+    let store = try await directory.noteStore()
     let large = Value.string(String(repeating: "x", count: 3000))
     try await store.write { tx in
       try tx.create(note("r"), type: "note")
@@ -62,7 +56,7 @@ struct ContributionTests {
 
   @Test("need a record that is there, a name and a value that can be stored; a refused one changes nothing")
   func refusals() async throws {
-    let store = try await makeStore()
+    let store = try await directory.noteStore()
     try await store.write { try $0.create(note("r"), type: "note") }
     let before = try store.snapshot()
     let unknown = await awaitedCode {
@@ -81,8 +75,8 @@ struct ContributionTests {
 
   @Test("count once each, in one order at all stores, in whatever order and however often they come")
   func everyOnce() async throws {
-    let store = try await makeStore()
-    let other = try await makeStore("other")
+    let store = try await directory.noteStore()
+    let other = try await directory.noteStore("other")
     var remote = TestRemote()
     // Its clock is far ahead of those that have seen it.
     _ = try remote.append([transaction(1, 1, at: 9_000_000, [create("r"), contribute("r", "first")])])
@@ -109,7 +103,7 @@ struct ContributionTests {
 
   @Test("of which a later create has seen some are those that it has not seen")
   func recreated() async throws {
-    let store = try await makeStore()
+    let store = try await directory.noteStore()
     var remote = TestRemote()
     _ = try remote.append([transaction(1, 1, [create("r"), contribute("r", 1)])])
     for replica in 2..<9 as Range<UInt128> {
@@ -132,8 +126,8 @@ struct ContributionTests {
 
   @Test("have digests that tell what was contributed, not what stores number")
   func digests() async throws {
-    let store = try await makeStore()
-    let other = try await makeStore("other")
+    let store = try await directory.noteStore()
+    let other = try await directory.noteStore("other")
     // Other names and replicas come first, so that no number is the same.
     try await other.write { tx in
       try tx.createZone(ZoneID(name: "else"))
@@ -149,14 +143,14 @@ struct ContributionTests {
     var different = TestRemote()
     _ = try different.append([transaction(1, 1, [create("r"), contribute("r", 1)])])
     _ = try different.append([transaction(2, 1, base: 1, [contribute("r", 3)])])
-    let third = try await makeStore("third")
+    let third = try await directory.noteStore("third")
     _ = try await third.fold(different.segments)
     #expect(try store.digest() != third.digest())
   }
 
   @Test("are explained in their order, by who contributed what, and by what a create has seen of it")
   func explained() async throws {
-    let store = try await makeStore()
+    let store = try await directory.noteStore()
     try await store.write { tx in
       tx.author = "ann"
       try tx.create(note("r"), type: "note")
@@ -230,7 +224,7 @@ struct ContributionTests {
 
   @Test("whose rows are gone or of another form are a typed error")
   func damaged() async throws {
-    let store = try await makeStore()
+    let store = try await directory.noteStore()
     try await store.write { tx in
       try tx.create(note("r"), type: "note")
       for number in 0..<12 as Range<Int64> { try tx.contribute(.int(number), to: "log", of: note("r")) }

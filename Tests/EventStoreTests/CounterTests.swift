@@ -8,12 +8,6 @@ import Testing
 struct CounterTests {
   let directory = TemporaryDirectory()
 
-  private func makeStore(_ name: String = "store") async throws -> LocalStore {
-    let store = try directory.store(name) { $0.wallMilliseconds = { 1_000_000 } }
-    try await store.makeZone()
-    return store
-  }
-
   private func add(_ record: Name, _ field: Name, _ value: Value) -> LogOperation {
     .add(record: record, type: "note", field: field, value: value)
   }
@@ -35,7 +29,7 @@ struct CounterTests {
 
   @Test("what was added reads as a sum, in the write and after it, beside a value of the same name")
   func reading() async throws {
-    let store = try await makeStore()
+    let store = try await directory.noteStore()
     try await store.write { tx in
       try tx.create(note("r"), type: "note")
       #expect(try tx.counter("n", of: note("r")) == nil)
@@ -60,7 +54,7 @@ struct CounterTests {
 
   @Test("only integers and decimals are added, to a record that is there; a refused one changes nothing")
   func refusals() async throws {
-    let store = try await makeStore()
+    let store = try await directory.noteStore()
     try await store.write { try $0.create(note("r"), type: "note") }
     let before = try store.snapshot()
     for value in [.null, .string("1"), .double(1), .bool(true), .array([1])] as [Value] {
@@ -76,7 +70,7 @@ struct CounterTests {
 
   @Test("what one write adds is one contribution, unless it is more than a number holds")
   func merging() async throws {
-    let store = try await makeStore()
+    let store = try await directory.noteStore()
     try await store.write { tx in
       try tx.create(note("r"), type: "note")
       for _ in 0..<500 { try tx.add(1, to: "n", of: note("r")) }
@@ -98,8 +92,8 @@ struct CounterTests {
 
   @Test("each contribution of each replica counts once, in any order, however often it comes")
   func everyOnce() async throws {
-    let store = try await makeStore()
-    let other = try await makeStore("other")
+    let store = try await directory.noteStore()
+    let other = try await directory.noteStore("other")
     var remote = TestRemote()
     _ = try remote.append([transaction(1, 1, [create("r"), add("r", "n", 1)])])
     for replica in 2..<12 as Range<UInt128> {
@@ -122,7 +116,7 @@ struct CounterTests {
 
   @Test("a later create removes what it has seen, and nothing else")
   func recreated() async throws {
-    let store = try await makeStore()
+    let store = try await directory.noteStore()
     var remote = TestRemote()
     _ = try remote.append([transaction(1, 1, [create("r"), add("r", "n", 1)])])
     for replica in 2..<9 as Range<UInt128> {
@@ -147,7 +141,7 @@ struct CounterTests {
 
   @Test("a thousand writes cost a row each, and reading none of them")
   func many() async throws {
-    let store = try await makeStore()
+    let store = try await directory.noteStore()
     try await store.write { try $0.create(note("r"), type: "note") }
     for number in 0..<1000 as Range<Int64> {
       try await store.write { try $0.add(.int(number), to: "n", of: note("r")) }
@@ -160,7 +154,7 @@ struct CounterTests {
 
   @Test("it is explained by who added what, and by what a create has seen of it")
   func explained() async throws {
-    let store = try await makeStore()
+    let store = try await directory.noteStore()
     try await store.write { tx in
       tx.author = "ann"
       try tx.create(note("r"), type: "note")

@@ -9,14 +9,8 @@ struct ListsAndTexts {
   let directory = TemporaryDirectory()
 
   private func makeStore(_ name: String = "store") async throws -> LocalStore {
-    let store = try await makeEmptyStore(name)
+    let store = try await directory.noteStore(name)
     try await store.write { try $0.create(note("r"), type: "note") }
-    return store
-  }
-
-  private func makeEmptyStore(_ name: String = "store") async throws -> LocalStore {
-    let store = try directory.store(name) { $0.wallMilliseconds = { 1_000_000 } }
-    try await store.makeZone()
     return store
   }
 
@@ -187,8 +181,8 @@ struct ListsAndTexts {
   @Test(
     "concurrent changes merge: a move and an edit both stay, of two moves one, and what was removed stays so")
   func concurrently() async throws {
-    let store = try await makeEmptyStore("one")
-    let other = try await makeEmptyStore("two")
+    let store = try await directory.noteStore("one")
+    let other = try await directory.noteStore("two")
     var remote = TestRemote()
     let by = UnitMaker(replica: ReplicaID(rawValue: 1), epoch: 0)
     func unit(_ number: UInt64) -> UnitReference { UnitReference(maker: by, number: number) }
@@ -232,7 +226,7 @@ struct ListsAndTexts {
 
   @Test("a later create removes what it has seen, and nothing else")
   func recreated() async throws {
-    let store = try await makeEmptyStore()
+    let store = try await directory.noteStore()
     var remote = TestRemote()
     let by = UnitMaker(replica: ReplicaID(rawValue: 1), epoch: 0)
     _ = try remote.append([
@@ -270,7 +264,7 @@ struct ListsAndTexts {
     "units that are nowhere, unseen or beyond all numbers are passed over; the numbers of what comes later stay right"
   )
   func hostile() async throws {
-    let store = try await makeEmptyStore()
+    let store = try await directory.noteStore()
     var remote = TestRemote()
     let nobody = UnitMaker(replica: ReplicaID(rawValue: 99), epoch: 0)
     let late = UnitMaker(replica: ReplicaID(rawValue: 3), epoch: 0)

@@ -8,12 +8,6 @@ import Testing
 struct ReferenceTests {
   let directory = TemporaryDirectory()
 
-  private func makeStore(_ name: String = "store") async throws -> LocalStore {
-    let store = try directory.store(name) { $0.wallMilliseconds = { 1_000_000 } }
-    try await store.makeZone()
-    return store
-  }
-
   private func to(_ record: Name, _ rule: ReferenceRule = .none, zone: ZoneID? = nil) -> Value {
     .reference(Reference(zone: zone, record: record, rule: rule))
   }
@@ -46,7 +40,7 @@ struct ReferenceTests {
 
   @Test("holders are found by what each kind of field shows, and no longer when it does not")
   func holders() async throws {
-    let store = try await makeStore()
+    let store = try await directory.noteStore()
     let long = Name(String(repeating: "long", count: 60))
     let large = Value.array([.string(String(repeating: "x", count: 2000)), to("t", .nullify)])
     try await make(store, "t", "r", "s")
@@ -101,7 +95,7 @@ struct ReferenceTests {
 
   @Test("a record without references has no rows, and its row no flag")
   func none() async throws {
-    let store = try await makeStore()
+    let store = try await directory.noteStore()
     try await make(store, "t", "r")
     try await store.write { tx in
       try tx.set("f", of: note("r"), to: to("t", .cascade))
@@ -139,7 +133,7 @@ struct ReferenceTests {
 
   @Test("each way to read follows the rules, and what is alive again is back")
   func rules() async throws {
-    let store = try await makeStore()
+    let store = try await directory.noteStore()
     try await make(store, "t", "r", "c")
     let (kept, gone) = (to("t"), to("t", .nullify))
     try await store.write { tx in
@@ -191,7 +185,7 @@ struct ReferenceTests {
 
   @Test("only targets of the own zone count, whether or not it is named")
   func zones() async throws {
-    let store = try await makeStore()
+    let store = try await directory.noteStore()
     let other = ZoneID(name: "other")
     try await store.makeZone(other)
     try await make(store, "own", "named", "far")
@@ -219,7 +213,7 @@ struct ReferenceTests {
 
   @Test("what a cascade hides can be changed, made anew and deleted")
   func hiddenOnes() async throws {
-    let store = try await makeStore()
+    let store = try await directory.noteStore()
     try await make(store, "t", "u", "a", "b", "c")
     try await store.write { tx in
       for name in ["a", "b", "c"] { try tx.set("f", of: note(name), to: to("t", .cascade)) }
@@ -266,7 +260,7 @@ struct ReferenceTests {
 
   @Test("a chain of 20,000 cascades goes with its first record, and comes back")
   func chain() async throws {
-    let store = try await makeStore()
+    let store = try await directory.noteStore()
     let count = 20_000
     try await store.write { tx in
       for number in 0...count { try tx.create(note("r\(number)"), type: "note") }
@@ -297,7 +291,7 @@ struct ReferenceTests {
 
   @Test("random graphs with cycles show the greatest set that holds itself", arguments: 1...6)
   func graphs(seed: UInt64) async throws {
-    let store = try await makeStore()
+    let store = try await directory.noteStore()
     var generator = SeededGenerator(seed: seed)
     let count = 12
     var alive: Set<Int> = []
@@ -341,7 +335,7 @@ struct ReferenceTests {
 
   @Test("a row of the index that is gone or changed is reported, and no reading traps")
   func damage() async throws {
-    let store = try await makeStore()
+    let store = try await directory.noteStore()
     try await make(store, "t", "r")
     try await store.write { try $0.set("f", of: note("r"), to: to("t", .cascade)) }
     for row in try store.rows(\.references) {
@@ -369,7 +363,7 @@ struct ReferenceTests {
 
   @Test("a deleted zone takes its rows of the index with it")
   func reclaimed() async throws {
-    let store = try await makeStore()
+    let store = try await directory.noteStore()
     try await make(store, "t", "r")
     try await store.write { try $0.set("f", of: note("r"), to: to("t", .cascade)) }
     try await store.write { try $0.deleteZone(noteZone) }
@@ -379,7 +373,7 @@ struct ReferenceTests {
 
   @Test("one record with 10,000 holders goes by one operation, and they with it")
   func manyHolders() async throws {
-    let store = try await makeStore()
+    let store = try await directory.noteStore()
     try await make(store, "t")
     try await store.write { tx in
       for number in 0..<10_000 {

@@ -8,12 +8,6 @@ import Testing
 struct SetsAndMaps {
   let directory = TemporaryDirectory()
 
-  private func makeStore(_ name: String = "store") async throws -> LocalStore {
-    let store = try directory.store(name) { $0.wallMilliseconds = { 1_000_000 } }
-    try await store.makeZone()
-    return store
-  }
-
   private func change(_ field: Name, _ change: FieldChange) -> LogOperation {
     .update(record: "r", type: "note", field: field, change)
   }
@@ -31,7 +25,7 @@ struct SetsAndMaps {
 
   @Test("a set reads what was put into it and not taken out, in the write and after it")
   func sets() async throws {
-    let store = try await makeStore()
+    let store = try await directory.noteStore()
     try await store.write { tx in
       try tx.create(note("r"), type: "note")
       #expect(try tx.elements(of: "tags", in: note("r")) == nil)
@@ -64,7 +58,7 @@ struct SetsAndMaps {
 
   @Test("a map reads the last value of each key")
   func maps() async throws {
-    let store = try await makeStore()
+    let store = try await directory.noteStore()
     let key = Name(String(repeating: "k", count: 255))
     try await store.write { tx in
       try tx.create(note("r"), type: "note")
@@ -94,8 +88,8 @@ struct SetsAndMaps {
   @Test(
     "a concurrent add survives a remove; of two values at a key the greater shows, and the other is a loser")
   func concurrently() async throws {
-    let store = try await makeStore()
-    let other = try await makeStore("other")
+    let store = try await directory.noteStore()
+    let other = try await directory.noteStore("other")
     var remote = TestRemote()
     _ = try remote.append([
       transaction(
@@ -131,7 +125,7 @@ struct SetsAndMaps {
 
   @Test("a later create removes the elements that it has seen, and no others")
   func recreated() async throws {
-    let store = try await makeStore()
+    let store = try await directory.noteStore()
     var remote = TestRemote()
     _ = try remote.append([transaction(1, 1, [create("r"), change("tags", .insert("seen"))])])
     _ = try remote.append([
@@ -148,7 +142,7 @@ struct SetsAndMaps {
 
   @Test("more heads of one element than its row holds lie apart, and go with what has seen them")
   func manyHeads() async throws {
-    let store = try await makeStore()
+    let store = try await directory.noteStore()
     var remote = TestRemote()
     _ = try remote.append([transaction(1, 1, [create("r")])])
     for replica in 2..<20 as Range<UInt128> {
@@ -179,7 +173,7 @@ struct SetsAndMaps {
 
   @Test("ten thousand elements: a change touches one row of them, and the record's row stays small")
   func many() async throws {
-    let store = try await makeStore()
+    let store = try await directory.noteStore()
     try await store.write { tx in
       try tx.create(note("r"), type: "note")
       for number in 0..<10_000 as Range<Int64> {
@@ -204,7 +198,7 @@ struct SetsAndMaps {
 
   @Test("they are explained element by element: who put it there, and what took another away")
   func explained() async throws {
-    let store = try await makeStore()
+    let store = try await directory.noteStore()
     try await store.write { tx in
       tx.author = "ann"
       try tx.create(note("r"), type: "note")

@@ -102,14 +102,22 @@ struct AssetsSentLate {
     #expect(content == bytes)
   }
 
-  @Test("cut off at any call, with or without its effect, it comes in the end", arguments: [false, true])
-  func cutOff(_ doesFirst: Bool) async throws {
+  /// Cuts the first device's round off at each of its calls, until it is through; then all is settled, and the other device
+  /// gets the asset.
+  ///
+  /// - Parameters:
+  ///   - prepare: makes the devices and the asset that is shipped late.
+  ///   - resume: what happens after the cut at a step.
+  /// - Returns: how many calls the round makes.
+  private func cutOffAtEachCall(
+    _ doesFirst: Bool, prepare: (TemporaryDirectory, StepRemote) async throws -> ([Device], AssetReference),
+    resume: (_ devices: [Device], StepRemote, _ step: Int) async throws -> Void
+  ) async throws -> Int {
     var step = 0
     while true {
       let directory = TemporaryDirectory()
       let remote = StepRemote(MemoryRemote(identity: RemoteID(rawValue: 9)))
-      let (devices, asset) = try await shipped(in: directory, remote)
-      _ = try await devices[0].store.importAsset(bytes: bytes)
+      let (devices, asset) = try await prepare(directory, remote)
       remote.fail(after: step, doesFirst: doesFirst)
       do {
         try await devices[0].sync(remote)
@@ -119,54 +127,47 @@ struct AssetsSentLate {
       let wasCut = remote.hasFailed
       try devices[0].reopen()
       remote.fail(after: .max)
+      try await resume(devices, remote, step)
       try await settle(devices, remote)
       #expect(try !devices[0].store.syncState().zones[0].hasUnsentAssets)
       try await devices[1].replicator(remote).downloadAsset(asset, in: zone)
       let content = try devices[1].content(asset)
       #expect(content == bytes)
       for device in devices { device.store.close() }
-      if !wasCut { break }
+      if !wasCut { return step }
       step += 1
       try #require(step < 100)
     }
+  }
+
+  @Test("cut off at any call, with or without its effect, it comes in the end", arguments: [false, true])
+  func cutOff(_ doesFirst: Bool) async throws {
+    let calls = try await cutOffAtEachCall(doesFirst) { directory, remote in
+      let (devices, asset) = try await shipped(in: directory, remote)
+      _ = try await devices[0].store.importAsset(bytes: bytes)
+      return (devices, asset)
+    } resume: { _, _, _ in
+    }
     // State, two chunks, the end.
-    #expect(step == 4)
+    #expect(calls == 4)
   }
 
   @Test(
     "cut off where it is shipped without its asset, at any call, it is owed all the same",
     arguments: [false, true])
   func cutOffAtFirst(_ doesFirst: Bool) async throws {
-    var step = 0
-    while true {
-      let directory = TemporaryDirectory()
-      let remote = StepRemote(MemoryRemote(identity: RemoteID(rawValue: 9)))
+    let calls = try await cutOffAtEachCall(doesFirst) { directory, _ in
       let devices = try (1...2).map { try Device(in: directory.path, "d\($0)", seed: $0) }
       let asset = try await devices[0].setAsset(bytes, of: "first")
       try devices[0].overwrite(asset, with: nil)
-      remote.fail(after: step, doesFirst: doesFirst)
-      do {
-        try await devices[0].sync(remote)
-      } catch is SyncFailure {
-        // Cut off.
-      }
-      let wasCut = remote.hasFailed
-      try devices[0].reopen()
-      remote.fail(after: .max)
+      return (devices, asset)
+    } resume: { devices, remote, step in
       // Imported at once, or after the segment is there.
       if step.isMultiple(of: 2) { try await settle(devices, remote) }
       _ = try await devices[0].store.importAsset(bytes: bytes)
-      try await settle(devices, remote)
-      try await devices[1].replicator(remote).downloadAsset(asset, in: zone)
-      let content = try devices[1].content(asset)
-      #expect(content == bytes)
-      for device in devices { device.store.close() }
-      if !wasCut { break }
-      step += 1
-      try #require(step < 100)
     }
     // State and append.
-    #expect(step == 2)
+    #expect(calls == 2)
   }
 
   @Test("what a round may not finish the next one does")

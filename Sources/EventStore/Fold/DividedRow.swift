@@ -20,9 +20,9 @@ enum DividedRow {
 
   /// Whether a row has cells besides registers and the record's existence: else none is kept apart.
   static func hasOthers(_ row: RawSpan) throws(FormatError) -> Bool {
-    var reader = try RecordLayout.cellReader(of: row)
-    while reader.remaining > 0 {
-      if try !RecordLayout.nextCell(&reader).number.isRegister { return true }
+    var cells = try RecordLayout.cellReader(of: row)
+    while let cell = try nextEntry(&cells) {
+      if !cell.number.isRegister { return true }
     }
     return false
   }
@@ -32,11 +32,9 @@ enum DividedRow {
     var registersBytes = 0
     var hasOthers = false
     var cells = try RecordLayout.cellReader(of: row)
-    while cells.remaining > 0 {
-      let start = cells.position
-      let cell = try RecordLayout.nextCell(&cells)
-      if isApart(cell.number) {
-        registersBytes += cell.body.upperBound - start
+    while let cell = try nextEntry(&cells) {
+      if cell.number.isFieldRegister {
+        registersBytes += cell.entry.count
       } else if cell.number != .existence {
         hasOthers = true
       }
@@ -47,11 +45,9 @@ enum DividedRow {
     base.append(row.extracting(..<RecordLayout.headerBytes))
     registers.append(1)
     cells = try RecordLayout.cellReader(of: row)
-    while cells.remaining > 0 {
-      let start = cells.position
-      let cell = try RecordLayout.nextCell(&cells)
-      let entry = row.extracting(start..<cell.body.upperBound)
-      if isApart(cell.number) { registers.append(entry) } else { base.append(entry) }
+    while let cell = try nextEntry(&cells) {
+      let entry = row.extracting(cell.entry)
+      if cell.number.isFieldRegister { registers.append(entry) } else { base.append(entry) }
     }
     var bytes = base.bytes
     bytes[RowFlags.offset] |= RowFlags.divided.rawValue
@@ -84,8 +80,6 @@ enum DividedRow {
     row[RowFlags.offset] &= ~RowFlags.divided.rawValue
     return row
   }
-
-  private static func isApart(_ cell: CellNumber) -> Bool { cell.isRegister && cell != .existence }
 
   @_lifetime(reader: copy reader)
   private static func nextEntry(

@@ -37,7 +37,7 @@ extension Fold {
       conflictCount += 1
     }
     splice(edited.span, as: cell, at: place)
-    if cell.isRegister && cell != .existence {
+    if cell.isFieldRegister {
       try note(shownReferences(in: cell, added, payload), at: CellPath(cell))
     }
   }
@@ -190,7 +190,7 @@ extension Fold {
   /// All heads of a cell of the record at hand, greatest first, with their whole payloads.
   package mutating func heads(of path: CellPath) throws -> [OwnedHead] {
     guard let element = path.element else {
-      if path.cell.isRegister && path.cell != .existence { try joinRegisters() }
+      if path.cell.isFieldRegister { try joinRegisters() }
       let place = try RecordLayout.place(of: path.cell, in: row.span.bytes)
       return try heads(of: path, in: row.span.bytes, place.body)
     }

@@ -48,6 +48,8 @@ package struct CellNumber: RawRepresentable, Hashable, Comparable, Sendable {
   package var kind: FieldKind? { FieldKind(rawValue: rawValue & 0xf) }
 
   @inline(__always) var isRegister: Bool { rawValue & 0xf == FieldKind.register.rawValue }
+  /// Whether it is the register of a field: the record's existence is one of none.
+  @inline(__always) var isFieldRegister: Bool { isRegister && self != .existence }
   @inline(__always) var isCounter: Bool { rawValue & 0xf == FieldKind.counter.rawValue }
 
   /// Whether what stands in the record's row are heads: of a register, a counter, contributions or a record's existence.

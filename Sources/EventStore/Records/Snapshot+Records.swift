@@ -1,40 +1,8 @@
 import LMDB
 import OperationFormat
 
-/// Reading of records: rows are read where they lie in the map.
+/// Reading of records, from their rows.
 extension Snapshot {
-  /// A record's whole row, where it lies if it is whole there, with what is needed to follow it to its elements.
-  func withRow<R>(of record: RecordID, _ body: (RawSpan, StateNumber) throws -> R?) throws -> R? {
-    try withStoredRow(of: record) { row, state in try withWhole(row, state) { try body($0, state) } }
-  }
-
-  /// The same of what lies in the table of records: a whole row, or one without registers. It is enough where these do not matter.
-  func withStoredRow<R>(of record: RecordID, _ body: (RawSpan, StateNumber) throws -> R?) throws -> R? {
-    let state = try state(of: record.zone)
-    return try WriteTransaction.withBytes(of: record.name) { name in
-      guard name.byteCount <= Limits.recordNameBytesMax else { return nil }
-      return try transaction.withValue(of: TableKey.record(state, name).span, in: tables.records) { row in
-        try body(row, state)
-      } ?? nil
-    }
-  }
-
-  /// The whole of a record's row, of which the registers may lie apart from the rest.
-  func withWhole<R>(_ row: RawSpan, _ state: StateNumber, _ body: (RawSpan) throws -> R) throws -> R {
-    guard DividedRow.isBase(row) else { return try body(row) }
-    let whole = try joined(row, state)
-    return try body(whole.span.bytes)
-  }
-
-  private func joined(_ base: RawSpan, _ state: StateNumber) throws -> [UInt8] {
-    let key = ElementKey.registers(of: state, record: try RecordLayout.recordNumber(of: base))
-    let row = try transaction.withValue(of: key.bytes.span.bytes, in: tables.elements) { registers in
-      try DividedRow.whole(base, registers)
-    }
-    guard let row else { throw StoreError.missingElement }
-    return row
-  }
-
   /// All heads of a cell in a record's row, greatest first.
   func heads(of cell: CellNumber, in row: RawSpan, _ state: StateNumber) throws -> [OwnedHead] {
     let place = try RecordLayout.place(of: cell, in: row)
@@ -327,45 +295,6 @@ extension StoreError {
 }
 
 extension Snapshot {
-  /// Calls a closure with each row of a zone's records, in the order of their names, until it returns false.
-  func forEachRow(in zone: ZoneID, _ body: (Name, RawSpan, StateNumber) throws -> Bool) throws {
-    let state = try state(of: zone)
-    try forEachRow(in: state, after: nil) { name, row in try body(try Name(interned: name), row, state) }
-  }
-
-  /// Calls a closure with the name and row of each record of a state, in the order of their names, until it returns
-  /// false.
-  func forEachRow(
-    in state: StateNumber, after name: Name?, _ body: (_ name: RawSpan, _ row: RawSpan) throws -> Bool
-  ) throws {
-    try forEachStoredRow(in: state, after: name) { name, row in
-      try withWhole(row, state) { try body(name, $0) }
-    }
-  }
-
-  /// The same with what lies in the table of records: rows, and parts of rows.
-  func forEachStoredRow(
-    in state: StateNumber, after name: Name?, _ body: (_ name: RawSpan, _ row: RawSpan) throws -> Bool
-  ) throws {
-    var start = TableKey.state(state)
-    if let name {
-      for byte in name.rawValue.utf8.prefix(Limits.recordNameBytesMax) { start.append(byte) }
-    }
-    var cursor = try transaction.openCursor(tables.records)
-    var isThere = try cursor.seek(atOrAfter: start.span)
-    if name != nil, isThere, cursor.withEntry({ key, _ in equalBytes(key, start.span) }) {
-      isThere = try cursor.next()
-    }
-    while isThere {
-      let goesOn = try cursor.withEntry { key, row in
-        guard try key.bigEndian32(at: 0) == state.rawValue else { return false }
-        return try body(key.extracting(4...), row)
-      }
-      guard goesOn else { return }
-      isThere = try cursor.next()
-    }
-  }
-
   /// The cells of a row that have losers, existence first, then by field name.
   func conflicts(of record: RecordID, in row: RawSpan, _ state: StateNumber) throws -> [Conflict] {
     var conflicts: [Conflict] = []

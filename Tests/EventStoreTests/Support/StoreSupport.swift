@@ -47,6 +47,13 @@ let noteZone = ZoneID(name: "notes")
 func note(_ name: String) -> RecordID { RecordID(zone: noteZone, name: Name(name)) }
 
 extension TemporaryDirectory {
+  /// Opens a store whose clock stands still, with the zone of notes.
+  func noteStore(_ name: String = "store") async throws -> LocalStore {
+    let store = try store(name) { $0.wallMilliseconds = { 1_000_000 } }
+    try await store.makeZone()
+    return store
+  }
+
   /// Opens a store in this directory that never syncs.
   func store(
     _ name: String = "store", _ configure: (inout StoreConfiguration) -> Void = { _ in }
