@@ -57,6 +57,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public static let remoteChanged = Code(rawValue: "remoteChanged")
     /// Other bytes under a replica, epoch and sequence that the store has.
     public static let fork = Code(rawValue: "fork")
+    /// The remote log has rejected a segment of the lane, and takes no more of it.
+    public static let laneClosed = Code(rawValue: "laneClosed")
     /// A remote transaction belongs to another zone or replica than it was given for.
     public static let mismatch = Code(rawValue: "mismatch")
     /// An import file is damaged.

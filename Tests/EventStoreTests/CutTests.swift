@@ -148,8 +148,8 @@ struct CutTests {
     }
     try await refuse(.outOfOrder) { $0.sequences = 2...2 }
     try await refuse(.outOfOrder) { $0.sequences = 1...3 }
-    try await refuse(.mismatch) { $0.replica = ReplicaID(rawValue: 1) }
-    try await refuse(.mismatch) { $0.epoch = 1 }
+    try await refuse(.outOfOrder) { $0.replica = ReplicaID(rawValue: 1) }
+    try await refuse(.outOfOrder) { $0.epoch = 1 }
     try await refuse(.incarnationChanged) { $0.incarnation = IncarnationID(rawValue: 1) }
     try await refuse(.zoneUnknown) { $0.zone = ZoneID(name: "absent") }
     try await store.makeZone(ZoneID(name: "local"))

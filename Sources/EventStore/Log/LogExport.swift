@@ -32,10 +32,12 @@ package struct ExportedSegment: Hashable, Sendable {
   package var sequences: ClosedRange<UInt64>
   package var hash: ContentHash
   package var receivedMilliseconds: UInt64?
+  /// Why every replica rejects it; nil for one that was folded.
+  package var rejection: SegmentRejection?
 
   package init(
     zone: ZoneID, place: Base, replica: ReplicaID, epoch: UInt32, sequences: ClosedRange<UInt64>,
-    hash: ContentHash, receivedMilliseconds: UInt64?
+    hash: ContentHash, receivedMilliseconds: UInt64?, rejection: SegmentRejection? = nil
   ) {
     self.zone = zone
     self.place = place
@@ -44,6 +46,7 @@ package struct ExportedSegment: Hashable, Sendable {
     self.sequences = sequences
     self.hash = hash
     self.receivedMilliseconds = receivedMilliseconds
+    self.rejection = rejection
   }
 }
 
@@ -94,7 +97,7 @@ extension ReadTransaction {
                 IncarnationNumber(rawValue: try key.bigEndian32(at: 4)), try key.bigEndian64(at: 8)),
               replica: try interned.replicas.identity(of: row.replica, in: tables.replicas, transaction),
               epoch: row.epoch, sequences: row.first...max(row.first, row.last), hash: row.hash,
-              receivedMilliseconds: row.receivedMilliseconds)))
+              receivedMilliseconds: row.receivedMilliseconds, rejection: row.rejection)))
       }
       guard goesOn else { return false }
       isThere = try cursor.next()
@@ -107,7 +110,8 @@ extension LocalStore {
   /// Makes the store's log from exported lines, in their order. May be called again with more lines.
   ///
   /// The store keeps its own identity; in each zone it continues the exported store's, so that what it writes has
-  /// seen what the other had written. What the other had not shipped yet is in the log, and pending nowhere.
+  /// seen what the other had written. What the other had not shipped is pending here: this store ships it as it was, bytes
+  /// and identity, before anything of its own. If the other one still does so too, both ship the same.
   ///
   /// - Throws: ``StoreError`` `importInvalid`, `outOfOrder`, `damaged`; then nothing of the lines is in the store.
   package func importLines(_ lines: [ExportedLine]) async throws {
@@ -148,10 +152,15 @@ extension WriteBatch {
       let row = SegmentRow(
         replica: replica, epoch: segment.epoch, first: segment.sequences.lowerBound,
         last: segment.sequences.upperBound, hash: segment.hash,
-        receivedMilliseconds: segment.receivedMilliseconds)
+        receivedMilliseconds: segment.receivedMilliseconds, rejection: segment.rejection)
       let number = try zoneNumber(segment.zone)
       let incarnation = try incarnation(segment.place)
-      try storage.place(row, in: number, incarnation, at: segment.place.offset)
+      if segment.rejection == nil {
+        try storage.place(row, in: number, incarnation, at: segment.place.offset)
+      } else {
+        try storage.closeLane(replica, segment.epoch, of: number, incarnation, at: segment.place.offset)
+        try storage.reject(row, in: number, incarnation, at: segment.place.offset)
+      }
     case .transaction(let entry):
       try importTransaction(entry)
     }
@@ -180,28 +189,41 @@ extension WriteBatch {
       arrivalDelay: entry.arrivedMilliseconds &- Int64(entry.transaction.timestamp.milliseconds))
     let received = try storage.tables.leastReceived(
       of: replica, header.epoch, header.sequence, in: zone, storage.transaction)
+    try checkParent(of: header, zone, at: entry.position)
     try append(
       numbered, body: bytes.span.bytes.extracting(reader.position...), receivedMilliseconds: received)
     clock.observe(entry.transaction.timestamp, wallMilliseconds: wallMilliseconds())
-    guard try continues(header, zone, replica) else { return }
+    let isShipped = try isPlaced(header, zone, replica)
+    if !isShipped { try storage.adoptLane(replica, header.epoch, of: zone) }
+    guard try !isShipped || storage.importedIdentity()?.replica == header.replica else { return }
+    // The store continues the exporter's lane, or the one that the exporter continued without having written since: what
+    // lies in no remote log is of these alone.
     let own = try storage.interned.replicas.makeNumber(
       for: identity.replica, in: storage.tables.replicas, storage.transaction)
     try storage.setParent((replica, header.epoch, header.sequence), of: own, identity.epoch, in: zone)
   }
 
-  /// Whether the store continues the identity of an imported transaction in its zone: the exporter's, or one that
-  /// the exporter continued itself without having written since. What lies in no remote log is of these alone.
-  private func continues(
+  /// Whether a transaction lies in the remote log of its zone, as far as the exporter knew.
+  private func isPlaced(
     _ header: TransactionHeader, _ zone: ZoneNumber, _ replica: ReplicaNumber
   ) throws -> Bool {
-    if let imported = try storage.importedIdentity(), imported.replica == header.replica,
-      imported.epoch == header.epoch
-    {
-      return true
-    }
-    guard let incarnation = try storage.zoneRow(zone).token?.incarnation else { return true }
+    guard let incarnation = try storage.zoneRow(zone).token?.incarnation else { return false }
     return try storage.tables.lastPlaced(replica, header.epoch, in: zone, incarnation, storage.transaction)
-      < header.sequence
+      >= header.sequence
+  }
+
+  /// Throws unless a transaction's parent is one that the log may have: see ``SegmentRejection/parent``.
+  private func checkParent(of header: TransactionHeader, _ zone: ZoneNumber, at position: Position) throws {
+    guard let parent = header.parent else { return }
+    let replica = try storage.interned.replicas.number(
+      of: parent.replica, in: storage.tables.replicas, storage.transaction)
+    let last = try replica.map { try storage.lastSequence(of: $0, parent.epoch, in: zone) } ?? 0
+    let isAnother = parent.replica != header.replica || parent.epoch != header.epoch
+    guard header.sequence == 1, isAnother, parent.sequence <= last else {
+      throw StoreError(
+        .importInvalid, "the transaction at position \(position) names \(parent) as its parent, which it cannot",
+        hint: "the file was changed: export the log again")
+    }
   }
 
   private func incarnation(_ base: Base) throws -> IncarnationNumber {

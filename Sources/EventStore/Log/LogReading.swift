@@ -84,7 +84,8 @@ extension ReadTransaction {
     return try found.map { try reader.entry(at: $0, transaction) }
   }
 
-  /// This store's own transactions of a zone that no remote has acknowledged, in order.
+  /// The transactions of a zone that this store is still to ship, in the log's order: its own, and those of a log that it
+  /// has imported.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in what is pending; nothing is scanned.
@@ -95,14 +96,13 @@ extension ReadTransaction {
     }
   }
 
-  /// How many of this store's own transactions of a zone no remote has acknowledged.
+  /// How many transactions of a zone this store is still to ship.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.
   public func pendingCount(in zone: ZoneID) throws -> Int {
     let (number, row) = try tables.zone(zone, interned, transaction)
     return Int(
-      try tables.pendingCount(
-        of: identity.replica, identity.epoch, in: number, row.token, interned, transaction))
+      try tables.pendingCount(in: number, row, identity, interned, transaction))
   }
 
   /// Where a transaction lies in the zone's present remote log, nil if it is pending.
@@ -318,27 +318,20 @@ struct LogReader {
     return positions
   }
 
-  /// The positions of own transactions after the last acknowledged one, in order.
+  /// The positions of the transactions that the store is still to ship, in order.
   func pending(
     in zone: ZoneID, _ identity: StoreIdentity, _ transaction: borrowing LMDBTransaction
   ) throws -> [Position] {
     let (number, row) = try tables.zone(zone, interned, transaction)
-    guard let replica = try interned.replicas.number(of: identity.replica, in: tables.replicas, transaction)
-    else { return [] }
-    var acknowledged: UInt64 = 0
-    if let incarnation = row.token?.incarnation {
-      acknowledged = try tables.lastPlaced(replica, identity.epoch, in: number, incarnation, transaction)
-    }
-    let last = try tables.lastSequence(of: replica, identity.epoch, in: number, transaction)
-    guard acknowledged < last else { return [] }
-    return try (acknowledged + 1...last).map { sequence in
-      guard
-        let position = try tables.position(of: replica, identity.epoch, sequence, in: number, transaction)
-      else {
-        throw StoreError.missing(sequence, zone)
+    var positions: [Position] = []
+    for lane in try tables.pendingLanes(of: number, row, identity, interned, transaction) {
+      for sequence in lane.placed + 1...lane.last {
+        let position = try tables.position(of: lane.replica, lane.epoch, sequence, in: number, transaction)
+        guard let position else { throw StoreError.missing(sequence, zone) }
+        positions.append(position)
       }
-      return position
     }
+    return positions.sorted()
   }
 
   static func damaged(_ position: Position, _ error: any Error) -> any Error {

@@ -17,6 +17,11 @@ package struct RemoteSegment: Sendable {
   package var previousHash: ContentHash?
   /// The canonical bytes of its transactions: consecutive ones of one replica and epoch.
   package var transactions: [[UInt8]]
+  /// Who wrote it, and which sequences it holds, as its header says; nil where only its transactions say so.
+  package var writer: StoreIdentity?
+  package var saidSequences: ClosedRange<UInt64>?
+  /// Why it is invalid for everyone, where whoever unpacked it has found that already. It has no transactions then.
+  package var rejection: SegmentRejection?
 
   package init(
     zone: ZoneID, incarnation: IncarnationID, offset: UInt64, hash: ContentHash,
@@ -35,7 +40,7 @@ package struct RemoteSegment: Sendable {
   }
 }
 
-/// The remote's word that a segment of this store lies at an offset.
+/// The remote's answer that a segment that this store has shipped is at an offset.
 package struct Acknowledgement: Sendable {
   package var zone: ZoneID
   package var incarnation: IncarnationID
@@ -44,12 +49,14 @@ package struct Acknowledgement: Sendable {
   package var receivedMilliseconds: UInt64?
   /// The sequences of the segment's transactions.
   package var sequences: ClosedRange<UInt64>
+  /// The lane that they are of; nil for the store's present own one.
+  package var writer: StoreIdentity?
 
   package init(
     zone: ZoneID, incarnation: IncarnationID, offset: UInt64, hash: ContentHash,
-    receivedMilliseconds: UInt64?,
-    sequences: ClosedRange<UInt64>
+    receivedMilliseconds: UInt64?, sequences: ClosedRange<UInt64>, writer: StoreIdentity? = nil
   ) {
+    self.writer = writer
     self.zone = zone
     self.incarnation = incarnation
     self.offset = offset
@@ -69,6 +76,8 @@ package struct FoldReport: Hashable, Sendable {
   package var retimed = 0
   /// Cells that got a second head, which their other heads had not seen.
   package var conflicts = 0
+  /// Segments that every replica rejects.
+  package var rejected = 0
   /// Up to where the zone of the last segment is folded now; nil if there was no segment.
   package var token: ChangeToken?
 
@@ -81,7 +90,8 @@ extension LocalStore {
   /// A segment at or before the zone's token is compared and changes nothing.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `incarnationChanged`, `outOfOrder`, `fork`, `mismatch`, `damaged`,
-  ///   `newerFormat`.
+  ///   `newerFormat`. Where the segment is invalid for everyone, ``StoreError/rejection`` says why: then
+  ///   ``reject(_:_:)`` is to be called.
   package func fold(_ segments: [RemoteSegment]) async throws -> FoldReport {
     #if PLANTED_BUGS
       if let report = try await foldAsPlanted(segments) { return report }
@@ -89,6 +99,18 @@ extension LocalStore {
     return try await perform(isRepeatable: true) { batch in
       var report = FoldReport()
       for segment in segments { try batch.fold(segment, &report) }
+      return report
+    }
+  }
+
+  /// Records that a segment is invalid for everyone: it is passed over, and its writer's lane is closed.
+  ///
+  /// - Parameter reason: what ``fold(_:)`` said of it.
+  /// - Throws: as ``fold(_:)``.
+  package func reject(_ segment: RemoteSegment, _ reason: SegmentRejection) async throws -> FoldReport {
+    try await perform(isRepeatable: true) { batch in
+      var report = FoldReport()
+      try batch.reject(segment, reason, &report)
       return report
     }
   }

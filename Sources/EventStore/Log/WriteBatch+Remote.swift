@@ -5,47 +5,30 @@ import OperationFormat
 extension WriteBatch {
   func fold(_ segment: RemoteSegment, _ report: inout FoldReport) throws {
     let (zone, incarnation) = try target(segment.zone, segment.incarnation)
-    let row = try storage.zoneRow(zone)
-    let last = row.token?.offset ?? 0
-    guard segment.offset > 0, segment.offset <= last + 1 else {
-      throw StoreError(
-        .outOfOrder, "offset \(segment.offset) of zone “\(segment.zone)” does not follow \(last)",
-        hint: "fetch the segments in between first")
-    }
-    try checkBase(of: segment, zone, incarnation)
+    try checkFollows(segment, try storage.zoneRow(zone))
+    if let reason = segment.rejection { throw segment.invalid(reason, .mismatch, "\(reason)") }
+    let lane = try self.lane(of: segment)
+    let log = LogPrefix(zone: zone, incarnation: incarnation, end: segment.offset)
+    try checkIsOpen(lane, log, segment)
+    try checkBase(of: segment, log)
+    try checkFollowsWriter(lane, log, segment)
+    if let previous = segment.previousHash { try check(previous, before: lane, log, in: segment) }
     let conflictsBefore = fold.conflictCount
-    var sequences: ClosedRange<UInt64>?
     var capped: [Known] = []
-    var lane: (replica: ReplicaID, number: ReplicaNumber, epoch: UInt32)?
+    var next = lane.first
     for bytes in segment.transactions {
-      var reader = ByteReader(bytes.span.bytes)
-      let header = try TransactionHeader.read(from: &reader)
-      let body = bytes.span.bytes.extracting(reader.position...)
-      if lane == nil {
-        let number = try storage.interned.replicas.makeNumber(
-          for: header.replica, in: storage.tables.replicas, storage.transaction)
-        lane = (header.replica, number, header.epoch)
+      let (header, bodyStart) = try segment.parsing {
+        var reader = ByteReader(bytes.span.bytes)
+        return (try TransactionHeader.read(from: &reader), reader.position)
       }
-      try check(header, in: segment, after: sequences?.upperBound, lane?.replica, lane?.epoch)
-      if let known = try fold(header, body, lane!.number, zone, segment, &report) { capped.append(known) }
-      sequences = (sequences?.lowerBound ?? header.sequence)...header.sequence
-    }
-    guard let sequences, let lane else {
-      throw StoreError(.mismatch, "a segment of zone “\(segment.zone)” is empty", hint: "fetch it again")
-    }
-    let placed = try storage.tables.lastPlaced(
-      lane.number, lane.epoch, in: zone, incarnation, storage.transaction)
-    // What the store has, the remote need not have: own transactions in the hole would count as shipped.
-    guard sequences.lowerBound <= placed + 1 else {
-      throw StoreError.hole(sequences.lowerBound, lane.replica, segment.zone, after: placed)
-    }
-    if let previous = segment.previousHash {
-      try check(
-        previous, before: sequences.lowerBound, of: lane.number, lane.epoch, zone, incarnation, in: segment)
+      let body = bytes.span.bytes.extracting(bodyStart...)
+      try check(header, in: segment, lane, next, log)
+      if let known = try fold(header, body, lane.number, log, segment, &report) { capped.append(known) }
+      next = header.sequence + 1
     }
     try place(
       SegmentRow(
-        replica: lane.number, epoch: lane.epoch, first: sequences.lowerBound, last: sequences.upperBound,
+        replica: lane.number, epoch: lane.epoch, first: lane.first, last: next - 1,
         hash: segment.hash, receivedMilliseconds: segment.receivedMilliseconds),
       zone, incarnation, at: segment.offset)
     try retime(capped, zone, &report)
@@ -55,14 +38,18 @@ extension WriteBatch {
 
   func acknowledge(_ acknowledgement: Acknowledgement, _ report: inout FoldReport) throws {
     let (zone, incarnation) = try target(acknowledgement.zone, acknowledgement.incarnation)
+    let own = StoreIdentity(
+      replica: identity.replica, epoch: try storage.zoneRow(zone).ownEpoch(identity))
+    let writer = acknowledgement.writer ?? own
     let replica = try storage.interned.replicas.makeNumber(
-      for: identity.replica, in: storage.tables.replicas, storage.transaction)
+      for: writer.replica, in: storage.tables.replicas, storage.transaction)
+    let epoch = writer.epoch
     let sequences = acknowledgement.sequences
-    let last = try storage.lastSequence(of: replica, identity.epoch, in: zone)
-    let placed = try storage.tables.lastPlaced(
-      replica, identity.epoch, in: zone, incarnation, storage.transaction)
+    let last = try storage.lastSequence(of: replica, epoch, in: zone)
+    let placed = try storage.tables.lastPlaced(replica, epoch, in: zone, incarnation, storage.transaction)
+    let closure = try storage.tables.closure(of: replica, epoch, in: zone, incarnation, storage.transaction)
     guard acknowledgement.offset > 0, sequences.lowerBound > 0, sequences.upperBound <= last,
-      sequences.lowerBound <= placed + 1
+      sequences.lowerBound <= placed + 1, closure.map({ acknowledgement.offset < $0 }) ?? true
     else {
       throw StoreError(
         .outOfOrder,
@@ -72,13 +59,13 @@ extension WriteBatch {
     }
     var capped: [Known] = []
     for sequence in sequences {
-      guard let entry = try entry(replica, identity.epoch, sequence, zone) else { continue }
+      guard let entry = try entry(replica, epoch, sequence, zone) else { continue }
       let known = try known(entry, receivedMilliseconds: acknowledgement.receivedMilliseconds)
       if let known { capped.append(known) }
     }
     try place(
       SegmentRow(
-        replica: replica, epoch: identity.epoch, first: sequences.lowerBound, last: sequences.upperBound,
+        replica: replica, epoch: epoch, first: sequences.lowerBound, last: sequences.upperBound,
         hash: acknowledgement.hash, receivedMilliseconds: acknowledgement.receivedMilliseconds),
       zone, incarnation, at: acknowledgement.offset)
     try retime(capped, zone, &report)
@@ -86,7 +73,7 @@ extension WriteBatch {
   }
 
   /// A zone's token, which is of the incarnation that was folded.
-  private func token(
+  func token(
     of number: ZoneNumber, _ zone: ZoneID, _ incarnation: IncarnationID
   ) throws -> ChangeToken? {
     try storage.zoneRow(number).token.map {
@@ -94,36 +81,8 @@ extension WriteBatch {
     }
   }
 
-  /// The segment that it says it has seen must be the one that was folded: otherwise the remote's past was changed.
-  private func checkBase(
-    of segment: RemoteSegment, _ zone: ZoneNumber, _ incarnation: IncarnationNumber
-  ) throws {
-    guard segment.base > 0, let expected = segment.baseHash else { return }
-    let found = try storage.tables.segment(at: segment.base, in: zone, incarnation, storage.transaction)
-    guard segment.base < segment.offset, found?.hash == expected else {
-      throw StoreError.changedPast(segment, "had seen another segment at offset \(segment.base)")
-    }
-  }
-
-  /// As ``checkBase(of:_:_:)``, for its replica's segment before it. It can be told only where that one lies alone.
-  private func check(
-    _ previous: ContentHash, before first: UInt64, of replica: ReplicaNumber, _ epoch: UInt32,
-    _ zone: ZoneNumber, _ incarnation: IncarnationNumber, in segment: RemoteSegment
-  ) throws {
-    let tables = storage.tables
-    guard first > 1,
-      let place = try tables.placement(
-        of: replica, epoch, first - 1, in: zone, incarnation, storage.transaction),
-      let row = try tables.segment(at: place.offset, in: zone, incarnation, storage.transaction),
-      row.first == place.first, row.last == place.last, place.last == first - 1
-    else { return }
-    guard row.hash == previous else {
-      throw StoreError.changedPast(segment, "follows another segment than the one at offset \(place.offset)")
-    }
-  }
-
   /// The numbers of a zone and of its remote log's incarnation, which the zone takes on if it has none.
-  private func target(
+  func target(
     _ zone: ZoneID, _ incarnation: IncarnationID
   ) throws -> (ZoneNumber, IncarnationNumber) {
     let (number, known) = try storage.zone(zone)
@@ -138,31 +97,14 @@ extension WriteBatch {
     return (number, found)
   }
 
-  private func check(
-    _ header: TransactionHeader, in segment: RemoteSegment, after last: UInt64?, _ replica: ReplicaID?,
-    _ epoch: UInt32?
-  ) throws {
-    let id = TransactionID(replica: header.replica, epoch: header.epoch, sequence: header.sequence)
-    func mismatch(_ what: String) -> StoreError {
-      StoreError(
-        .mismatch, "transaction \(id) at offset \(segment.offset) of zone “\(segment.zone)” \(what)",
-        hint: "the segment is foreign or forged: it was not folded")
-    }
-    guard header.zone == segment.zone else { throw mismatch("is of zone “\(header.zone)”") }
-    guard header.replica == replica, header.epoch == epoch else { throw mismatch("is not of its replica") }
-    if let last, header.sequence != last + 1 { throw mismatch("does not follow sequence \(last)") }
-    if let base = header.base, base.incarnation == segment.incarnation, base.offset >= segment.offset {
-      throw mismatch("claims to have seen offset \(base.offset)")
-    }
-  }
-
   /// Folds one transaction of a segment, or compares it with the one that is there.
   ///
   /// - Returns: the one that is there, if a receive time caps its timestamp.
   private func fold(
-    _ header: TransactionHeader, _ body: RawSpan, _ replica: ReplicaNumber, _ zone: ZoneNumber,
+    _ header: TransactionHeader, _ body: RawSpan, _ replica: ReplicaNumber, _ log: LogPrefix,
     _ segment: RemoteSegment, _ report: inout FoldReport
   ) throws -> Known? {
+    let zone = log.zone
     let last = try storage.lastSequence(of: replica, header.epoch, in: zone)
     guard header.sequence > last else {
       report.known += 1
@@ -170,13 +112,11 @@ extension WriteBatch {
       #if PLANTED_BUGS
         if PlantedBug.redeliveredFoldedAgain.isPlanted { try foldAgain(entry) }
       #endif
-      try compare(header, body, with: entry)
+      try compare(header, body, with: entry, log, segment)
       return try known(entry, receivedMilliseconds: segment.receivedMilliseconds)
     }
-    guard header.sequence == last + 1 else {
-      throw StoreError.hole(header.sequence, header.replica, segment.zone, after: last)
-    }
-    let timestamp = try timestamp(ofArrived: body, in: header.zone)
+    guard header.sequence == last + 1 else { throw StoreError.missing(last + 1, segment.zone) }
+    let timestamp = try segment.parsing { try self.timestamp(ofArrived: body, in: header.zone) }
     let wall = wallMilliseconds()
     #if PLANTED_BUGS
       var header = header
@@ -212,22 +152,32 @@ extension WriteBatch {
       arrivalDelay: arrivalDelay)
   }
 
-  /// Throws `fork` unless the store has the same bytes for a transaction.
+  /// Throws unless the store has the same bytes for a transaction. Where the log has others before, the segment is
+  /// rejected; where they are pending here, this store's branch is the one that must give way.
   private func compare(
-    _ header: TransactionHeader, _ body: RawSpan, with entry: (header: LogEntryHeader, body: [UInt8])
+    _ header: TransactionHeader, _ body: RawSpan, with entry: (header: LogEntryHeader, body: [UInt8]),
+    _ log: LogPrefix, _ segment: RemoteSegment
   ) throws {
     #if PLANTED_BUGS
       if PlantedBug.knownNotCompared.isPlanted { return }
     #endif
-    let reader = LogReader(storage.tables, storage.interned)
-    guard
-      try reader.header(entry.header, storage.transaction) == header, entry.body == body.bytes
-    else {
-      let id = TransactionID(replica: header.replica, epoch: header.epoch, sequence: header.sequence)
-      throw StoreError(
-        .fork, "the remote has other bytes for transaction \(id) than this store",
-        hint: "two stores wrote under one identity: one is a copy or an old backup of the other")
+    if try isSame(header, body, as: entry) { return }
+    let message = "the remote has other bytes for transaction \(header.id) than this store"
+    let lane = (replica: entry.header.replica, epoch: entry.header.epoch)
+    if try placed(lane.replica, lane.epoch, log) >= header.sequence {
+      throw segment.invalid(.fork, .fork, message)
     }
+    throw StoreError(
+      .fork, message,
+      hint: "two stores wrote under one identity: one is a copy or an old backup of the other")
+  }
+
+  /// Whether a transaction is, byte for byte, the one that the log has.
+  func isSame(
+    _ header: TransactionHeader, _ body: RawSpan, as entry: (header: LogEntryHeader, body: [UInt8])
+  ) throws -> Bool {
+    let reader = LogReader(storage.tables, storage.interned)
+    return try reader.header(entry.header, storage.transaction) == header && entry.body == body.bytes
   }
 
   /// A transaction that the store had, and how its timestamp counted before a segment with it was placed.
@@ -240,7 +190,7 @@ extension WriteBatch {
 
   /// The log's entry of a transaction. A position may have been retired from the log; what was retired was
   /// acknowledged, and compared then.
-  private func entry(
+  func entry(
     _ replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, _ zone: ZoneNumber
   ) throws -> (header: LogEntryHeader, body: [UInt8])? {
     let tables = storage.tables
@@ -295,16 +245,7 @@ extension WriteBatch {
     _ segment: SegmentRow, _ zone: ZoneNumber, _ incarnation: IncarnationNumber, at offset: UInt64
   ) throws {
     let known = try storage.tables.segment(at: offset, in: zone, incarnation, storage.transaction)
-    let isSame =
-      known.map {
-        $0.hash == segment.hash && $0.replica == segment.replica && $0.epoch == segment.epoch
-          && $0.first == segment.first && $0.last == segment.last
-      } ?? true
-    guard isSame else {
-      throw StoreError(
-        .mismatch, "the remote has another segment at offset \(offset) than before",
-        hint: "the remote was changed behind its writers' backs: check it, or restore it")
-    }
+    if let known { try Self.checkIsSame(segment, as: known, at: offset) }
     if var known {
       if let received = segment.receivedMilliseconds, received < known.receivedMilliseconds ?? .max {
         known.receivedMilliseconds = received
@@ -316,33 +257,36 @@ extension WriteBatch {
       try storage.place(segment, in: zone, incarnation, at: offset)
     }
     try removeShippedCut(zone, incarnation)
-    var row = try storage.zoneRow(zone)
+    try storage.dropShippedLanes(of: zone, incarnation)
     #if PLANTED_BUGS
       if PlantedBug.baseFromAcknowledgement.isPlanted { try moveBase(to: offset, of: incarnation, zone) }
     #endif
+    try moveToken(of: zone, incarnation, to: offset, segment.hash)
+  }
+
+  /// Throws unless a segment is the one that an offset is known for.
+  static func checkIsSame(_ segment: SegmentRow, as known: SegmentRow, at offset: UInt64) throws {
+    guard known.hash == segment.hash, known.replica == segment.replica, known.epoch == segment.epoch,
+      known.first == segment.first, known.last == segment.last
+    else {
+      throw StoreError(
+        .mismatch, "the remote has another segment at offset \(offset) than before",
+        hint: "the remote was changed behind its writers' backs: check it, or restore it")
+    }
+  }
+
+  /// Moves a zone's token and base to an offset, if it is the next one.
+  func moveToken(
+    of zone: ZoneNumber, _ incarnation: IncarnationNumber, to offset: UInt64, _ hash: ContentHash
+  ) throws {
+    var row = try storage.zoneRow(zone)
     guard offset == (row.token?.offset ?? 0) + 1 else { return }
-    row.token = ZoneRow.Token(incarnation: incarnation, offset: offset, hash: segment.hash)
+    row.token = ZoneRow.Token(incarnation: incarnation, offset: offset, hash: hash)
     if row.base?.incarnation != incarnation || row.base!.offset < offset { row.base = (incarnation, offset) }
     #if PLANTED_BUGS
       if PlantedBug.baseOneTooLow.isPlanted, offset > 1 { row.base = (incarnation, offset - 1) }
     #endif
     storage.setZoneRow(row, zone)
-  }
-}
-
-extension StoreError {
-  fileprivate static func hole(
-    _ sequence: UInt64, _ replica: ReplicaID, _ zone: ZoneID, after last: UInt64
-  ) -> StoreError {
-    StoreError(
-      .outOfOrder, "sequence \(sequence) of replica \(replica) in zone “\(zone)” does not follow \(last)",
-      hint: "the remote log has a hole: fetch it again from the start")
-  }
-
-  fileprivate static func changedPast(_ segment: RemoteSegment, _ what: String) -> StoreError {
-    StoreError(
-      .mismatch, "the writer of the segment at offset \(segment.offset) of zone “\(segment.zone)” \(what)",
-      hint: "the remote was changed behind its writers' backs: check it, or restore it")
   }
 }
 

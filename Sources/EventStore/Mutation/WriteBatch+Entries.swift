@@ -10,7 +10,8 @@ extension WriteBatch {
 
   /// As ``append(_:body:receivedMilliseconds:)``, where the body was the last one parsed.
   func appendParsed(_ header: LogEntryHeader, body: RawSpan, receivedMilliseconds: UInt64?) throws {
-    if let parent = header.parent {
+    // A lane's parent is what its first transaction says, and is never replaced.
+    if header.sequence == 1, let parent = header.parent {
       try storage.setParent(parent, of: header.replica, header.epoch, in: header.zone)
     }
     _ = try storage.append(header, body: body)

@@ -84,12 +84,12 @@
       let tables = storage.tables
       let replica = try storage.interned.replicas.makeNumber(
         for: identity.replica, in: tables.replicas, storage.transaction)
-      let first =
-        try tables.lastPlaced(replica, identity.epoch, in: zone, incarnation, storage.transaction) + 1
-      let last = try last ?? storage.lastSequence(of: replica, identity.epoch, in: zone)
+      let epoch = try storage.zoneRow(zone).ownEpoch(identity)
+      let first = try tables.lastPlaced(replica, epoch, in: zone, incarnation, storage.transaction) + 1
+      let last = try last ?? storage.lastSequence(of: replica, epoch, in: zone)
       guard first <= last else { return }
       try storage.put(
-        .placement(zone, incarnation, replica, identity.epoch, last: last), in: tables.placements
+        .placement(zone, incarnation, replica, epoch, last: last), in: tables.placements
       ) {
         $0.append(varint: first)
         $0.append(varint: 0)

@@ -176,7 +176,7 @@ package final class WriteBatch {
       if used == 1 { try storage.dropUntouchedNested() }
       try fold.flush()
       let header = LogEntryHeader(
-        zone: draft.zone, replica: draft.viewpoint.replica, epoch: identity.epoch,
+        zone: draft.zone, replica: draft.viewpoint.replica, epoch: draft.viewpoint.epoch,
         sequence: draft.sequence, base: draft.viewpoint.base, parent: draft.parent,
         arrivalDelay: wallMilliseconds() &- Int64(timestamp.milliseconds))
       let isCurrent = draft.version == storage.zonesVersion
@@ -204,7 +204,7 @@ package final class WriteBatch {
         replica: try storage.replicaID(parent.replica), epoch: parent.epoch, sequence: parent.sequence)
     }
     return TransactionHeader(
-      replica: identity.replica, epoch: identity.epoch, sequence: draft.sequence, zone: draft.id!, base: base,
+      replica: identity.replica, epoch: draft.viewpoint.epoch, sequence: draft.sequence, zone: draft.id!, base: base,
       parent: parent)
   }
 
@@ -261,10 +261,11 @@ package final class WriteBatch {
     for draft in drafts[..<draftCount] where draft.zone == number { return draft }
     let replica = try storage.interned.replicas.makeNumber(
       for: identity.replica, in: storage.tables.replicas, storage.transaction)
-    let sequence = try storage.lastSequence(of: replica, identity.epoch, in: number) + 1
+    let epoch = row.ownEpoch(identity)
+    let sequence = try storage.lastSequence(of: replica, epoch, in: number) + 1
     var viewpoint = Viewpoint(
-      zone: number, replica: replica, epoch: identity.epoch, sequence: sequence, base: row.base)
-    viewpoint.lineage = try storage.lineage(of: replica, identity.epoch, in: number)
+      zone: number, replica: replica, epoch: epoch, sequence: sequence, base: row.base)
+    viewpoint.lineage = try storage.lineage(of: replica, epoch, in: number)
     let parent = viewpoint.lineage.first
     if let base = row.base { viewpoint.seesAllPlaced = try storage.seesAllPlaced(base, in: number) }
     if draftCount == drafts.count { drafts.append(Draft()) }

@@ -43,7 +43,8 @@ extension Verification {
       case (1, "zones"): return count <= 2 + 2 * Limits.nameBytesMax
       case (1, _): return count == 17
       case (2, "zones"), (3, "zones"): return count == 5
-      case (2, "replicas"): return count == 13
+      case (2, "replicas"), (4, "replicas"): return count == 13
+      case (3, "replicas"), (5, "replicas"): return count == 17
       case (2, "incarnations"): return count == 5
       default: return false
       }
@@ -217,6 +218,10 @@ extension Verification {
       let incarnation = IncarnationNumber(rawValue: try key.span.bytes.bigEndian32(at: 4))
       do {
         let row = try SegmentRow(bytes.span.bytes)
+        if row.rejection != nil {
+          isThere = try cursor.next()
+          continue
+        }
         let last = try tables.lastSequence(of: row.replica, row.epoch, in: zone, source.transaction)
         if row.first == 0 || row.first > row.last || row.last > last {
           report.add(.placement, Self.location(key), "a segment holds \(row.first) to \(row.last) of \(last)")

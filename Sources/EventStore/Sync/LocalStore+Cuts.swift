@@ -24,29 +24,35 @@ extension LocalStore {
 extension ReadTransaction {
   package func nextCut(of zone: ZoneID) throws -> SegmentCut? {
     let (number, row) = try tables.zone(zone, interned, transaction)
-    guard row.status == .attached, let token = row.token,
-      let replica = try interned.replicas.number(of: identity.replica, in: tables.replicas, transaction)
-    else { return nil }
-    let placed = try tables.lastPlaced(replica, identity.epoch, in: number, token.incarnation, transaction)
+    guard row.status == .attached, let token = row.token else { return nil }
+    let lanes = try tables.pendingLanes(of: number, row, identity, interned, transaction)
     let incarnation = try interned.incarnations.identity(
       of: token.incarnation, in: tables.incarnations, transaction)
     if let cut = try tables.cut(of: number, transaction),
-      cut.isNext(after: placed, token.incarnation, replica, identity.epoch)
+      lanes.contains(where: { cut.isNext(after: $0, token.incarnation) })
     {
       var transactions: [[UInt8]] = []
       for sequence in cut.sequences {
-        let bytes = try ownBytes(sequence, replica, number)
+        let bytes = try bytes(sequence, of: cut.replica, cut.epoch, number)
         guard let bytes else { throw StoreError.missing(sequence, zone) }
         transactions.append(bytes)
       }
+      let replica = try interned.replicas.identity(of: cut.replica, in: tables.replicas, transaction)
       return SegmentCut(
-        header: cut.header(zone, incarnation, identity.replica), isStored: true, transactions: transactions)
+        header: cut.header(zone, incarnation, replica), isStored: true, transactions: transactions)
     }
-    let transactions = try proposal(after: placed, replica, number)
-    guard !transactions.isEmpty else { return nil }
+    guard let lane = try nextLane(lanes, number) else { return nil }
+    try checkIsOpen(lane, zone, number, token.incarnation)
+    let transactions = try proposal(lane, number)
+    guard !transactions.isEmpty else {
+      #if PLANTED_BUGS
+        if PlantedBug.lastPendingForgotten.isPlanted { return nil }
+      #endif
+      throw StoreError.missing(lane.placed + 1, zone)
+    }
     var previous = ContentHash.zero
     if let place = try tables.placement(
-      of: replica, identity.epoch, placed, in: number, token.incarnation, transaction)
+      of: lane.replica, lane.epoch, lane.placed, in: number, token.incarnation, transaction)
     {
       previous = try segmentHash(at: place.offset, number, token.incarnation, zone)
     }
@@ -56,18 +62,49 @@ extension ReadTransaction {
     return SegmentCut(header: header, isStored: false, transactions: transactions)
   }
 
-  /// As many of the own transactions after one as a segment holds.
-  private func proposal(
-    after placed: UInt64, _ replica: ReplicaNumber, _ zone: ZoneNumber
-  ) throws -> [[UInt8]] {
+  /// The lane that is shipped next: the one whose next transaction comes first in the log. What a transaction continues or
+  /// builds on lies before it there, and so before it in the remote log too. The store's own lane comes last: its first
+  /// transaction names what all of the adopted ones hold.
+  private func nextLane(_ lanes: [PendingLane], _ zone: ZoneNumber) throws -> PendingLane? {
+    guard lanes.count > 1 else { return lanes.first }
+    var next: (lane: PendingLane, position: Position)?
+    for lane in lanes.dropLast(try isOwn(lanes.last!, zone) ? 1 : 0) {
+      let position = try tables.position(
+        of: lane.replica, lane.epoch, lane.placed + 1, in: zone, transaction)
+      guard let position else { continue }
+      if next.map({ position < $0.position }) ?? true { next = (lane, position) }
+    }
+    return next?.lane ?? lanes.last
+  }
+
+  private func isOwn(_ lane: PendingLane, _ zone: ZoneNumber) throws -> Bool {
+    guard let row = try tables.zoneRow(zone, transaction) else { return false }
+    return try lane.epoch == row.ownEpoch(identity)
+      && interned.replicas.number(of: identity.replica, in: tables.replicas, transaction) == lane.replica
+  }
+
+  /// Throws if the log takes no more of a lane.
+  private func checkIsOpen(
+    _ lane: PendingLane, _ zone: ZoneID, _ number: ZoneNumber, _ incarnation: IncarnationNumber
+  ) throws {
+    let closure = try tables.closure(of: lane.replica, lane.epoch, in: number, incarnation, transaction)
+    guard let closure else { return }
+    throw StoreError(
+      .laneClosed,
+      "\(lane.count) transactions of zone “\(zone)” are of a lane that its log has closed at offset \(closure)",
+      hint: "they are kept here; let the store that wrote them sync, or export them with `replay export`")
+  }
+
+  /// As many of a lane's next transactions as a segment holds.
+  private func proposal(_ lane: PendingLane, _ zone: ZoneNumber) throws -> [[UInt8]] {
     var transactions: [[UInt8]] = []
     var operationCount = 0
     var byteCount = 0
     var layout = BodyLayout()
-    while let bytes = try ownBytes(placed + 1 + UInt64(transactions.count), replica, zone) {
+    var sequence = lane.placed + 1
+    while sequence <= lane.last, let bytes = try bytes(sequence, of: lane.replica, lane.epoch, zone) {
       #if PLANTED_BUGS
-        let isLast = try ownBytes(placed + 2 + UInt64(transactions.count), replica, zone) == nil
-        if PlantedBug.lastPendingForgotten.isPlanted, isLast { break }
+        if PlantedBug.lastPendingForgotten.isPlanted, sequence == lane.last { break }
       #endif
       var reader = ByteReader(bytes.span.bytes)
       _ = try TransactionHeader.read(from: &reader)
@@ -79,15 +116,16 @@ extension ReadTransaction {
       // One transaction is never too large for a segment.
       if isOver && !transactions.isEmpty { break }
       transactions.append(bytes)
+      sequence += 1
     }
     return transactions
   }
 
-  /// The canonical bytes of an own transaction, nil if there is none.
-  private func ownBytes(
-    _ sequence: UInt64, _ replica: ReplicaNumber, _ zone: ZoneNumber
+  /// The canonical bytes of a transaction, nil if the log has none.
+  private func bytes(
+    _ sequence: UInt64, of replica: ReplicaNumber, _ epoch: UInt32, _ zone: ZoneNumber
   ) throws -> [UInt8]? {
-    let position = try tables.position(of: replica, identity.epoch, sequence, in: zone, transaction)
+    let position = try tables.position(of: replica, epoch, sequence, in: zone, transaction)
     guard let position else { return nil }
     let reader = LogReader(tables, interned)
     return try reader.bytes(at: position, transaction)
@@ -116,19 +154,18 @@ extension WriteBatch {
         of: header.incarnation, in: tables.incarnations, storage.transaction),
       token.incarnation == incarnation
     else { throw StoreError.incarnationChanged(header.zone, header.incarnation) }
-    guard header.replica == identity.replica, header.epoch == identity.epoch else {
-      throw StoreError(
-        .mismatch,
-        "a segment of replica \(header.replica), epoch \(header.epoch) is not this store's to ship",
-        hint: "this is a defect of the replicator")
-    }
     let replica = try storage.interned.replicas.makeNumber(
       for: header.replica, in: tables.replicas, storage.transaction)
-    let placed = try tables.lastPlaced(
-      replica, header.epoch, in: number, incarnation, storage.transaction)
-    if let stored = try tables.cut(of: number, storage.transaction),
-      stored.isNext(after: placed, incarnation, replica, header.epoch)
-    {
+    let isOurs = try tables.ships(
+      replica, header.epoch, of: number, row, identity, storage.interned, storage.transaction)
+    let lane = try tables.pendingLane(replica, header.epoch, of: number, token, storage.transaction)
+    guard isOurs else {
+      throw StoreError(
+        .outOfOrder,
+        "a segment of replica \(header.replica), epoch \(header.epoch) is not this store's to ship any more",
+        hint: "another process has shipped it, or the store has taken a new epoch: cut again")
+    }
+    if let stored = try tables.cut(of: number, storage.transaction), stored.isNext(after: lane, incarnation) {
       guard stored.sequences == header.sequences, stored.contentHash == header.contentHash else {
         return stored.header(header.zone, header.incarnation, header.replica)
       }
@@ -136,12 +173,11 @@ extension WriteBatch {
       try storage.setCut(CutRow(header, incarnation, replica), of: number)
       return header
     }
-    let last = try storage.lastSequence(of: replica, header.epoch, in: number)
-    guard header.sequences.lowerBound == placed + 1, header.sequences.upperBound <= last else {
+    guard header.sequences.lowerBound == lane.placed + 1, header.sequences.upperBound <= lane.last else {
       throw StoreError(
         .outOfOrder,
         "sequences \(header.sequences.lowerBound) to \(header.sequences.upperBound) of zone “\(header.zone)” were "
-          + "cut, but \(placed) of \(last) are acknowledged",
+          + "cut, but \(lane.placed) of \(lane.last) are acknowledged",
         hint: "another process has shipped meanwhile: cut again")
     }
     try storage.setCut(CutRow(header, incarnation, replica), of: number)
@@ -159,13 +195,11 @@ extension WriteBatch {
 }
 
 extension CutRow {
-  /// Whether it cuts what is next after the last transaction that was placed in an incarnation. A stored cut that is
-  /// not is left from before the zone was re-created or the store took another identity.
-  fileprivate func isNext(
-    after placed: UInt64, _ incarnation: IncarnationNumber, _ replica: ReplicaNumber, _ epoch: UInt32
-  ) -> Bool {
-    self.incarnation == incarnation && self.replica == replica && self.epoch == epoch
-      && sequences.lowerBound <= placed + 1 && sequences.upperBound > placed
+  /// Whether it cuts what is next of a lane. A stored cut that is of none is left from before the zone was re-created or
+  /// the store took another epoch.
+  fileprivate func isNext(after lane: PendingLane, _ incarnation: IncarnationNumber) -> Bool {
+    self.incarnation == incarnation && replica == lane.replica && epoch == lane.epoch
+      && sequences.lowerBound <= lane.placed + 1 && sequences.upperBound > lane.placed
   }
 }
 

@@ -69,9 +69,8 @@ extension WriteBatch {
     report.transactions += try reclaimLog(zone, &budget)
     let tables = storage.tables
     let prefix = TableKey.state(StateNumber(rawValue: zone.rawValue))
-    for (table, prefix) in [
-      (tables.segments, prefix), (tables.placements, prefix), (tables.replicas, TableKey.zoneRow(zone)),
-    ] {
+    let rows = [(tables.segments, prefix), (tables.placements, prefix)]
+    for (table, prefix) in rows + TableKey.lanesOfZone(zone).map({ (tables.replicas, $0) }) {
       let bytes = prefix.span.bytes
       var cursor = try storage.transaction.openCursor(table)
       while !budget.isSpent, try cursor.seek(atOrAfter: prefix.span),

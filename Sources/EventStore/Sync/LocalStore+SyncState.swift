@@ -34,8 +34,7 @@ extension ReadTransaction {
       let zone = try interned.zones.identity(of: number, in: tables.zones, transaction)
       var state = ZoneSyncState(
         zone: zone, attachment: attachment, token: try changeToken(row.token, zone),
-        pending: try tables.pendingCount(
-          of: identity.replica, identity.epoch, in: number, row.token, interned, transaction),
+        pending: try tables.pendingCount(in: number, row, identity, interned, transaction),
         assetPolicy: try tables.assetPolicy(of: number, transaction))
       state.hasUnsentAssets = try tables.hasAssets(in: number, .unsent, transaction)
       zones.append(state)

@@ -196,8 +196,8 @@ extension WriteBatch {
     return .removed
   }
 
-  /// Whether a zone has what does not lie in an incarnation: own transactions that are pending, or those of a store
-  /// whose log was imported, which are pending nowhere.
+  /// Whether a zone has transactions that are not in an incarnation: those that are pending, and those of a lane that the
+  /// log has closed.
   private func hasUnshipped(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) throws -> Bool {
     #if PLANTED_BUGS
       if PlantedBug.withdrawDropsUnshipped.isPlanted { return false }

@@ -48,6 +48,12 @@ package struct ZoneRow: Hashable, Sendable {
   }
   private var baseIncarnation = IncarnationNumber.none
   private var baseOffset: UInt64 = 0
+  /// How many epochs the store's own lane here is ahead of the store's epoch: it takes a new one where the log has closed
+  /// the one before, or has another branch of it.
+  package var renewals: UInt32 = 0
+
+  /// The epoch of the store's own lane.
+  package func ownEpoch(_ identity: StoreIdentity) -> UInt32 { identity.epoch &+ renewals }
 
   package init(state: StateNumber, status: Status = .local) {
     self.status = status
@@ -65,6 +71,7 @@ package struct ZoneRow: Hashable, Sendable {
   // | varint, 32 | token's offset and hash; absent where there is no token |
   // | varint | base's incarnation number, 0 where there is none |
   // | varint | base's offset; absent where there is no base |
+  // | varint | epochs that the own lane is ahead of the store's; absent where it is 0 |
 
   package func append(to writer: inout ByteWriter) {
     writer.append(1)
@@ -78,6 +85,7 @@ package struct ZoneRow: Hashable, Sendable {
     }
     writer.append(varint: UInt64(baseIncarnation.rawValue))
     if base != nil { writer.append(varint: baseOffset) }
+    if renewals > 0 { writer.append(varint: UInt64(renewals)) }
   }
 
   /// A flipped bit must not make a zone another's.
@@ -102,6 +110,7 @@ package struct ZoneRow: Hashable, Sendable {
     }
     baseIncarnation = IncarnationNumber(rawValue: try reader.readUInt32Varint("zone.base"))
     if baseIncarnation != .none { baseOffset = try reader.readVarint("row") }
+    if reader.remaining > 0 { renewals = UInt32(try reader.readVarint("row", in: 1...UInt64(UInt32.max))) }
     try reader.finish("row")
   }
 }
@@ -115,10 +124,12 @@ package struct SegmentRow: Hashable, Sendable {
   package var hash: ContentHash
   /// When the remote first received it, in milliseconds since 1970; nil where it keeps no such times.
   package var receivedMilliseconds: UInt64?
+  /// Why every replica rejects it: then its transactions have no place by it. Nil for one that was folded.
+  package var rejection: SegmentRejection?
 
   package init(
     replica: ReplicaNumber, epoch: UInt32, first: UInt64, last: UInt64, hash: ContentHash,
-    receivedMilliseconds: UInt64?
+    receivedMilliseconds: UInt64?, rejection: SegmentRejection? = nil
   ) {
     self.replica = replica
     self.epoch = epoch
@@ -126,6 +137,7 @@ package struct SegmentRow: Hashable, Sendable {
     self.last = last
     self.hash = hash
     self.receivedMilliseconds = receivedMilliseconds
+    self.rejection = rejection
   }
 
   // | bytes | what |
@@ -134,6 +146,7 @@ package struct SegmentRow: Hashable, Sendable {
   // | varint ×4 | replica's number, epoch, first and last sequence |
   // | 32 | content hash |
   // | varint | receive time + 1 in milliseconds since 1970, 0 where there is none |
+  // | 1 | why it was rejected: `SegmentRejection`; absent where it was folded |
 
   package func append(to writer: inout ByteWriter) {
     writer.append(1)
@@ -143,6 +156,7 @@ package struct SegmentRow: Hashable, Sendable {
     writer.append(varint: last)
     writer.append(hash)
     writer.append(varint: receivedMilliseconds.map { $0 &+ 1 } ?? 0)
+    if let rejection { writer.append(rejection.rawValue) }
   }
 
   package init(_ row: RawSpan) throws(FormatError) {
@@ -155,6 +169,14 @@ package struct SegmentRow: Hashable, Sendable {
     hash = try ContentHash.read(from: &reader, "token.hash")
     let received = try reader.readVarint("row")
     receivedMilliseconds = received == 0 ? nil : received - 1
+    if reader.remaining > 0 {
+      let byte = try reader.readUInt8("segment.rejection")
+      guard let reason = SegmentRejection(rawValue: byte) else {
+        throw FormatError(
+          .unknownTag, at: reader.position - 1, in: "segment.rejection", expected: "1 to 7", found: "\(byte)")
+      }
+      rejection = reason
+    }
     try reader.finish("row")
   }
 }

@@ -399,6 +399,19 @@ package final class TableStorage: FoldStorage {
     ) { $0.append(varint: position.rawValue) }
   }
 
+  /// Forgets what is cached of places, which are about to change.
+  func forgetPlacements() {
+    lastPlacement = nil
+    zonesVersion += 1
+  }
+
+  /// Forgets what is cached of last sequences: some are about to be taken away.
+  func forgetSequences() {
+    lastSequences.removeAll(keepingCapacity: true)
+    cachedLastPosition = nil
+    zonesVersion += 1
+  }
+
   /// Records that a segment lies at an offset of an incarnation. Of its sequences, those have their place there that
   /// have none yet, or a later one: an acknowledgement may come before what lies in front of it was fetched.
   package func place(
@@ -413,8 +426,7 @@ package final class TableStorage: FoldStorage {
       }
     }
     try self.put(.segment(zone, incarnation, offset), in: tables.segments) { segment.append(to: &$0) }
-    lastPlacement = nil
-    zonesVersion += 1
+    forgetPlacements()
     var next = segment.first
     while next <= segment.last {
       let known = try tables.placement(

@@ -93,15 +93,11 @@ extension Tables {
     }
   }
 
-  /// How many of a replica's transactions of a zone lie in no remote log.
+  /// How many transactions of a zone this store is still to ship: its own, and those of lanes that it has adopted.
   package func pendingCount(
-    of replica: ReplicaID, _ epoch: UInt32, in zone: ZoneNumber, _ token: ZoneRow.Token?,
-    _ interned: Interned, _ transaction: borrowing Transaction
+    in zone: ZoneNumber, _ row: ZoneRow, _ identity: StoreIdentity, _ interned: Interned,
+    _ transaction: borrowing Transaction
   ) throws -> UInt64 {
-    guard let replica = try interned.replicas.number(of: replica, in: replicas, transaction) else { return 0 }
-    let last = try lastSequence(of: replica, epoch, in: zone, transaction)
-    guard let token else { return last }
-    let placed = try lastPlaced(replica, epoch, in: zone, token.incarnation, transaction)
-    return last - min(placed, last)
+    try pendingLanes(of: zone, row, identity, interned, transaction).reduce(0) { $0 + $1.count }
   }
 }

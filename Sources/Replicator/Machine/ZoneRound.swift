@@ -149,6 +149,7 @@ package struct ZoneRound: Sendable {
     report.receivedSegments += outcome.segments
     report.bytesReceived += outcome.bytes
     report.conflicts += outcome.report.conflicts
+    report.rejectedSegments += outcome.report.rejected
     if outcome.isForked {
       // What is pending would lie there as a second content of its sequences, and every other store would park.
       report.status = .forked(offset: outcome.token.offset + 1)
@@ -176,6 +177,8 @@ package struct ZoneRound: Sendable {
       shippedThrough = max(shippedThrough, place.offset)
       return .acknowledge(segment.header, place)
     case .fork(let place):
+      // What lies there is fetched, and tells which of the pending transactions need another epoch.
+      if steps.contains(.fetch), !isParked, passesLeft > 0 { return beginPass() }
       report.status = .forked(offset: place.offset)
       return nil
     case .gone(let fate): return end(fate)

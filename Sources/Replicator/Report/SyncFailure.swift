@@ -58,7 +58,7 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
 
   /// Errors of the store that concern one zone.
   private static let storeZoneCodes: [StoreError.Code] = [
-    .zoneUnknown, .incarnationChanged, .outOfOrder, .fork, .mismatch, .damaged, .newerFormat,
+    .zoneUnknown, .incarnationChanged, .outOfOrder, .fork, .mismatch, .laneClosed, .damaged, .newerFormat,
   ]
 
   /// The same of a whole round: where it came from no zone's part, all of them wait for it.

@@ -23,6 +23,8 @@ public struct SyncReport: Hashable, Sendable {
   public var bytesReceived: Int { zones.reduce(0) { $0 + $1.bytesReceived } }
   /// Cells that got losers by what was received.
   public var conflicts: Int { zones.reduce(0) { $0 + $1.conflicts } }
+  /// Segments that every replica rejects, among those that were received.
+  public var rejectedSegments: Int { zones.reduce(0) { $0 + $1.rejectedSegments } }
   /// Assets that did not move: they are here or at the remote, and not at the other, or damaged.
   public var assetProblemCount: Int { zones.reduce(0) { $0 + $1.assetProblemCount } }
   /// Whether every zone that is synced is in step with the remote, as far as the round saw it.
@@ -53,6 +55,9 @@ public struct ZoneReport: Hashable, Sendable {
   public package(set) var bytesReceived = 0
   /// Cells that got losers by what was received.
   public package(set) var conflicts = 0
+  /// Segments that every replica rejects, since the log before them makes them invalid. Those that were met in this round;
+  /// `ReadTransaction.rejectedSegments(in:limit:)` lists all.
+  public package(set) var rejectedSegments = 0
   /// Assets that the remote has from now on.
   public package(set) var sentAssets = 0
   /// Bytes of assets that were sent, of unfinished ones too.
@@ -82,7 +87,7 @@ public enum ZoneStatus: Hashable, Sendable {
   /// Nothing moves until the app decides, and everything here is kept: the remote's log of the zone is closed.
   case paused(ZoneFate)
   /// The remote has other content under sequences of this store: another store has its identity. Everything here is
-  /// kept, nothing is shipped.
+  /// kept, and nothing is shipped, until the zone can be fetched up to there: then the store takes another epoch.
   case forked(offset: UInt64)
   /// It was deleted at the remote, and so here.
   case removed

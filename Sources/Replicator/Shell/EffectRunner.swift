@@ -29,7 +29,9 @@ package struct EffectRunner: Sendable {
   package func perform(_ effect: RoundEffect) async -> RoundResult {
     do {
       switch effect {
-      case .readState: return .state(try store.syncState())
+      case .readState:
+        try await store.finishRenewal()
+        return .state(try store.syncState())
       case .fetchZoneEvents(let token): return .zoneEvents(try await remote.zoneEvents(after: token))
       case .applyZoneEvents(let page):
         return .appliedZoneEvents(
@@ -97,6 +99,7 @@ package struct EffectRunner: Sendable {
 
   /// The next segment to ship, its cut stored, and the assets that it names; nil if nothing is pending.
   private func prepare(_ zone: ZoneID) async throws -> (PackedSegment, [AssetReference])? {
+    if try store.isOwnLaneClosed(of: zone) { try await renewLane(of: zone) }
     for _ in 0..<Self.cutsMax {
       guard let cut = try store.nextCut(of: zone) else { return nil }
       let packed = try SegmentPacker.pack(cut)
@@ -120,7 +123,18 @@ package struct EffectRunner: Sendable {
     try await store.acknowledge(
       Acknowledgement(
         zone: header.zone, incarnation: header.incarnation, offset: place.offset, hash: header.contentHash,
-        receivedMilliseconds: place.receivedMilliseconds, sequences: header.sequences))
+        receivedMilliseconds: place.receivedMilliseconds, sequences: header.sequences,
+        writer: StoreIdentity(replica: header.replica, epoch: header.epoch)))
+  }
+
+  /// Takes a new epoch for the store's lane of a zone, and ships there what its log does not take under the old one.
+  ///
+  /// - Returns: whether the lane was closed or contested at all.
+  @discardableResult
+  private func renewLane(of zone: ZoneID, contestedBy segment: RemoteSegment? = nil) async throws -> Bool {
+    guard try await store.renewLane(of: zone, contestedBy: segment) != nil else { return false }
+    try await store.finishRenewal()
+    return true
   }
 
   // MARK: Folding
@@ -166,7 +180,7 @@ package struct EffectRunner: Sendable {
         return try await skip(last.header, at: last.segment.offset, &outcome)
       }
     #endif
-    guard let first = parts.first, let failure = try await fold(parts, &outcome) else { return }
+    guard !parts.isEmpty, try await fold(parts, &outcome) != nil else { return }
     #if PLANTED_BUGS
       if PlantedBug.tokenPassesParked.isPlanted {
         for part in parts where try await fold([part], &outcome) != nil {
@@ -175,10 +189,39 @@ package struct EffectRunner: Sendable {
         return
       }
     #endif
-    guard parts.count > 1 else { return stop(&outcome, failure, at: first.header) }
     for part in parts {
-      if let failure = try await fold([part], &outcome) { return stop(&outcome, failure, at: part.header) }
+      guard try await foldAlone(part, &outcome) else { return }
     }
+  }
+
+  /// Folds a segment, or rejects it. Where it is the other branch of what is pending here, this store's branch gets
+  /// another epoch first.
+  ///
+  /// - Returns: whether the next one can be folded.
+  private func foldAlone(_ part: FoldBatch.Part, _ outcome: inout FoldOutcome) async throws -> Bool {
+    let segment = part.segment
+    do {
+      return try await take(part, &outcome)
+    } catch let error as StoreError {
+      if error.code == .fork, try await renewLane(of: segment.zone, contestedBy: segment) {
+        return try await take(part, &outcome)
+      }
+      let failure = SyncFailure(error)
+      guard failure.scope == .zone else { throw error }
+      outcome.problem = failure
+      outcome.isForked = error.code == .fork
+      return false
+    }
+  }
+
+  private func take(_ part: FoldBatch.Part, _ outcome: inout FoldOutcome) async throws -> Bool {
+    do {
+      outcome.add(try await store.fold([part.segment]), segments: 1, bytes: part.byteCount)
+    } catch let error as StoreError {
+      guard let reason = error.rejection else { throw error }
+      outcome.add(try await store.reject(part.segment, reason), segments: 1, bytes: part.byteCount)
+    }
+    return true
   }
 
   /// Folds segments in one commit: all of them, or none.
@@ -195,13 +238,6 @@ package struct EffectRunner: Sendable {
       return failure
     }
   }
-
-  /// Notes why a segment cannot be folded.
-  private func stop(_ outcome: inout FoldOutcome, _ failure: SyncFailure, at header: SegmentHeader) {
-    outcome.problem = failure
-    let isOwn = header.replica == store.identity.replica && header.epoch == store.identity.epoch
-    outcome.isForked = isOwn && failure.code == StoreError.Code.fork.rawValue
-  }
 }
 
 extension FoldOutcome {
@@ -210,6 +246,7 @@ extension FoldOutcome {
     report.known += more.known
     report.retimed += more.retimed
     report.conflicts += more.conflicts
+    report.rejected += more.rejected
     if let moved = more.token { token = moved }
     segments += count
     bytes += byteCount
@@ -224,6 +261,14 @@ extension RemoteSegment {
       zone: header.zone, incarnation: header.incarnation, offset: stored.offset, hash: header.contentHash,
       receivedMilliseconds: stored.receivedMilliseconds, base: header.base, baseHash: header.baseHash,
       previousHash: header.previousHash, transactions: unpacked.transactions)
+    writer = StoreIdentity(replica: header.replica, epoch: header.epoch)
+    saidSequences = header.sequences
+  }
+
+  /// A segment that is as its writer made it, and whose content is not what its header says.
+  fileprivate init(malformed header: SegmentHeader, _ stored: StoredSegment) {
+    self.init(UnpackedSegment(header: header, transactions: []), stored)
+    rejection = .content
   }
 }
 
@@ -241,8 +286,7 @@ private struct FoldBatch {
 
   /// Unpacks a segment, checked against what was asked for: an offset of the log that a token is of.
   mutating func append(_ stored: StoredSegment, at expected: UInt64, of token: ChangeToken) throws {
-    let unpacked = try SegmentPacker.unpack(stored.bytes)
-    let header = unpacked.header
+    let (segment, header) = try Self.unpack(stored)
     guard stored.offset == expected, header.zone == token.zone, header.incarnation == token.incarnation else {
       throw RemoteError(
         .mismatch,
@@ -251,7 +295,23 @@ private struct FoldBatch {
         hint: "the remote mixes up its segments: check it with `replay remote`")
     }
     parts.append(
-      Part(segment: RemoteSegment(unpacked, stored), header: header, byteCount: stored.bytes.count))
+      Part(segment: segment, header: header, byteCount: stored.bytes.count))
     unpackedBytes += Int(header.unpackedBytes)
+  }
+
+  /// Unpacks a segment. One that arrived whole and cannot be unpacked is malformed for everyone; one that was damaged, or
+  /// that a later version may understand, is an error.
+  private static func unpack(
+    _ stored: StoredSegment
+  ) throws(FormatError) -> (RemoteSegment, SegmentHeader) {
+    do throws(FormatError) {
+      let unpacked = try SegmentPacker.unpack(stored.bytes)
+      return (RemoteSegment(unpacked, stored), unpacked.header)
+    } catch {
+      // Its frame has a hash over all of it.
+      let (header, _) = try SegmentFrame.read(stored.bytes.span.bytes)
+      guard error.code != .newerFormat else { throw error }
+      return (RemoteSegment(malformed: header, stored), header)
+    }
   }
 }

@@ -33,12 +33,16 @@ struct TestRemote {
     _ store: LocalStore, limit: Int = .max, receivedMilliseconds: UInt64? = nil
   ) throws -> Acknowledgement? {
     let zone = zone
-    let transactions = try store.read { try $0.pending(in: zone, limit: limit).map(\.transaction) }
+    let pending = try store.read { try $0.pending(in: zone).map(\.transaction) }
+    // A segment is of one lane.
+    let transactions = pending.filter { $0.replica == pending[0].replica && $0.epoch == pending[0].epoch }
+      .prefix(limit).map { $0 }
     guard let first = transactions.first, let last = transactions.last else { return nil }
     let segment = try append(transactions, receivedMilliseconds: receivedMilliseconds)
     return Acknowledgement(
       zone: zone, incarnation: incarnation, offset: segment.offset, hash: segment.hash,
-      receivedMilliseconds: receivedMilliseconds, sequences: first.sequence...last.sequence)
+      receivedMilliseconds: receivedMilliseconds, sequences: first.sequence...last.sequence,
+      writer: StoreIdentity(replica: first.replica, epoch: first.epoch))
   }
 
   /// Ships the next cut of a store, as a replicator does; gives the acknowledgement, nil if nothing is pending.
@@ -54,7 +58,8 @@ struct TestRemote {
         previousHash: header.previousHash, transactions: cut.transactions))
     return Acknowledgement(
       zone: zone, incarnation: incarnation, offset: last, hash: header.contentHash,
-      receivedMilliseconds: receivedMilliseconds, sequences: header.sequences)
+      receivedMilliseconds: receivedMilliseconds, sequences: header.sequences,
+      writer: StoreIdentity(replica: header.replica, epoch: header.epoch))
   }
 
   /// What a store has not folded yet, at most so many segments.

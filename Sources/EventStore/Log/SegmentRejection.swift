@@ -1,0 +1,65 @@
+public import OperationFormat
+
+/// Why a segment of a remote log is invalid for everyone: the log up to it tells.
+///
+/// Every replica finds the same, so that all of them reject the segment at its offset, fold nothing of it, and read on.
+/// The rule is a part of the format. It depends on the log alone: never on a clock, on what is pending here, or on how
+/// long something takes. The raw values are stored.
+public enum SegmentRejection: UInt8, Hashable, Sendable, CaseIterable {
+  /// Its sequences do not follow those that its writer has in the log.
+  case hole = 1
+  /// It claims to have seen what does not lie before it, or another segment than lies there.
+  case base = 2
+  /// A transaction names a parent where none may stand, or one that does not lie before it in the log.
+  case parent = 3
+  /// It follows another segment of its writer than the one in the log.
+  case previous = 4
+  /// Its content is not what its header says, or is not a sequence of transactions.
+  case content = 5
+  /// The log has other bytes for some of its sequences.
+  case fork = 6
+  /// An earlier segment of its writer was rejected, which closed the writer's lane.
+  case laneClosed = 7
+}
+
+extension SegmentRejection: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .hole: "its sequences do not follow its writer's last one in the log"
+    case .base: "it claims to have seen what does not lie before it"
+    case .parent: "it names a parent that does not lie before it"
+    case .previous: "it follows another segment than its writer's last one in the log"
+    case .content: "its content is malformed"
+    case .fork: "the log has other content under its sequences"
+    case .laneClosed: "an earlier segment of its writer was rejected"
+    }
+  }
+}
+
+/// A segment that every replica rejects.
+public struct RejectedSegment: Hashable, Sendable {
+  public let offset: UInt64
+  /// Who wrote it, as its header says.
+  public let writer: StoreIdentity
+  public let sequences: ClosedRange<UInt64>
+  public let hash: ContentHash
+  public let reason: SegmentRejection
+}
+
+extension StoreError {
+  /// The error of a segment that is invalid by the log: ``rejection`` gives the reason back.
+  static func rejected(
+    _ reason: SegmentRejection, _ code: Code, _ message: String
+  ) -> StoreError {
+    StoreError(
+      code, message, hint: "every replica rejects the segment; its writer ships again what was in it",
+      underlying: RejectionReason(reason: reason))
+  }
+
+  /// Why every replica rejects the segment that the error is about; nil for an error of another kind.
+  package var rejection: SegmentRejection? { (underlying as? RejectionReason)?.reason }
+}
+
+private struct RejectionReason: Error {
+  var reason: SegmentRejection
+}

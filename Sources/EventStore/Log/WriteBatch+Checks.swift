@@ -1,0 +1,182 @@
+import LMDB
+import OperationFormat
+
+/// The part of a zone's remote log before an offset. What a segment at that offset may say depends on it alone.
+struct LogPrefix {
+  var zone: ZoneNumber
+  var incarnation: IncarnationNumber
+  /// The first offset that is not in it.
+  var end: UInt64
+}
+
+/// Who wrote a segment, in numbers, and the first of its sequences.
+struct SegmentLane {
+  var id: StoreIdentity
+  var number: ReplicaNumber
+  var first: UInt64
+
+  var epoch: UInt32 { id.epoch }
+}
+
+/// The rules that every segment of a log must keep. What breaks one is rejected by every replica alike, so each check
+/// looks at the log before the segment, and at nothing else that this store has.
+extension WriteBatch {
+  /// Throws unless a segment's offset is known, or the next one.
+  func checkFollows(_ segment: RemoteSegment, _ row: ZoneRow) throws {
+    let last = row.token?.offset ?? 0
+    guard segment.offset > 0, segment.offset - 1 <= last else {
+      throw StoreError(
+        .outOfOrder, "offset \(segment.offset) of zone “\(segment.zone)” does not follow \(last)",
+        hint: "fetch the segments in between first")
+    }
+  }
+
+  /// Who wrote a segment, as its first transaction says.
+  func lane(of segment: RemoteSegment) throws -> SegmentLane {
+    guard let first = segment.transactions.first else {
+      throw segment.invalid(.content, .mismatch, "it is empty")
+    }
+    let header = try segment.parsing {
+      var reader = ByteReader(first.span.bytes)
+      return try TransactionHeader.read(from: &reader)
+    }
+    let number = try storage.interned.replicas.makeNumber(
+      for: header.replica, in: storage.tables.replicas, storage.transaction)
+    return SegmentLane(
+      id: StoreIdentity(replica: header.replica, epoch: header.epoch), number: number, first: header.sequence)
+  }
+
+  /// The last sequence of a lane that lies in a part of the log.
+  func placed(_ replica: ReplicaNumber, _ epoch: UInt32, _ log: LogPrefix) throws -> UInt64 {
+    try storage.tables.lastPlaced(
+      replica, epoch, in: log.zone, log.incarnation, before: log.end, storage.transaction)
+  }
+
+  func checkIsOpen(_ lane: SegmentLane, _ log: LogPrefix, _ segment: RemoteSegment) throws {
+    let closure = try storage.tables.closure(
+      of: lane.number, lane.epoch, in: log.zone, log.incarnation, storage.transaction)
+    guard let closure, closure < segment.offset else { return }
+    throw segment.invalid(.laneClosed, .mismatch, "its writer's lane was closed at offset \(closure)")
+  }
+
+  /// The segment that it says it has seen must be the one that is there.
+  func checkBase(of segment: RemoteSegment, _ log: LogPrefix) throws {
+    guard segment.base > 0, let expected = segment.baseHash else { return }
+    let found = try storage.tables.segment(
+      at: segment.base, in: log.zone, log.incarnation, storage.transaction)
+    guard segment.base < segment.offset, found?.hash == expected else {
+      throw segment.invalid(.base, .mismatch, "its writer had seen another segment at offset \(segment.base)")
+    }
+  }
+
+  /// What this store has, the log need not have: a transaction that is pending here and is passed over there would count
+  /// as shipped.
+  func checkFollowsWriter(_ lane: SegmentLane, _ log: LogPrefix, _ segment: RemoteSegment) throws {
+    let placed = try placed(lane.number, lane.epoch, log)
+    guard lane.first - 1 <= placed else {
+      throw segment.invalid(
+        .hole, .outOfOrder,
+        "sequence \(lane.first) of replica \(lane.id.replica) does not follow \(placed)")
+    }
+  }
+
+  func check(
+    _ header: TransactionHeader, in segment: RemoteSegment, _ lane: SegmentLane, _ sequence: UInt64,
+    _ log: LogPrefix
+  ) throws {
+    func mismatch(_ what: String, _ reason: SegmentRejection = .content) -> StoreError {
+      segment.invalid(reason, .mismatch, "its transaction \(header.id) \(what)")
+    }
+    guard header.zone == segment.zone else { throw mismatch("is of zone “\(header.zone)”") }
+    guard header.replica == lane.id.replica, header.epoch == lane.epoch else {
+      throw mismatch("is not of its replica")
+    }
+    guard header.sequence == sequence else { throw mismatch("is not sequence \(sequence)") }
+    guard sequence < .max else { throw mismatch("is the last there can be") }
+    if let base = header.base, base.incarnation == segment.incarnation, base.offset >= segment.offset {
+      throw mismatch("claims to have seen offset \(base.offset)", .base)
+    }
+    guard let parent = header.parent else { return }
+    guard header.sequence == 1 else { throw mismatch("names a parent, and is not its lane's first", .parent) }
+    guard parent.replica != header.replica || parent.epoch != header.epoch else {
+      throw mismatch("names its own lane as its parent", .parent)
+    }
+    let replica = try storage.interned.replicas.number(
+      of: parent.replica, in: storage.tables.replicas, storage.transaction)
+    let placed = try replica.map { try self.placed($0, parent.epoch, log) } ?? 0
+    guard parent.sequence <= placed else {
+      throw mismatch("names \(parent) as its parent, and the log before it has \(placed) of that lane", .parent)
+    }
+  }
+
+  /// The hash that a segment gives for its writer's one before it. It can be told only where that one lies alone.
+  func check(
+    _ previous: ContentHash, before lane: SegmentLane, _ log: LogPrefix, in segment: RemoteSegment
+  ) throws {
+    let tables = storage.tables
+    guard lane.first > 1,
+      let place = try tables.placement(
+        of: lane.number, lane.epoch, lane.first - 1, in: log.zone, log.incarnation, storage.transaction),
+      place.offset < log.end,
+      let row = try tables.segment(at: place.offset, in: log.zone, log.incarnation, storage.transaction),
+      row.first == place.first, row.last == place.last, place.last == lane.first - 1
+    else { return }
+    guard row.hash == previous else {
+      throw segment.invalid(
+        .previous, .mismatch, "its writer's segment before it is another than at offset \(place.offset)")
+    }
+  }
+}
+
+/// Rejecting what breaks them.
+extension WriteBatch {
+  /// Records a segment as rejected: nothing of it is folded, its writer's lane is closed, and reading goes on behind it.
+  func reject(_ segment: RemoteSegment, _ reason: SegmentRejection, _ report: inout FoldReport) throws {
+    let (zone, incarnation) = try target(segment.zone, segment.incarnation)
+    try checkFollows(segment, try storage.zoneRow(zone))
+    let writer = try segment.writer ?? lane(of: segment).id
+    let replica = try storage.interned.replicas.makeNumber(
+      for: writer.replica, in: storage.tables.replicas, storage.transaction)
+    let sequences = segment.sequences
+    var row = SegmentRow(
+      replica: replica, epoch: writer.epoch, first: sequences.lowerBound, last: sequences.upperBound,
+      hash: segment.hash, receivedMilliseconds: segment.receivedMilliseconds, rejection: reason)
+    let known = try storage.tables.segment(at: segment.offset, in: zone, incarnation, storage.transaction)
+    if let known { try Self.checkIsSame(row, as: known, at: segment.offset) }
+    row.rejection = known?.rejection ?? reason
+    try storage.closeLane(replica, writer.epoch, of: zone, incarnation, at: segment.offset)
+    try storage.reject(row, in: zone, incarnation, at: segment.offset)
+    try removeCut(of: zone, replica, writer.epoch)
+    if known?.rejection == nil { report.rejected += 1 }
+    try moveToken(of: zone, incarnation, to: segment.offset, segment.hash)
+    report.token = try token(of: zone, segment.zone, segment.incarnation)
+  }
+
+  /// Takes away a zone's cut if it is of a lane that was closed.
+  private func removeCut(of zone: ZoneNumber, _ replica: ReplicaNumber, _ epoch: UInt32) throws {
+    let cut = try storage.tables.cut(of: zone, storage.transaction)
+    guard let cut, cut.replica == replica, cut.epoch == epoch else { return }
+    try storage.removeCut(of: zone)
+  }
+}
+
+extension RemoteSegment {
+  /// The sequences that it says it has.
+  fileprivate var sequences: ClosedRange<UInt64> {
+    if let said = saidSequences { return said }
+    return 1...max(1, UInt64(transactions.count))
+  }
+
+  func invalid(_ reason: SegmentRejection, _ code: StoreError.Code, _ what: String) -> StoreError {
+    .rejected(reason, code, "the segment at offset \(offset) of zone “\(zone)” is invalid: \(what)")
+  }
+
+  /// Runs what parses its bytes. A malformed one is malformed for everyone; what a later version may understand is not.
+  func parsing<R>(_ body: () throws -> R) throws -> R {
+    do {
+      return try body()
+    } catch let error as FormatError where error.code != .newerFormat {
+      throw invalid(.content, .damaged, "\(error)")
+    }
+  }
+}

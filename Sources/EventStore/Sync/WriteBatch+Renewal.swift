@@ -1,0 +1,215 @@
+import LMDB
+package import OperationFormat
+
+extension LocalStore {
+  /// Gives the store's own lane of a zone a new epoch, and makes what the log cannot take any more new transactions of it:
+  /// with their own bases and timestamps, so that they mean what they meant. Nothing is lost.
+  ///
+  /// The log takes no more of a lane where it has rejected a segment of it, or has another branch of it: the store was
+  /// copied, restored from a backup, or somebody else wrote under its identity. What is the same in both branches keeps
+  /// its identity. ``finishRenewal()`` is to be called afterwards.
+  ///
+  /// - Parameter segment: the other branch's segment, whose transactions differ from pending ones; nil where the log has
+  ///   closed the lane.
+  /// - Returns: how many transactions were issued again; nil if the lane is neither closed nor contested.
+  /// - Throws: ``StoreError`` `zoneUnknown`, `incarnationChanged`, `damaged`.
+  package func renewLane(of zone: ZoneID, contestedBy segment: RemoteSegment? = nil) async throws -> Int? {
+    try await perform(isRepeatable: true) { try $0.renewLane(of: zone, contestedBy: segment) }
+  }
+
+  /// Folds the log again after ``renewLane(of:contestedBy:)``, unless that was done. If it is cut short, the next call or
+  /// the next opening of the store goes on.
+  package func finishRenewal() async throws {
+    guard try tables.unfoldedKinds(try environment.beginRead()).contains(where: \.isKnown) else { return }
+    _ = try await rebuild()
+  }
+
+  /// Whether the log has closed the store's own lane of a zone.
+  package func isOwnLaneClosed(of zone: ZoneID) throws -> Bool {
+    try read { try $0.isOwnLaneClosed(of: zone) }
+  }
+}
+
+extension ReadTransaction {
+  fileprivate func isOwnLaneClosed(of zone: ZoneID) throws -> Bool {
+    let (number, row) = try tables.zone(zone, interned, transaction)
+    guard let incarnation = row.token?.incarnation,
+      let replica = try interned.replicas.number(of: identity.replica, in: tables.replicas, transaction)
+    else { return false }
+    let epoch = row.ownEpoch(identity)
+    return try tables.closure(of: replica, epoch, in: number, incarnation, transaction) != nil
+  }
+
+  /// The segments of a zone's remote log that every replica rejects, in order.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  /// - Complexity: linear in them
+  public func rejectedSegments(in zone: ZoneID, limit: Int = .max) throws -> [RejectedSegment] {
+    let (number, row) = try tables.zone(zone, interned, transaction)
+    guard let incarnation = row.token?.incarnation, limit > 0 else { return [] }
+    var found: [RejectedSegment] = []
+    try tables.forEachRejection(in: number, incarnation, transaction) { offset, segment in
+      let replica = try interned.replicas.identity(of: segment.replica, in: tables.replicas, transaction)
+      found.append(
+        RejectedSegment(
+          offset: offset, writer: StoreIdentity(replica: replica, epoch: segment.epoch),
+          sequences: segment.first...max(segment.first, segment.last), hash: segment.hash,
+          reason: segment.rejection ?? .content))
+      return found.count < limit
+    }
+    return found
+  }
+}
+
+extension WriteBatch {
+  func renewLane(of zone: ZoneID, contestedBy segment: RemoteSegment?) throws -> Int? {
+    let (number, known) = try storage.zone(zone)
+    guard let token = known.token else { return nil }
+    var row = known
+    let tables = storage.tables
+    let replica = try storage.interned.replicas.makeNumber(
+      for: identity.replica, in: tables.replicas, storage.transaction)
+    let old = try tables.pendingLane(
+      replica, row.ownEpoch(identity), of: number, token, storage.transaction)
+    guard let first = try firstLost(of: old, number, token.incarnation, segment) else { return nil }
+    let lost = try rewritten(try lost(first, of: old, number), old, row.state)
+    try takeOut(lost.map(\.position), first, of: old, number)
+    // What both branches have stays pending under the old epoch, and is shipped first.
+    if old.placed < first - 1 { try storage.adoptLane(replica, old.epoch, of: number) }
+    row.renewals = try nextEpoch(of: replica, number, token.incarnation) &- identity.epoch
+    storage.setZoneRow(row, number)
+    try storage.removeCut(of: number)
+    let epoch = row.ownEpoch(identity)
+    let parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)?
+    if first > 1 {
+      parent = (replica, old.epoch, first - 1)
+    } else {
+      parent = try storage.lineage(of: replica, old.epoch, in: number).first.map {
+        ($0.replica, $0.epoch, $0.through)
+      }
+    }
+    if let parent { try storage.setParent(parent, of: replica, epoch, in: number) }
+    for (index, entry) in lost.enumerated() {
+      let header = LogEntryHeader(
+        zone: number, replica: replica, epoch: epoch, sequence: UInt64(index) + 1, base: entry.header.base,
+        parent: index == 0 ? parent : nil, arrivalDelay: entry.header.arrivalDelay)
+      _ = try storage.append(header, body: entry.body.span.bytes)
+    }
+    guard !lost.isEmpty else { return 0 }
+    try abandonRebuild()
+    try storage.setUnfoldedKinds(storage.unfoldedKinds().union([.set]))
+    _ = try startRebuild()
+    return lost.count
+  }
+
+  /// The first own transaction that the log cannot take; nil if it can take all.
+  private func firstLost(
+    of lane: PendingLane, _ zone: ZoneNumber, _ incarnation: IncarnationNumber, _ segment: RemoteSegment?
+  ) throws -> UInt64? {
+    if try storage.tables.closure(
+      of: lane.replica, lane.epoch, in: zone, incarnation, storage.transaction) != nil
+    {
+      return lane.placed + 1
+    }
+    for bytes in segment?.transactions ?? [] {
+      var reader = ByteReader(bytes.span.bytes)
+      let header = try TransactionHeader.read(from: &reader)
+      guard header.replica == identity.replica, header.epoch == lane.epoch else { return nil }
+      guard header.sequence > lane.placed,
+        let entry = try entry(lane.replica, lane.epoch, header.sequence, zone)
+      else { continue }
+      let body = bytes.span.bytes.extracting(reader.position...)
+      if try !isSame(header, body, as: entry) { return header.sequence }
+    }
+    return nil
+  }
+
+  private struct LostEntry {
+    var position: Position
+    var header: LogEntryHeader
+    var body: [UInt8]
+  }
+
+  /// A lane's transactions from one on.
+  private func lost(_ first: UInt64, of lane: PendingLane, _ zone: ZoneNumber) throws -> [LostEntry] {
+    guard first <= lane.last else { return [] }
+    return try (first...lane.last).map { sequence in
+      guard let (header, body) = try entry(lane.replica, lane.epoch, sequence, zone),
+        let position = try storage.tables.position(
+          of: lane.replica, lane.epoch, sequence, in: zone, storage.transaction)
+      else { throw StoreError.missing(sequence, try storage.zoneID(zone)) }
+      return LostEntry(position: position, header: header, body: body)
+    }
+  }
+
+  /// Transactions as those of the next epoch say the same: what they have inserted into lists and texts has other names
+  /// there.
+  private func rewritten(
+    _ entries: [LostEntry], _ lane: PendingLane, _ state: StateNumber
+  ) throws -> [LostEntry] {
+    let reader = LogReader(storage.tables, storage.interned)
+    var transactions = try entries.map { try reader.entry(at: $0.position, storage.transaction).transaction }
+    let renaming = try UnitRenaming(
+      of: UnitMaker(replica: identity.replica, epoch: lane.epoch), in: transactions
+    ) { record, field, isText in
+      guard try fold.find(Array(record.rawValue.utf8).span.bytes, in: state) else { return 0 }
+      let cell = CellNumber(try internName(field), isText ? .text : .list)
+      return try fold.sequence(of: cell).nextNumber(of: lane.replica, lane.epoch)
+    }
+    var rewritten = entries
+    for index in transactions.indices {
+      guard let operations = renaming.renamed(transactions[index].operations) else { continue }
+      transactions[index].operations = operations
+      let bytes = try transactions[index].encoded()
+      var reader = ByteReader(bytes.span.bytes)
+      _ = try TransactionHeader.read(from: &reader)
+      rewritten[index].body = bytes.span.bytes.extracting(reader.position...).bytes
+    }
+    return rewritten
+  }
+
+  /// Takes a lane's transactions from one on out of the log.
+  private func takeOut(
+    _ positions: [Position], _ first: UInt64, of lane: PendingLane, _ zone: ZoneNumber
+  ) throws {
+    fold.reset()
+    for (index, position) in positions.enumerated() {
+      let key = TableKey.sequence(zone, lane.replica, lane.epoch, first + UInt64(index))
+      _ = try storage.transaction.delete(key.span, in: storage.tables.sequences)
+      try storage.removeEntries(position...position)
+    }
+    storage.forgetSequences()
+  }
+
+  /// An epoch of a replica that nothing in a zone is of.
+  private func nextEpoch(
+    of replica: ReplicaNumber, _ zone: ZoneNumber, _ incarnation: IncarnationNumber
+  ) throws -> UInt32 {
+    let tables = storage.tables
+    var epoch = try storage.zoneRow(zone).ownEpoch(identity)
+    for lane in try tables.lanes(of: zone, storage.transaction) where lane.replica == replica {
+      epoch = max(epoch, lane.epoch)
+    }
+    while epoch < .max {
+      epoch += 1
+      if try tables.closure(of: replica, epoch, in: zone, incarnation, storage.transaction) == nil {
+        return epoch
+      }
+    }
+    throw StoreError(
+      .full, "all epochs of this store are used up in zone “\(try storage.zoneID(zone))”",
+      hint: "export the log and import it into a new store")
+  }
+
+  /// Lets a rebuild that is under way begin again: the log has changed behind it.
+  private func abandonRebuild() throws {
+    guard try storage.unfinishedRebuild() != nil else { return }
+    try storage.setRebuiltThrough(nil)
+  }
+}
+
+extension TableStorage {
+  fileprivate func zoneID(_ number: ZoneNumber) throws -> ZoneID {
+    try interned.zones.identity(of: number, in: tables.zones, transaction)
+  }
+}
