@@ -38,16 +38,23 @@ struct BadSegments {
     /// Other content of what is known already.
     case fork
 
-    /// Whether nobody can tell any more what lies there. It may be the very segment that is to be appended, or the
-    /// log's end: then nothing is appended behind it.
-    var isUnreadable: Bool {
+    /// Why every replica rejects it; nil if nobody can tell what is there.
+    var rejection: SegmentRejection? {
       switch self {
-      case .flippedHead, .flippedHeader, .truncated, .longer, .empty, .foreign, .earlier, .ofAnotherZone,
-        .ofAnotherIncarnation:
-        true
-      default: false
+      case .flippedHead, .flippedHeader, .flippedBody, .flippedHash, .truncated, .longer, .empty, .foreign,
+        .earlier, .ofAnotherZone, .ofAnotherIncarnation:
+        nil
+      case .ofAnotherReplica, .otherSequences: .content
+      case .otherPrevious: .previous
+      case .hole: .hole
+      case .seenLater, .seenOther: .base
+      case .fork: .fork
       }
     }
+
+    /// Whether even its header cannot be read. It may be the very segment that is to be appended, or the log's end: then
+    /// nothing is appended behind it.
+    var isUnreadable: Bool { rejection == nil && self != .flippedBody && self != .flippedHash }
   }
 
   /// A world of two devices, where the first has shipped what the second has not fetched, in both zones.
@@ -132,7 +139,7 @@ struct BadSegments {
 
   @Test(
     "parks its zone there with the reason; what is pending is kept or ships, other zones go on, and so does it once mended",
-    .serialized, arguments: RemotePlace.Kind.allCases, Damage.allCases)
+    .serialized, arguments: RemotePlace.Kind.allCases, Damage.allCases.filter { $0.rejection == nil })
   func parks(kind: RemotePlace.Kind, damage: Damage) async throws {
     let scratch = TemporaryDirectory()
     let world = try await world(kind, scratch.path)
@@ -164,6 +171,39 @@ struct BadSegments {
       #expect(names.count == 8)
       device.store.close()
     }
+  }
+
+  @Test(
+    "is rejected where the log alone makes it invalid: reading and shipping go on, and every device finds the same",
+    .serialized, arguments: RemotePlace.Kind.allCases, Damage.allCases.filter { $0.rejection != nil })
+  func rejects(kind: RemotePlace.Kind, damage: Damage) async throws {
+    let scratch = TemporaryDirectory()
+    let world = try await world(kind, scratch.path)
+    let (place, device) = (world.place, world.devices[1])
+    let right = try #require(try await place.get(world.name))
+    try await place.replace(world.name, with: try await self.damage(damage, right, world))
+    let report = try await device.sync(place.remote)
+    // What its writer put behind it follows what is not there.
+    #expect(report.zones[0].status == .inSync && report.zones[0].rejectedSegments == 2)
+    #expect(report.zones[0].received == 0 && report.zones[0].sent == 1)
+    #expect(try device.pending() == 0)
+    #expect(report.zones[1].status == .inSync && report.zones[1].received == 2 && report.zones[1].sent == 1)
+    let again = try await device.sync(place.remote)
+    #expect(!again.hasMoved && again.isInSync && again.rejectedSegments == 0)
+    let fresh = try Device(in: scratch.path, "fresh", seed: 9)
+    try await fresh.sync(place.remote)
+    #expect(try fresh.digests() == device.digests())
+    for device in [device, fresh] {
+      let rejected = try device.store.read { try $0.rejectedSegments(in: zone) }
+      let offset = world.tokens[0].offset
+      #expect(rejected.map(\.offset) == [offset + 1, offset + 2])
+      #expect(rejected.first?.reason == damage.rejection)
+      #expect(try device.store.verify().isSound)
+      let digests = try device.digests()
+      _ = try await device.store.rebuild()
+      #expect(try device.digests() == digests)
+    }
+    for device in world.devices + [fresh] { device.store.close() }
   }
 
   @Test("A segment after good ones: those before it are folded", arguments: RemotePlace.Kind.allCases)

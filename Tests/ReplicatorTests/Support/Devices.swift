@@ -167,16 +167,16 @@ private func expectEachOnce(
   _ start: ChangeToken, _ remote: any RemoteLog, _ sourceLocation: SourceLocation
 ) async throws {
   var token = start
-  var last: [ReplicaID: UInt64] = [:]
+  var last: [StoreIdentity: UInt64] = [:]
   while case .segments(let segments, _) = try await remote.segments(after: token, bytesMax: 1 << 20),
     !segments.isEmpty
   {
     for stored in segments {
       let header = try SegmentPacker.unpack(stored.bytes).header
       #expect(stored.offset == token.offset + 1, sourceLocation: sourceLocation)
-      #expect(
-        header.sequences.lowerBound == last[header.replica, default: 0] + 1, sourceLocation: sourceLocation)
-      last[header.replica] = header.sequences.upperBound
+      let lane = StoreIdentity(replica: header.replica, epoch: header.epoch)
+      #expect(header.sequences.lowerBound == last[lane, default: 0] + 1, sourceLocation: sourceLocation)
+      last[lane] = header.sequences.upperBound
       token.offset = stored.offset
       token.hash = header.contentHash
     }
