@@ -252,3 +252,10 @@ extension LocalStore {
     // What was replaced goes with the next rebuild, or when the space is asked for.
   }
 }
+
+extension LocalStore {
+  /// Whether the store notes that its log has operations of a kind that it keeps and does not fold.
+  package func knowsUnfolded(_ kind: OperationKind) throws -> Bool {
+    try read { try $0.tables.unfoldedKinds($0.transaction).contains(kind) }
+  }
+}

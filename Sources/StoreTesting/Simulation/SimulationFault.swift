@@ -23,6 +23,7 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
   case storeWiped
   case tokensForgotten
   case storeCopied
+  case logImported
   // Time.
   case clockJump
   case clockOff
@@ -41,6 +42,8 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
   case zonesChosen
   case newerWriter
   case newerSegment
+  // Peers.
+  case peerThatLies
 
   /// What it is, and how often a seed that has it meets it.
   public var summary: String {
@@ -66,7 +69,11 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
     case .storeWiped: "a store is thrown away and begun anew: 10 % of the seeds, once"
     case .tokensForgotten: "the tokens of a store are set back to the start of their logs: 10 % of the seeds"
     case .storeCopied:
-      "a store is copied once all is at rest, and both write: the fork must be told: 10 % of the seeds"
+      "a store is copied once all is at rest, and both write: one takes another epoch: 10 % of the seeds"
+    case .logImported:
+      "a store's log, with pending transactions, is imported elsewhere; the old store is gone or comes back: 10 % of the seeds"
+    case .peerThatLies:
+      "a peer ships parents, bases, sequences and kinds that no replica would, or under another's identity: 15 % of the seeds"
     case .clockJump: "a wall clock jumps by up to years: 5 % of the devices"
     case .clockOff: "a wall clock is an hour or a time zone off, in 1970 or in 2099: 25 % of the devices"
     case .sleep: "a machine is suspended: its timers fire late"
@@ -89,11 +96,7 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
 
   /// Faults of what does not exist yet: each is to be added with its feature.
   public static let toCome: [(fault: String, feature: String)] = [
-    (
-      "store cloned in mid-run; both branches kept; pending re-issued by a clone",
-      "detection of copied stores"
-    ),
-    ("store restored from an old copy; epoch not raised", "new identity after a restore"),
+    ("store cloned in mid-run, noticed before it writes", "detection of copied stores"),
     ("remote rolled back for good, or re-created", "re-creation of a remote log by its replicas"),
     ("token expired", "snapshots"),
     ("snapshot damaged, half uploaded, without its tail, or with its maker's pending", "snapshots"),

@@ -9,6 +9,7 @@ struct SimulationPlan: Hashable, Sendable {
     case network
     case disk
     case identities
+    case aftermath
   }
 
   let seed: UInt64

@@ -2,63 +2,84 @@ import EventStore
 import OperationFormat
 import Replicator
 
+/// Stores that hold what another store has written: copies of a directory, and imported logs.
 extension SimulatedWorld {
-  /// Once the world has come to rest: copies a store, and lets both write and sync. They share an identity, so that what
-  /// the second one ships has sequences that the remote has with other content.
-  ///
-  /// As long as copies do not take an identity of their own, what must hold is that the fork is told, that nothing is
-  /// overwritten, and that nothing which was written counts as shipped.
+  /// Copies a store, and lets both write and sync. They share an identity, so that what the second one ships has
+  /// sequences that the remote has with other content. It takes another epoch, and nothing is lost.
   func copyAStore(_ choices: inout SimulationChoices) throws {
-    let writers = devices.filter { device in
-      device.configuration.role == .writer && device.view.zones.contains { !$0.facts.isClosed }
-    }
-    guard let device = writers.first,
-      let zone = device.view.zones.first(where: { !$0.facts.isClosed })?.facts.zone
-    else { return }
+    guard let (device, zone) = pickWriter() else { return }
     mark(.storeCopied)
     isCopied = true
+    let isPendingBefore = choices.next(below: 2) == 1
+    if isPendingBefore { try write("before", to: "value", of: "copied", in: zone, on: device) }
     device.end()
     executor.run()
     let copy = try copyDevice(device)
     for device in [device, copy] { try boot(device) }
-    try drain()
-    for (index, device) in [device, copy].enumerated() { try write("copy \(index)", to: zone, on: device) }
-    // Fetching first, the second one meets the other's segment in a page; shipping alone, where its own was to lie.
-    try syncAlone(copy, .all)
+    for (index, device) in [device, copy].enumerated() {
+      try write("copy \(index)", to: "value", of: "copied", in: zone, on: device)
+      try write("copy \(index)", to: "value", of: Name("copied \(index)"), in: zone, on: device)
+    }
+    // Fetching first, the second one meets the other's segment in a page; shipping alone, where its own was to be.
+    try syncAlone(copy)
     try syncAlone(device, choices.next(below: 2) == 0 ? .all : .ship)
-    try checkIsForked(zone, of: device)
+    try checkAgreement(in: zone, "a copy")
+    for device in devices where device.store != nil && device.selects(zone) {
+      try checkWrites(isPendingBefore ? 3 : 2, of: "copied", in: zone, on: device, "a copy")
+    }
   }
 
-  private func write(_ value: String, to zone: ZoneID, on device: SimulatedDevice) throws {
-    guard let store = device.store else { return }
-    try act(device) {
-      try store.writeBlockingThisThread { transaction in
-        let record = RecordID(zone: zone, name: "copied")
-        if try !transaction.contains(record) { try transaction.create(record, type: "copied") }
-        try transaction.set("value", of: record, to: .string(value))
+  /// Exports a store's log with pending transactions into a new store, which goes on. The old one is gone, or comes back.
+  func importALog(_ choices: inout SimulationChoices) throws {
+    guard let (device, zone) = pickWriter(), let old = device.store else { return }
+    mark(.logImported)
+    isCopied = true
+    let returns = choices.next(below: 2) == 1
+    for index in 0...choices.next(below: 3) {
+      try write("old \(index)", to: "value", of: "imported", in: zone, on: device)
+    }
+    var lines: [ExportedLine] = []
+    try old.read { transaction in
+      try transaction.forEachExportedLine {
+        lines.append($0)
+        return true
       }
     }
+    let count = lines.count { if case .transaction(let entry) = $0 { entry.isWrite(of: "imported", in: zone) } else { false } }
+    device.end()
+    executor.run()
+    let new = newDevice(like: device)
+    try boot(new)
+    guard let store = new.store else { return }
+    try executor.wait { [lines] in try await store.importLines(lines) }
+    try write("new", to: "value", of: "imported", in: zone, on: new)
+    try syncAlone(new)
+    if returns {
+      try boot(device)
+      try write("old again", to: "value", of: "imported", in: zone, on: device)
+    }
+    try checkAgreement(in: zone, "an import")
+    for device in devices where device.store != nil && device.selects(zone) {
+      try checkWrites(count + (returns ? 2 : 1), of: "imported", in: zone, on: device, "an import")
+    }
   }
 
-  private func syncAlone(_ device: SimulatedDevice, _ steps: SyncSteps) throws {
-    try act(device) { try deliver(.syncRequested(steps), device, 0) }
-    try drain()
+  /// A write that was counted twice, or not at all, shows in a counter.
+  private func checkWrites(
+    _ count: Int, of name: Name, in zone: ZoneID, on device: SimulatedDevice, _ what: String
+  ) throws {
+    let record = RecordID(zone: zone, name: name)
+    let found = try device.store?.read { try $0.counter("writes", of: record)?.value }
+    guard found != .int(Int64(count)) else { return }
+    throw SimulationFailure(
+      .countedOnce,
+      "after \(what), d\(device.number) counts \(found.map { "\($0)" } ?? "no") of \(count) writes of \(record)")
   }
+}
 
-  private func checkIsForked(_ zone: ZoneID, of device: SimulatedDevice) throws {
-    guard let store = device.store, let report = device.replicators[0].last?.report else { return }
-    let status = report.zones.first { $0.zone == zone }?.status
-    guard case .forked = status else {
-      throw SimulationFailure(
-        .nothingIsSilent,
-        "zone \(zone) of a copied store is \(status.map(Self.describe) ?? "not told of"), and both have written"
-      )
-    }
-    let state = try store.syncState().zones.first { $0.zone == zone }
-    guard state?.pending == 1 else {
-      throw SimulationFailure(
-        .acknowledgedIsEverywhere,
-        "\(state?.pending ?? 0) transactions of \(zone) are pending in a copied store whose one was refused")
-    }
+extension LogEntry {
+  fileprivate func isWrite(of name: Name, in zone: ZoneID) -> Bool {
+    transaction.zone == zone
+      && transaction.operations.contains { if case .update(name, _, "writes", _) = $0 { true } else { false } }
   }
 }

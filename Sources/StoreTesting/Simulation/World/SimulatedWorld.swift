@@ -85,7 +85,7 @@ final class SimulatedWorld: @unchecked Sendable {
     try settle()
     try auditAssets()
     try audit()
-    if configuration.has(.storeCopied) { try copyAStore(&timing) }
+    try liveOn()
   }
 
   /// What each step chose, for a plan that is to be made smaller.
@@ -165,13 +165,19 @@ final class SimulatedWorld: @unchecked Sendable {
 
   /// Copies a device whose process is over.
   func copyDevice(_ device: SimulatedDevice) throws -> SimulatedDevice {
-    let copy = SimulatedDevice(
+    let copy = newDevice(like: device)
+    try TemporaryDirectory.copy(device.directory, to: copy.directory)
+    return copy
+  }
+
+  /// Adds a device without a store.
+  func newDevice(like device: SimulatedDevice) -> SimulatedDevice {
+    let new = SimulatedDevice(
       devices.count, device.configuration, options.workloads, parent: directory.path,
       random: plan.random(.identities).stream(UInt64(devices.count) + 2))
-    copy.clockOffset = device.clockOffset
-    try TemporaryDirectory.copy(device.directory, to: copy.directory)
-    devices.append(copy)
-    return copy
+    new.clockOffset = device.clockOffset
+    devices.append(new)
+    return new
   }
 
   private func makeRemote(_ process: SimulatedProcess) -> any RemoteLog {
