@@ -27,9 +27,14 @@ struct FolderProcesses {
       let remote = try await FolderRemote(directory: path)
       var token = ChangeToken.start(of: zone, incarnation)
       while !Task.isCancelled {
-        guard case .segments(let page, _) = try await remote.segments(after: token, bytesMax: 1 << 20) else {
+        let outcome: FetchOutcome
+        do throws(RemoteError) {
+          outcome = try await remote.segments(after: token, bytesMax: 1 << 20)
+        } catch {
+          #expect(error.code == .cancelled, "\(error)")
           break
         }
+        guard case .segments(let page, _) = outcome else { break }
         for segment in page {
           token.offset = segment.offset
           token.hash = try SegmentPacker.unpack(segment.bytes).header.contentHash
