@@ -170,4 +170,45 @@ struct FoldersThatHang {
     #expect(report.isInSync && report.sent == 1)
     device.store.close()
   }
+
+  #if canImport(Glibc)
+    @Test("the remote's threads end with it, one that hung once it is answered")
+    func threadsEnd() async throws {
+      let scratch = TemporaryDirectory()
+      let path = scratch.path + "/remote"
+      _ = try await FolderRemote.create(directory: path)
+      let barrier = Barrier()
+      // Each thread has a value of its own, which goes when the thread ends.
+      let ends = Ends()
+      var key = pthread_key_t()
+      #expect(pthread_key_create(&key) { Unmanaged<Ends>.fromOpaque($0!).takeRetainedValue().add() } == 0)
+      var objects: FolderObjects? = FolderObjects(
+        directory: path,
+        calls: FolderCalls { [key] _ in
+          if pthread_getspecific(key) == nil {
+            pthread_setspecific(key, Unmanaged.passRetained(ends).toOpaque())
+          }
+          barrier.pass()
+          return nil
+        }, makeRandom: seededBits(1))
+      #expect(try await objects?.get(.marker, bytesMax: 100) != nil)
+      #expect(ends.count == 0 && objects?.threads.count == 1)
+      barrier.shut()
+      let hung = Task<Void, any Error> { [objects] in _ = try await objects?.get(.marker, bytesMax: 100) }
+      while barrier.waiting < 1 { await Task.yield() }
+      hung.cancel()
+      #expect(await Self.code(hung) == .cancelled)
+      objects = nil
+      #expect(ends.count == 0)
+      barrier.open()
+      while ends.count < 1 { await Task.yield() }
+    }
+
+    /// Counts threads that have ended.
+    private final class Ends: Sendable {
+      private let state = Mutex(0)
+      var count: Int { state.withLock { $0 } }
+      func add() { state.withLock { $0 += 1 } }
+    }
+  #endif
 }

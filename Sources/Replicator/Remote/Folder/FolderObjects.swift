@@ -113,8 +113,7 @@ package final class FolderObjects: ObjectStore {
     FolderWatch.changes(of: "\(directory)/\(Self.temporary)", threads)
   }
 
-  func read(_ name: ObjectName, bytesMax: Int, allowsMore: Bool) throws(RemoteError) -> ObjectPrefix?
-  {
+  func read(_ name: ObjectName, bytesMax: Int, allowsMore: Bool) throws(RemoteError) -> ObjectPrefix? {
     guard let parent = try openParent(of: name) else { return nil }
     var foundBytes: UInt64 = 0
     do throws(FileError) {

@@ -74,7 +74,9 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// The last offset in the directory that an offset is in.
-  static func lastOffset(besides offset: UInt64) -> UInt64 { offset | (1 << (4 * (offsetDigits - directoryDigits)) - 1) }
+  static func lastOffset(besides offset: UInt64) -> UInt64 {
+    offset | (1 << (4 * (offsetDigits - directoryDigits)) - 1)
+  }
 
   /// Where a zone's log lies.
   package static func log(of incarnation: IncarnationID) -> ObjectName {
