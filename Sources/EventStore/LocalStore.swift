@@ -32,6 +32,11 @@ public final class LocalStore: Sendable {
   let configuration: StoreConfiguration
   let observers = CommitObservers()
   let assets: AssetFiles
+  /// Where files of assets are read, written and hashed.
+  package let assetThreads: BlockingThreads
+
+  /// The most threads that work at files of assets at one time.
+  private static let assetThreadsMax = 4
 
   /// The version of the format of a store that this code reads and writes.
   public static let formatVersion: UInt64 = 1
@@ -55,6 +60,8 @@ public final class LocalStore: Sendable {
     assets = AssetFiles(
       directory: directory, isDurable: durability == .durable && !configuration.isUnsynced,
       calls: configuration.assetCalls, makeRandom: configuration.makeRandom)
+    assetThreads = BlockingThreads(
+      countMax: configuration.writesOnCallingThread ? 0 : Self.assetThreadsMax)
     do {
       let opened = try OpenedStore(directory, durability, configuration)
       environment = opened.environment

@@ -38,6 +38,9 @@ public struct StoreConfiguration: Sendable {
   package var scratchDirectory: String?
   /// For tests and a simulator alone: asked before each call for an asset's file, by its C name; nil lets it run.
   package var assetFault: (@Sendable (StaticString) -> AssetFault?)?
+  /// For measurements alone: called on the writer's thread right after it has taken the lock that other writers wait for,
+  /// and right after it has let it go.
+  package var writeLockDidChange: (@Sendable (_ isHeld: Bool) -> Void)?
   #if DEBUG
     /// For tests alone: lets calls of LMDB fail.
     package var faults: FaultPlan?

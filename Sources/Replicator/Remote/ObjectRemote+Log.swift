@@ -43,6 +43,18 @@ extension ObjectRemote {
   package func segments(
     after token: ChangeToken, bytesMax: Int
   ) async throws(RemoteError) -> FetchOutcome {
+    let outcome = try await readSegments(after: token, bytesMax: bytesMax)
+    if case .segments(let page, _) = outcome, let last = page.last {
+      try await makeLasting(token.offset + 1...last.offset, of: .log(of: token.incarnation)) {
+        .entry(of: token.incarnation, $0)
+      }
+    }
+    return outcome
+  }
+
+  private func readSegments(
+    after token: ChangeToken, bytesMax: Int
+  ) async throws(RemoteError) -> FetchOutcome {
     let log = try await log(token.zone, token.incarnation, checkedAt: token.offset)
     if log.fate == .purged { return .gone(.purged) }
     try await check(token)

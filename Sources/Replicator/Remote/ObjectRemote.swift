@@ -22,6 +22,8 @@ package final class ObjectRemote: RemoteLog {
   /// Whether it must not even finish what another left half done.
   let isReadOnly: Bool
   private let zones = Mutex<ZoneList?>(nil)
+  /// The last entry of each log, and of the list of zones, that is known to last.
+  private let lasting = Mutex<[ObjectName: UInt64]>([:])
 
   package init(
     _ objects: any ObjectStore, counter: RemoteCallCounter? = nil, isReadOnly: Bool = false,
@@ -45,6 +47,9 @@ package final class ObjectRemote: RemoteLog {
     }
     let first = Int(token?.offset ?? 0)
     let last = min(list.entries.count, first + Self.pageEventsMax)
+    if first < last {
+      try await makeLasting(UInt64(first) + 1...UInt64(last), of: .zones) { .zoneEvent($0) }
+    }
     return ZoneEventPage(
       events: list.entries[first..<last].map(\.event), token: list.token(at: UInt64(last)),
       hasMore: last < list.entries.count)
@@ -55,7 +60,10 @@ package final class ObjectRemote: RemoteLog {
   ) async throws(RemoteError) -> IncarnationID {
     while true {
       let list = try await readZones()
-      if let incarnation = try list.incarnation(of: zone, proposing: proposed) { return incarnation }
+      if let incarnation = try list.incarnation(of: zone, proposing: proposed) {
+        try await makeLasting(1...list.offset, of: .zones) { .zoneEvent($0) }
+        return incarnation
+      }
       try await put(ZoneEvent(kind: .created, zone: zone, incarnation: proposed), after: list)
       #if PLANTED_BUGS
         if PlantedBug.ownIncarnationAssumed.isPlanted { return proposed }
@@ -169,6 +177,27 @@ package final class ObjectRemote: RemoteLog {
     zones.withLock { known in
       if known.map({ $0.remote == list.remote && $0.offset < list.offset }) ?? true { known = list }
     }
+  }
+
+  /// Waits until entries last that were read, once for each: whoever put them may not have lived to make them last. A
+  /// token must not name an entry that a power cut can take away, since another may come in its place.
+  ///
+  /// - Parameters:
+  ///   - offsets: the entries.
+  ///   - log: what they are entries of.
+  ///   - name: where an entry lies.
+  /// - Complexity: a call for each directory that has new ones
+  func makeLasting(
+    _ offsets: ClosedRange<UInt64>, of log: ObjectName, _ name: (UInt64) -> ObjectName
+  ) async throws(RemoteError) {
+    let known = lasting.withLock { $0[log] ?? 0 }
+    var first = max(offsets.lowerBound, known + 1)
+    while first <= offsets.upperBound {
+      let last = min(offsets.upperBound, ObjectName.lastOffset(besides: first))
+      try await objects.makeLasting(name(last))
+      first = last + 1
+    }
+    lasting.withLock { $0[log] = max($0[log] ?? 0, offsets.upperBound) }
   }
 
   // MARK: Errors

@@ -16,6 +16,13 @@ extension RemoteError {
       hint: "it is not ours: move it away, or restore the right object from a backup")
   }
 
+  /// The task that made the call was cancelled. The call may have had its effect, or have it later.
+  static func cancelled(_ name: String) -> RemoteError {
+    RemoteError(
+      .cancelled, "a call of \(name) was cancelled", hint: "make it again: what was done is found there",
+      underlying: CancellationError())
+  }
+
   /// Another remote than before.
   static func identityMismatch(_ name: String, _ expected: RemoteID, _ found: RemoteID) -> RemoteError {
     RemoteError(

@@ -39,6 +39,8 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
     public static let unsuitable = Code(rawValue: "unsuitable")
     /// The text names no kind of remote that is known.
     public static let schemeUnknown = Code(rawValue: "schemeUnknown")
+    /// The task that made the call was cancelled. What the call did is unknown; it can be repeated.
+    public static let cancelled = Code(rawValue: "cancelled")
     /// The operating system failed.
     public static let system = Code(rawValue: "system")
   }

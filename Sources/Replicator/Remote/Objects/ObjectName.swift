@@ -73,6 +73,11 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
     return log(of: incarnation).components + ["\(assetsPrefix)\(digits.prefix(2))", digits]
   }
 
+  /// The last offset in the directory that an offset is in.
+  static func lastOffset(besides offset: UInt64) -> UInt64 {
+    offset | (1 << (4 * (offsetDigits - directoryDigits)) - 1)
+  }
+
   /// Where a zone's log lies.
   package static func log(of incarnation: IncarnationID) -> ObjectName {
     ObjectName(logs.components + [incarnation.description])
