@@ -51,7 +51,16 @@ final class CountingFoldStorage: FoldStorage {
 
   func deleteReference(_ key: ReferenceKey) { storage.deleteReference(key) }
 
-  func elementKeys(in range: Range<ElementKey>) -> [ElementKey] { storage.elementKeys(in: range) }
+  func elementKeys(in range: Range<ElementKey>) -> [ElementKey] {
+    let found = storage.elementKeys(in: range)
+    elementsRead += found.count
+    return found
+  }
+
+  func firstElement(under prefix: ElementKey) -> (key: ElementKey, row: [UInt8])? {
+    elementsRead += 1
+    return storage.firstElement(under: prefix)
+  }
 
   func withRun<R>(_ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R? {
     try storage.withRun(key, body)
@@ -79,6 +88,18 @@ final class CountingFoldStorage: FoldStorage {
   ) -> UInt64? {
     lookUps += 1
     return storage.offset(of: replica, epoch, sequence, in: zone, incarnation)
+  }
+
+  func placedThrough(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) -> UInt64? {
+    storage.placedThrough(zone, incarnation)
+  }
+
+  func placedRuns(
+    at offsets: ClosedRange<UInt64>, of zone: ZoneNumber, _ incarnation: IncarnationNumber
+  ) -> [PlacedRun] {
+    let runs = storage.placedRuns(at: offsets, of: zone, incarnation)
+    lookUps += runs.count
+    return runs
   }
 
   func noteRetiming(in state: StateNumber) { storage.noteRetiming(in: state) }

@@ -16,6 +16,9 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   /// Whether what is plain is done in place. Without it the general step does everything: the oracle.
   package var editsInPlace = true
 
+  /// How many heads of a cell that lie apart are looked at without an index. A check of the fold makes it less.
+  package var scannedHeadsMax = 8
+
   /// How many times a cell that had no losers got some.
   package internal(set) var conflictCount = 0
 
@@ -237,8 +240,12 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
       guard case .alive(let type) = try Existence(payload: payload) else { return nil }
       return type
     }
+    guard inline.count > 0 else { return nil }
+    let policies = try policies()
+    let greatest = Array(row[inline[0].payload])
+    if let type = try ExistencePolicy.visibleType(ofGreatest: greatest.span.bytes, policies) { return type }
     let heads = try heads(of: CellPath(.existence)).map { try Existence(payload: $0.payload.span.bytes) }
-    return ExistencePolicy.visibleType(of: heads, try policies())
+    return ExistencePolicy.visibleType(of: heads, policies)
   }
 
   // MARK: Existence

@@ -76,9 +76,13 @@ extension Snapshot {
       }
       return type
     }
+    guard inline.count > 0 else { return nil }
+    let policies = try tables.policies(transaction)
+    let greatest = row.extracting(inline[0].payload)
+    if let type = try ExistencePolicy.visibleType(ofGreatest: greatest, policies) { return type }
     let heads = try heads(of: .existence, in: row, state)
     let existences = try heads.map { try Existence(payload: $0.payload.span.bytes) }
-    return ExistencePolicy.visibleType(of: existences, try tables.policies(transaction))
+    return ExistencePolicy.visibleType(of: existences, policies)
   }
 
   func visibleType(of record: RecordID) throws -> NameNumber? {

@@ -22,6 +22,8 @@ public struct FoldCheckCoverage: Hashable, Sendable {
   public var rowsDivided = 0
   /// Compared heads beyond a cell's first four.
   public var headsBeyondFour = 0
+  /// Compared cells whose heads beyond the first four have an index.
+  public var indexesOfHeads = 0
   /// Cells that had more than four heads and have four or fewer again.
   public var cellsBackToFour = 0
   /// Compared counters with more than four contributions.
@@ -71,6 +73,7 @@ public struct FoldCheckCoverage: Hashable, Sendable {
     valuesApart += other.valuesApart
     rowsDivided += other.rowsDivided
     headsBeyondFour += other.headsBeyondFour
+    indexesOfHeads += other.indexesOfHeads
     cellsBackToFour += other.cellsBackToFour
     sumsApart += other.sumsApart
     elements += other.elements
@@ -102,6 +105,7 @@ public struct FoldCheckCoverage: Hashable, Sendable {
       ("recreates", recreates),
       ("valuesApart", valuesApart), ("rowsDivided", rowsDivided),
       ("headsBeyondFour", headsBeyondFour),
+      ("indexesOfHeads", indexesOfHeads),
       ("cellsBackToFour", cellsBackToFour),
       ("sumsApart", sumsApart),
       ("elements", elements),

@@ -126,11 +126,23 @@ struct FoldComparison {
     }
     cells[driver.cell(name)] = 1
     history.coverage.units += expected.reduce(0) { $0 + Int($1.count) }
-    return expected.flatMap(\.items).reduce(0) { rows, item in
-      // What does not fit into an element's row lies apart.
-      let apart = [item.places, item.values].map { max(0, $0.count - Cell.inlineHeadsMax) }
-      return rows + 1 + apart[0] + apart[1]
+    let record = FoldNumbering.records[name.record]
+    let row = try driver.storage.row(of: record.span.bytes, in: FoldNumbering.state) ?? []
+    let number = try RecordLayout.recordNumber(of: row.span.bytes)
+    var rows = 0
+    for part in expected {
+      for item in part.items {
+        rows += 1
+        let unit = driver.unit(part.first, item.number)
+        for (register, heads) in [(ItemRegister.place, item.places), (.value, item.values)] {
+          // What does not fit into an element's row lies apart.
+          let apart = heads.dropFirst(Cell.inlineHeadsMax).map { driver.head($0) }
+          guard !apart.isEmpty else { continue }
+          rows += try apart.count + compareIndex(driver, number, register.path(driver.cell(name), unit), apart)
+        }
+      }
     }
+    return rows
   }
 
   /// Where a cell lies: in the record's row, or in that of an element.
@@ -203,7 +215,31 @@ struct FoldComparison {
         throw mismatch(driver, record, field, "another row for a head apart")
       }
     }
-    return expected.count - inline
+    let heads = expected[inline...].map { Head(timestamp: $0.timestamp, id: headID($0, driver)) }
+    return try heads.count + compareIndex(driver, place.record, driver.path(field), heads)
+  }
+
+  /// The index of heads that lie apart: it is there where they are many, and holds each. Gives the number of its rows.
+  private func compareIndex(
+    _ driver: FoldDriver, _ record: UInt32, _ path: CellPath, _ apart: [Head]
+  ) throws -> Int {
+    func fail(_ what: String) -> FoldMismatch {
+      FoldMismatch(
+        place: "the index of heads of \(path)", expected: ["\(apart.count) heads apart"], found: [what])
+    }
+    let storage = driver.storage
+    guard storage.readElement(.apartIndex(of: FoldNumbering.state, record: record, path)) != nil else {
+      guard apart.count <= driver.history.scannedHeadsMax else { throw fail("no index") }
+      return 0
+    }
+    let rows = storage.elements(under: .apartOrder(of: FoldNumbering.state, record: record, path))
+    let keys = apart.map { head in
+      ElementKey.apartOrder(
+        of: FoldNumbering.state, record: record, path, head, by: storage.replicaID(head.id.replica))
+    }
+    guard !apart.isEmpty, rows.map(\.key) == keys else { throw fail("\(rows.count) heads in the index") }
+    history.coverage.indexesOfHeads += 1
+    return 1 + rows.count
   }
 
   /// A counter's contributions that the row has no room for have a row with their sum. Gives the number of such rows.
