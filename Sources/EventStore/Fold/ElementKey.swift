@@ -67,6 +67,7 @@ package struct ElementName: Hashable, Sendable {
 /// | 6 | of cell 0, the registers of a record if they are kept apart: see ``DividedRow`` | |
 /// | 7 | the index of a cell's heads that are kept apart: see ``ApartIndex`` | how many bytes the element's name takes, 0 for none (1), the name |
 /// | 8 | in that index, a head by its order | the same, then, each inverted: timestamp (8), replica's identity (16), epoch (4), sequence (8), index (4) |
+/// | 9 | of cell 0, a block of cells of a wide record: see ``WideRow`` | the number from which on cells belong to it (4) |
 package struct ElementKey: Hashable, Comparable, Sendable {
   package var bytes: [UInt8]
 
@@ -80,6 +81,7 @@ package struct ElementKey: Hashable, Comparable, Sendable {
     case registers = 6
     case apartIndex = 7
     case apartOrder = 8
+    case block = 9
   }
 
   package init(bytes: [UInt8]) { self.bytes = bytes }
@@ -169,10 +171,28 @@ package struct ElementKey: Hashable, Comparable, Sendable {
   }
 
   /// Whether it is that of a row of such an index.
-  package var isOfApartIndex: Bool {
-    guard bytes.count >= Self.prefixBytes else { return false }
-    let kind = Kind(rawValue: bytes[Self.prefixBytes - 1])
-    return kind == .apartIndex || kind == .apartOrder
+  package var isOfApartIndex: Bool { kind == .apartIndex || kind == .apartOrder }
+
+  /// Whether it is that of a part of a record's row.
+  package var isOfRow: Bool { kind == .registers || kind == .block }
+
+  /// What kind of row it names, nil if it names none.
+  var kind: Kind? {
+    bytes.count < Self.prefixBytes ? nil : Kind(rawValue: bytes[Self.prefixBytes - 1])
+  }
+
+  /// The row of a head, from its row in that index.
+  func apartHead(_ head: HeadID) throws(FormatError) -> ElementKey {
+    let key = bytes.span.bytes
+    guard Self.isKey(key), kind == .apartOrder else {
+      throw FormatError(.damaged, at: 0, in: "key", expected: "a head in its order", found: "another key")
+    }
+    let name = Array(bytes[(Self.prefixBytes + 1)..<(bytes.count - Self.orderBytes)])
+    return ElementKey(
+      state: StateNumber(rawValue: try key.bigEndian32(at: 0)), record: try key.bigEndian32(at: 4),
+      CellPath(
+        CellNumber(rawValue: try key.bigEndian32(at: 8)), name.isEmpty ? nil : ElementName(bytes: name)),
+      head: head)
   }
 
   /// The head of a row in that index, whose replica stands in the row.
@@ -204,6 +224,23 @@ package struct ElementKey: Hashable, Comparable, Sendable {
   /// The row of a record's registers, if they are kept apart.
   package static func registers(of state: StateNumber, record: UInt32) -> ElementKey {
     ElementKey(state: state, record: record, cell: .existence, .registers)
+  }
+
+  /// A prefix of the rows of a wide record's blocks.
+  package static func blocks(of state: StateNumber, record: UInt32) -> ElementKey {
+    ElementKey(state: state, record: record, cell: .existence, .block)
+  }
+
+  /// The row of the block of a wide record whose cells have numbers from one on.
+  package static func block(of state: StateNumber, record: UInt32, from cell: UInt32) -> ElementKey {
+    var key = blocks(of: state, record: record)
+    key.append(cell)
+    return key
+  }
+
+  /// From which number on the cells of a block are.
+  var firstCellOfBlock: UInt32 {
+    get throws(FormatError) { try bytes.span.bytes.bigEndian32(at: Self.prefixBytes) }
   }
 
   // MARK: Elements
@@ -276,6 +313,7 @@ package struct ElementKey: Hashable, Comparable, Sendable {
     case .apartIndex: return isCounted(0)
     case .apartOrder: return isCounted(orderBytes)
     case .item: return rest == ElementName.itemBytes - 1
+    case .block: return rest == 4
     case nil: return false
     }
   }

@@ -27,7 +27,7 @@ extension Fold {
   mutating func replace(
     _ cell: CellNumber, removing removal: Removal, adding added: Head?, payload: RawSpan = RawSpan()
   ) throws {
-    let place = try RecordLayout.place(of: cell, in: row.span.bytes)
+    let place = try place(of: cell)
     // The writer is lent: another's bytes are read while it writes, and nothing is allocated.
     var edited = ByteWriter()
     swap(&edited, &self.edited)
@@ -119,7 +119,7 @@ extension Fold {
   package mutating func heads(of path: CellPath) throws -> [OwnedHead] {
     guard let element = path.element else {
       if path.cell.isFieldRegister { try joinRegisters() }
-      let place = try RecordLayout.place(of: path.cell, in: row.span.bytes)
+      let place = try place(of: path.cell)
       return try heads(of: path, in: row.span.bytes, place.body)
     }
     let key = ElementKey(state: state, record: try recordNumber, cell: path.cell, element: element)

@@ -90,7 +90,7 @@ extension Fold {
   ) throws -> R? {
     guard let element = path.element else {
       if path.cell.isFieldRegister { try joinRegisters() }
-      let place = try RecordLayout.place(of: path.cell, in: row.span.bytes)
+      let place = try place(of: path.cell)
       return try body(self, RecordLayout.heads(of: place.body, in: row.span.bytes), row.span.bytes)
     }
     let key = ElementKey(state: state, record: try recordNumber, cell: path.cell, element: element)

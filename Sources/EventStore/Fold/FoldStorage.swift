@@ -18,6 +18,10 @@ package protocol FoldStorage: RunStorage {
   func elements(under prefix: ElementKey) throws -> [(key: ElementKey, row: [UInt8])]
   /// The keys of all element rows from one up to and without another, in order.
   func elementKeys(in range: Range<ElementKey>) throws -> [ElementKey]
+  /// The last element row at or before a key, and the key of the one after it; both only if they begin with `prefix`.
+  func element(
+    atMost key: ElementKey, under prefix: ElementKey
+  ) throws -> (found: (key: ElementKey, row: [UInt8])?, next: ElementKey?)
   /// The first element row whose key begins with `prefix`.
   func firstElement(under prefix: ElementKey) throws -> (key: ElementKey, row: [UInt8])?
 

@@ -80,6 +80,15 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
   package func row(of name: RawSpan, in state: StateNumber) throws -> [UInt8]? {
     let key = TableKey.record(state, name)
     guard let row = contents.records[key.span] else { return nil }
+    if WideRow.isBase(row.span.bytes) {
+      var whole = ByteWriter()
+      whole.append(row)
+      let number = try RecordLayout.recordNumber(of: row.span.bytes)
+      for (_, block) in elements(under: .blocks(of: state, record: number)) {
+        try WideRow.append(block.span.bytes, to: &whole)
+      }
+      return WideRow.whole(whole.bytes)
+    }
     guard DividedRow.isBase(row.span.bytes) else { return row }
     let apart = ElementKey.registers(of: state, record: try RecordLayout.recordNumber(of: row.span.bytes))
     let registers = readElement(apart) ?? []
@@ -108,6 +117,19 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
       return true
     }
     return found
+  }
+
+  package func element(
+    atMost key: ElementKey, under prefix: ElementKey
+  ) -> (found: (key: ElementKey, row: [UInt8])?, next: ElementKey?) {
+    func entry(at place: SortedRows.Place?) -> Entry? {
+      let entry = place.flatMap { contents.elements.entry(at: $0) }
+      return entry.flatMap { $0.key.starts(with: prefix.bytes) ? $0 : nil }
+    }
+    let (place, isThere) = contents.elements.find(key.bytes.span.bytes)
+    let found = entry(at: isThere ? place : contents.elements.before(place))
+    let next = entry(at: isThere ? contents.elements.after(place) : place)
+    return (found.map { (ElementKey(bytes: $0.key), $0.row) }, next.map { ElementKey(bytes: $0.key) })
   }
 
   package func firstElement(under prefix: ElementKey) -> (key: ElementKey, row: [UInt8])? {

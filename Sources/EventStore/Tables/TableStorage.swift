@@ -202,6 +202,23 @@ package final class TableStorage: FoldStorage {
     return keys
   }
 
+  package func element(
+    atMost key: ElementKey, under prefix: ElementKey
+  ) throws -> (found: (key: ElementKey, row: [UInt8])?, next: ElementKey?) {
+    var found: (key: ElementKey, row: [UInt8])?
+    var cursor = try transaction.openCursor(tables.elements)
+    if try cursor.seek(atMost: key.bytes.span.bytes) {
+      found = cursor.withEntry { key, row in
+        key.hasPrefix(prefix.bytes) ? (ElementKey(bytes: key.bytes), row.bytes) : nil
+      }
+    }
+    let hasNext = try found == nil ? cursor.seek(atOrAfter: key.bytes.span.bytes) : cursor.next()
+    let next =
+      hasNext
+      ? cursor.withEntry { key, _ in key.hasPrefix(prefix.bytes) ? ElementKey(bytes: key.bytes) : nil } : nil
+    return (found, next)
+  }
+
   package func firstElement(under prefix: ElementKey) throws -> (key: ElementKey, row: [UInt8])? {
     var cursor = try transaction.openCursor(tables.elements)
     guard try cursor.seek(atOrAfter: prefix.bytes.span.bytes) else { return nil }

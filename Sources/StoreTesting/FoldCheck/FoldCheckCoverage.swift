@@ -20,6 +20,8 @@ public struct FoldCheckCoverage: Hashable, Sendable {
   public var valuesApart = 0
   /// Compared records whose registers are kept apart from what else they have.
   public var rowsDivided = 0
+  /// Compared records that lie in blocks.
+  public var rowsInBlocks = 0
   /// Compared heads beyond a cell's first four.
   public var headsBeyondFour = 0
   /// Compared cells whose heads beyond the first four have an index.
@@ -72,6 +74,7 @@ public struct FoldCheckCoverage: Hashable, Sendable {
     recreates += other.recreates
     valuesApart += other.valuesApart
     rowsDivided += other.rowsDivided
+    rowsInBlocks += other.rowsInBlocks
     headsBeyondFour += other.headsBeyondFour
     indexesOfHeads += other.indexesOfHeads
     cellsBackToFour += other.cellsBackToFour
@@ -104,6 +107,7 @@ public struct FoldCheckCoverage: Hashable, Sendable {
       ("movesAgainstMoves", movesAgainstMoves),
       ("recreates", recreates),
       ("valuesApart", valuesApart), ("rowsDivided", rowsDivided),
+      ("rowsInBlocks", rowsInBlocks),
       ("headsBeyondFour", headsBeyondFour),
       ("indexesOfHeads", indexesOfHeads),
       ("cellsBackToFour", cellsBackToFour),

@@ -99,7 +99,7 @@ struct FoldComparison {
       }
       history.coverage.elements += count
     }
-    if try compareParts(driver, record, row) { apart += 1 }
+    apart += try compareParts(driver, record, row)
     try compareElements(driver, record, row, expected: apart)
     try compareReferences(driver, record, row)
   }
@@ -138,7 +138,8 @@ struct FoldComparison {
           // What does not fit into an element's row lies apart.
           let apart = heads.dropFirst(Cell.inlineHeadsMax).map { driver.head($0) }
           guard !apart.isEmpty else { continue }
-          rows += try apart.count + compareIndex(driver, number, register.path(driver.cell(name), unit), apart)
+          let path = register.path(driver.cell(name), unit)
+          rows += try apart.count + compareIndex(driver, number, path, apart)
         }
       }
     }
@@ -272,9 +273,11 @@ struct FoldComparison {
       found: found.map { describe($0.head, [], field, driver) })
   }
 
-  /// Of a record that has more than registers, these lie apart if they take over 1,500 bytes. Gives whether they do.
-  private mutating func compareParts(_ driver: FoldDriver, _ record: Int, _ row: [UInt8]) throws -> Bool {
+  /// Of a record that has more than registers, these lie apart if they take over 1,500 bytes; a wide one is in blocks. Gives the
+  /// number of parts.
+  private mutating func compareParts(_ driver: FoldDriver, _ record: Int, _ row: [UInt8]) throws -> Int {
     let row = row.span.bytes
+    if let blocks = try compareBlocks(driver, record, row) { return blocks }
     let (cells, registers) = try (
       RecordLayout.cells(of: row).filter { $0 != .existence },
       RecordLayout.cells(of: row).filter { $0 != .existence && $0.kind == .register }
@@ -288,7 +291,31 @@ struct FoldComparison {
         found: ["another"])
     }
     if isDivided { history.coverage.rowsDivided += 1 }
-    return isDivided
+    return isDivided ? 1 : 0
+  }
+
+  /// The blocks of a wide record are not empty, nor larger than they may be, unless of one cell. Gives their number, nil if it is
+  /// not wide.
+  private func compareBlocks(_ driver: FoldDriver, _ record: Int, _ row: RawSpan) throws -> Int? {
+    let name = FoldNumbering.records[record]
+    let key = TableKey.record(FoldNumbering.state, name.span.bytes)
+    var stored: [UInt8] = []
+    guard driver.storage.readRecord(key.span, into: &stored), WideRow.isBase(stored.span.bytes) else {
+      return nil
+    }
+    let prefix = ElementKey.blocks(of: FoldNumbering.state, record: try RecordLayout.recordNumber(of: row))
+    let blocks = driver.storage.elements(under: prefix)
+    for (_, block) in blocks {
+      let alone = Array(row.bytes.prefix(6)) + block.dropFirst()
+      let cells = try RecordLayout.cells(of: alone.span.bytes)
+      guard cells.count == 1 || !cells.isEmpty && block.count <= 1 + 60 else {
+        throw FoldMismatch(
+          place: "a block of r\(record)", expected: ["at most 60 bytes, or one cell"],
+          found: ["\(block.count) bytes of \(cells.count) cells"])
+      }
+    }
+    history.coverage.rowsInBlocks += 1
+    return blocks.count
   }
 
   /// The element rows of a record are those that its heads need, and no others.

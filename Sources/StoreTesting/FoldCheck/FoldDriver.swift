@@ -16,6 +16,8 @@ final class FoldDriver {
     storage = knowledge.makeStorage(tiesByNumber: tiesByNumber)
     fold = Fold(storage: storage)
     fold.scannedHeadsMax = history.scannedHeadsMax
+    fold.wholeRowBytesMax = history.wholeRowBytesMax
+    if history.wholeRowBytesMax < WideRow.wholeBytesMax { fold.blockBytesMax = 60 }
   }
 
   var numbering: FoldNumbering { knowledge.numbering }

@@ -41,8 +41,8 @@ final class FoldKnowledge {
     var identities = numbering.ordered(history.identities)
     if tiesByNumber { identities.sort() }
     return MemoryFoldStorage(
-      replicas: identities, runs: { [self] in run(at: $0) }, placed: { [self] in UInt64(placedThrough) }
-    ) { [self] replica, epoch, sequence, _, _ in offset(of: replica, epoch, sequence) }
+      replicas: identities, runs: { [self] in run(at: $0) }, placed: { [self] in UInt64(placedThrough) },
+      places: { [self] replica, epoch, sequence, _, _ in offset(of: replica, epoch, sequence) })
   }
 
   private func run(at offset: UInt64) -> PlacedRun {

@@ -3,11 +3,17 @@ import EventStore
 /// The rows of a storage, equal to others if they differ at most in the numbers that records were given.
 struct FoldRows: Equatable {
   let contents: MemoryFoldStorage.Contents
+  /// The whole rows of records, whose layout depends on when they grew.
+  private let rows: [[UInt8]]
   /// What lists and texts read: how their rows are cut depends on the order.
   private let sequences: [[SequencePart]]
 
   init(_ driver: FoldDriver) throws {
     contents = driver.storage.contents
+    rows = try contents.records.map { record in
+      let name = Array(record.key.dropFirst(4))
+      return try driver.storage.row(of: name.span.bytes, in: FoldNumbering.state) ?? []
+    }
     sequences = try driver.history.sequences.map { try driver.parts(of: $0.name) }
   }
 
@@ -20,9 +26,8 @@ struct FoldRows: Equatable {
     guard a.sequences == b.sequences else { return false }
     let (left, right) = (a.contents, b.contents)
     guard left.records.count == right.records.count else { return false }
-    for (left, right) in zip(left.records, right.records) {
-      guard left.key == right.key, isSame(left.row, right.row, except: rowNumber) else { return false }
-    }
+    for (left, right) in zip(left.records, right.records) where left.key != right.key { return false }
+    for (left, right) in zip(a.rows, b.rows) where !isSame(left, right, except: rowNumber) { return false }
     if left.elements.isEmpty && right.elements.isEmpty { return true }
     return zip(left.records, right.records).allSatisfy { leftRecord, rightRecord in
       isSame(left.elements, of: leftRecord.row[rowNumber], right.elements, of: rightRecord.row[rowNumber])
@@ -41,7 +46,8 @@ struct FoldRows: Equatable {
   ) -> Bool {
     // What an index of heads holds depends on how many heads there once were, and on who looked at them.
     func isOf(_ number: ArraySlice<UInt8>, _ element: MemoryFoldStorage.Entry) -> Bool {
-      element.key[keyNumber].elementsEqual(number.reversed()) && !ElementKey(bytes: element.key).isOfApartIndex
+      let key = ElementKey(bytes: element.key)
+      return element.key[keyNumber].elementsEqual(number.reversed()) && !key.isOfApartIndex && !key.isOfRow
     }
     let left = left.filter { isOf(leftNumber, $0) }
     let right = right.filter { isOf(rightNumber, $0) }
