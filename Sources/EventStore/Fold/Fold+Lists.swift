@@ -213,8 +213,7 @@ extension Fold {
     guard let row = try storage.readElement(key) else { return }
     try sequence.setVisible(false, UnitRange(first: try ItemRow.place(in: row.span.bytes), count: 1))
     for register in [ItemRegister.place, .value] {
-      let apart = ElementKey.heads(of: state, record: try recordNumber, register.path(cell, item))
-      for (key, _) in try storage.elements(under: apart) { try storage.deleteElement(key) }
+      try removeHeads(of: register.path(cell, item))
     }
     try storage.deleteElement(key)
     try note([], at: ItemRegister.value.path(cell, item))
@@ -226,7 +225,7 @@ package enum ItemRegister: Sendable {
   case place
   case value
 
-  func path(_ cell: CellNumber, _ item: UnitID) -> CellPath {
+  package func path(_ cell: CellNumber, _ item: UnitID) -> CellPath {
     CellPath(cell, self == .place ? ElementName(placeOf: item) : ElementName(valueOf: item))
   }
 }

@@ -3,8 +3,8 @@ import OperationFormat
 /// Lists and texts: units in an order, whose root stands in the record's row.
 extension Fold {
   /// The units of a list or a text of the record at hand.
-  package func sequence(of cell: CellNumber) throws -> UnitSequence<Storage> {
-    let place = try RecordLayout.place(of: cell, in: row.span.bytes)
+  package mutating func sequence(of cell: CellNumber) throws -> UnitSequence<Storage> {
+    let place = try place(of: cell)
     let root =
       try place.body.isEmpty ? SequenceRoot() : SequenceRoot(row.span.bytes.extracting(place.body))
     let keys = RunKeys(state: state, record: try recordNumber, cell: cell)
@@ -15,7 +15,7 @@ extension Fold {
   mutating func write(_ root: SequenceRoot, of cell: CellNumber) throws {
     var writer = ByteWriter()
     if root.units > 0 { root.append(to: &writer) }
-    splice(writer.span, as: cell, at: try RecordLayout.place(of: cell, in: row.span.bytes))
+    splice(writer.span, as: cell, at: try place(of: cell))
   }
 
   /// Whether the transaction, at one of its operations, has seen another operation.

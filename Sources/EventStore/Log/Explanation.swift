@@ -86,14 +86,11 @@ extension ReadTransaction {
     // Heads of one cell of which one shows.
     let isContested = kind == .register || (kind == .map || kind == .list) && element != nil
     guard let winner = heads.first else { return nil }
+    // One transaction may have made very many heads: they share its entry.
+    var entries: [TransactionID: LogEntry] = [:]
     let explained = try heads.map { head in
       let id = head.operation.transaction
-      guard let position = try position(of: id, in: record.zone) else {
-        throw StoreError(
-          .positionUnknown, "the transaction \(id) is no more in the log",
-          hint: "what was retired from the log cannot be explained")
-      }
-      let entry = try entry(at: position)
+      let entry = try entry(of: id, in: record.zone, &entries)
       return Explanation.ExplainedHead(
         head: head, entry: entry, base: entry.transaction.base,
         placement: try placement(of: id, in: record.zone))
@@ -118,11 +115,29 @@ extension ReadTransaction {
       replaced: past.replaced, movedFrom: past.origin)
   }
 
+  private func entry(
+    of id: TransactionID, in zone: ZoneID, _ known: inout [TransactionID: LogEntry]
+  ) throws -> LogEntry {
+    if let entry = known[id] { return entry }
+    guard let position = try position(of: id, in: zone) else {
+      throw StoreError(
+        .positionUnknown, "the transaction \(id) is no more in the log",
+        hint: "what was retired from the log cannot be explained")
+    }
+    let entry = try entry(at: position)
+    known[id] = entry
+    return entry
+  }
+
   /// The pieces of a text in its order, each with the operation that inserted it.
   private func textHeads(of field: Name, in record: RecordID) throws -> [CellHead] {
-    try textRuns(of: field, in: record).map { run in
-      let position = try position(of: run.operation.transaction, in: record.zone)
-      let timestamp = try position.map { try entry(at: $0).transaction.timestamp }
+    var timestamps: [TransactionID: Timestamp] = [:]
+    return try textRuns(of: field, in: record).map { run in
+      let id = run.operation.transaction
+      if timestamps[id] == nil, let position = try position(of: id, in: record.zone) {
+        timestamps[id] = try entry(at: position).transaction.timestamp
+      }
+      let timestamp = timestamps[id]
       return CellHead(
         operation: run.operation, timestamp: timestamp ?? Timestamp(rawValue: 0), content: .text(run.text))
     }

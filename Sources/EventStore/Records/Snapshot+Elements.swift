@@ -144,7 +144,7 @@ extension Snapshot {
     _ body: (CellNumber, RawSpan, StateNumber) throws -> R?
   ) throws -> R? {
     guard let number = try number(of: field) else { return nil }
-    return try withStoredRow(of: record) { row, state in
+    return try withStoredRow(of: record, field: number) { row, state in
       guard let (_, fields) = try visible(row, state) else { return nil }
       let cell = CellNumber(number, kind)
       guard try RecordLayout.winner(of: cell, in: row, from: fields) != nil else { return nil }

@@ -76,9 +76,13 @@ extension Snapshot {
       }
       return type
     }
+    guard inline.count > 0 else { return nil }
+    let policies = try tables.policies(transaction)
+    let greatest = row.extracting(inline[0].payload)
+    if let type = try ExistencePolicy.visibleType(ofGreatest: greatest, policies) { return type }
     let heads = try heads(of: .existence, in: row, state)
     let existences = try heads.map { try Existence(payload: $0.payload.span.bytes) }
-    return ExistencePolicy.visibleType(of: existences, try tables.policies(transaction))
+    return ExistencePolicy.visibleType(of: existences, policies)
   }
 
   func visibleType(of record: RecordID) throws -> NameNumber? {
@@ -125,7 +129,7 @@ extension Snapshot {
 
   func value(of field: Name, in record: RecordID) throws -> Value? {
     guard let number = try number(of: field) else { return nil }
-    return try withRow(of: record) { row, state in
+    return try withRow(of: record, field: number) { row, state in
       guard let (_, fields) = try visible(row, state) else { return nil }
       return try value(of: number, in: row, from: fields, state)
     }
@@ -186,7 +190,7 @@ extension Snapshot {
   /// The sum of what was added to a counter, also of a record that is not visible; nil if nothing was.
   func counterSum(_ field: Name, of record: RecordID) throws -> CounterSum? {
     guard let number = try number(of: field) else { return nil }
-    return try withStoredRow(of: record) { row, state in
+    return try withStoredRow(of: record, field: number) { row, state in
       let sum = try counterSum(CellNumber(number, .counter), in: row, state)
       return sum.isEmpty ? nil : sum
     }
@@ -194,7 +198,7 @@ extension Snapshot {
 
   func counter(_ field: Name, of record: RecordID) throws -> Counter? {
     guard let number = try number(of: field) else { return nil }
-    return try withStoredRow(of: record) { row, state in
+    return try withStoredRow(of: record, field: number) { row, state in
       guard let (_, fields) = try visible(row, state) else { return nil }
       return try counter(number, in: row, from: fields, state)
     }
@@ -235,7 +239,7 @@ extension Snapshot {
 
   /// All heads of a cell, greatest first; those of a set or a map by element, in the order of the elements' names.
   func heads(of cell: CellNumber, _ record: RecordID) throws -> [CellHead] {
-    try withRow(of: record) { row, state in
+    try withRow(of: record, field: cell.field) { row, state in
       guard !cell.isOfHeads else {
         return try heads(of: cell, in: row, state).map { try cellHead($0, of: cell) }
       }

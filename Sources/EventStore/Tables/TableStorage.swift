@@ -202,7 +202,63 @@ package final class TableStorage: FoldStorage {
     return keys
   }
 
+  package func element(
+    atMost key: ElementKey, under prefix: ElementKey
+  ) throws -> (found: (key: ElementKey, row: [UInt8])?, next: ElementKey?) {
+    var found: (key: ElementKey, row: [UInt8])?
+    var cursor = try transaction.openCursor(tables.elements)
+    if try cursor.seek(atMost: key.bytes.span.bytes) {
+      found = cursor.withEntry { key, row in
+        key.hasPrefix(prefix.bytes) ? (ElementKey(bytes: key.bytes), row.bytes) : nil
+      }
+    }
+    let hasNext = try found == nil ? cursor.seek(atOrAfter: key.bytes.span.bytes) : cursor.next()
+    let next =
+      hasNext
+      ? cursor.withEntry { key, _ in key.hasPrefix(prefix.bytes) ? ElementKey(bytes: key.bytes) : nil } : nil
+    return (found, next)
+  }
+
+  package func firstElement(under prefix: ElementKey) throws -> (key: ElementKey, row: [UInt8])? {
+    var cursor = try transaction.openCursor(tables.elements)
+    guard try cursor.seek(atOrAfter: prefix.bytes.span.bytes) else { return nil }
+    return cursor.withEntry { key, row in
+      key.hasPrefix(prefix.bytes) ? (ElementKey(bytes: key.bytes), row.bytes) : nil
+    }
+  }
+
   // MARK: Causality
+
+  package func placedThrough(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) throws -> UInt64? {
+    // The base is up to where all was folded, and never goes back.
+    if let base = try zoneRow(zone).base, base.incarnation == incarnation { return base.offset }
+    return try tables.lastSegment(of: zone, incarnation, transaction) > 0 ? 0 : nil
+  }
+
+  package func placedRuns(
+    at offsets: ClosedRange<UInt64>, of zone: ZoneNumber, _ incarnation: IncarnationNumber
+  ) throws -> [PlacedRun] {
+    var runs: [PlacedRun] = []
+    let end = TableKey.segment(zone, incarnation, offsets.upperBound)
+    var cursor = try transaction.openCursor(tables.segments)
+    var isThere = try cursor.seek(atOrAfter: TableKey.segment(zone, incarnation, offsets.lowerBound).span)
+    while isThere {
+      let run = try cursor.withEntry { key, row -> PlacedRun? in
+        guard compareBytes(key, end.span) <= 0 else { return nil }
+        let segment = try SegmentRow(row)
+        guard segment.first <= segment.last else {
+          throw FormatError(
+            .damaged, at: 0, in: "segment row", expected: "sequences in order", found: "\(segment.first)")
+        }
+        return PlacedRun(
+          replica: segment.replica, epoch: segment.epoch, sequences: segment.first...segment.last)
+      }
+      guard let run else { break }
+      runs.append(run)
+      isThere = try cursor.next()
+    }
+    return runs
+  }
 
   package func offset(
     of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, in zone: ZoneNumber,

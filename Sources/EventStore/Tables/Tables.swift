@@ -10,7 +10,7 @@ import OperationFormat
 /// | segments | zone (4), incarnation (4), offset (8) | `SegmentRow` |
 /// | placements | zone (4), incarnation (4), replica (4), epoch (4), last sequence (8) | first sequence, offset: varints |
 /// | records | state (4), record's name | `RecordLayout` |
-/// | elements | `ElementKey` | a head with its whole payload; `CounterSum` |
+/// | elements | `ElementKey` | heads with their payloads, elements, parts of large rows: see there |
 /// | runs | `RunKeys` | the units of lists and texts |
 /// | references | `ReferenceKey` | who refers to whom, by the values that are shown |
 /// | zones | 0, zone (4) · 1, owner's byte count (1), owner, name | identity · number; `ZoneRow` under 2, zone (4); `CutRow` under 3, zone (4) |

@@ -46,6 +46,8 @@ package struct SyncRound: Sendable {
   private var hasLeftovers = false
   /// Effects whose results have not come.
   private var outstanding = 0
+  /// Whether a zone was removed.
+  private var hasRemoved = false
 
   /// - Parameters:
   ///   - assetChunksMax: the most chunks of assets that move in each zone; nil for any number.
@@ -73,7 +75,16 @@ package struct SyncRound: Sendable {
 
   private mutating func begin(_ effects: [RoundEffect]) -> [RoundEffect] {
     outstanding += effects.count
+    if isOver { sortReports() }
     return effects
+  }
+
+  /// Puts the reports in the order of the zones; those of one name in the order in which they came.
+  private mutating func sortReports() {
+    let sorted = report.zones.enumerated().sorted { a, b in
+      a.element.zone == b.element.zone ? a.offset < b.offset : a.element.zone < b.element.zone
+    }
+    report.zones = sorted.map(\.element)
   }
 
   private mutating func next(after result: RoundResult) -> [RoundEffect] {
@@ -159,7 +170,7 @@ package struct SyncRound: Sendable {
       }
     }
     guard effects.isEmpty, active.isEmpty else { return effects }
-    return hasLeftovers || report.zones.contains { $0.status == .removed } ? [.reclaim] : []
+    return hasLeftovers || hasRemoved ? [.reclaim] : []
   }
 
   /// The next zone that waits for no other of its name.
@@ -167,13 +178,15 @@ package struct SyncRound: Sendable {
     waiting.lastIndex { active[$0.report.zone] == nil }.map { waiting.remove(at: $0) }
   }
 
-  /// Keeps what a zone's part came to, in the order of the zones.
+  /// Keeps what a zone's part came to. They are sorted once the round is over.
   private mutating func end(_ zone: ZoneReport, as status: ZoneStatus) {
     var zone = zone
     zone.status = status
-    if status == .removed { deletionsLeft.remove(zone.zone) }
-    let index = report.zones.firstIndex { zone.zone < $0.zone } ?? report.zones.endIndex
-    report.zones.insert(zone, at: index)
+    if status == .removed {
+      hasRemoved = true
+      deletionsLeft.remove(zone.zone)
+    }
+    report.zones.append(zone)
   }
 
   private mutating func fail(_ failure: SyncFailure) {
