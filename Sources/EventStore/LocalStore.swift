@@ -53,7 +53,7 @@ public final class LocalStore: Sendable {
     self.durability = durability
     self.configuration = configuration
     assets = AssetFiles(
-      directory: directory, isDurable: durability == .durable && !configuration.isUnsynced,
+      directory: directory, isSynced: !configuration.isUnsynced,
       calls: configuration.assetCalls, makeRandom: configuration.makeRandom)
     do {
       let opened = try OpenedStore(directory, durability, configuration)

@@ -38,6 +38,8 @@ public struct StoreConfiguration: Sendable {
   package var scratchDirectory: String?
   /// For tests and a simulator alone: asked before each call for an asset's file, by its C name; nil lets it run.
   package var assetFault: (@Sendable (StaticString) -> AssetFault?)?
+  /// For tests alone: told of each call for an asset's file that succeeded, by its C name, with its path.
+  package var didCallForAsset: (@Sendable (StaticString, String) -> Void)?
   #if DEBUG
     /// For tests alone: lets calls of LMDB fail.
     package var faults: FaultPlan?
@@ -50,6 +52,7 @@ extension StoreConfiguration {
   var assetCalls: AssetCalls {
     var calls = AssetCalls()
     calls.fault = assetFault
+    calls.didCall = didCallForAsset
     return calls
   }
 }

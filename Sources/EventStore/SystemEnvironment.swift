@@ -20,9 +20,9 @@ public enum SystemEnvironment {
     return generator.next()
   }
 
-  /// Makes a directory if there is none.
+  /// Makes a directory for this user alone, if there is none.
   static func makeDirectory(_ path: String) throws {
-    guard mkdir(path, 0o777) != 0 else { return }
+    guard mkdir(path, 0o700) != 0 else { return }
     let code = errno
     if code == EEXIST { return }
     throw StoreError(
