@@ -121,7 +121,7 @@ public final class LocalStore: Sendable {
   ///
   /// - Returns: what the closure returns, once it is committed by the store's ``durability``.
   /// - Throws: what the closure throws; ``StoreError`` `closed`, `readOnly`, `full`, `transactionTooLarge`,
-  ///   `commitFailed`, `commitUncertain`.
+  ///   `commitFailed`, `commitUncertain`, `removed`.
   public func write<R: Sendable>(
     _ body: @escaping @Sendable (inout WriteTransaction) throws -> R
   ) async throws -> R {
@@ -245,6 +245,12 @@ public final class LocalStore: Sendable {
 extension StoreError {
   static func closed(_ directory: String) -> StoreError {
     StoreError(.closed, "the store “\(directory)” is closed", hint: "open it again")
+  }
+
+  static func removed(_ directory: String) -> StoreError {
+    StoreError(
+      .removed, "the data file of the store “\(directory)” was removed or replaced while it was open",
+      hint: "nothing that is written now can be read again: close the store, and open what is there")
   }
 
   static func readOnly(_ directory: String) -> StoreError {

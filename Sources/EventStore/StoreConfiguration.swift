@@ -16,6 +16,9 @@ public struct StoreConfiguration: Sendable {
   public var createsStore = true
   /// Opens for reading alone: nothing is written, not even a new store.
   public var isReadOnly = false
+  /// For a store that is opened for reading alone: opens it although its pages are damaged, to export what is left of
+  /// its log. A damaged page may then end the process.
+  public var opensDamaged = false
   /// Allows a data file on a network file system, where neither locks nor the memory map can be trusted.
   public var allowsNetworkFileSystem = false
   /// Bytes that a field is set to become an asset if there are more: a file beside the data file.

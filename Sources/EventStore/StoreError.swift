@@ -37,6 +37,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public static let newerFormat = Code(rawValue: "newerFormat")
     /// The store's data is damaged.
     public static let damaged = Code(rawValue: "damaged")
+    /// The store's data file was removed or replaced while the store was open.
+    public static let removed = Code(rawValue: "removed")
     /// The store is open elsewhere in this process.
     public static let alreadyOpen = Code(rawValue: "alreadyOpen")
     /// The store was closed.
@@ -94,6 +96,11 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     }
   }
 
+  /// What to do about damage. Work that was never sent is in no remote: it must not go with the store.
+  static let damageHint =
+    "keep a copy of the directory, and run `replay verify`; `replay export` brings out the log with what was never "
+    + "sent, for a new store to import; what was sent comes from the remote too"
+
   private init(_ error: LMDBError) {
     let code: Code =
       switch error.code {
@@ -106,6 +113,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
       case .accessDenied, .readOnlyFileSystem: .readOnly
       default: .system
       }
-    self.init(code, error.message, hint: error.hint, underlying: error)
+    self.init(
+      code, error.message, hint: code == .damaged ? Self.damageHint : error.hint, underlying: error)
   }
 }

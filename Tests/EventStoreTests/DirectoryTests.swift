@@ -108,7 +108,7 @@ struct DirectoryTests {
   @Test("a data file of another program is refused, and unchanged")
   func foreignFile() throws {
     for (name, bytes) in [
-      ("text", Array("hello".utf8)), ("zeros", [UInt8](repeating: 0, count: 8192)),
+      ("text", Array("hello".utf8)), ("zeros", [UInt8](repeating: 0, count: 1 << 17)),
       ("noise", (0..<20_000).map { UInt8(truncatingIfNeeded: $0 &* 167) }),
     ] {
       mkdir(directory.path + "/" + name, 0o700)

@@ -12,7 +12,7 @@ package enum AssetFault: Sendable {
   case after(Int32)
 }
 
-/// Makes the operating system's calls for the files of assets; nothing else of this target does.
+/// Makes the operating system's calls for the files of assets, and for the mark of a store.
 struct AssetCalls: Sendable {
   /// Asked before each call, by its C name; nil lets it run.
   var fault: (@Sendable (StaticString) -> AssetFault?)?
@@ -242,7 +242,7 @@ struct AssetFile: ~Copyable {
   deinit { _ = close(descriptor) }
 }
 
-/// A call of the operating system for an asset's file that failed.
+/// A call of the operating system for a file beside the data file, an asset's for one, that failed.
 struct AssetFileError: Error {
   /// `errno`.
   var number: Int32

@@ -17,7 +17,7 @@ struct VerifyCommand: ReplayCommand {
   var printsJSON: Bool { store.json }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
-    let opened = try store.openForReading(console)
+    let opened = try store.openForReading(console, opensDamaged: true)
     defer { opened.close() }
     let progress = Progress(console)
     let report = try opened.verify { step in
