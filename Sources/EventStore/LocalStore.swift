@@ -34,7 +34,7 @@ public final class LocalStore: Sendable {
   let assets: AssetFiles
 
   /// The version of the format of a store that this code reads and writes.
-  public static let formatVersion: UInt64 = 1
+  public static let formatVersion: UInt64 = 2
 
   /// Opens the store of a directory, or makes one there.
   ///

@@ -142,6 +142,13 @@ struct OpenedStore {
     guard let version else {
       throw foreign(directory)
     }
+    guard version >= LocalStore.formatVersion else {
+      throw StoreError(
+        .olderFormat,
+        "the store “\(directory)” has format \(version), from before the first release; this program reads "
+          + "\(LocalStore.formatVersion)",
+        hint: "export its log with the program that made it, and import it into a new store")
+    }
     guard version == LocalStore.formatVersion else {
       throw StoreError(
         .newerFormat,
@@ -154,7 +161,7 @@ struct OpenedStore {
     guard let identity else {
       throw StoreError(
         .damaged, "the store “\(directory)” has lost its identity",
-        hint: "restore it from a copy or from its remote")
+        hint: StoreError.damageHint)
     }
     return identity
   }

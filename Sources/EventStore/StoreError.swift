@@ -35,6 +35,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public static let notAStore = Code(rawValue: "notAStore")
     /// The store, or a part of it, is of a newer format.
     public static let newerFormat = Code(rawValue: "newerFormat")
+    /// The store is of a former format, which this version does not read.
+    public static let olderFormat = Code(rawValue: "olderFormat")
     /// The store's data is damaged.
     public static let damaged = Code(rawValue: "damaged")
     /// The store's data file was removed or replaced while the store was open.
@@ -91,7 +93,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case let error as AssetFileError: return error.storeError
     case let error as FormatError:
       let code: Code = error.code == .newerFormat ? .newerFormat : .damaged
-      return StoreError(code, "\(error)", hint: hint ?? error.hint, underlying: error)
+      let own = code == .damaged ? damageHint : error.hint
+      return StoreError(code, "\(error)", hint: hint ?? own, underlying: error)
     default: return error
     }
   }

@@ -144,10 +144,12 @@ struct StoresBeingMade {
       calls.withLock { $0 = [] }
       let store = directory.path + "/" + name
       try LocalStore(directory: store, durability: durability, configuration: configuration).close()
-      #expect(calls.withLock { $0 } == [store + "/store.mark", store, store + "/.."])
+      let synced = calls.withLock { $0 }
+      #expect(synced == [store + "/store.mark", store, store + "/.."])
       calls.withLock { $0 = [] }
       try LocalStore(directory: store, durability: durability, configuration: configuration).close()
-      #expect(calls.withLock { $0 } == [])
+      let later = calls.withLock { $0 }
+      #expect(later == [])
     }
   }
 
@@ -169,7 +171,8 @@ struct StoresBeingMade {
           }
         }
       }
-      #expect(identities.withLock { $0.count } == 1)
+      let count = identities.withLock { $0.count }
+      #expect(count == 1)
     }
   }
 
@@ -198,6 +201,7 @@ struct StoresBeingMade {
     mkdir(path, 0o700)
     writeFile(data, bytes)
     let opened = try LocalStore(directory: path, durability: durability, configuration: configuration)
-    #expect(try opened.read { try $0.contains(note("first")) })
+    let isThere = try opened.read { try $0.contains(note("first")) }
+    #expect(isThere)
   }
 }

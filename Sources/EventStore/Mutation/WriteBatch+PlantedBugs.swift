@@ -88,7 +88,7 @@
         try tables.lastPlaced(replica, identity.epoch, in: zone, incarnation, storage.transaction) + 1
       let last = try last ?? storage.lastSequence(of: replica, identity.epoch, in: zone)
       guard first <= last else { return }
-      try storage.put(
+      try storage.putChecked(
         .placement(zone, incarnation, replica, identity.epoch, last: last), in: tables.placements
       ) {
         $0.append(varint: first)

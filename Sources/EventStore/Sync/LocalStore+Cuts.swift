@@ -42,6 +42,9 @@ extension ReadTransaction {
       return SegmentCut(
         header: cut.header(zone, incarnation, identity.replica), isStored: true, transactions: transactions)
     }
+    let last = try tables.lastSequence(of: replica, identity.epoch, in: number, transaction)
+    try tables.checkPending(
+      of: replica, identity.epoch, in: number, placed: placed, last: last, transaction)
     let transactions = try proposal(after: placed, replica, number)
     guard !transactions.isEmpty else { return nil }
     var previous = ContentHash.zero

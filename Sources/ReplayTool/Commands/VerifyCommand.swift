@@ -79,7 +79,10 @@ struct VerifyCommand: ReplayCommand {
     }
     return report.problems.allSatisfy { $0.kind == .record }
       ? "The log is sound: `replay rebuild` makes the records anew from it."
-      : "Keep a copy of the store as it is, then restore it from its remote or from a backup."
+      : """
+      Keep a copy of the store as it is. `replay export` brings out its log, with what was never sent: `replay import` \
+      makes a new store of it. What was sent comes from the remote too, or from a backup.
+      """
   }
 }
 
