@@ -35,8 +35,12 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public static let notAStore = Code(rawValue: "notAStore")
     /// The store, or a part of it, is of a newer format.
     public static let newerFormat = Code(rawValue: "newerFormat")
+    /// The store is of a former format, which this version does not read.
+    public static let olderFormat = Code(rawValue: "olderFormat")
     /// The store's data is damaged.
     public static let damaged = Code(rawValue: "damaged")
+    /// The store's data file was removed or replaced while the store was open.
+    public static let removed = Code(rawValue: "removed")
     /// The store is open elsewhere in this process.
     public static let alreadyOpen = Code(rawValue: "alreadyOpen")
     /// The store was closed.
@@ -91,10 +95,16 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case let error as AssetFileError: return error.storeError
     case let error as FormatError:
       let code: Code = error.code == .newerFormat ? .newerFormat : .damaged
-      return StoreError(code, "\(error)", hint: hint ?? error.hint, underlying: error)
+      let own = code == .damaged ? damageHint : error.hint
+      return StoreError(code, "\(error)", hint: hint ?? own, underlying: error)
     default: return error
     }
   }
+
+  /// What to do about damage. Work that was never sent is in no remote: it must not go with the store.
+  static let damageHint =
+    "keep a copy of the directory, and run `replay verify`; `replay export` brings out the log with what was never "
+    + "sent, for a new store to import; what was sent comes from the remote too"
 
   private init(_ error: LMDBError) {
     let code: Code =
@@ -108,6 +118,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
       case .accessDenied, .readOnlyFileSystem: .readOnly
       default: .system
       }
-    self.init(code, error.message, hint: error.hint, underlying: error)
+    self.init(
+      code, error.message, hint: code == .damaged ? Self.damageHint : error.hint, underlying: error)
   }
 }

@@ -77,7 +77,7 @@ package final class PartialAsset {
   /// Gives it, which is whole, its asset's name.
   package func publish() throws {
     do {
-      if files.isDurable { try files.calls.sync(file, path) }
+      if files.isSynced { try files.calls.sync(file, path) }
       try files.publish(path, as: reference.hash)
     } catch {
       throw StoreError.translate(error)

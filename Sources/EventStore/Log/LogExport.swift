@@ -85,7 +85,7 @@ extension ReadTransaction {
     var cursor = try transaction.openCursor(tables.segments)
     var isThere = try cursor.first()
     while isThere {
-      let goesOn = try cursor.withEntry { key, value in
+      let goesOn = try cursor.withCheckedEntry { key, value in
         let zone = ZoneNumber(rawValue: try key.bigEndian32(at: 0))
         guard numbers.contains(zone) else { return true }
         let row = try SegmentRow(value)

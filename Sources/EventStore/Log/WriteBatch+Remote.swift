@@ -249,7 +249,7 @@ extension WriteBatch {
     if var known {
       if let received = segment.receivedMilliseconds, received < known.receivedMilliseconds ?? .max {
         known.receivedMilliseconds = received
-        try storage.put(.segment(zone, incarnation, offset), in: storage.tables.segments) {
+        try storage.putChecked(.segment(zone, incarnation, offset), in: storage.tables.segments) {
           known.append(to: &$0)
         }
       }

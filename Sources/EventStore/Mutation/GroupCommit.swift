@@ -151,9 +151,24 @@ final class GroupCommit {
     for one in done { one.job.finish(StoreError.translate(error)) }
   }
 
+  /// Acknowledges what was committed, unless the data file has lost its name: then nobody will ever read it.
   private func publish(_ done: [Done]) {
+    guard !isRemoved else {
+      let failure = StoreError.removed(environment.directory)
+      for one in done { one.job.finish(failure) }
+      return
+    }
     didCommit(batch.storage.interned)
     for index in done.indices { done[index].job.finish(nil) }
+  }
+
+  private var isRemoved: Bool {
+    do {
+      return try environment.isRemoved
+    } catch {
+      // What cannot be looked at counts as there: the commit itself succeeded.
+      return false
+    }
   }
 
   /// After the map turned out full: makes room and does once more what had been done. Closures of the app do

@@ -25,6 +25,7 @@ extension LocalStore {
   public func rebuild(
     progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
   ) async throws -> RebuildReport {
+    try checkAllPages()
     while try await perform(isRepeatable: true, { try $0.discardStep() }) {}
     var report = try await perform(isRepeatable: true) { try $0.startRebuild() }
     while true {
@@ -244,6 +245,7 @@ extension LocalStore {
   func foldWhatIsKnownNow() throws {
     let kinds = try tables.unfoldedKinds(try environment.beginRead())
     guard kinds.contains(where: \.isKnown) else { return }
+    try checkAllPages()
     try performBlocking(isRepeatable: true) { _ = try $0.startRebuild() }
     let isDone = Shared(false)
     while !isDone.value {

@@ -63,7 +63,14 @@ extension Verification {
       var cursor = try source.transaction.openCursor(table)
       var isThere = try cursor.first()
       while isThere {
-        let (key, row) = cursor.withEntry { ($0.bytes, $1.bytes) }
+        let (key, row) = cursor.withEntry { key, row in
+          (key.bytes, (try? CheckedRow.content(of: row, under: key))?.bytes)
+        }
+        guard let row else {
+          report.add(.table, name, "a row of \(key.count) bytes of key has another checksum")
+          isThere = try cursor.next()
+          continue
+        }
         if key[0] == 0 {
           let number = try key.span.bytes.bigEndian32(at: 1)
           if number != last + 1 { report.add(.table, name, "number \(number) follows \(last)") }
@@ -105,8 +112,8 @@ extension Verification {
   ) throws -> UInt32? {
     guard key.count <= TableKey.bytesMax else { return nil }
     return try source.transaction.withValue(of: key.span.bytes, in: table) { row in
-      var reader = ByteReader(row)
       do {
+        var reader = ByteReader(try CheckedRow.content(of: row, under: key.span.bytes))
         let number = try reader.readUInt32Varint("number")
         try reader.finish("number")
         return number
@@ -122,7 +129,9 @@ extension Verification {
     var key = TableKey()
     key.append(UInt8(0))
     key.append(number)
-    return try source.transaction.withValue(of: key.span, in: table) { $0.bytes }
+    return try source.transaction.withValue(of: key.span, in: table) { row in
+      (try? CheckedRow.content(of: row, under: key.span))?.bytes
+    } ?? nil
   }
 
   /// Every zone's token and base lie on segments it has, every segment has its place, and every place names a
@@ -217,7 +226,7 @@ extension Verification {
       }
       let incarnation = IncarnationNumber(rawValue: try key.span.bytes.bigEndian32(at: 4))
       do {
-        let row = try SegmentRow(bytes.span.bytes)
+        let row = try SegmentRow(CheckedRow.content(of: bytes.span.bytes, under: key.span.bytes))
         if row.rejection != nil {
           isThere = try cursor.next()
           continue
@@ -241,7 +250,7 @@ extension Verification {
   private static func problem(
     ofPlacement key: RawSpan, _ row: RawSpan, after previous: UInt64, _ source: borrowing ReadTransaction
   ) throws -> String? {
-    var reader = ByteReader(row)
+    var reader = ByteReader(try CheckedRow.content(of: row, under: key))
     let first = try reader.readVarint("placement.first")
     let offset = try reader.readVarint("placement.offset")
     try reader.finish("placement")

@@ -24,6 +24,7 @@ extension LocalStore {
 
 extension ReadTransaction {
   package func syncState() throws -> StoreSyncState {
+    try tables.checkLogTail(transaction)
     var zones: [ZoneSyncState] = []
     var hasRemovedZones = false
     for (number, row) in try tables.zoneRows(transaction) {

@@ -137,12 +137,20 @@ package final class TableStorage: FoldStorage {
     }
   }
 
+  /// As ``put(_:in:_:)``, with the checksum that rows of sync state end with.
+  func putChecked(_ key: TableKey, in table: Table, _ append: (inout ByteWriter) -> Void) throws {
+    try put(key, in: table) { writer in
+      append(&writer)
+      writer.appendChecksum(under: key.span)
+    }
+  }
+
   /// Writes the zone and state rows that changed.
   package func flush() throws {
     if changedZones.isEmpty && changedStates.isEmpty { return }
     for zone in changedZones.sorted() {
       guard let row = zoneRows[zone] else { continue }
-      try put(.zoneRow(zone), in: tables.zones) { row.append(to: &$0) }
+      try putChecked(.zoneRow(zone), in: tables.zones) { row.append(to: &$0) }
     }
     changedZones.removeAll(keepingCapacity: true)
     for state in changedStates.sorted() {
@@ -325,7 +333,7 @@ package final class TableStorage: FoldStorage {
     _ parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64), of replica: ReplicaNumber,
     _ epoch: UInt32, in zone: ZoneNumber
   ) throws {
-    try put(.lineage(zone, replica, epoch), in: tables.replicas) { writer in
+    try putChecked(.lineage(zone, replica, epoch), in: tables.replicas) { writer in
       writer.append(varint: UInt64(parent.replica.rawValue))
       writer.append(varint: UInt64(parent.epoch))
       writer.append(varint: parent.sequence)
@@ -450,7 +458,7 @@ package final class TableStorage: FoldStorage {
 
   /// Writes where in the log a sequence is.
   func nameSequence(_ header: LogEntryHeader, _ position: Position) throws {
-    try put(
+    try putChecked(
       .sequence(header.zone, header.replica, header.epoch, header.sequence), in: tables.sequences
     ) { $0.append(varint: position.rawValue) }
   }
@@ -476,12 +484,14 @@ package final class TableStorage: FoldStorage {
     func put(_ sequences: ClosedRange<UInt64>, at offset: UInt64) throws {
       let key = TableKey.placement(
         zone, incarnation, segment.replica, segment.epoch, last: sequences.upperBound)
-      try self.put(key, in: tables.placements) { writer in
+      try self.putChecked(key, in: tables.placements) { writer in
         writer.append(varint: sequences.lowerBound)
         writer.append(varint: offset)
       }
     }
-    try self.put(.segment(zone, incarnation, offset), in: tables.segments) { segment.append(to: &$0) }
+    try self.putChecked(.segment(zone, incarnation, offset), in: tables.segments) {
+      segment.append(to: &$0)
+    }
     forgetPlacements()
     var next = segment.first
     while next <= segment.last {

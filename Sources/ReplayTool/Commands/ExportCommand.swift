@@ -29,7 +29,7 @@ struct ExportCommand: ReplayCommand {
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let zone = try zone.map(Inputs.zone)
-    let opened = try store.openForReading(console)
+    let opened = try store.openForReading(console, opensDamaged: true)
     defer { opened.close() }
     let progress = Progress(console)
     func export(to output: Output) throws -> UInt64 {
