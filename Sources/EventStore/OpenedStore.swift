@@ -25,7 +25,7 @@ struct OpenedStore {
     #if DEBUG
       options.faults = configuration.faults
     #endif
-    environment = try Environment(directory: directory, options: options)
+    environment = try Self.openEnvironment(directory, options)
     do {
       (tables, identity) = try Self.open(environment, directory, creates, configuration)
     } catch {
@@ -34,13 +34,23 @@ struct OpenedStore {
     }
   }
 
+  private static func openEnvironment(
+    _ directory: String, _ options: Environment.Options
+  ) throws -> Environment {
+    do {
+      return try Environment(directory: directory, options: options)
+    } catch {
+      if error.code == .accessDenied { throw StoreError.unseen(EACCES, in: directory) }
+      throw error
+    }
+  }
+
   /// Makes the directory, or checks that it holds a store or nothing.
   private static func prepare(_ directory: String, creates: Bool) throws {
     if SystemEnvironment.exists("\(directory)/data.mdb") { return }
     let hint = "give the directory of a store; a new one is made only in an empty directory"
-    guard creates else {
-      throw StoreError(.notAStore, "there is no store in “\(directory)”", hint: hint)
-    }
+    let code = errno
+    if !creates || code == EACCES { throw StoreError.unseen(code, in: directory) }
     try SystemEnvironment.makeDirectory(directory)
     guard let stream = opendir(directory) else {
       throw StoreError(

@@ -37,6 +37,7 @@ extension ReadTransaction {
         pending: try tables.pendingCount(
           of: identity.replica, identity.epoch, in: number, row.token, interned, transaction),
         assetPolicy: try tables.assetPolicy(of: number, transaction))
+      state.mayLackLog = try attachment == .deleting && proposedIncarnation(of: number) != nil
       state.hasUnsentAssets = try tables.hasAssets(in: number, .unsent, transaction)
       zones.append(state)
     }
