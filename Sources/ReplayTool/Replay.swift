@@ -117,7 +117,10 @@ struct Replay: AsyncParsableCommand {
   /// A command that is not there, with the one that may be meant; nil if the first argument names one.
   static func unknownCommand(in arguments: [String]) -> ToolError? {
     guard let first = arguments.first, !first.hasPrefix("-") else { return nil }
-    let names = configuration.subcommands.compactMap(\.configuration.commandName) + ["help"]
+    var names = ["help"]
+    for command in configuration.subcommands {
+      if let name = command.configuration.commandName { names.append(name) }
+    }
     guard !names.contains(first) else { return nil }
     let near = names.map { (name: $0, distance: distance(first, $0)) }.filter { $0.distance <= 2 }
     let meant = near.min { $0.distance < $1.distance }?.name

@@ -31,7 +31,10 @@ struct LosersThatAreRestored {
     _ = try remote.append([
       transaction(
         7, 1, base: 1, at: 1_600_000,
-        [set("r", "title", "Oat milk"), .delete(record: "r"), .delete(record: "bare"), .delete(record: "merging")])
+        [
+          set("r", "title", "Oat milk"), .delete(record: "r"), .delete(record: "bare"),
+          .delete(record: "merging"),
+        ])
     ])
     // Not seen by the deletion, and earlier.
     try await store.write { tx in
@@ -47,7 +50,9 @@ struct LosersThatAreRestored {
     try store.read { try $0.conflicts(of: record) }.first { $0.field == nil }
   }
 
-  @Test("a record whose deletion won comes back whole, with the conflicts of its fields", arguments: ["r", "bare", "merging"])
+  @Test(
+    "a record whose deletion won comes back whole, with the conflicts of its fields",
+    arguments: ["r", "bare", "merging"])
   func comesBack(_ name: String) async throws {
     let (store, _) = try await makeStore("store")
     let record = note(name)

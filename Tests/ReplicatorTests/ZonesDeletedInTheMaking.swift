@@ -30,7 +30,8 @@ struct ZonesDeletedInTheMaking {
   func lostAnswers() async throws {
     for (index, fault) in [\FaultyRemote.Rates.requestLost, \.answerLost, \.duplicated].enumerated() {
       let (maker, other) = (
-        try Device(in: scratch.path, "maker \(index)", seed: 1), try Device(in: scratch.path, "other \(index)", seed: 2)
+        try Device(in: scratch.path, "maker \(index)", seed: 1),
+        try Device(in: scratch.path, "other \(index)", seed: 2)
       )
       let faulty = FaultyRemote(remote, seed: 3, rates: .init())
       // The list of zones is read before the network goes bad.
@@ -47,7 +48,9 @@ struct ZonesDeletedInTheMaking {
       try await maker.store.write { try $0.deleteZone(zone) }
       if case .zone(_, .created(let incarnation)) = made {
         // The answer comes late: the zone was deleted here since.
-        guard case .zone(_, .deletedMeanwhile(incarnation)) = await runner.perform(.zone(zone, .adopt(incarnation)))
+        guard
+          case .zone(_, .deletedMeanwhile(incarnation)) = await runner.perform(
+            .zone(zone, .adopt(incarnation)))
         else { return Issue.record("not told that it was deleted") }
       }
       // The other may read the list before the deletion is told.
@@ -63,7 +66,8 @@ struct ZonesDeletedInTheMaking {
     )
     try await maker.set("title", of: "record", to: 1)
     let runner = EffectRunner(
-      store: maker.store, remote: remote, selection: .all, pageBytesMax: 1 << 20, makeRandom: maker.makeRandom)
+      store: maker.store, remote: remote, selection: .all, pageBytesMax: 1 << 20, makeRandom: maker.makeRandom
+    )
     _ = await runner.perform(.zone(zone, .create))
     try await maker.store.write { try $0.deleteZone(zone) }
     guard case .zoneEvents(let page) = await runner.perform(.fetchZoneEvents(after: nil)) else {
@@ -83,7 +87,8 @@ struct ZonesDeletedInTheMaking {
     let maker = try Device(in: scratch.path, "maker", seed: 1)
     try await maker.set("title", of: "record", to: 1)
     let runner = EffectRunner(
-      store: maker.store, remote: remote, selection: .all, pageBytesMax: 1 << 20, makeRandom: maker.makeRandom)
+      store: maker.store, remote: remote, selection: .all, pageBytesMax: 1 << 20, makeRandom: maker.makeRandom
+    )
     _ = await runner.perform(.zone(zone, .create))
     try await maker.store.write { try $0.deleteZone(zone) }
     try await maker.set("title", of: "later", to: 2)

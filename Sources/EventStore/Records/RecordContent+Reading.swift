@@ -26,9 +26,4 @@ extension WriteTransaction {
   package mutating func changes(showing record: RecordID) throws -> [(field: Name, changes: [FieldChange])]? {
     try snapshot().changes(showing: record)
   }
-
-  /// Names of assets that a write is to find are checked as it sets them.
-  package mutating func apply(_ newChange: FieldChange, to field: Name, of record: RecordID) throws {
-    try change(field, of: record, newChange)
-  }
 }

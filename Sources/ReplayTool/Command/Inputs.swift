@@ -60,7 +60,8 @@ enum Inputs {
       throw ToolError(
         "zoneUnknown", "the store has no zone “\(Display.zone(zone))”",
         hint: zones.isEmpty
-          ? "the store has no zones yet" : "it has \(shown)\(zones.count > 8 ? " and more" : "")", exit: .input)
+          ? "the store has no zones yet" : "it has \(shown)\(zones.count > 8 ? " and more" : "")",
+        exit: .input)
     }
   }
 }

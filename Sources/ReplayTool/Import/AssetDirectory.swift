@@ -12,7 +12,9 @@ enum AssetDirectory {
   static func needed(for asset: AssetReference) -> ToolError {
     ToolError.input(
       "assetsUnplaced", "asset \(asset.hash) is named, and its bytes have no place in JSON lines",
-      hint: "give --assets with a directory: the files of assets go there, and `replay import --assets` reads them")
+      hint:
+        "give --assets with a directory: the files of assets go there, and `replay import --assets` reads them"
+    )
   }
 
   /// Copies an asset to a directory, unless it is there.

@@ -70,7 +70,9 @@ struct RecordImport {
         } catch {
           throw lines.invalid(error)
         }
-        if waitingBytes + byteCount > Self.bytesMax || waitingFields + line.fields.operationCount > Self.fieldsMax {
+        if waitingBytes + byteCount > Self.bytesMax
+          || waitingFields + line.fields.operationCount > Self.fieldsMax
+        {
           try await write()
         }
         waiting.append(line)

@@ -140,9 +140,16 @@ extension RecordFields {
   }
 
   private static func value(_ json: JSON, _ kind: FieldKind, in path: String) throws(JSONError) -> Value {
-    guard kind == .map, case .object(let members) = json else { return try Value(json, in: path) }
-    var entries: [Name: Value] = [:]
-    for (key, json) in members { entries[key] = try Value(json, in: path) }
-    return .map(entries)
+    switch (kind, json) {
+    case (.map, .object(let members)):
+      var entries: [Name: Value] = [:]
+      for (key, json) in members { entries[key] = try Value(json, in: path) }
+      return .map(entries)
+    case (.set, .array(let elements)), (.list, .array(let elements)), (.contributions, .array(let elements)):
+      var values: [Value] = []
+      for json in elements { values.append(try Value(json, in: path)) }
+      return .array(values)
+    default: return try Value(json, in: path)
+    }
   }
 }
