@@ -30,7 +30,7 @@ struct OpenedStore {
     #if DEBUG
       options.faults = configuration.faults
     #endif
-    environment = try Environment(directory: directory, options: options)
+    environment = try Self.openEnvironment(directory, options)
     do {
       (tables, identity) = try Self.open(environment, directory, creates, configuration)
       if !isMade && !configuration.isReadOnly {
@@ -43,6 +43,17 @@ struct OpenedStore {
       throw error
     }
     extendLifetime(making)
+  }
+
+  private static func openEnvironment(
+    _ directory: String, _ options: Environment.Options
+  ) throws -> Environment {
+    do {
+      return try Environment(directory: directory, options: options)
+    } catch {
+      if error.code == .accessDenied { throw StoreError.unseen(EACCES, in: directory) }
+      throw error
+    }
   }
 
   private static func open(

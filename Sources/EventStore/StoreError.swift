@@ -1,6 +1,12 @@
 import LMDB
 import OperationFormat
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// What went wrong in a store: what, where, and what to do.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
   /// What kind of error it is. More may come; treat one you do not know as a failure.
@@ -33,6 +39,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public static let assetDamaged = Code(rawValue: "assetDamaged")
     /// The directory holds no store.
     public static let notAStore = Code(rawValue: "notAStore")
+    /// The user may not read the store's files, or may not write what reading needs.
+    public static let accessDenied = Code(rawValue: "accessDenied")
     /// The store, or a part of it, is of a newer format.
     public static let newerFormat = Code(rawValue: "newerFormat")
     /// The store is of a former format, which this version does not read.
@@ -96,7 +104,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case let error as FormatError:
       let code: Code = error.code == .newerFormat ? .newerFormat : .damaged
       let own = code == .damaged ? damageHint : error.hint
-      return StoreError(code, "\(error)", hint: hint ?? own, underlying: error)
+      return StoreError(code, error.text, hint: hint ?? own, underlying: error)
     default: return error
     }
   }
@@ -118,7 +126,36 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
       case .accessDenied, .readOnlyFileSystem: .readOnly
       default: .system
       }
-    self.init(
-      code, error.message, hint: code == .damaged ? Self.damageHint : error.hint, underlying: error)
+    let (message, hint) =
+      switch error.code {
+      case .closed: ("the store is closed", "open it again")
+      case .corrupted, .damagedPage, .truncatedFile, .pageNotFound, .cursorFull, .pageFull:
+        (error.message, Self.damageHint)
+      default: (error.message, code == .damaged ? Self.damageHint : error.hint)
+      }
+    self.init(code, message, hint: hint, underlying: error)
   }
+
+  /// Why a data file cannot be seen in a directory, by `errno`.
+  static func unseen(_ code: Int32, in directory: String) -> StoreError {
+    switch code {
+    case EACCES, EPERM:
+      StoreError(
+        .accessDenied, "access to the store “\(directory)” is denied",
+        hint: "run it as a user who may read and write the directory and its files")
+    case ENOENT, ENOTDIR:
+      StoreError(
+        .notAStore, "there is no store in “\(directory)”",
+        hint: "give the directory of a store; a new one is made only in an empty directory")
+    default:
+      StoreError(
+        .system, "“\(directory)” cannot be looked into: \(String(cString: strerror(code)))",
+        hint: "check the disk and the path")
+    }
+  }
+}
+
+extension FormatError {
+  /// What it says, without its code.
+  fileprivate var text: String { "\(subject) at byte \(offset): expected \(expected), found \(found)" }
 }

@@ -55,7 +55,7 @@ struct StoreMark {
     let isThere = try SystemEnvironment.fileBytes(dataPath) != nil
     if isThere, try !Environment.isUnfinished(directory: directory) { return }
     guard creates else {
-      throw StoreError(.notAStore, "there is no store in “\(directory)”", hint: hint)
+      throw StoreError.unseen(ENOENT, in: directory)
     }
     for name in try SystemEnvironment.names(in: directory) where !["lock.mdb", "data.mdb"].contains(name) {
       let lost = isThere ? "has an empty data file, and " : ""

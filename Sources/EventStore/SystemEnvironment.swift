@@ -36,7 +36,7 @@ public enum SystemEnvironment {
     var raw = stat()
     if stat(path, &raw) == 0 { return Int(raw.st_size) }
     if errno == ENOENT || errno == ENOTDIR { return nil }
-    throw failure("stat", path)
+    throw errno == EACCES ? StoreError.unseen(errno, in: path) : failure("stat", path)
   }
 
   /// The names in a directory.
@@ -92,12 +92,7 @@ final class DirectoryLock {
   init(_ path: String, isRequired: Bool) throws {
     descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else {
-      guard errno == ENOENT || errno == ENOTDIR else {
-        throw AssetFileError(number: errno, call: "open", path: path).storeError
-      }
-      throw StoreError(
-        .notAStore, "there is no store in “\(path)”: \(String(cString: strerror(errno)))",
-        hint: "give the directory of a store; a new one is made only in an empty directory")
+      throw StoreError.unseen(errno, in: path)
     }
     while flock(descriptor, LOCK_EX) != 0 {
       if errno == EINTR { continue }

@@ -71,6 +71,8 @@ struct Verification {
   var report: VerificationReport
   /// Where to fold the log anew.
   let scratchDirectory: String?
+  /// How many rows the comparison has looked at, of how many in all its tables.
+  var compared: (done: UInt64, total: UInt64) = (0, 0)
   /// What the log's transactions name, counted by ``checkLog(_:_:)``.
   var assetNames: [AssetName: UInt64] = [:]
 
@@ -136,7 +138,7 @@ struct Verification {
           }
         }
       } catch {
-        report.add(.log, "\(position)", "\(StoreError.translate(error))")
+        report.add(.log, "\(position)", Self.text(error))
       }
       report.transactions += 1
       if report.transactions % 4096 == 0 {
@@ -173,6 +175,11 @@ struct Verification {
     for (number, _) in try source.tables.zones(source.transaction) {
       if let row = try source.tables.zoneRow(number, source.transaction) { live.insert(row.state.rawValue) }
     }
+    let tables = source.tables
+    // The records are walked once more for their lists and texts.
+    for table in [tables.states, tables.records, tables.elements, tables.references, tables.records] {
+      compared.total += UInt64(try source.transaction.statistics(of: table).entries)
+    }
     try fresh.read { fresh in
       try compare("state", source, source.tables.states, fresh, fresh.tables.states, live, progress)
       try compare("record", source, source.tables.records, fresh, fresh.tables.records, live, progress)
@@ -188,7 +195,6 @@ struct Verification {
     _ what: String, _ source: borrowing ReadTransaction, _ table: Table, _ fresh: borrowing ReadTransaction,
     _ freshTable: Table, _ live: Set<UInt32>, _ progress: (VerificationProgress) throws -> Void
   ) throws {
-    let total = UInt64(try source.transaction.statistics(of: table).entries)
     var found = try RowWalk(source.transaction.openCursor(table), live, isElements: what == "element")
     var made = try RowWalk(fresh.transaction.openCursor(freshTable), live, isElements: what == "element")
     while let key = Self.least(found.key, made.key) {
@@ -209,9 +215,7 @@ struct Verification {
         try made.advance()
       }
       report.rows += 1
-      if report.rows % 4096 == 0 {
-        try progress(VerificationProgress(step: .compare, done: report.rows, total: total))
-      }
+      try didCompare(progress)
     }
   }
 
@@ -232,6 +236,20 @@ struct Verification {
     } catch {
       return false
     }
+  }
+
+  /// Counts a row that was compared. Rows that only a fresh fold has are more than the total.
+  mutating func didCompare(_ progress: (VerificationProgress) throws -> Void) throws {
+    compared.done += 1
+    guard compared.done % 4096 == 0 else { return }
+    let done = min(compared.done, compared.total)
+    try progress(VerificationProgress(step: .compare, done: done, total: compared.total))
+  }
+
+  /// What is wrong, without advice: whoever shows the report gives it.
+  static func text(_ error: any Error) -> String {
+    let error = StoreError.translate(error)
+    return (error as? StoreError)?.message ?? "\(error)"
   }
 
   /// A state's row without what depends on how its log was folded: which timestamps came late.

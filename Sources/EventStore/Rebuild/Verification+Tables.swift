@@ -45,7 +45,7 @@ extension Verification {
       case (2, "zones"), (3, "zones"): return count == 5
       case (2, "replicas"), (4, "replicas"): return count == 13
       case (3, "replicas"), (5, "replicas"): return count == 17
-      case (2, "incarnations"): return count == 5
+      case (2, "incarnations"), (3, "incarnations"): return count == 5
       default: return false
       }
     default: return true
@@ -91,6 +91,11 @@ extension Verification {
           let number = try key.span.bytes.bigEndian32(at: 1)
           if try !row.isEmpty || Self.identity(of: number, in: table, source) == nil {
             report.add(.table, name, "a deleted log's number \(number) is nobody's, or has a row")
+          }
+        } else if key[0] == 3, name == "incarnations" {
+          let zone = ZoneNumber(rawValue: try key.span.bytes.bigEndian32(at: 1))
+          if try source.proposedIncarnation(of: zone) == nil {
+            report.add(.table, name, "a zone's proposal is nobody's")
           }
         }
         isThere = try cursor.next()
@@ -147,7 +152,7 @@ extension Verification {
         if row.status.isGone { gone.insert(raw) }
         try checkZone(number, row, id, source)
       } catch {
-        report.add(.placement, id, "\(StoreError.translate(error))")
+        report.add(.placement, id, Self.text(error))
       }
     }
     try checkSegments(source, except: gone)
@@ -168,7 +173,7 @@ extension Verification {
           report.add(.placement, Self.location(key), problem)
         }
       } catch {
-        report.add(.placement, Self.location(key), "\(StoreError.translate(error))")
+        report.add(.placement, Self.location(key), Self.text(error))
       }
       before = key
       isThere = try cursor.next()
@@ -240,7 +245,7 @@ extension Verification {
           report.add(.placement, Self.location(key), "the segment's sequence \(row.last) has no place")
         }
       } catch {
-        report.add(.placement, Self.location(key), "\(StoreError.translate(error))")
+        report.add(.placement, Self.location(key), Self.text(error))
       }
       isThere = try cursor.next()
     }

@@ -31,6 +31,16 @@ extension LocalStore {
     try await perform(isRepeatable: true) { try $0.adopt(zone, incarnation) }
   }
 
+  /// Whether an incarnation is that of a zone that was deleted, here or at the remote.
+  package func isGone(_ incarnation: IncarnationID) throws -> Bool {
+    try read { transaction in
+      let (tables, snapshot) = (transaction.tables, transaction.snapshot)
+      let number = try snapshot.interned.incarnations.number(
+        of: incarnation, in: tables.incarnations, snapshot.transaction)
+      return try number.map { try tables.isGone($0, snapshot.transaction) } ?? false
+    }
+  }
+
   /// Does for one zone what the event of its deletion does, where a round of replication meets it first.
   ///
   /// - Returns: whether the zone is gone; if not, it has what was never shipped, or is not of that incarnation.
@@ -149,6 +159,7 @@ extension WriteBatch {
       else { return false }
     }
     row.token = ZoneRow.Token(incarnation: incarnation, offset: 0, hash: .zero)
+    try storage.removeProposal(of: zone)
     return true
   }
 
@@ -218,6 +229,7 @@ extension WriteBatch {
       var row = known
       row.status = .removed
       storage.setZoneRow(row, number)
+      try storage.removeProposal(of: number)
       try storage.readZoneListAgain()
     }
     try storage.flush()

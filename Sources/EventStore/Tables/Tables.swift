@@ -177,6 +177,13 @@ package struct TableKey {
     return key
   }
 
+  package static func proposedIncarnation(_ zone: ZoneNumber) -> TableKey {
+    var key = TableKey()
+    key.append(UInt8(3))
+    key.append(zone)
+    return key
+  }
+
   package static func cut(_ zone: ZoneNumber) -> TableKey {
     var key = TableKey()
     key.append(UInt8(3))

@@ -45,7 +45,7 @@ struct RemoteCommand: ReplayCommand {
     if let zone, audit.logs.isEmpty {
       throw ToolError(
         "zoneUnknown", "the remote has no zone “\(Display.zone(zone))”",
-        hint: "run it without --zone to see the zones that are there")
+        hint: "run it without --zone to see the zones that are there", exit: .input)
     }
     if json {
       try console.output.line(JSON(audit, identity, foreign))
@@ -93,12 +93,17 @@ struct RemoteCommand: ReplayCommand {
     try output.line()
     for problem in audit.problems {
       try output.line(
-        output.styled("problem", .loser) + "  \(problem.place): \(Display.plain(problem.message))")
+        output.styled("problem", .loser) + "  " + Display.plain(Self.text(problem)))
     }
     try output.line(
       audit.problems.isEmpty
         ? output.styled("sound", .winner)
         : "Restore these files from a backup or from another copy of the folder.")
+  }
+
+  /// A problem with its place, which its message may name already.
+  private static func text(_ problem: RemoteAudit.Problem) -> String {
+    problem.message.contains(problem.place) ? problem.message : "\(problem.place): \(problem.message)"
   }
 
   fileprivate static func text(_ fate: ZoneFate) -> String {

@@ -56,10 +56,16 @@ package struct EffectRunner: Sendable {
       switch effect {
       case .create:
         let proposed = IncarnationID(rawValue: UInt128(makeRandom()) << 64 | UInt128(makeRandom()))
-        return .created(try await remote.createZone(zone, proposing: proposed))
+        let stored = try await store.proposeIncarnation(proposed, of: zone)
+        return .created(try await remote.createZone(zone, proposing: stored))
       case .adopt(let incarnation):
-        try await store.adopt(zone, incarnation)
-        return .adopted
+        do {
+          try await store.adopt(zone, incarnation)
+          return .adopted
+        } catch let error as StoreError where error.code == .zoneUnknown {
+          guard try store.isGone(incarnation) else { throw error }
+          return .deletedMeanwhile(incarnation)
+        }
       case .fetch(let token):
         return .fetched(try await remote.segments(after: token, bytesMax: pageBytesMax))
       case .fold(let segments, let token): return .folded(try await fold(segments, after: token))

@@ -5,7 +5,8 @@ import Synchronization
 /// Syncs a store with a remote: ships what was written here, and folds in what others shipped.
 ///
 /// ```swift
-/// let replicator = LogReplicator(store: store, remote: try FolderRemote(directory: "/mnt/team/notes"))
+/// let remote = try await FolderRemote(directory: "/mnt/team/notes")
+/// let replicator = LogReplicator(store: store, remote: remote)
 /// let report = try await replicator.syncOnce()
 /// ```
 ///
