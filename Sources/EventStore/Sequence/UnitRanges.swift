@@ -22,7 +22,9 @@ struct UnitRanges {
 
   private mutating func join() {
     all.sort {
-      ($0.first.replica, $0.first.epoch, $0.first.number) < ($1.first.replica, $1.first.epoch, $1.first.number)
+      ($0.first.replica, $0.first.epoch, $0.first.number) < (
+        $1.first.replica, $1.first.epoch, $1.first.number
+      )
     }
     var joined: [UnitRange] = []
     for range in all {

@@ -91,7 +91,11 @@ extension UnitSequence {
         guard let other = try self.next(spot, atMost: Level(depth: depth, rightDepth: middle)) else {
           throw FormatError.damagedRuns("level", expected: "a right origin", found: "none")
         }
-        if try sees(other.unit, &view, hasSeen) { outer = middle + 1 } else { (inner, unseen) = (middle, other) }
+        if try sees(other.unit, &view, hasSeen) {
+          outer = middle + 1
+        } else {
+          (inner, unseen) = (middle, other)
+        }
       }
       // Rows that name each other in a circle end here.
       passed &+= unseen.leaf.pieces[unseen.piece].count

@@ -49,7 +49,8 @@ extension UnitSequence {
 
   /// The first unit behind all that hangs from one by left origins.
   func end(of spot: Spot) throws -> Spot? {
-    try next(from: spot.node, spot.leaf, spot.piece + 1, atMost: Level(depth: spot.level.depth, rightDepth: .max))
+    try next(
+      from: spot.node, spot.leaf, spot.piece + 1, atMost: Level(depth: spot.level.depth, rightDepth: .max))
   }
 
   /// The first unit from one on whose level is at most another.
@@ -70,7 +71,9 @@ extension UnitSequence {
     let found = try neighbour(of: node, parent: leaf.parent, isBehind: true) { $0.level <= level }
     guard let found else { return nil }
     let next = try self.leaf(found)
-    guard let piece = next.pieces.firstIndex(where: { $0.level <= level }) else { throw Self.wrongLevel(found) }
+    guard let piece = next.pieces.firstIndex(where: { $0.level <= level }) else {
+      throw Self.wrongLevel(found)
+    }
     return Spot(node: found, leaf: next, piece: piece, offset: 0)
   }
 

@@ -79,7 +79,8 @@ struct FoldScheduleGenerator {
       (0..<random.next(in: 6...14)).map { _ in
         FoldOperation(
           random.chance(50) ? .insertText : .insertElements, record: record, field: field, type: 0,
-          value: FoldValue(rawValue: UInt8(random.next(below: places))), element: UInt8(random.next(below: 3)))
+          value: FoldValue(rawValue: UInt8(random.next(below: places))), element: UInt8(random.next(below: 3))
+        )
       }
     }
     func write(_ replica: Int) {
