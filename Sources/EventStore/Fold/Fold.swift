@@ -37,6 +37,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   /// What a look at the row at hand found of the record's existence, until that changes.
   var existence: PlainExistence = .unknown
   var edited = ByteWriter()
+  var views = SequenceViews()
   private var payload = ByteWriter()
 
   package init(storage: Storage) {
@@ -241,6 +242,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     block = CellBlock()
     existence = .unknown
     isChanged = false
+    views.removeAll()
   }
 
   /// The type of the record at hand, nil if it is not alive. One that is may be hidden by a cascade.
