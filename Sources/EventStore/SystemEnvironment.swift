@@ -36,7 +36,8 @@ public enum SystemEnvironment {
     var raw = stat()
     if stat(path, &raw) == 0 { return Int(raw.st_size) }
     if errno == ENOENT || errno == ENOTDIR { return nil }
-    throw errno == EACCES ? StoreError.unseen(errno, in: path) : failure("stat", path)
+    if errno == EACCES { throw StoreError.unseen(EACCES, in: path) }
+    throw failure("stat", path)
   }
 
   /// The names in a directory.
