@@ -27,7 +27,7 @@ struct StoresBeingMade {
   }
 
   private func opening(_ configure: (inout StoreConfiguration) -> Void = { _ in }) -> StoreError.Code? {
-    code { try directory.store(configure).close() }
+    code { try directory.store("store", configure).close() }
   }
 
   @Test("an emptied or removed data file is refused, whatever is beside it", arguments: [true, false])
