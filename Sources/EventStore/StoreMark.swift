@@ -39,11 +39,10 @@ struct StoreMark {
   func checkDataFile() throws {
     let bytes = try SystemEnvironment.fileBytes(dataPath)
     guard bytes == nil || bytes == 0 else { return }
+    let state = bytes == nil ? "missing" : "empty"
     throw StoreError(
-      .damaged,
-      "a store was made in “\(directory)”, and its data file “data.mdb” is \(bytes == nil ? "missing" : "empty")",
-      hint: "put a copy of data.mdb in its place; without one remove the directory, and sync a new store from its remote"
-    )
+      .damaged, "a store was made in “\(directory)”, and its data file “data.mdb” is \(state)",
+      hint: "put a copy of data.mdb in its place; without one, remove the directory and sync a new store")
   }
 
   /// Where there is no mark: makes the directory, or checks that it holds a data file, or nothing but what a crash left

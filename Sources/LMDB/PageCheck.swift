@@ -77,8 +77,8 @@ package enum PageCheck {
   /// A file that is being made has at most so many pages before its first transaction is on the disk.
   private static let unfinishedPagesMax = 8
 
-  /// Whether a data file's making was cut short: it is empty, or it is small, one of its meta pages was not written,
-  /// and the other one, if it was, has no transaction.
+  /// Whether a data file's making was cut short: it is empty, or it is small, one of its meta pages is not there or not
+  /// whole, and none that is there has a transaction.
   static func isUnfinished(directory: String) throws(LMDBError) -> Bool {
     let path = directory + "/data.mdb"
     let descriptor = try SystemCalls.open(path, readOnly: true, creates: false).descriptor
@@ -89,7 +89,7 @@ package enum PageCheck {
     let pageBytes = SystemCalls.memoryPageBytes
     guard status.bytes <= unfinishedPagesMax * pageBytes else { return false }
     guard let bytes = try PageFile.read(descriptor, at: 0, count: status.bytes, path) else { return false }
-    var hasGap = false
+    var hasGap = status.bytes < 2 * pageBytes
     for number in 0..<2 {
       let head = bytes.dropFirst(number * pageBytes).prefix(MetaPage.byteCount)
       if head.allSatisfy({ $0 == 0 }) {

@@ -40,10 +40,12 @@ struct DamagedSyncState {
     }
   }
 
-  private static let tables: [(name: String, table: (Tables) -> Table)] = [
-    ("sequences", \.sequences), ("placements", \.placements), ("segments", \.segments), ("zones", \.zones),
-    ("replicas", \.replicas), ("incarnations", \.incarnations),
-  ]
+  private static var tables: [(name: String, table: (Tables) -> Table)] {
+    [
+      ("sequences", \.sequences), ("placements", \.placements), ("segments", \.segments), ("zones", \.zones),
+      ("replicas", \.replicas), ("incarnations", \.incarnations),
+    ]
+  }
 
   @Test("no flipped bit of a row makes work that was not sent look sent")
   func flips() async throws {

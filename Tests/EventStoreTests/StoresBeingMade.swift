@@ -27,10 +27,10 @@ struct StoresBeingMade {
   }
 
   private func opening(_ configure: (inout StoreConfiguration) -> Void = { _ in }) -> StoreError.Code? {
-    code { try directory.store(configure).close() }
+    code { try directory.store("store", configure).close() }
   }
 
-  @Test("a data file that was emptied or removed is refused, whatever is beside it", arguments: [true, false])
+  @Test("an emptied or removed data file is refused, whatever is beside it", arguments: [true, false])
   func emptied(_ hasAssets: Bool) async throws {
     let identity = try await makeStore()
     let bytes = fileBytes(data)
@@ -190,7 +190,9 @@ struct StoresBeingMade {
     for name in ["data.mdb", "lock.mdb", "store.mark"] { unlink("\(path)/\(name)") }
     rmdir(path)
     for number in 0..<2 {
-      let found = await awaitedCode { try await store.write { try $0.create(note("n\(number)"), type: "note") } }
+      let found = await awaitedCode {
+        try await store.write { try $0.create(note("n\(number)"), type: "note") }
+      }
       #expect(found == .removed)
     }
     let blocking = code {

@@ -18,7 +18,8 @@ extension Tables {
     _ transaction: borrowing LMDBTransaction
   ) throws {
     guard placed <= last else {
-      throw StoreError.unmatched("sequence \(placed) lies in the remote log, and the last one here is \(last)")
+      throw StoreError.unmatched(
+        "sequence \(placed) lies in the remote log, and the last one here is \(last)")
     }
     guard placed < last else { return }
     for sequence in Set([placed + 1, last]) {

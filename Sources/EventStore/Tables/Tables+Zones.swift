@@ -79,8 +79,8 @@ extension Tables {
 
   /// Whether a zone's log was deleted, here or at the remote: no zone is tied to it again, whatever arrives late.
   func isGone(_ incarnation: IncarnationNumber, _ transaction: borrowing Transaction) throws -> Bool {
-    try transaction.withCheckedValue(of: TableKey.goneIncarnation(incarnation), in: incarnations) { _ in true }
-      ?? false
+    let key = TableKey.goneIncarnation(incarnation)
+    return try transaction.withCheckedValue(of: key, in: incarnations) { _ in true } ?? false
   }
 
   /// Whether anything of a zone lies in an incarnation of its remote log, as far as the store knows.
