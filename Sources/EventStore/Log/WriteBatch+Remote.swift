@@ -12,6 +12,7 @@ extension WriteBatch {
         .outOfOrder, "offset \(segment.offset) of zone “\(segment.zone)” does not follow \(last)",
         hint: "fetch the segments in between first")
     }
+    if segment.isQuarantined { return try foldQuarantined(segment, zone, incarnation, &report) }
     try checkBase(of: segment, zone, incarnation)
     let conflictsBefore = fold.conflictCount
     var sequences: ClosedRange<UInt64>?
@@ -86,7 +87,7 @@ extension WriteBatch {
   }
 
   /// A zone's token, which is of the incarnation that was folded.
-  private func token(
+  func token(
     of number: ZoneNumber, _ zone: ZoneID, _ incarnation: IncarnationID
   ) throws -> ChangeToken? {
     try storage.zoneRow(number).token.map {
@@ -100,6 +101,8 @@ extension WriteBatch {
   ) throws {
     guard segment.base > 0, let expected = segment.baseHash else { return }
     let found = try storage.tables.segment(at: segment.base, in: zone, incarnation, storage.transaction)
+    // Whoever had seen what was given up since names that.
+    if let found, found.isQuarantined, segment.base < segment.offset { return }
     guard segment.base < segment.offset, found?.hash == expected else {
       throw StoreError.changedPast(segment, "had seen another segment at offset \(segment.base)")
     }
@@ -320,9 +323,7 @@ extension WriteBatch {
     #if PLANTED_BUGS
       if PlantedBug.baseFromAcknowledgement.isPlanted { try moveBase(to: offset, of: incarnation, zone) }
     #endif
-    guard offset == (row.token?.offset ?? 0) + 1 else { return }
-    row.token = ZoneRow.Token(incarnation: incarnation, offset: offset, hash: segment.hash)
-    if row.base?.incarnation != incarnation || row.base!.offset < offset { row.base = (incarnation, offset) }
+    guard row.moveToken(to: offset, segment.hash, of: incarnation) else { return }
     #if PLANTED_BUGS
       if PlantedBug.baseOneTooLow.isPlanted, offset > 1 { row.base = (incarnation, offset - 1) }
     #endif

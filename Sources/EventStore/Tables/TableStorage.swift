@@ -415,6 +415,7 @@ package final class TableStorage: FoldStorage {
     try self.put(.segment(zone, incarnation, offset), in: tables.segments) { segment.append(to: &$0) }
     lastPlacement = nil
     zonesVersion += 1
+    if segment.isQuarantined { return }
     var next = segment.first
     while next <= segment.last {
       let known = try tables.placement(

@@ -52,6 +52,48 @@ enum LogObject {
     }
   }
 
+  /// What is to be known of a segment that was read whole.
+  static func head(of stored: StoredSegment) throws(RemoteError) -> SegmentHead {
+    do throws(FormatError) {
+      return SegmentHead(
+        header: try SegmentFrame.readHeader(stored.bytes.span.bytes),
+        receivedMilliseconds: stored.receivedMilliseconds)
+    } catch {
+      throw RemoteError(
+        .damagedSegment, "the segment at offset \(stored.offset) cannot be read: \(error)",
+        hint: RemoteError.repairHint, underlying: error, offset: stored.offset)
+    }
+  }
+
+  /// Understands what counts instead of an entry: the entry again, or a tombstone.
+  ///
+  /// - Throws: ``RemoteError``, as ``look(at:_:_:_:_:)``.
+  static func readAmendment(
+    _ bytes: [UInt8], _ name: ObjectName, _ zone: ZoneID, _ incarnation: IncarnationID, _ offset: UInt64
+  ) throws(RemoteError) -> LogEntry<StoredSegment> {
+    guard FrameKind(of: bytes.span.bytes) == .tombstone else {
+      return try read(bytes, name, zone, incarnation, offset)
+    }
+    try checkTombstone(bytes, name, incarnation, offset)
+    return .tombstone(StoredSegment(offset: offset, receivedMilliseconds: nil, bytes: bytes))
+  }
+
+  /// Throws unless bytes are the tombstone of an entry; without an incarnation, of an event of the list of zones.
+  static func checkTombstone(
+    _ bytes: [UInt8], _ name: ObjectName, _ incarnation: IncarnationID?, _ offset: UInt64
+  ) throws(RemoteError) {
+    do throws(FormatError) {
+      let tombstone = try LogTombstone.read(bytes.span.bytes)
+      try checkIsSame(tombstone.offset, offset, at: 0, "tombstone.offset")
+      guard tombstone.incarnation == incarnation else {
+        throw FormatError(
+          .invalid, at: 0, in: "tombstone.incarnation", expected: "that of its log", found: "another")
+      }
+    } catch {
+      throw .damaged(.damaged, name, error)
+    }
+  }
+
   // MARK: Seals and checks
 
   /// The bytes of a seal.
