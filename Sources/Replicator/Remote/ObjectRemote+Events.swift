@@ -2,7 +2,10 @@ internal import OperationFormat
 
 /// Reading the events of the list of zones, and what counts instead of those that cannot be read.
 extension ObjectRemote {
-  /// Reads what is at an offset of the list of zones; nil at its end.
+  /// The most bytes of what lies at an offset of the list.
+  private static let entryBytesMax = max(ZoneEvent.bytesMax, LogTombstone.bytesMax)
+
+  /// Reads what is at an offset of the list of zones, or what counts instead of it; nil at its end.
   ///
   /// - Throws: ``RemoteError`` for what says nothing of the object, such as `unreachable`.
   func readEvent(_ offset: UInt64) async throws(RemoteError) -> ZoneList.Found? {
@@ -11,14 +14,11 @@ extension ObjectRemote {
     // Read twice: what was damaged on its way alone is an event.
     for _ in 0..<2 {
       do throws(RemoteError) {
-        guard let bytes = try await objects.get(name, bytesMax: ZoneEvent.bytesMax) else {
-          guard try await isHoleOfList(offset) else { return nil }
-          throw .missing(name)
-        }
-        try Self.checkIsEvent(bytes, name)
-        return .event(bytes)
+        if let found = try await eventObject(name, offset) { return found }
+        guard try await isHoleOfList(offset) else { return nil }
+        return .unreadable(.missing(name), hash: ContentHash(of: [UInt8]().span.bytes))
       } catch {
-        guard error.isAboutOneObject || error.code == .newerFormat else { throw error }
+        guard error.isAboutOneObject || error.isOfNewerEntry else { throw error }
         problem = error
       }
     }
@@ -28,29 +28,29 @@ extension ObjectRemote {
   }
 
   /// What counts instead of an event that cannot be read; nil if nothing does.
-  func eventAmendment(_ offset: UInt64) async throws(RemoteError) -> ZoneList.Found? {
-    let name = ObjectName.amendment(of: nil, offset)
+  private func eventAmendment(_ offset: UInt64) async throws(RemoteError) -> ZoneList.Found? {
     do throws(RemoteError) {
-      guard let bytes = try await objects.get(name, bytesMax: LogTombstone.bytesMax) else { return nil }
-      guard FrameKind(of: bytes.span.bytes) == .tombstone else {
-        try Self.checkIsEvent(bytes, name)
-        return .event(bytes)
-      }
-      try LogObject.checkTombstone(bytes, name, nil, offset)
-      return .tombstone(bytes)
+      return try await eventObject(.amendment(of: nil, offset), offset)
     } catch {
       // It amends nothing. Whoever runs the remote is told.
-      guard error.isAboutOneObject || error.code == .newerFormat else { throw error }
+      guard error.isAboutOneObject || error.isOfNewerEntry else { throw error }
       return nil
     }
   }
 
-  /// Throws unless bytes are an event, whichever.
-  ///
-  /// - Throws: ``RemoteError`` `damaged`; `newerFormat`.
-  static func checkIsEvent(_ bytes: [UInt8], _ name: ObjectName) throws(RemoteError) {
+  /// Reads an event, or the tombstone of one; nil if there is no object.
+  func eventObject(
+    _ name: ObjectName, _ offset: UInt64
+  ) async throws(RemoteError) -> ZoneList.Found? {
+    guard let bytes = try await objects.get(name, bytesMax: Self.entryBytesMax) else { return nil }
     do throws(FormatError) {
-      _ = try ZoneEvent.read(bytes.span.bytes)
+      guard FrameKind(of: bytes.span.bytes) == .tombstone else {
+        let read = try ZoneEvent.read(bytes.span.bytes)
+        try checkIsSame(read.offset, offset, at: 0, "zoneEvent.offset")
+        return .event(bytes)
+      }
+      try LogObject.checkTombstone(bytes.span.bytes, nil, offset)
+      return .tombstone(bytes)
     } catch {
       throw .damaged(.damaged, name, error)
     }
@@ -67,7 +67,7 @@ extension ObjectRemote {
     }
   }
 
-  private func isHoleOfList(_ offset: UInt64) async throws(RemoteError) -> Bool {
+  func isHoleOfList(_ offset: UInt64) async throws(RemoteError) -> Bool {
     guard offset < Limits.placeMax, try await exists(.zoneEvent(offset + 1)) else { return false }
     // Two may have been put since.
     return try await !exists(.zoneEvent(offset))

@@ -53,6 +53,21 @@ extension ObjectRemote {
     let log = try await log(token.zone, token.incarnation, checkedAt: token.offset)
     if log.fate == .purged { return .gone(.purged) }
     try await check(token)
+    return try await entries(after: token, of: log, bytesMax: bytesMax)
+  }
+
+  /// Reads segments after an offset, whatever lies there: for whoever looks behind what cannot be read.
+  package func segments(
+    afterUnchecked token: ChangeToken, bytesMax: Int
+  ) async throws(RemoteError) -> FetchOutcome {
+    let log = try await log(token.zone, token.incarnation, checkedAt: token.offset)
+    if log.fate == .purged { return .gone(.purged) }
+    return try await entries(after: token, of: log, bytesMax: bytesMax)
+  }
+
+  private func entries(
+    after token: ChangeToken, of log: ZoneList.Log, bytesMax: Int
+  ) async throws(RemoteError) -> FetchOutcome {
     var page: [StoredSegment] = []
     var bytes = 0
     while true {
@@ -94,6 +109,7 @@ extension ObjectRemote {
     do throws(RemoteError) {
       switch try await look(token.incarnation, token.zone, token.offset) {
       case .segment(let found)? where found.header.contentHash == token.hash: return
+      case .tombstone?: break
       case nil where try await isHole(token.offset, of: token.incarnation): break
       default: throw try await logWentBack(token.incarnation, token.offset)
       }
@@ -226,7 +242,8 @@ extension ObjectRemote {
     let name = "\(offset > 0 ? "\(ObjectName.entry(of: incarnation, offset))" : "the log") of \(self.name)"
     return RemoteError(
       .wentBack, "\(name) was read here, and is not there any more, or is another segment",
-      hint: "the remote was restored from an old copy, lost its last segments, or was tampered with: put the newest "
+      hint:
+        "the remote was restored from an old copy, lost its last segments, or was tampered with: put the newest "
         + "copy in its place, or run `replay remote --repair` with this store, which puts back what nothing replaced",
       offset: offset)
   }
@@ -237,7 +254,8 @@ extension ObjectRemote {
       .quarantined,
       "\(ObjectName.entry(of: token.incarnation, token.offset)) of \(name) was given up, and this store has what was "
         + "there: other stores do not",
-      hint: "if no store has read past it since, take its amendment away and run `replay remote --repair` with this "
+      hint:
+        "if no store has read past it since, take its amendment away and run `replay remote --repair` with this "
         + "store; else import a copy of its log into a new store",
       offset: token.offset)
   }

@@ -39,7 +39,7 @@ extension ObjectRemote {
       guard try await isHole(offset, of: incarnation) else { return nil }
       throw .missing(.entry(of: incarnation, offset))
     } catch {
-      guard error.isAboutOneObject else { throw error }
+      guard error.isAboutOneObject, error.code == .damagedSegment else { throw error }
       if let amendment = try await amendment(of: incarnation, zone, offset) { return amendment }
       throw error
     }
@@ -67,7 +67,7 @@ extension ObjectRemote {
     let name = ObjectName.amendment(of: incarnation, offset)
     do throws(RemoteError) {
       guard let bytes = try await objects.get(name, bytesMax: LogObject.bytesMax) else { return nil }
-      return try LogObject.readAmendment(bytes, name, zone, incarnation, offset)
+      return try LogObject.read(bytes, name, zone, incarnation, offset)
     } catch {
       throw error.ofSegment
     }
@@ -86,7 +86,7 @@ extension ObjectRemote {
         guard try await isHole(offset, of: incarnation) else { return .end }
       }
     } catch {
-      guard error.isAboutOneObject || error.code == .newerSegment else { throw error }
+      guard error.isAboutOneObject || error.isOfNewerEntry else { throw error }
     }
     // Read once more, whole: what was damaged on its way alone is not passed.
     do throws(RemoteError) {
@@ -98,7 +98,7 @@ extension ObjectRemote {
       case nil: return .end
       }
     } catch {
-      guard error.isAboutOneObject || error.code == .newerSegment else { throw error }
+      guard error.isAboutOneObject || error.isOfNewerEntry else { throw error }
       return .unreadable
     }
   }
@@ -113,7 +113,7 @@ extension ObjectRemote {
     do throws(RemoteError) {
       return try await objects.getPrefix(name, 1) != nil
     } catch {
-      if error.code == .damaged { return true }
+      if error.isAboutOneObject { return true }
       throw error
     }
   }

@@ -45,12 +45,13 @@ package final class ObjectRemote: RemoteLog {
     }
     let first = Int(token?.offset ?? 0)
     // A token never passes an event that cannot be read: it may be read once.
-    let unreadable = list.unreadable(after: UInt64(first))
-    let end = unreadable.first.map { Int($0) - 1 } ?? list.entries.count
+    let unreadable = list.unreadable()
+    let end = unreadable.first { $0 > first }.map { Int($0) - 1 } ?? list.entries.count
     let last = min(end, first + Self.pageEventsMax)
     var page = ZoneEventPage(
-      events: list.entries[first..<last].compactMap(\.event), token: list.token(at: UInt64(last)),
-      hasMore: last < end, startOffset: UInt64(first))
+      events: list.entries[first..<last].compactMap(\.event),
+      token: first == last ? token ?? list.token(at: 0) : list.token(at: UInt64(last)), hasMore: last < end,
+      startOffset: UInt64(first))
     guard !page.hasMore else { return page }
     page.later = list.entries[end...].compactMap(\.event)
     page.problems = unreadable.compactMap { offset in
@@ -192,7 +193,9 @@ package final class ObjectRemote: RemoteLog {
   /// Remembers a list that was read further than the known one.
   private func keep(_ list: ZoneList) {
     zones.withLock { known in
-      if known.map({ $0.remote == list.remote && ($0.offset < list.offset || list.isNewer(than: $0)) }) ?? true {
+      if known.map({ $0.remote == list.remote && ($0.offset < list.offset || list.isNewer(than: $0)) })
+        ?? true
+      {
         known = list
       }
     }

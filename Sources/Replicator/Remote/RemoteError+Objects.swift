@@ -60,8 +60,21 @@ extension RemoteError {
     }
   }
 
-  /// Whether what it is about may be amended: an object is not what must be there, or none is.
-  var isAboutOneObject: Bool { [.damaged, .damagedSegment, .missingSegment].contains(code) }
+  /// Whether one entry of a log is not what must be there, or is missing. What is wrong with the place itself says
+  /// nothing of an entry, and has no offset.
+  var isAboutOneObject: Bool {
+    offset != nil && [.damaged, .damagedSegment, .missingSegment].contains(code)
+  }
+
+  /// Whether one entry of a log is of a newer format.
+  var isOfNewerEntry: Bool { offset != nil && [.newerFormat, .newerSegment].contains(code) }
+
+  /// The same error, about what lies at a name.
+  func at(_ name: ObjectName) -> RemoteError {
+    RemoteError(
+      code, message, hint: hint, retryAfterMilliseconds: retryAfterMilliseconds, underlying: underlying,
+      offset: name.offset ?? name.amendedOffset)
+  }
 
   private func with(_ code: Code) -> RemoteError {
     RemoteError(code, message, hint: hint, underlying: underlying, offset: offset)

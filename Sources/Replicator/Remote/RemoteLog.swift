@@ -15,9 +15,9 @@ public import EventStore
 /// that what comes behind waits. It does not hold up an append, which goes behind all that is there, and never into a
 /// hole. An append passes an entry if its header is another's, and also if nobody can read whose it is: were it
 /// this very segment, then it lies there twice, and readers know the second by its sequences. Whoever runs the remote
-/// amends such an entry: puts beside the log what was there, or a *tombstone*, which all readers take for an empty
-/// entry. The first amendment counts, for everybody; and only where the entry itself cannot be read. A page gives a
-/// tombstone as a segment whose bytes are the tombstone's; the token after it has the SHA-256 of these.
+/// amends such an entry: puts what was there again, or a *tombstone*, which all readers take for an empty entry. The
+/// first amendment counts, for everybody, and only where the entry itself cannot be read. A page gives a tombstone as a
+/// segment whose bytes are the tombstone's; the token after it has the SHA-256 of these.
 public protocol RemoteLog: Sendable {
   /// What it is, for messages, such as `folder:/mnt/team`.
   var name: String { get }
@@ -113,9 +113,9 @@ public struct ZoneEventPage: Hashable, Sendable {
   public var hasMore: Bool
   /// The offset of the token that it follows. What was given up has an offset, and no event.
   public var startOffset: UInt64
-  /// The first event after the page that cannot be read, and others behind it. The token does not pass the first.
+  /// The events of the list that cannot be read, with the last page. The token does not pass the first after it.
   public var problems: [ZoneListProblem] = []
-  /// The events behind the first that cannot be read. They come again with each page that ends there.
+  /// The events behind the first that cannot be read. They come again with each page that ends before that.
   public var later: [ZoneEvent] = []
 
   /// - Parameter startOffset: the offset of the token that it follows; nil if each offset has an event.

@@ -13,6 +13,7 @@ struct ZoneList: Sendable {
 
   /// What was found at an offset of the list.
   enum Found: Sendable {
+    /// An event that says that it lies there.
     case event([UInt8])
     /// It was given up.
     case tombstone([UInt8])
@@ -66,9 +67,9 @@ struct ZoneList: Sendable {
   /// Whether the list does not say all that it once said: there may be logs that it does not name.
   private(set) var hasGaps = false
 
-  /// The offsets, from one on, of the events that cannot be read.
-  func unreadable(after offset: UInt64 = 0) -> [UInt64] {
-    entries.indices.dropFirst(Int(offset)).filter { entries[$0].problem != nil }.map { UInt64($0) + 1 }
+  /// The offsets of the events that cannot be read.
+  func unreadable() -> [UInt64] {
+    entries.indices.filter { entries[$0].problem != nil }.map { UInt64($0) + 1 }
   }
 
   /// The incarnation of a zone that is there; nil if it is to be made under the proposed one.
@@ -122,7 +123,6 @@ struct ZoneList: Sendable {
     case .event(let bytes):
       do throws(FormatError) {
         let read = try ZoneEvent.read(bytes.span.bytes)
-        try checkIsSame(read.offset, offset, at: 0, "zoneEvent.offset")
         // After one that cannot be read comes what named it while it could be, or what was put since.
         if !isUnknown(at: offset - 1) {
           try checkIsSame(read.previous, token(at: offset - 1).hash, at: 0, "zoneEvent.previous")
