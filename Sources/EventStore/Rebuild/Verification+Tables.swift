@@ -237,7 +237,9 @@ extension Verification {
           continue
         }
         let last = try tables.lastSequence(of: row.replica, row.epoch, in: zone, source.transaction)
-        if row.first == 0 || row.first > row.last || row.last > last {
+        if row.isQuarantined, row == .quarantined(row.hash) {
+          // It has no sequences that could have a place.
+        } else if row.first == 0 || row.first > row.last || row.last > last {
           report.add(.placement, Self.location(key), "a segment holds \(row.first) to \(row.last) of \(last)")
         } else if try tables.placement(
           of: row.replica, row.epoch, row.last, in: zone, incarnation, source.transaction) == nil

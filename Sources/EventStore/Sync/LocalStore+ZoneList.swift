@@ -9,18 +9,20 @@ extension LocalStore {
   /// - Parameters:
   ///   - events: the events after a token, in order.
   ///   - start: that token's offset; 0 for the list's start.
+  ///   - later: events behind one that cannot be read, which the token does not pass. They may be applied again.
   ///   - token: where they end.
   ///   - chosen: the zones to sync if they are new; nil for all. Others are remembered as offered.
   /// - Throws: ``StoreError`` `remoteChanged`, `nameInvalid`.
   package func applyZoneEvents(
-    _ events: [ZoneEvent], after start: UInt64 = 0, token: DatabaseToken, chosen: Set<ZoneID>?
+    _ events: [ZoneEvent], after start: UInt64 = 0, later: [ZoneEvent] = [], token: DatabaseToken,
+    chosen: Set<ZoneID>?
   ) async throws -> ZoneListReport {
     #if PLANTED_BUGS
       if PlantedBug.databaseTokenBeforeEvents.isPlanted {
         return try await applyAfterToken(events, start, token, chosen)
       }
     #endif
-    return try await perform(isRepeatable: true) { try $0.apply(events, start, token, chosen) }
+    return try await perform(isRepeatable: true) { try $0.apply(events, later, start, token, chosen) }
   }
 
   /// Ties a zone that is synced, or offered, to an incarnation of its remote log: the remote has it under that one.
@@ -80,16 +82,21 @@ enum Withdrawal {
 
 extension WriteBatch {
   func apply(
-    _ events: [ZoneEvent], _ start: UInt64, _ token: DatabaseToken, _ chosen: Set<ZoneID>?
+    _ events: [ZoneEvent], _ later: [ZoneEvent], _ start: UInt64, _ token: DatabaseToken,
+    _ chosen: Set<ZoneID>?
   ) throws -> ZoneListReport {
     var report = ZoneListReport()
+    var events = events + later
     if let stored = try storage.tables.databaseToken(storage.transaction) {
       guard stored.remote == token.remote else {
         throw StoreError(
           .remoteChanged, "the store was synced with remote \(stored.remote), and this is \(token.remote)",
           hint: "connect the remote it was synced with, or begin with an empty store")
       }
-      guard token.offset > stored.offset, start <= stored.offset else { return report }
+      guard start <= stored.offset, token.offset >= stored.offset else { return report }
+      // The list is here up to the token; what may be new lies behind.
+      if token.offset == stored.offset { events = later }
+      if events.isEmpty, token.offset == stored.offset { return report }
     }
     // What the same page deletes begins nothing here: a zone of that name may be another one, made here since.
     for event in events where event.kind == .deleted {

@@ -493,6 +493,7 @@ package final class TableStorage: FoldStorage {
       segment.append(to: &$0)
     }
     forgetPlacements()
+    if segment.isQuarantined { return }
     var next = segment.first
     while next <= segment.last {
       let known = try tables.placement(

@@ -42,6 +42,8 @@ package struct SyncRound: Sendable {
   private var deletionsLeft: Set<ZoneID> = []
   private var databaseToken: DatabaseToken?
   private var hasReadZones = false
+  /// The page before an event that cannot be read, with what lies behind it, once that was applied.
+  package private(set) var lastPage: ZoneEventPage?
   /// Whether the store has zones that an earlier round removed and did not live to take away.
   private var hasLeftovers = false
   /// Effects whose results have not come.
@@ -52,9 +54,10 @@ package struct SyncRound: Sendable {
   /// - Parameters:
   ///   - assetChunksMax: the most chunks of assets that move in each zone; nil for any number.
   ///   - searches: how far earlier rounds looked for the zones' assets.
+  ///   - lastPage: the ``lastPage`` of the round before.
   package init(
     steps: SyncSteps, selection: ZoneSelection, zonesAtOnceMax: Int, assetChunksMax: Int? = nil,
-    searches: [ZoneID: AssetSearch] = [:]
+    searches: [ZoneID: AssetSearch] = [:], lastPage: ZoneEventPage? = nil
   ) {
     precondition(zonesAtOnceMax > 0, "a round takes at least one zone at once")
     self.steps = steps
@@ -62,6 +65,7 @@ package struct SyncRound: Sendable {
     self.zonesAtOnceMax = zonesAtOnceMax
     self.assetChunksMax = assetChunksMax
     self.searches = searches
+    self.lastPage = lastPage
   }
 
   package var isOver: Bool { outstanding == 0 }
@@ -101,8 +105,11 @@ package struct SyncRound: Sendable {
       return [.fetchZoneEvents(after: databaseToken)]
     case .zoneEvents(let page):
       hasReadZones = !page.hasMore
-      let isKnown = page.token == databaseToken
+      report.listProblems += page.problems
+      // What lies behind an event that cannot be read is there each time.
+      let isKnown = page.token == databaseToken && (page.later.isEmpty || page == lastPage)
       databaseToken = page.token
+      lastPage = page.later.isEmpty ? nil : page
       return [isKnown ? .readState : .applyZoneEvents(page)]
     case .appliedZoneEvents(let applied):
       report.createdZones += applied.created
@@ -111,6 +118,7 @@ package struct SyncRound: Sendable {
     case .zone(let zone, let result): return advance(zone, result)
     case .reclaimed: return []
     case .failed(let failure):
+      lastPage = nil
       #if PLANTED_BUGS
         if PlantedBug.roundFailsAsZone.isPlanted {
           fail(failure)

@@ -272,7 +272,7 @@ package struct ZoneRound: Sendable {
     }
     // The segments behind it wait, since their order demands it. What is pending does not depend on them.
     isParked = true
-    report.status = .parked(offset: token.offset + 1, failure)
+    report.status = .parked(offset: failure.offset ?? token.offset + 1, failure)
     #if PLANTED_BUGS
       if PlantedBug.parkedNotTold.isPlanted { report.status = .inSync }
       if PlantedBug.badSegmentStopsShipping.isPlanted { return nil }

@@ -161,6 +161,9 @@ public final class LogReplicator: Sendable {
     if let failure = report.failure {
       logger.warning("round failed: \(failure)", metadata: ["remote": "\(remote.name)"])
     }
+    for problem in report.listProblems {
+      logger.warning("\(problem)", metadata: ["remote": "\(remote.name)"])
+    }
     for zone in report.zones {
       if let problem = zone.assetProblems.first {
         logger.warning(

@@ -130,8 +130,8 @@ package final class FolderObjects: ObjectStore {
       case ENOENT: return nil
       // What open says of a socket, and of a device that has no driver.
       case ENXIO where error.call.description == "openat":
-        throw FileError(number: EISDIR, call: error.call, path: error.path).remoteError
-      default: throw error.remoteError
+        throw FileError(number: EISDIR, call: error.call, path: error.path).remoteError.at(name)
+      default: throw error.remoteError.at(name)
       }
     }
     throw .tooLarge(name, foundBytes, bytesMax)
