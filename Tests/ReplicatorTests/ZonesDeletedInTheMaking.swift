@@ -51,7 +51,10 @@ struct ZonesDeletedInTheMaking {
         guard
           case .zone(_, .deletedMeanwhile(incarnation)) = await runner.perform(
             .zone(zone, .adopt(incarnation)))
-        else { return Issue.record("not told that it was deleted") }
+        else {
+          Issue.record("not told that it was deleted")
+          return
+        }
       }
       // The other may read the list before the deletion is told.
       _ = try await other.sync(remote)
@@ -71,7 +74,8 @@ struct ZonesDeletedInTheMaking {
     _ = await runner.perform(.zone(zone, .create))
     try await maker.store.write { try $0.deleteZone(zone) }
     guard case .zoneEvents(let page) = await runner.perform(.fetchZoneEvents(after: nil)) else {
-      return Issue.record("no page")
+      Issue.record("no page")
+      return
     }
     #expect(page.events.map(\.kind) == [.created])
     _ = await runner.perform(.applyZoneEvents(page))
