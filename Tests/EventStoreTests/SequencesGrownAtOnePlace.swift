@@ -25,10 +25,10 @@ struct SequencesGrownAtOnePlace {
     var sequence: UnitSequence<CountingRunStorage>
     var work: Int { sequence.storage.reads + sequence.storage.writes }
 
-    init(writers: Int, isText: Bool) {
+    init(writers: Int, isText: Bool, nodeBytesMax: Int = 2000) {
       let history = SequenceHistory(writers: writers, isText: isText)
       let storage = CountingRunStorage(history.makeStorage(), replicas: writers)
-      sequence = history.makeSequence(storage, nodeBytesMax: 300)
+      sequence = history.makeSequence(storage, nodeBytesMax: nodeBytesMax)
     }
 
     mutating func insert(
@@ -144,7 +144,7 @@ struct SequencesGrownAtOnePlace {
 
   @Test("are hidden with work for what is visible alone")
   func hiding() throws {
-    var grown = Grown(writers: 1, isText: true)
+    var grown = Grown(writers: 1, isText: true, nodeBytesMax: 300)
     let writer = Self.inserter(1)
     let count = 3000
     for turn in 0..<count { try grown.insert(.backward, turn, by: writer) }
