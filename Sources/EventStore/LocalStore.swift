@@ -32,9 +32,14 @@ public final class LocalStore: Sendable {
   let configuration: StoreConfiguration
   let observers = CommitObservers()
   let assets: AssetFiles
+  /// Where files of assets are read, written and hashed.
+  package let assetThreads: BlockingThreads
+
+  /// The most threads that work at files of assets at one time.
+  private static let assetThreadsMax = 4
 
   /// The version of the format of a store that this code reads and writes.
-  public static let formatVersion: UInt64 = 1
+  public static let formatVersion: UInt64 = 2
 
   /// Opens the store of a directory, or makes one there.
   ///
@@ -53,8 +58,10 @@ public final class LocalStore: Sendable {
     self.durability = durability
     self.configuration = configuration
     assets = AssetFiles(
-      directory: directory, isDurable: durability == .durable && !configuration.isUnsynced,
+      directory: directory, isSynced: !configuration.isUnsynced,
       calls: configuration.assetCalls, makeRandom: configuration.makeRandom)
+    assetThreads = BlockingThreads(
+      countMax: configuration.writesOnCallingThread ? 0 : Self.assetThreadsMax)
     do {
       let opened = try OpenedStore(directory, durability, configuration)
       environment = opened.environment
@@ -121,7 +128,7 @@ public final class LocalStore: Sendable {
   ///
   /// - Returns: what the closure returns, once it is committed by the store's ``durability``.
   /// - Throws: what the closure throws; ``StoreError`` `closed`, `readOnly`, `full`, `transactionTooLarge`,
-  ///   `commitFailed`, `commitUncertain`.
+  ///   `commitFailed`, `commitUncertain`, `removed`.
   public func write<R: Sendable>(
     _ body: @escaping @Sendable (inout WriteTransaction) throws -> R
   ) async throws -> R {
@@ -245,6 +252,12 @@ public final class LocalStore: Sendable {
 extension StoreError {
   static func closed(_ directory: String) -> StoreError {
     StoreError(.closed, "the store “\(directory)” is closed", hint: "open it again")
+  }
+
+  static func removed(_ directory: String) -> StoreError {
+    StoreError(
+      .removed, "the data file of the store “\(directory)” was removed or replaced while it was open",
+      hint: "nothing that is written now can be read again: close the store, and open what is there")
   }
 
   static func readOnly(_ directory: String) -> StoreError {

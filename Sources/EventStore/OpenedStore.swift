@@ -1,12 +1,6 @@
 import LMDB
 import OperationFormat
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// What opening a directory comes to: its environment, tables and identity, checked or newly made.
 struct OpenedStore {
   let environment: Environment
@@ -15,46 +9,50 @@ struct OpenedStore {
 
   init(_ directory: String, _ durability: Durability, _ configuration: StoreConfiguration) throws {
     let creates = configuration.createsStore && !configuration.isReadOnly
-    try Self.prepare(directory, creates: creates)
+    var calls = AssetCalls()
+    calls.didCall = configuration.didCallForAsset
+    let mark = StoreMark(directory, calls: calls)
+    // Held until the mark is written: of two processes one makes the store, and neither removes what the other begins.
+    var making: DirectoryLock?
+    if try !mark.exists && !configuration.isReadOnly {
+      if creates { try SystemEnvironment.makeDirectory(directory) }
+      making = try DirectoryLock(directory, isRequired: !configuration.allowsNetworkFileSystem)
+    }
+    let isMade = try mark.exists
+    if isMade { try mark.checkDataFile() } else { try mark.prepare(creates: creates) }
     var options = Environment.Options(sync: durability == .durable ? .full : .noMetaSync)
     if configuration.isUnsynced { options.sync = .none }
     options.mapBytes = configuration.mapBytes
     options.readOnly = configuration.isReadOnly
     options.allowsNetworkFileSystem = configuration.allowsNetworkFileSystem
     options.createsFile = creates
+    if configuration.isReadOnly && configuration.opensDamaged { options.checkedPagesMax = 0 }
     #if DEBUG
       options.faults = configuration.faults
     #endif
-    environment = try Environment(directory: directory, options: options)
+    environment = try Self.openEnvironment(directory, options)
     do {
       (tables, identity) = try Self.open(environment, directory, creates, configuration)
+      if !isMade && !configuration.isReadOnly {
+        // A consistent store's first commit is not on the disk otherwise, and the mark would outlive it.
+        if !configuration.isUnsynced { try environment.sync() }
+        try mark.write(isSynced: !configuration.isUnsynced)
+      }
     } catch {
       environment.close()
       throw error
     }
+    extendLifetime(making)
   }
 
-  /// Makes the directory, or checks that it holds a store or nothing.
-  private static func prepare(_ directory: String, creates: Bool) throws {
-    if SystemEnvironment.exists("\(directory)/data.mdb") { return }
-    let hint = "give the directory of a store; a new one is made only in an empty directory"
-    guard creates else {
-      throw StoreError(.notAStore, "there is no store in “\(directory)”", hint: hint)
-    }
-    try SystemEnvironment.makeDirectory(directory)
-    guard let stream = opendir(directory) else {
-      throw StoreError(
-        .notAStore, "“\(directory)” cannot be read as a directory: \(String(cString: strerror(errno)))",
-        hint: hint)
-    }
-    defer { closedir(stream) }
-    while let entry = readdir(stream) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      guard [".", "..", "lock.mdb", "data.mdb"].contains(name) else {
-        throw StoreError(.notAStore, "“\(directory)” holds other files, such as “\(name)”", hint: hint)
-      }
+  private static func openEnvironment(
+    _ directory: String, _ options: Environment.Options
+  ) throws -> Environment {
+    do {
+      return try Environment(directory: directory, options: options)
+    } catch {
+      if error.code == .accessDenied { throw StoreError.unseen(EACCES, in: directory) }
+      throw error
     }
   }
 
@@ -155,6 +153,13 @@ struct OpenedStore {
     guard let version else {
       throw foreign(directory)
     }
+    guard version >= LocalStore.formatVersion else {
+      throw StoreError(
+        .olderFormat,
+        "the store “\(directory)” has format \(version), from before the first release; this program reads "
+          + "\(LocalStore.formatVersion)",
+        hint: "export its log with the program that made it, and import it into a new store")
+    }
     guard version == LocalStore.formatVersion else {
       throw StoreError(
         .newerFormat,
@@ -167,7 +172,7 @@ struct OpenedStore {
     guard let identity else {
       throw StoreError(
         .damaged, "the store “\(directory)” has lost its identity",
-        hint: "restore it from a copy or from its remote")
+        hint: StoreError.damageHint)
     }
     return identity
   }

@@ -16,6 +16,9 @@ public struct StoreConfiguration: Sendable {
   public var createsStore = true
   /// Opens for reading alone: nothing is written, not even a new store.
   public var isReadOnly = false
+  /// For a store that is opened for reading alone: opens it although its pages are damaged, to export what is left of
+  /// its log. A damaged page may then end the process.
+  public var opensDamaged = false
   /// Allows a data file on a network file system, where neither locks nor the memory map can be trusted.
   public var allowsNetworkFileSystem = false
   /// Bytes that a field is set to become an asset if there are more: a file beside the data file.
@@ -38,6 +41,11 @@ public struct StoreConfiguration: Sendable {
   package var scratchDirectory: String?
   /// For tests and a simulator alone: asked before each call for an asset's file, by its C name; nil lets it run.
   package var assetFault: (@Sendable (StaticString) -> AssetFault?)?
+  /// For measurements alone: called on the writer's thread right after it has taken the lock that other writers wait for,
+  /// and right after it has let it go.
+  package var writeLockDidChange: (@Sendable (_ isHeld: Bool) -> Void)?
+  /// For tests alone: told of each call for an asset's file that succeeded, by its C name, with its path.
+  package var didCallForAsset: (@Sendable (StaticString, String) -> Void)?
   #if DEBUG
     /// For tests alone: lets calls of LMDB fail.
     package var faults: FaultPlan?
@@ -50,6 +58,7 @@ extension StoreConfiguration {
   var assetCalls: AssetCalls {
     var calls = AssetCalls()
     calls.fault = assetFault
+    calls.didCall = didCallForAsset
     return calls
   }
 }

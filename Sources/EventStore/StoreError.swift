@@ -1,6 +1,12 @@
 import LMDB
 import OperationFormat
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// What went wrong in a store: what, where, and what to do.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
   /// What kind of error it is. More may come; treat one you do not know as a failure.
@@ -33,10 +39,16 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public static let assetDamaged = Code(rawValue: "assetDamaged")
     /// The directory holds no store.
     public static let notAStore = Code(rawValue: "notAStore")
+    /// The user may not read the store's files, or may not write what reading needs.
+    public static let accessDenied = Code(rawValue: "accessDenied")
     /// The store, or a part of it, is of a newer format.
     public static let newerFormat = Code(rawValue: "newerFormat")
+    /// The store is of a former format, which this version does not read.
+    public static let olderFormat = Code(rawValue: "olderFormat")
     /// The store's data is damaged.
     public static let damaged = Code(rawValue: "damaged")
+    /// The store's data file was removed or replaced while the store was open.
+    public static let removed = Code(rawValue: "removed")
     /// The store is open elsewhere in this process.
     public static let alreadyOpen = Code(rawValue: "alreadyOpen")
     /// The store was closed.
@@ -91,10 +103,16 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case let error as AssetFileError: return error.storeError
     case let error as FormatError:
       let code: Code = error.code == .newerFormat ? .newerFormat : .damaged
-      return StoreError(code, "\(error)", hint: hint ?? error.hint, underlying: error)
+      let own = code == .damaged ? damageHint : error.hint
+      return StoreError(code, error.text, hint: hint ?? own, underlying: error)
     default: return error
     }
   }
+
+  /// What to do about damage. Work that was never sent is in no remote: it must not go with the store.
+  static let damageHint =
+    "keep a copy of the directory, and run `replay verify`; `replay export` brings out the log with what was never "
+    + "sent, for a new store to import; what was sent comes from the remote too"
 
   private init(_ error: LMDBError) {
     let code: Code =
@@ -108,6 +126,36 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
       case .accessDenied, .readOnlyFileSystem: .readOnly
       default: .system
       }
-    self.init(code, error.message, hint: error.hint, underlying: error)
+    let (message, hint) =
+      switch error.code {
+      case .closed: ("the store is closed", "open it again")
+      case .corrupted, .damagedPage, .truncatedFile, .pageNotFound, .cursorFull, .pageFull:
+        (error.message, Self.damageHint)
+      default: (error.message, code == .damaged ? Self.damageHint : error.hint)
+      }
+    self.init(code, message, hint: hint, underlying: error)
   }
+
+  /// Why a data file cannot be seen in a directory, by `errno`.
+  static func unseen(_ code: Int32, in directory: String) -> StoreError {
+    switch code {
+    case EACCES, EPERM:
+      StoreError(
+        .accessDenied, "access to the store “\(directory)” is denied",
+        hint: "run it as a user who may read and write the directory and its files")
+    case ENOENT, ENOTDIR:
+      StoreError(
+        .notAStore, "there is no store in “\(directory)”",
+        hint: "give the directory of a store; a new one is made only in an empty directory")
+    default:
+      StoreError(
+        .system, "“\(directory)” cannot be looked into: \(String(cString: strerror(code)))",
+        hint: "check the disk and the path")
+    }
+  }
+}
+
+extension FormatError {
+  /// What it says, without its code.
+  fileprivate var text: String { "\(subject) at byte \(offset): expected \(expected), found \(found)" }
 }

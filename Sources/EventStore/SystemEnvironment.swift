@@ -20,9 +20,9 @@ public enum SystemEnvironment {
     return generator.next()
   }
 
-  /// Makes a directory if there is none.
+  /// Makes a directory for this user alone, if there is none.
   static func makeDirectory(_ path: String) throws {
-    guard mkdir(path, 0o777) != 0 else { return }
+    guard mkdir(path, 0o700) != 0 else { return }
     let code = errno
     if code == EEXIST { return }
     throw StoreError(
@@ -31,8 +31,36 @@ public enum SystemEnvironment {
       hint: "check that the directory above it exists and may be written")
   }
 
-  /// Whether a file or directory is there.
-  static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+  /// How many bytes a file has; nil if there is none (stat).
+  static func fileBytes(_ path: String) throws -> Int? {
+    var raw = stat()
+    if stat(path, &raw) == 0 { return Int(raw.st_size) }
+    if errno == ENOENT || errno == ENOTDIR { return nil }
+    if errno == EACCES { throw StoreError.unseen(EACCES, in: path) }
+    throw failure("stat", path)
+  }
+
+  /// The names in a directory.
+  static func names(in path: String) throws -> [String] {
+    guard let stream = opendir(path) else {
+      throw StoreError(
+        .notAStore, "“\(path)” cannot be read as a directory: \(String(cString: strerror(errno)))",
+        hint: "give the directory of a store; a new one is made only in an empty directory")
+    }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name != "." && name != ".." { names.append(name) }
+    }
+    return names
+  }
+
+  private static func failure(_ call: StaticString, _ path: String) -> any Error {
+    AssetFileError(number: errno, call: call, path: path).storeError
+  }
 
   /// Makes a new directory of a unique name for scratch files: in the given directory, else in `TMPDIR`, else `/tmp`.
   static func makeScratchDirectory(in directory: String?) throws -> String {
@@ -52,4 +80,27 @@ public enum SystemEnvironment {
     unlink("\(path)/lock.mdb")
     rmdir(path)
   }
+}
+
+/// The lock of a directory, held as long as this object, against other openings of it in this process and in others.
+final class DirectoryLock {
+  private let descriptor: Int32
+
+  /// Waits until nobody else holds the lock (open, flock).
+  ///
+  /// - Parameter isRequired: whether it is an error if the file system has no such locks.
+  /// - Throws: ``StoreError`` `notAStore` if there is no such directory, `readOnly` if it may not be read, `system`.
+  init(_ path: String, isRequired: Bool) throws {
+    descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw StoreError.unseen(errno, in: path)
+    }
+    while flock(descriptor, LOCK_EX) != 0 {
+      if errno == EINTR { continue }
+      guard isRequired else { break }
+      throw AssetFileError(number: errno, call: "flock", path: path).storeError
+    }
+  }
+
+  deinit { if descriptor >= 0 { close(descriptor) } }
 }

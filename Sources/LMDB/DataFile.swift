@@ -47,6 +47,16 @@ final class DataFile: Sendable {
     return try PageCheck.checkRoots(descriptor, path)
   }
 
+  /// Checks the structure of a state that a read transaction holds.
+  func checkStructure(transactionID: UInt64, pagesMax: UInt64) throws(LMDBError) {
+    try PageCheck.checkStructure(descriptor, path, transactionID: transactionID, pagesMax: pagesMax)
+  }
+
+  /// Whether it has lost its name: whoever opens the directory again gets another file, or none. (fstat)
+  var isRemoved: Bool {
+    get throws(LMDBError) { try SystemCalls.linkCount(of: descriptor, path) == 0 }
+  }
+
   /// Takes space for the lock file beside the data file, before LMDB maps it: a page of it that cannot be had on a
   /// full disk would end the process when it is touched (SIGBUS).
   ///

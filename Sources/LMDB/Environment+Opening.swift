@@ -53,6 +53,26 @@ extension Environment {
       message: "the data file was replaced while it was being opened", hint: "Open it again")
   }
 
+  /// How often another state is taken to be checked, where others have written over the meta page of the one before.
+  private static let checkAttemptsMax = 100
+
+  /// Throws if a page that a write or a read may reach cannot be: LMDB would end the process over it.
+  ///
+  /// A reader keeps the state's pages from being used again meanwhile.
+  static func checkStructure(
+    _ calls: Calls, _ environment: Calls.Handle, _ file: DataFile, pagesMax: UInt64
+  ) throws(LMDBError) {
+    for attempt in 1...checkAttemptsMax {
+      let reader = try calls.begin(environment, parent: nil, readOnly: true)
+      defer { calls.abort(reader) }
+      do throws(LMDBError) {
+        return try file.checkStructure(transactionID: calls.id(of: reader), pagesMax: pagesMax)
+      } catch {
+        guard error.code == .badTransaction, attempt < checkAttemptsMax else { throw error }
+      }
+    }
+  }
+
   /// Makes the file as long as its header says, under the write lock, since another process may just be writing
   /// there; it takes no space.
   static func extendFile(_ calls: Calls, _ environment: Calls.Handle, _ file: DataFile) throws(LMDBError) {

@@ -23,6 +23,11 @@ extension Environment {
     /// Whether a new store is made where there is none.
     package var createsFile = true
 
+    /// How many pages are checked at most when the environment is opened, besides the free list and the table of
+    /// tables; 0 leaves the check out. 4,096 pages are 16 MiB: a store of that size is checked whole, and of a larger
+    /// one the small tables and all branch pages, up to some gigabytes.
+    package var checkedPagesMax: UInt64 = 4096
+
     #if DEBUG
       /// Lets C calls fail, for tests.
       package var faults: FaultPlan?

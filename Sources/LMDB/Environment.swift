@@ -58,6 +58,9 @@ package final class Environment: Sendable {
       try Self.checkSameFile(calls, handle, file)
       if isShort && !options.readOnly { try Self.extendFile(calls, handle, file) }
       self.tables = try TableCache(calls: calls, environment: handle, tablesMax: options.tablesMax)
+      if options.checkedPagesMax > 0 {
+        try Self.checkStructure(calls, handle, file, pagesMax: options.checkedPagesMax)
+      }
       self.reservedBytes = try calls.information(of: handle).mapBytes
       self.handle = handle
     } catch {
@@ -109,6 +112,17 @@ package final class Environment: Sendable {
         return information
       }
     }
+  }
+
+  /// Whether the data file has lost its name, so that no one can open it again. (fstat)
+  package var isRemoved: Bool {
+    get throws(LMDBError) { try file.isRemoved }
+  }
+
+  /// Whether the data file of a directory is one whose making was cut short: it has no bytes, or pages of a new file
+  /// of which not all were written, and no transaction. Nothing was ever committed to it.
+  package static func isUnfinished(directory: String) throws(LMDBError) -> Bool {
+    try PageCheck.isUnfinished(directory: directory)
   }
 
   /// How long the data file is, in bytes. (fstat)

@@ -74,6 +74,35 @@ package enum PageCheck {
     }
   }
 
+  /// A file that is being made has at most so many pages before its first transaction is on the disk.
+  private static let unfinishedPagesMax = 8
+
+  /// Whether a data file's making was cut short: it is empty, or it is small, one of its meta pages is not there or not
+  /// whole, and none that is there has a transaction.
+  static func isUnfinished(directory: String) throws(LMDBError) -> Bool {
+    let path = directory + "/data.mdb"
+    let descriptor = try SystemCalls.open(path, readOnly: true, creates: false).descriptor
+    defer { SystemCalls.close(descriptor) }
+    let status = try SystemCalls.status(of: descriptor, path)
+    guard status.isRegular else { return false }
+    if status.bytes == 0 { return true }
+    let pageBytes = SystemCalls.memoryPageBytes
+    guard status.bytes <= unfinishedPagesMax * pageBytes else { return false }
+    guard let bytes = try PageFile.read(descriptor, at: 0, count: status.bytes, path) else { return false }
+    var hasGap = status.bytes < 2 * pageBytes
+    for number in 0..<2 {
+      let head = bytes.dropFirst(number * pageBytes).prefix(MetaPage.byteCount)
+      if head.allSatisfy({ $0 == 0 }) {
+        hasGap = true
+        continue
+      }
+      guard case .meta(let meta) = MetaPage.read(head.span.bytes, number: UInt64(number)),
+        meta.transactionID == 0
+      else { return false }
+    }
+    return hasGap
+  }
+
   private static func checkRoots(_ roots: Roots) throws(LMDBError) -> Bool {
     let path = roots.file.path
     if let problem = roots.problem { throw damaged(problem, path) }
@@ -96,6 +125,40 @@ package enum PageCheck {
     }
     if let problem = walk.problems.first { throw damaged(problem, path) }
     return isShort
+  }
+
+  /// Checks as much of a state's structure as a bound allows, so that LMDB, which trusts its pages, meets no page that
+  /// would end the process: of each table all pages, the smallest tables first; of a table that is too large for what
+  /// is left of the bound its branch pages, from which every write goes down to its leaf. Also that no page in use is
+  /// on the free list, where the next write would take it.
+  ///
+  /// - Parameters:
+  ///   - transactionID: the state, held by a read transaction.
+  ///   - pagesMax: how many pages are read at most, besides the free list and the table of tables.
+  /// - Throws: `.damagedPage`; `.badTransaction` if that state's meta page has been written over.
+  /// - Complexity: linear in the pages that are read, and the free pages.
+  static func checkStructure(
+    _ descriptor: Int32, _ path: String, transactionID: UInt64, pagesMax: UInt64
+  ) throws(LMDBError) {
+    guard let roots = try Roots(descriptor, path, transactionID: transactionID) else { return }
+    if let problem = roots.problem { throw damaged(problem, path) }
+    var walk = PageWalk(file: roots.file, meta: roots.meta)
+    try walk.walk(roots.meta.freeList, role: .freeList, recordPage: roots.number)
+    try walk.walk(roots.meta.tables, role: .tables, recordPage: roots.number)
+    let trees = walk.tableRecords.sorted { $0.record.pageCount < $1.record.pageCount }
+    // What the branch pages of the tables that are still to come take.
+    var reserved = trees.reduce(into: UInt64(0)) { $0 = $0.addingSaturated($1.record.branchPages) }
+    var left = pagesMax
+    for (page, record) in trees {
+      reserved -= min(reserved, record.branchPages)
+      let branchesAlone = record.pageCount.addingSaturated(reserved) > left
+      let needed = branchesAlone ? record.branchPages : record.pageCount
+      guard needed <= left else { continue }
+      left -= needed
+      try walk.walk(record, role: .entries, recordPage: page, branchesAlone: branchesAlone)
+    }
+    walk.checkFreePagesUnused(recordPage: roots.number)
+    if let problem = walk.problems.first { throw damaged(problem, path) }
   }
 
   private static func damaged(_ problem: PageProblem, _ path: String) -> LMDBError {

@@ -67,6 +67,13 @@ enum SystemCalls {
     return fstat(descriptor, &raw) == 0 ? Int(raw.st_size) : 0
   }
 
+  /// Gives how many names an open file has (fstat).
+  static func linkCount(of descriptor: Int32, _ path: String) throws(LMDBError) -> Int {
+    var raw = stat()
+    if fstat(descriptor, &raw) != 0 { throw failure("fstat", path) }
+    return Int(clamping: raw.st_nlink)
+  }
+
   /// Reads up to the buffer's size at a place in a file, fewer bytes only at its end (pread).
   static func read(
     _ descriptor: Int32, at offset: Int, into buffer: UnsafeMutableRawBufferPointer, _ path: String

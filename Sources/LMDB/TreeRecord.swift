@@ -47,12 +47,23 @@ struct TreeRecord: Hashable {
   /// Whether the tree has no page.
   var isEmpty: Bool { root == Self.noRoot }
 
+  /// How many pages it says that the tree has, those of long values too.
+  var pageCount: UInt64 { branchPages.addingSaturated(leafPages).addingSaturated(overflowPages) }
+
   /// Whether the fields can belong together, whatever the pages hold.
   var isPossible: Bool {
     if isEmpty {
       return depth == 0 && branchPages == 0 && leafPages == 0 && overflowPages == 0 && entries == 0
     }
     return depth >= 1 && depth <= Self.depthMax && leafPages > 0 && entries >= leafPages
+  }
+}
+
+extension UInt64 {
+  /// The sum, or the greatest number if there is no such number.
+  func addingSaturated(_ other: UInt64) -> UInt64 {
+    let (sum, overflows) = addingReportingOverflow(other)
+    return overflows ? .max : sum
   }
 }
 

@@ -14,8 +14,8 @@ struct Replay: AsyncParsableCommand {
 
         replay explain notes.store shopping:milk title
 
-      Exit codes: 0 fine, 1 a problem was found, 2 the input cannot be used, 3 the store cannot be opened, \
-      4 the remote cannot be used.
+      Exit codes: 0 fine, 1 a problem was found, 2 the input cannot be used, 3 the store cannot be opened or \
+      read, 4 the remote cannot be used, 130 interrupted.
       """,
     version: "0.1.0",
     groupedSubcommands: [
@@ -50,7 +50,11 @@ struct Replay: AsyncParsableCommand {
     do {
       command = try parseAsRoot(arguments)
     } catch {
-      return finish(console, report(usage: error, printsJSON: arguments.contains("--json"), console: console))
+      let printsJSON = arguments.contains("--json")
+      if let unknown = Self.unknownCommand(in: arguments) {
+        return finish(console, report(unknown, printsJSON: printsJSON, console: console))
+      }
+      return finish(console, report(usage: error, printsJSON: printsJSON, console: console))
     }
     guard let command = command as? any ReplayCommand else {
       return await runOther(command, console: console)
@@ -90,8 +94,12 @@ struct Replay: AsyncParsableCommand {
 
   /// Prints help, or what is wrong with the arguments.
   private static func report(usage error: any Error, printsJSON: Bool, console: Console) -> Int32 {
-    let code = exitCode(for: error).rawValue
-    let message = fullMessage(for: error)
+    let code = exitCode(for: error) == .success ? 0 : ToolError.Exit.input.rawValue
+    var message = fullMessage(for: error)
+    let prefix = "Error: "
+    if message.hasPrefix(prefix) {
+      message = console.errors.styled("error:", .loser) + " " + message.dropFirst(prefix.count)
+    }
     if code != 0, printsJSON {
       let usage = ToolError(
         "usage", self.message(for: error), hint: "run the command with --help to see how it is used")
@@ -104,6 +112,37 @@ struct Replay: AsyncParsableCommand {
       return 0
     }
     return code
+  }
+
+  /// A command that is not there, with the one that may be meant; nil if the first argument names one.
+  static func unknownCommand(in arguments: [String]) -> ToolError? {
+    guard let first = arguments.first, !first.hasPrefix("-") else { return nil }
+    var names = ["help"]
+    for command in configuration.subcommands {
+      if let name = command.configuration.commandName { names.append(name) }
+    }
+    guard !names.contains(first) else { return nil }
+    let near = names.map { (name: $0, distance: distance(first, $0)) }.filter { $0.distance <= 2 }
+    let meant = near.min { $0.distance < $1.distance }?.name
+    return ToolError.input(
+      "usage", "there is no command “\(first)”",
+      hint: meant.map { "did you mean `replay \($0)`?" } ?? "`replay --help` lists the commands")
+  }
+
+  /// How many letters are to be added, removed, changed or swapped with the next one, to make one word another.
+  private static func distance(_ one: String, _ other: String) -> Int {
+    let (a, b) = (Array(one.utf8.prefix(64)), Array(other.utf8))
+    var rows = [Array(0...b.count)]
+    for i in a.indices {
+      var row = [i + 1]
+      for j in b.indices {
+        var least = min(rows[i][j + 1] + 1, row[j] + 1, rows[i][j] + (a[i] == b[j] ? 0 : 1))
+        if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { least = min(least, rows[i - 1][j - 1] + 1) }
+        row.append(least)
+      }
+      rows.append(row)
+    }
+    return rows[a.count][b.count]
   }
 
   private static func report(_ error: ToolError, printsJSON: Bool, console: Console) -> Int32 {

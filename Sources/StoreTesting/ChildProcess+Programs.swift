@@ -8,8 +8,15 @@ package import ChildProcesses
 
 extension ChildProcess {
   /// Starts a program that is built beside the tests.
-  package convenience init(program: String, _ arguments: [String]) {
-    let path = Self.path(of: program)
+  ///
+  /// - Parameter umask: what its files do without, in octal digits; nil for this process's own.
+  package convenience init(program: String, umask: String? = nil, _ arguments: [String]) {
+    var path = Self.path(of: program)
+    var arguments = arguments
+    if let umask {
+      arguments = ["-c", "umask \(umask) && exec \"$0\" \"$@\"", path] + arguments
+      path = "/bin/sh"
+    }
     do {
       // A backtrace would cost a second at each planned crash.
       try self.init(path: path, arguments, environment: ["SWIFT_BACKTRACE=enable=no", "TMPDIR=/tmp"])

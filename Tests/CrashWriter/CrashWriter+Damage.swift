@@ -11,24 +11,28 @@ extension CrashWriter {
   /// Opens copies of a store's data file, each damaged in its own way, and says for each what came of it.
   ///
   /// - Parameters:
-  ///   - verifies: whether the store is verified before it is read, and read only if that finds nothing.
+  ///   - mode: `verify`: the store is verified before it is read, and read only if that finds nothing. `read`: it is
+  ///     read, written and rebuilt. `flip`: the same after the flip of one bit.
   static func damage(
-    from file: String, in directory: String, expected: String, seeds: Range<UInt64>, verifies: Bool
-  ) throws {
+    from file: String, in directory: String, expected: String, seeds: Range<UInt64>, mode: String
+  ) async throws {
     let sound = readFile(file)
     mkdir(directory, 0o700)
     for seed in seeds {
       say("\(seed) begins")
       unlink(directory + "/lock.mdb")
       var bytes = sound
-      let kind = harm(&bytes, seed)
+      let kind = mode == "flip" ? flip(&bytes, seed) : harm(&bytes, seed)
       writeFile(directory + "/data.mdb", bytes)
-      say("\(seed) \(kind) \(outcome(directory, expected, verifies))")
+      let came = await outcome(directory, expected, verifies: mode == "verify")
+      say("\(seed) \(kind) \(came)")
     }
     say("done")
   }
 
-  private static func outcome(_ directory: String, _ expected: String, _ verifies: Bool) -> String {
+  private static func outcome(
+    _ directory: String, _ expected: String, verifies: Bool
+  ) async -> String {
     do {
       var configuration = StoreConfiguration()
       configuration.isUnsynced = true
@@ -40,12 +44,19 @@ extension CrashWriter {
         return try store.summary() == expected ? "sound" : "WRONG"
       }
       let found = try store.summary()
-      try store.writeBlockingThisThread { tx in
+      try await store.write { tx in
         for zone in zones {
-          let record = RecordID(zone: zone, name: "after")
-          if try !tx.contains(record) { try tx.create(record, type: "note") }
+          for number in 0..<5 {
+            let record = RecordID(zone: zone, name: Name("after \(number)"))
+            if try !tx.contains(record) { try tx.create(record, type: "note") }
+          }
+          for number in stride(from: 2, to: 50, by: 5) {
+            let record = RecordID(zone: zone, name: Name("a-\(number)"))
+            if try tx.contains(record) { try tx.delete(record) }
+          }
         }
       }
+      _ = try await store.rebuild()
       return found == expected ? "correct" : "other"
     } catch is StoreError {
       return "refused"
@@ -54,16 +65,19 @@ extension CrashWriter {
     }
   }
 
+  /// Flips one bit; each eighth time one of the meta pages.
+  private static func flip(_ bytes: inout [UInt8], _ seed: UInt64) -> String {
+    var next = Draw(seed: seed)
+    let isMeta = seed % 8 == 0
+    let offset = isMeta ? next.below(2) * 4096 + next.below(152) : next.below(bytes.count)
+    bytes[offset] ^= 1 << next.below(8)
+    return isMeta ? "meta" : "flip"
+  }
+
   /// Flips bits, overwrites or cuts; the seed says which.
   private static func harm(_ bytes: inout [UInt8], _ seed: UInt64) -> String {
-    var state = seed
-    func next(_ count: Int) -> Int {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var z = state
-      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-      return Int((z ^ (z >> 31)) % UInt64(count))
-    }
+    var draw = Draw(seed: seed)
+    func next(_ count: Int) -> Int { draw.below(count) }
     switch seed % 8 {
     case 0:
       bytes.removeLast(1 + next(bytes.count))
@@ -85,6 +99,21 @@ extension CrashWriter {
       for _ in 0..<(seed % 8 == 4 ? 8 : 1) { bytes[next(bytes.count)] ^= 1 << next(8) }
       return "flip"
     }
+  }
+}
+
+/// Numbers that a seed tells (SplitMix64).
+private struct Draw {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func below(_ count: Int) -> Int {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return Int((z ^ (z >> 31)) % UInt64(count))
   }
 }
 

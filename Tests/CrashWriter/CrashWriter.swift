@@ -32,10 +32,10 @@ struct CrashWriter {
       case "assets": try await writeAssets(in: arguments[2], from: Int(arguments[3])!)
       case "summary": say(try open(arguments[2], "unsynced").summary())
       case "damage":
-        try damage(
+        try await damage(
           from: arguments[2], in: arguments[3], expected: arguments[4],
           seeds: UInt64(arguments[5])!..<UInt64(arguments[6])!,
-          verifies: arguments[7] == "verify")
+          mode: arguments[7])
       default: say("unknown command")
       }
     } catch {

@@ -24,6 +24,7 @@ struct CounterTests {
   private func rowsApart(_ store: LocalStore) throws -> Int {
     try store.rows(\.elements).count {
       CellNumber(rawValue: try $0.key.span.bytes.bigEndian32(at: 8)).kind == .counter
+        && !ElementKey(bytes: $0.key).isOfApartIndex
     }
   }
 
@@ -174,6 +175,24 @@ struct CounterTests {
     let anew = try #require(try store.read { try $0.explain(note("r"), field: "n") })
     #expect(anew.heads.map(\.head.content) == [.contribution(9)])
     #expect(anew.replaced.map(\.content) == [.contribution(1), .contribution(2)])
+  }
+
+  @Test("what one transaction added in many pieces is explained with one copy of the transaction")
+  func explainedInPieces() async throws {
+    let store = try await directory.noteStore()
+    let piece = Value.decimal(try #require(DecimalNumber(coefficient: .max, exponent: 0)))
+    try await store.write { tx in
+      try tx.create(note("r"), type: "note")
+      for _ in 0..<300 { try tx.add(piece, to: "n", of: note("r")) }
+    }
+    let explanation = try #require(try store.read { try $0.explain(note("r"), field: "n") })
+    #expect(explanation.heads.count == 300)
+    let copies = Set(
+      explanation.heads.map { head in
+        head.entry.transaction.operations.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
+      })
+    #expect(copies.count == 1)
+    try await checkSound(store)
   }
 
   @Test("a receive time moves a contribution, and changes nothing that reads")

@@ -114,7 +114,7 @@
     private func run(_ plan: FaultPlan, _ comment: Comment) async throws {
       let name = "store"
       let path = directory.path + "/" + name
-      for file in ["data.mdb", "lock.mdb"] { unlink(path + "/" + file) }
+      for file in ["data.mdb", "lock.mdb", "store.mark"] { unlink(path + "/" + file) }
       func open(faults: FaultPlan?) throws -> LocalStore {
         try directory.store(name) { configuration in
           configuration.faults = faults
@@ -166,7 +166,7 @@
         var number = 1
         while true {
           let plan = FaultPlan()
-          for file in ["data.mdb", "lock.mdb"] { unlink(directory.path + "/store/" + file) }
+          for file in ["data.mdb", "lock.mdb", "store.mark"] { unlink(directory.path + "/store/" + file) }
           let store = try directory.store { $0.faults = plan }
           let large = Value.bytes([UInt8](repeating: 1, count: 2000))
           try await store.write { tx in

@@ -78,6 +78,47 @@ struct KindsOfLaterVersions {
     try await checkSound(store)
   }
 
+  @Test("notes the least kinds, however many somebody invented before and after; the row stays small")
+  func invented() async throws {
+    let store = try directory.store("store") { $0.wallMilliseconds = { 1_000_000 } }
+    try await store.makeZone()
+    var remote = TestRemote()
+    let invented: [LogOperation] = (1000..<1256).map { .unknown(kind: $0, payload: []) }
+    let next = OperationKind.lastKnown.rawValue + 1
+    let counted = LogOperation.add(record: "r", type: "note", field: "n", value: 5)
+    _ = try remote.append([transaction(1, 1, invented)])
+    _ = try remote.append([transaction(1, 2, [create("r"), counted, .unknown(kind: next, payload: [0])])])
+    _ = try remote.append([transaction(1, 3, (900..<1100).map { .unknown(kind: $0, payload: []) })])
+    _ = try await store.fold(remote.segments)
+    #expect(try unfolded(store) == Set([next] + (900..<1155)))
+    // Those that are greater than all that are noted change nothing: the row is not written.
+    let row = try store.rows(\.meta).first { $0.key == Array("unfolded".utf8) }
+    _ = try remote.append([transaction(1, 4, (5000..<6000).map { .unknown(kind: $0, payload: []) })])
+    _ = try await store.fold([remote.segments[3]])
+    #expect(try store.rows(\.meta).first { $0.key == Array("unfolded".utf8) }?.value == row?.value)
+
+    // A former version noted as many kinds as there is room for, and this one knows them all.
+    try age(store, kinds: Array(1...UInt8(OperationKind.lastKnown.rawValue)))
+    let again = try open()
+    #expect(try again.read { try $0.counter("n", of: note("r")) }?.value == 5)
+    // Folding the log again has noted what there was no room for.
+    #expect(try unfolded(again) == Set([next] + (900..<1155)))
+    try await checkSound(again)
+  }
+
+  @Test("one kind that is known stands for all until the log was folded again")
+  func known256() {
+    func kinds(_ numbers: some Sequence<UInt64>) -> Set<OperationKind> {
+      Set(numbers.map { OperationKind(rawValue: $0) })
+    }
+    let (known, max) = (OperationKind.lastKnown.rawValue, UInt64(UnfoldedKinds.countMax))
+    #expect(UnfoldedKinds.kept(kinds(1...max)) == kinds(1...max))
+    #expect(UnfoldedKinds.kept(kinds(2...max + 2)) == kinds([2] + Array(known + 1...max + 2)))
+    #expect(
+      UnfoldedKinds.kept(kinds([3, 4] + Array(1000..<1300))) == kinds([3] + Array(1000..<1000 + max)))
+    #expect(UnfoldedKinds.kept(kinds(1000...1000 + max)) == kinds(1000..<1000 + max))
+  }
+
   @Test("is not changed when it is opened to be read")
   func readOnly() async throws {
     let store = try await makeStore()

@@ -103,7 +103,7 @@
 
     private func run(_ number: Int, _ code: LMDBError.Code) async throws -> Bool {
       let comment: Comment = "call \(number) with \(code)"
-      for file in ["data.mdb", "lock.mdb"] { unlink(directory.path + "/store/" + file) }
+      for file in ["data.mdb", "lock.mdb", "store.mark"] { unlink(directory.path + "/store/" + file) }
       let plan = FaultPlan()
       let store = try open(plan)
       try await prepare(store)

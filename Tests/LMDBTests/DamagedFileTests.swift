@@ -137,6 +137,47 @@ struct DamagedFileTests {
     }
   }
 
+  @Test("whose last page is any number is refused at open, in memory that goes by the file")
+  func lastPage() throws {
+    _ = try SampleStore(in: directory.path, seed: 1)
+    let bytes = readFile(file)
+    var refused = 0
+    for meta in [0, Self.pageBytes] {
+      for bit in 0..<64 {
+        let offset = meta + 136 + bit / 8
+        writeFile(file, bytes)
+        patchFile(file, at: offset, [bytes[offset] ^ (1 << UInt8(bit % 8))])
+        // Without the bound it took gigabytes, or ended the process: 2⁶³ pages are 2⁵⁷ words of bits.
+        let code = thrownCode { _ = try Environment(directory: directory.path, options: .test()) }
+        #expect(code == nil || code == .damagedPage || code == .truncatedFile, "bit \(bit)")
+        if code != nil { refused += 1 }
+        let problems = try PageCheck.check(directory: directory.path)
+        #expect((code == nil) == problems.isEmpty, "bit \(bit)")
+      }
+    }
+    #expect(refused > 30)
+  }
+
+  @Test("of which no page within the bound can end the process, of more than the bound no branch page can")
+  func structure() throws {
+    _ = try SampleStore(in: directory.path, seed: 1)
+    let bytes = readFile(file)
+    let live = try livePages(bytes)
+    var bounded = Environment.Options.test()
+    bounded.checkedPagesMax = 12
+    var missed = 0
+    for page in live {
+      writeFile(file, bytes)
+      patchFile(file, at: page * Self.pageBytes + 1, [0x7F])
+      let code = thrownCode { _ = try Environment(directory: directory.path, options: .test()) }
+      #expect(code == .damagedPage, "page \(page)")
+      let isFound = thrownCode { _ = try Environment(directory: directory.path, options: bounded) } != nil
+      #expect(isFound || Self.flags(bytes, page) != 1, "page \(page)")
+      if !isFound { missed += 1 }
+    }
+    #expect(missed > 0 && missed < live.count)
+  }
+
   @Test("a value that would reach beyond the file is an error to a reader, not the end of the process")
   func valueBeyondFile() throws {
     let key: Bytes = Bytes("a key to be found")
@@ -149,7 +190,8 @@ struct DamagedFileTests {
     let place = try #require(Self.lastPlace(of: key, in: bytes))
     // The size of the value stands before its key: low and high half, flags, size of the key.
     patchFile(file, at: place - 8 + 2, [0x40])
-    let environment = try Environment(directory: directory.path, options: .test())
+    #expect(thrownCode { _ = try Environment(directory: directory.path, options: .test()) } == .damagedPage)
+    let environment = try Environment(directory: directory.path, options: .unchecked())
     try environment.read { transaction in
       let table = try transaction.openTable("t", create: false)
       #expect(thrownCode { _ = try transaction.get(key, table) } == .corrupted)
@@ -169,7 +211,7 @@ struct DamagedFileTests {
       for page in 2..<bytes.count / 4096 where bytes[page * 4096 + 10] == 1 {
         patchFile(directory("data.mdb"), at: page * 4096 + 12, [18, 0])
       }
-      let environment = try Environment(directory: directory.path, options: .test())
+      let environment = try Environment(directory: directory.path, options: .unchecked())
       _ = try environment.read { try $0.entries($0.openTable("short", create: false)).count }
     }
     let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)

@@ -86,6 +86,13 @@ extension Environment.Options {
     options.mapBytes = mapBytes
     return options
   }
+
+  /// The same for a file whose pages are damaged.
+  static func unchecked() -> Environment.Options {
+    var options = test()
+    options.checkedPagesMax = 0
+    return options
+  }
 }
 
 extension Environment {

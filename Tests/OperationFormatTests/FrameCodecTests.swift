@@ -16,7 +16,7 @@ struct FrameCodecTests {
     #expect(faults.isEmpty)
   }
 
-  @Test("Tokens, events and seals, cut at every byte and with every bit flipped, are damaged")
+  @Test("Tokens, events, seals and tombstones, cut at every byte and with every bit flipped, are damaged")
   func smallOnes() {
     var faults = Codec.changeToken.checkedFaults(of: FrameExamples.changeToken)
     faults += Codec.changeToken.checkedFaults(of: FrameExamples.startToken)
@@ -24,6 +24,7 @@ struct FrameCodecTests {
     faults += Codec.zoneEvent.checkedFaults(of: FrameExamples.created)
     faults += Codec.zoneEvent.checkedFaults(of: FrameExamples.unknownEvent)
     for seal in FrameExamples.seals { faults += Codec.seal.checkedFaults(of: seal) }
+    for tombstone in FrameExamples.tombstones { faults += Codec.tombstone.checkedFaults(of: tombstone) }
     #expect(faults.isEmpty)
   }
 

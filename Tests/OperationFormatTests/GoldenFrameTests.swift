@@ -94,4 +94,14 @@ struct GoldenFrameTests {
       #expect(seal.encode() == bytes)
     }
   }
+
+  @Test("Tombstones open, and are written as they were")
+  func tombstones() throws {
+    for (file, tombstone) in zip(["tombstone", "tombstone-of-list"], FrameExamples.tombstones) {
+      let bytes = try GoldenFileTests.read(file)
+      #expect(try Codec.tombstone.decode(bytes) == tombstone)
+      #expect(try tombstone.encode() == bytes)
+      #expect(bytes.count <= LogTombstone.bytesMax)
+    }
+  }
 }

@@ -54,6 +54,34 @@ struct ExamplesOfThePages {
     for (shown, compiled) in zip(code, passages) { #expect(shown == compiled) }
   }
 
+  @Test("of comments are compiled too, all but one, whose remote is the reader's")
+  func comments() throws {
+    var root = URL(fileURLWithPath: #filePath)
+    root.deleteLastPathComponent()
+    let compiled = try String(
+      contentsOf: root.appendingPathComponent("CommentExamples.swift"), encoding: .utf8)
+    for _ in 0..<2 { root.deleteLastPathComponent() }
+    var shown: [String: [String]] = [:]
+    for target in ["EventStore", "OperationFormat", "Replicator", "StoreTesting"] {
+      let directory = root.appendingPathComponent("Sources/\(target)")
+      let files = FileManager.default.enumerator(at: directory, includingPropertiesForKeys: nil)
+      for case let file as URL in files ?? .init() where file.pathExtension == "swift" {
+        let text = try String(contentsOf: file, encoding: .utf8)
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+          let rest = line.drop { $0 == " " }
+          return rest.hasPrefix("/// ") ? rest.dropFirst(4) : rest.hasPrefix("///") ? "" : line
+        }
+        let blocks = Self.blocks(lines.joined(separator: "\n"), from: "```swift", to: "```")
+        if !blocks.isEmpty { shown[file.lastPathComponent] = blocks }
+      }
+    }
+    #expect(shown.removeValue(forKey: "RemoteLogConformance.swift") != nil)
+    #expect(shown.count > 10)
+    for (file, blocks) in shown.sorted(by: { $0.key < $1.key }) {
+      #expect(Self.blocks(compiled, from: "// comment \(file)", to: "// comment end") == blocks, "\(file)")
+    }
+  }
+
   @Test("stand beside a page that names every fault, and every invariant with its number")
   func pageIsWhole() throws {
     let page = try text(of: "Simulating.md")

@@ -1,4 +1,5 @@
 import EventStore
+import OperationFormat
 import Replicator
 import StoreTesting
 
@@ -11,6 +12,7 @@ struct RemoteWriter {
     case "append":
       try await append(
         directory: arguments[1], incarnation: arguments[2], replica: arguments[3], count: arguments[4])
+    case "fill": try await fill(directory: arguments[1], incarnation: arguments[2])
     case "round":
       try await Rounds.killed(
         store: arguments[1], folder: arguments[2], effect: Int(arguments[3])!,
@@ -22,6 +24,21 @@ struct RemoteWriter {
     case "write": try await Rounds.write(store: arguments[1], count: Int(arguments[2])!)
     default: preconditionFailure("no such part: \(arguments.first ?? "none")")
     }
+  }
+
+  /// Puts one of each kind of object that a remote has, into one that is made if it is not there.
+  private static func fill(directory: String, incarnation: String) async throws {
+    let remote = try await FolderRemote.create(directory: directory)
+    let incarnation = IncarnationID(incarnation)!
+    let zone = ZoneID(name: Name("zone \(incarnation)"))
+    _ = try await remote.createZone(zone, proposing: incarnation)
+    var maker = SegmentMaker(zone, incarnation, replica: ReplicaID(rawValue: 1))
+    _ = try await remote.append(try maker.next(), after: 0)
+    let bytes: [UInt8] = [1, 2, 3]
+    let hash = ContentHash(of: bytes.span.bytes)
+    let manifest = AssetManifest(asset: AssetReference(hash: hash, byteCount: 3), chunks: [hash])!
+    try await remote.putAssetChunk(bytes, at: 0, of: RemoteAsset(manifest.asset, of: zone, incarnation))
+    _ = try await remote.finishAsset(manifest, of: zone, incarnation)
   }
 
   /// Appends segments, and says the offset of each once it is acknowledged.

@@ -55,7 +55,7 @@ struct AssetCommands {
       missing.output
         == #"{"bytes":1002,"hash":"\#(hash)","isHere":false,"transactions":1,"zones":["album"]}"# + "\n")
     let other = await Tool().run("asset", "list", path, "--zone", "nothing")
-    #expect(other.exit == 1 && other.errors.contains("nothing"))
+    #expect(other.exit == 2 && other.errors.contains("nothing"))
     let info = await Tool().run("info", path)
     #expect(info.output.contains("3, 3,003 bytes; 1 not here, 1,002 bytes"))
     let json = await Tool().run("info", path, "--json")

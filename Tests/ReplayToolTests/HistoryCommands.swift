@@ -162,7 +162,7 @@ struct HistoryCommands {
       ["history", "--generate", "-1"],
     ] {
       let result = await tool.run(arguments)
-      #expect(result.exit == 64, "\(arguments) \(result.errors)")
+      #expect(result.exit == 2, "\(arguments) \(result.errors)")
     }
     let remote = await tool.run("history", "--generate", "5", "--remote", "ftp:x")
     #expect(remote.exit == 2)

@@ -46,7 +46,7 @@ struct OtherProcesses {
     #expect(none.exit == 3)
     #expect(!none.output.contains("\u{1B}"))
     let usage = try await shell("\"$REPLAY\" info")
-    #expect(usage.exit == 64)
+    #expect(usage.exit == 2)
     let version = try await shell("\"$REPLAY\" --version")
     #expect(version.output == "0.1.0\n")
     #expect(version.exit == 0)

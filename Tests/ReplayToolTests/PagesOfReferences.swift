@@ -49,7 +49,7 @@ struct PagesOfReferences {
     let none = await tool.run(["holders", path, "travel:photo"])
     #expect(none.exit == 0 && none.output == "nothing refers to it\n")
     let wrong = await tool.run(["holders", path, "travel:post", "--zone", "nowhere"])
-    #expect(wrong.exit == 1 && wrong.errors.contains("nowhere"))
+    #expect(wrong.exit == 2 && wrong.errors.contains("nowhere"))
   }
 
   @Test("what a cascade hides says with whom")
@@ -62,7 +62,7 @@ struct PagesOfReferences {
     let lines = await tool.run(["state", path, "travel", "--hidden", "--json"]).lines
     #expect(lines.filter { $0.contains(#""hiddenWith":"travel:post""#) }.count == 1)
     let alone = await tool.run(["state", path, "travel:photo"])
-    #expect(alone.exit == 1)
+    #expect(alone.exit == 2)
     #expect(alone.errors.contains("is hidden: cascades lead from it to travel:post, which is not there"))
     for arguments in [[], ["--existence"], ["of"]] {
       let told = await tool.run(["explain", path, "travel:photo"] + arguments)

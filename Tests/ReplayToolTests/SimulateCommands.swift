@@ -171,7 +171,7 @@ struct SimulateCommands {
     ])
   func refuses(_ arguments: [String]) async {
     let result = await tool.run(["simulate"] + arguments)
-    #expect(result.exit == 2 || result.exit == 64, "\(result)")
+    #expect(result.exit == 2, "\(result)")
     #expect(result.output == "")
     #expect(!result.errors.isEmpty && !result.errors.contains("\u{1B}"), "\(result.errors)")
   }

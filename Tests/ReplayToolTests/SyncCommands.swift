@@ -44,6 +44,28 @@ struct SyncCommands {
 
   private func digest(_ name: String) async -> String { await tool().run("digest", path(name)).output }
 
+  @Test("a zone that neither side has is told; a store with a remote is given no other")
+  func wrongZoneAndRemote() async throws {
+    try await makeStore("a", zones: ["notes"], seed: 10)
+    let made = await tool().run(
+      "sync", path("a"), "--remote", remote, "--create-remote", "--attach", "notes")
+    #expect(made.exit == 0)
+    let typo = await tool().run("sync", path("a"), "--remote", remote, "--zone", "nope")
+    #expect(typo.exit == 2 && typo.errors.contains("the store has no zone “nope”"), "\(typo)")
+    let right = await tool().run("sync", path("a"), "--remote", remote, "--zone", "notes")
+    #expect(right.exit == 0)
+    // A zone that is the remote's alone comes with the round.
+    let other = await tool(2).run(
+      "sync", path("b"), "--remote", remote, "--create-store", "--zone", "notes")
+    #expect(other.exit == 0)
+    let second = await tool().run(
+      "sync", path("a"), "--remote", "folder:\(temporary.path)/second", "--create-remote")
+    #expect(second.exit == 4)
+    #expect(second.errors.contains("this store belongs to remote "), "\(second.errors)")
+    #expect(!second.errors.contains("create a remote"))
+    #expect(!FileManager.default.fileExists(atPath: temporary.path + "/second"))
+  }
+
   @Test("the first device makes the remote and attaches its zones, the second one gets them in a new store")
   func firstSync() async throws {
     try await makeStore("a", zones: ["notes", "lists"], seed: 10)
@@ -160,7 +182,7 @@ struct SyncCommands {
     let made = await run(path("a"), "--remote", remote, "--create-remote")
     #expect(made.exit == 0 && made.output.contains("local"), "a remote that failed has attached nothing")
     let unknown = await run(path("a"), "--remote", remote, "--attach", "unknown")
-    #expect(unknown.exit == 1 && unknown.errors.contains("zone “unknown”"))
+    #expect(unknown.exit == 2 && unknown.errors.contains("zone “unknown”"))
     let other = await tool(9).run(
       "sync", path("a"), "--remote", "folder:\(temporary.path)/other", "--create-remote")
     #expect(

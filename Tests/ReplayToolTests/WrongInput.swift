@@ -66,23 +66,23 @@ struct WrongInput {
   }
 
   static let unknown: [([String], Int32, String)] = [
-    (["log", "STORE", "--zone", "none"], 1, "no zone “none”"),
-    (["state", "STORE", "none"], 1, "it has shopping"),
-    (["state", "STORE", "shopping:none"], 1, "there is no record shopping:none, and never was"),
-    (["state", "STORE", "shopping:bread"], 1, "the record shopping:bread was deleted"),
-    (["state", "STORE", "none:milk"], 1, "no zone “none”"),
-    (["state", "STORE", "--at", "5"], 1, "the log goes from 1 to 4"),
+    (["log", "STORE", "--zone", "none"], 2, "no zone “none”"),
+    (["state", "STORE", "none"], 2, "it has shopping"),
+    (["state", "STORE", "shopping:none"], 2, "there is no record shopping:none, and never was"),
+    (["state", "STORE", "shopping:bread"], 2, "the record shopping:bread was deleted"),
+    (["state", "STORE", "none:milk"], 2, "no zone “none”"),
+    (["state", "STORE", "--at", "5"], 2, "the log goes from 1 to 4"),
     (
-      ["state", "STORE", "shopping:milk", "--at", "0"], 1,
+      ["state", "STORE", "shopping:milk", "--at", "0"], 2,
       "there was no record shopping:milk up to position 0"
     ),
-    (["show", "STORE", "0"], 1, "no position 0"), (["show", "STORE", "5"], 1, "no position 5"),
-    (["explain", "STORE", "shopping:none"], 1, "never was"),
-    (["explain", "STORE", "shopping:milk", "none"], 1, "it has amount, title"),
-    (["explain", "STORE", "none:milk"], 1, "no zone “none”"),
-    (["conflicts", "STORE", "none"], 1, "no zone “none”"),
-    (["digest", "STORE", "none"], 1, "no zone “none”"),
-    (["export", "STORE", "--zone", "none"], 1, "no zone “none”"),
+    (["show", "STORE", "0"], 2, "no position 0"), (["show", "STORE", "5"], 2, "no position 5"),
+    (["explain", "STORE", "shopping:none"], 2, "never was"),
+    (["explain", "STORE", "shopping:milk", "none"], 2, "it has amount, title"),
+    (["explain", "STORE", "none:milk"], 2, "no zone “none”"),
+    (["conflicts", "STORE", "none"], 2, "no zone “none”"),
+    (["digest", "STORE", "none"], 2, "no zone “none”"),
+    (["export", "STORE", "--zone", "none"], 2, "no zone “none”"),
     (["explain", "STORE", "milk"], 2, "names no record"), (["state", "STORE", "a/b/c"], 2, "names no zone"),
     (["state", "STORE", "shopping:"], 2, "names no record"),
     (["log", "STORE", "--zone", ":"], 2, "names no zone"),
@@ -114,11 +114,26 @@ struct WrongInput {
   func refusesUsage(_ arguments: [String]) async throws {
     let result = await tool.run(arguments)
     // Without arguments the help shows.
-    #expect(result.exit == (arguments.isEmpty ? 0 : 64))
+    #expect(result.exit == (arguments.isEmpty ? 0 : 2))
+    #expect(arguments.isEmpty || result.errors.hasPrefix("error: "), "\(result.errors)")
     let json = await tool.run(arguments + ["--json"])
-    #expect(json.exit == 64)
+    #expect(json.exit == 2)
     let error = try JSONScanner.read(Array(json.errors.utf8))
     #expect(error.line.contains(#""code":"usage""#))
+  }
+
+  @Test("a command or a remote that is nearly right is told")
+  func tellsWhatIsMeant() async throws {
+    for (wrong, right) in [("inof", "info"), ("exprot", "export"), ("syn", "sync"), ("exlpain", "explain")] {
+      let result = await tool.run([wrong, "x"])
+      #expect(result.exit == 2)
+      #expect(
+        result.errors == "error: there is no command “\(wrong)”\nhint: did you mean `replay \(right)`?\n")
+    }
+    let far = await tool.run(["frobnicate"])
+    #expect(far.exit == 2 && far.errors.contains("hint: `replay --help` lists the commands"))
+    let bare = await tool.run(["remote", "shared"])
+    #expect(bare.exit == 2 && bare.errors.contains("hint: did you mean folder:shared?"), "\(bare.errors)")
   }
 
   @Test("every command has help with an example")

@@ -174,7 +174,7 @@ struct FolderHostile {
     },
   ]
 
-  @Test("an entry that is not ours is told, and nothing passes it", arguments: entryCases)
+  @Test("an entry that is not ours is told, reading waits, and what is appended goes behind", arguments: entryCases)
   func entryIsTold(_ hostile: HostileCase) async throws {
     let folder = try await HostileFolder()
     hostile.damage(folder)
@@ -186,15 +186,13 @@ struct FolderHostile {
       return
     }
     #expect(error.code == hostile.code, "\(error)")
-    guard case .failure(let refusal as RemoteError) = await folder.append() else {
-      Issue.record("something was appended behind it")
-      return
-    }
-    #expect(refusal.code == hostile.code, "\(refusal)")
+    let outcome = try await folder.append().get()
+    #expect(outcome == .appended(SegmentPlace(offset: 4)))
     let others = await folder.count(HostileFolder.lists)
     #expect(others == 2, "the other zone is read")
+    unlink(folder.entry(4))
     let after = try await folder.contents()
-    #expect(before == after, "nothing was changed")
+    #expect(before == after, "nothing else was changed")
     // Works again after repair.
     if rmdir(folder.entry(2)) != 0 { unlink(folder.entry(2)) }
     let segment = folder.segments[HostileFolder.notes]![1].bytes
@@ -267,14 +265,6 @@ struct FolderHostile {
       rename(folder.path + "/zones", folder.path + "-zones")
       folder.write([1], folder.path + "/zones")
     },
-    HostileCase(name: "a damaged event", code: .damaged) { folder in
-      folder.write([1, 2], "\(folder.path)/\(ObjectName.zoneEvent(1))")
-    },
-    HostileCase(name: "an event of another place", code: .damaged) { folder in
-      folder.write(
-        folder.bytes("\(folder.path)/\(ObjectName.zoneEvent(2))"), "\(folder.path)/\(ObjectName.zoneEvent(1))"
-      )
-    },
   ]
 
   @Test("a folder that is not the remote stops everything, and is left as it is", arguments: rootCases)
@@ -296,6 +286,36 @@ struct FolderHostile {
       return
     }
     #expect(refusal.code == hostile.code, "\(refusal)")
+  }
+
+  static let eventCases: [HostileCase] = [
+    HostileCase(name: "a damaged event", code: .damaged) { folder in
+      folder.write([1, 2], "\(folder.path)/\(ObjectName.zoneEvent(1))")
+    },
+    HostileCase(name: "an event of another place", code: .damaged) { folder in
+      folder.write(
+        folder.bytes("\(folder.path)/\(ObjectName.zoneEvent(2))"), "\(folder.path)/\(ObjectName.zoneEvent(1))"
+      )
+    },
+  ]
+
+  @Test("an event that is not ours stops that event alone", arguments: eventCases)
+  func eventIsTold(_ hostile: HostileCase) async throws {
+    let folder = try await HostileFolder()
+    let events = try await FolderRemote(directory: folder.path).zoneEvents(after: nil).events
+    hostile.damage(folder)
+    let remote = try await FolderRemote(directory: folder.path)
+    let page = try await remote.zoneEvents(after: nil)
+    #expect(page.events.isEmpty && page.later == Array(events[1...]) && page.token.offset == 0)
+    #expect(page.problems.map(\.offset) == [1] && page.problems[0].failure.code == hostile.code.rawValue)
+    // Another zone is made behind it, and the one whose event it is goes on for those who know it.
+    let made = IncarnationID(rawValue: 99)
+    let incarnation = try await remote.createZone(ZoneID(name: "new"), proposing: made)
+    #expect(incarnation == made)
+    let notes = await folder.count(HostileFolder.notes)
+    #expect(notes == 3)
+    let outcome = try await folder.append().get()
+    #expect(outcome == .appended(SegmentPlace(offset: 4)))
   }
 
   @Test("an open remote notices that its disk goes, that another comes, and that it is back")
@@ -321,15 +341,17 @@ struct FolderHostile {
     #expect(outcome == .appended(SegmentPlace(offset: 4)))
   }
 
-  @Test("a hole in a log is no end: nothing is put there")
+  @Test("a hole in a log is no end: reading tells it, and nothing is put there")
   func holeIsNoEnd() async throws {
     let folder = try await HostileFolder()
     unlink(folder.entry(2))
-    guard case .failure(let error as RemoteError) = await folder.append() else {
-      Issue.record("the hole was filled")
+    guard case .failure(let error) = await folder.read(HostileFolder.notes, after: 1) else {
+      Issue.record("the hole was taken for the end")
       return
     }
-    #expect(error.code == .wentBack)
+    #expect(error.code == .missingSegment)
+    let outcome = try await folder.append().get()
+    #expect(outcome == .appended(SegmentPlace(offset: 4)))
   }
 
   @Test("a folder with other things is not made a remote, and one that is stays as it is")

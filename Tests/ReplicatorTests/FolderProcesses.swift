@@ -23,13 +23,18 @@ struct FolderProcesses {
       ChildProcess("append", directory.path + "/remote", "\(incarnation)", "\($0)", "\(count)")
     }
     // A reader beside them sees whole segments alone.
-    let reader = Task { [path = directory.path + "/remote"] in
-      let remote = try await FolderRemote(directory: path)
+    let reading = try await FolderRemote(directory: directory.path + "/remote")
+    let reader = Task {
       var token = ChangeToken.start(of: zone, incarnation)
       while !Task.isCancelled {
-        guard case .segments(let page, _) = try await remote.segments(after: token, bytesMax: 1 << 20) else {
+        let outcome: FetchOutcome
+        do throws(RemoteError) {
+          outcome = try await reading.segments(after: token, bytesMax: 1 << 20)
+        } catch {
+          #expect(error.code == .cancelled, "\(error)")
           break
         }
+        guard case .segments(let page, _) = outcome else { break }
         for segment in page {
           token.offset = segment.offset
           token.hash = try SegmentPacker.unpack(segment.bytes).header.contentHash

@@ -49,6 +49,14 @@ struct RoundsOfManyZones {
     }
   }
 
+  @Test("Reports of 20,000 zones come in the order of the zones, whatever the order in which they end")
+  func inOrder() {
+    let many = (0..<20_000).map { ZoneID(name: Name("zone\($0 * 7919 % 20_000)")) }
+    let (round, effects) = start(many.map { zoneState(.local, zone: $0, at: 0) })
+    #expect(effects.isEmpty && round.isOver)
+    #expect(round.report.zones.map(\.zone) == many.sorted())
+  }
+
   @Test("A remote that fails ends the round once what is outstanding has come")
   func failing() {
     var (round, outstanding) = start(zones.map { zoneState(zone: $0, at: 1) })

@@ -52,6 +52,34 @@ struct ZoneRounds {
     #expect(report.status == .inSync)
   }
 
+  @Test("A zone that is deleted while the remote makes it is deleted there")
+  func deletedMeanwhile() {
+    let report = play(
+      zoneState(at: nil, pending: 2), .all,
+      [
+        (.create, .created(incarnation)), (.adopt(incarnation), .deletedMeanwhile(incarnation)),
+        (.deleteAtRemote(incarnation), .deletedAtRemote), (.finishDeletion(incarnation), .finishedDeletion),
+      ])
+    #expect(report.status == .removed)
+  }
+
+  @Test("A zone that the remote never made, as it was asked to, is deleted without it; any other is not")
+  func neverMade() {
+    var state = zoneState(.deleting, at: 0)
+    let unknown = SyncFailure(RemoteError(.zoneUnknown, "there is none", hint: "none"))
+    #expect(
+      play(state, .all, [(.deleteAtRemote(incarnation), .failed(unknown))]).status == .failed(unknown))
+    state.mayLackLog = true
+    let report = play(
+      state, .all,
+      [(.deleteAtRemote(incarnation), .failed(unknown)), (.finishDeletion(incarnation), .finishedDeletion)])
+    #expect(report.status == .removed)
+    let twice = play(
+      state, .all,
+      [(.deleteAtRemote(incarnation), .failed(unknown)), (.finishDeletion(incarnation), .failed(unknown))])
+    #expect(twice.status == .failed(unknown))
+  }
+
   @Test("Pages are fetched to the end, and what others shipped between is fetched after shipping")
   func both() {
     let segment = packed(5...5)
@@ -313,7 +341,7 @@ struct ZoneRounds {
       count += 1
       let place = SegmentPlace(offset: UInt64(random.next(below: 9) + 1))
       let results: [ZoneResult] = [
-        .created(incarnation), .adopted, nothing,
+        .created(incarnation), .adopted, .deletedMeanwhile(incarnation), nothing,
         .fetched(.segments([stored(1)], hasMore: random.chance(50))),
         .fetched(.gone(.deleted)), folded(to: place.offset), folded(to: 1, problem: failure(.mismatch)),
         .prepared(nil), .prepared(packed(1...2)), .appended(.appended(place)),

@@ -10,6 +10,8 @@ final class CountingFoldStorage: FoldStorage {
   private(set) var elementsRead = 0
   /// How many element rows were written or deleted.
   private(set) var elementsChanged = 0
+  /// How many bytes of rows of elements and records were read or written.
+  private(set) var bytesMoved = 0
 
   init(_ storage: MemoryFoldStorage) { self.storage = storage }
 
@@ -17,20 +19,27 @@ final class CountingFoldStorage: FoldStorage {
   var elementCount: Int { storage.contents.elements.count }
 
   func readRecord(_ key: RawSpan, into row: inout [UInt8]) -> Bool {
-    storage.readRecord(key, into: &row)
+    defer { bytesMoved += row.count }
+    return storage.readRecord(key, into: &row)
   }
 
-  func writeRecord(_ row: RawSpan, _ key: RawSpan) { storage.writeRecord(row, key) }
+  func writeRecord(_ row: RawSpan, _ key: RawSpan) {
+    bytesMoved += row.byteCount
+    storage.writeRecord(row, key)
+  }
 
   func makeRecordNumber(in state: StateNumber) -> UInt32 { storage.makeRecordNumber(in: state) }
 
   func readElement(_ key: ElementKey) -> [UInt8]? {
     elementsRead += 1
-    return storage.readElement(key)
+    let row = storage.readElement(key)
+    bytesMoved += row?.count ?? 0
+    return row
   }
 
   func writeElement(_ row: RawSpan, _ key: ElementKey) {
     elementsChanged += 1
+    bytesMoved += row.byteCount
     storage.writeElement(row, key)
   }
 
@@ -51,7 +60,25 @@ final class CountingFoldStorage: FoldStorage {
 
   func deleteReference(_ key: ReferenceKey) { storage.deleteReference(key) }
 
-  func elementKeys(in range: Range<ElementKey>) -> [ElementKey] { storage.elementKeys(in: range) }
+  func elementKeys(in range: Range<ElementKey>) -> [ElementKey] {
+    let found = storage.elementKeys(in: range)
+    elementsRead += found.count
+    return found
+  }
+
+  func element(
+    atMost key: ElementKey, under prefix: ElementKey
+  ) -> (found: (key: ElementKey, row: [UInt8])?, next: ElementKey?) {
+    elementsRead += 1
+    let element = storage.element(atMost: key, under: prefix)
+    bytesMoved += element.found?.row.count ?? 0
+    return element
+  }
+
+  func firstElement(under prefix: ElementKey) -> (key: ElementKey, row: [UInt8])? {
+    elementsRead += 1
+    return storage.firstElement(under: prefix)
+  }
 
   func withRun<R>(_ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R? {
     try storage.withRun(key, body)
@@ -79,6 +106,18 @@ final class CountingFoldStorage: FoldStorage {
   ) -> UInt64? {
     lookUps += 1
     return storage.offset(of: replica, epoch, sequence, in: zone, incarnation)
+  }
+
+  func placedThrough(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) -> UInt64? {
+    storage.placedThrough(zone, incarnation)
+  }
+
+  func placedRuns(
+    at offsets: ClosedRange<UInt64>, of zone: ZoneNumber, _ incarnation: IncarnationNumber
+  ) -> [PlacedRun] {
+    let runs = storage.placedRuns(at: offsets, of: zone, incarnation)
+    lookUps += runs.count
+    return runs
   }
 
   func noteRetiming(in state: StateNumber) { storage.noteRetiming(in: state) }

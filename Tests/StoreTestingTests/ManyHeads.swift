@@ -14,19 +14,24 @@ struct ManyHeads {
   private func makeStorage(_ replicas: Int) -> CountingFoldStorage {
     let identities = (1...replicas + 1).map { ReplicaID(rawValue: UInt128($0 &* 0x9e37_79b9 % 1_000_003)) }
     return CountingFoldStorage(
-      MemoryFoldStorage(replicas: identities) { replica, _, _, _, _ in UInt64(replica.rawValue) })
+      MemoryFoldStorage(
+        replicas: identities,
+        runs: { PlacedRun(replica: ReplicaNumber(rawValue: UInt32($0)), epoch: 1, sequences: 1...1) },
+        placed: { UInt64(replicas) }, places: { replica, _, _, _, _ in UInt64(replica.rawValue) }))
   }
 
   private func set(
-    _ fold: inout Fold<CountingFoldStorage>, replica: Int, base: Int, sequence: UInt64 = 1
+    _ fold: inout Fold<CountingFoldStorage>, replica: Int, base: Int, sequence: UInt64 = 1, index: UInt32 = 0,
+    milliseconds: UInt64? = nil
   ) throws {
     fold.viewpoint = Viewpoint(
       zone: ZoneNumber(rawValue: 1), replica: ReplicaNumber(rawValue: UInt32(replica)), epoch: 1,
       sequence: sequence, base: base == 0 ? nil : (IncarnationNumber(rawValue: 1), UInt64(base)))
-    fold.timestamp = Timestamp(milliseconds: UInt64(replica * 7919 % 1000), counter: 0)
+    fold.timestamp = Timestamp(milliseconds: milliseconds ?? UInt64(replica * 7919 % 1000), counter: 0)
     let value = try Value.int(Int64(replica)).encoded()
     try fold.change(
-      .set, field, of: name.span.bytes, in: state, type: type, operand: value.span.bytes, index: 0)
+      .set, field, of: name.span.bytes, in: state, type: type, operand: value.span.bytes,
+      index: index)
   }
 
   @Test("10,000 that never saw anything: each costs a few rows, and one that saw all of them clears them")
@@ -37,8 +42,9 @@ struct ManyHeads {
     for replica in 1...count { try set(&fold, replica: replica, base: 0) }
     #expect(storage.lookUps == 0)
     #expect(storage.elementsRead == 0)
-    #expect(storage.elementCount == 2 * (count - 4))
-    #expect(storage.elementsChanged < 5 * count)
+    // A row each and one in the index, of two cells.
+    #expect(storage.elementCount == 4 * (count - 4) + 2)
+    #expect(storage.elementsChanged < 9 * count)
 
     let heads = try fold.heads(of: CellPath(CellNumber(register: field)))
     #expect(heads.count == count)
@@ -54,18 +60,62 @@ struct ManyHeads {
     #expect(storage.elementsRead < 6 * count)
   }
 
-  @Test("those that had seen something else cost as few")
-  func thatSawSomethingElse() throws {
-    let count = 300
+  /// The work of replicas that set one field, each with a base.
+  private func work(
+    _ count: Int, base: (_ replica: Int) -> Int
+  ) throws -> (perSet: Int, storage: CountingFoldStorage) {
     let storage = makeStorage(count + 1)
     var fold = Fold(storage: storage)
+    for replica in 2...count + 1 { try set(&fold, replica: replica, base: base(replica)) }
+    try fold.flush()
+    let work = storage.lookUps + storage.elementsRead + storage.elementsChanged
+    return (work / count, storage)
+  }
+
+  @Test("100,000 that had seen something else cost as few, and one more sets the field 2,000 times")
+  func thatSawSomethingElse() throws {
+    let count = 100_000
     // Offset 1 is of another cell: everyone has seen it, and nobody has seen the others.
-    for replica in 2...count + 1 { try set(&fold, replica: replica, base: 1) }
-    let heads = try fold.heads(of: CellPath(CellNumber(register: field)))
-    #expect(heads.count == count)
-    withKnownIssue("a transaction with a base reads every head that is kept apart: quadratic") {
-      #expect(storage.elementsRead < 20 * count)
-      #expect(storage.lookUps < 20 * count)
+    let (perSet, storage) = try work(count) { _ in 1 }
+    #expect(perSet < 40)
+    var fold = Fold(storage: storage)
+    let before = storage.lookUps + storage.elementsRead + storage.elementsChanged
+    for index in 0..<2000 {
+      try set(&fold, replica: count + 2, base: 1, index: UInt32(index))
     }
+    #expect(storage.lookUps + storage.elementsRead + storage.elementsChanged - before < 60 * 2000)
+    let heads = try fold.heads(of: CellPath(CellNumber(register: field)))
+    #expect(heads.count == count + 1)
+    #expect(heads.last { $0.head.id.replica.rawValue == count + 2 }?.head.id.index == 1999)
+  }
+
+  @Test("those that had seen all but the last so many before them", arguments: [1, 30, 1000])
+  func thatSawOthers(unseen: Int) throws {
+    let (once, small) = try work(2000) { max(0, $0 - 1 - unseen) }
+    let (twice, _) = try work(4000) { max(0, $0 - 1 - unseen) }
+    #expect(twice <= once + once / 4 + 2)
+    #expect(once < 60)
+    var fold = Fold(storage: small)
+    _ = try fold.find(name.span.bytes, in: state)
+    let heads = try fold.heads(of: CellPath(CellNumber(register: field)))
+    #expect(Set(heads.map { Int($0.head.id.replica.rawValue) }) == Set(2001 - unseen...2001))
+  }
+
+  @Test("those that each had seen the greatest of them alone: the next greatest comes into the row")
+  func thatSawTheGreatest() throws {
+    let count = 2000
+    let storage = makeStorage(2 * count + 1)
+    var fold = Fold(storage: storage)
+    // The first have times from high to low, those that see them one by one a lower one than all.
+    for replica in 1...count {
+      try set(&fold, replica: replica, base: 0, milliseconds: UInt64(1_000_000 - replica))
+    }
+    let before = storage.lookUps + storage.elementsRead + storage.elementsChanged
+    for replica in count + 1...2 * count {
+      try set(&fold, replica: replica, base: replica - count, milliseconds: UInt64(replica))
+    }
+    #expect(storage.lookUps + storage.elementsRead + storage.elementsChanged - before < 60 * count)
+    let heads = try fold.heads(of: CellPath(CellNumber(register: field)))
+    #expect(heads.map { Int($0.head.id.replica.rawValue) } == Array((count + 1...2 * count).reversed()))
   }
 }

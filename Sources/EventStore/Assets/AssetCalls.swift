@@ -12,10 +12,16 @@ package enum AssetFault: Sendable {
   case after(Int32)
 }
 
-/// Makes the operating system's calls for the files of assets; nothing else of this target does.
+/// Makes the operating system's calls for the files of assets, and for the mark of a store.
 struct AssetCalls: Sendable {
   /// Asked before each call, by its C name; nil lets it run.
   var fault: (@Sendable (StaticString) -> AssetFault?)?
+  /// Told of each call that succeeded, by its C name, with its path.
+  var didCall: (@Sendable (StaticString, String) -> Void)?
+
+  /// Only the user who runs the app may read a store's files and folders, as LMDB makes its own.
+  private static let fileMode: mode_t = 0o600
+  private static let directoryMode: mode_t = 0o700
 
   /// What is known of a file.
   struct Status {
@@ -34,7 +40,7 @@ struct AssetCalls: Sendable {
   /// - Returns: whether it is new.
   func makeDirectory(_ path: String) throws(AssetFileError) -> Bool {
     do throws(AssetFileError) {
-      _ = try call("mkdir", path) { mkdir(path, 0o777) }
+      _ = try call("mkdir", path) { mkdir(path, Self.directoryMode) }
       return true
     } catch {
       if error.number == EEXIST { return false }
@@ -79,12 +85,12 @@ struct AssetCalls: Sendable {
 
   /// Makes a file that is not there, for writing and reading (open).
   func createFile(_ path: String) throws(AssetFileError) -> AssetFile {
-    AssetFile(try call("open", path) { open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o666) })
+    AssetFile(try call("open", path) { open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, Self.fileMode) })
   }
 
   /// Opens a file for writing and reading, and makes it if there is none (open).
   func openOrCreateFile(_ path: String) throws(AssetFileError) -> AssetFile {
-    AssetFile(try call("open", path) { open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o666) })
+    AssetFile(try call("open", path) { open(path, O_RDWR | O_CREAT | O_CLOEXEC, Self.fileMode) })
   }
 
   /// Locks a file for this opening of it alone, until it is closed (flock).
@@ -217,7 +223,10 @@ struct AssetCalls: Sendable {
       if case .after(let number)? = planned {
         throw AssetFileError(number: number, call: name, path: path)
       }
-      if result >= 0 { return result }
+      if result >= 0 {
+        didCall?(name, path)
+        return result
+      }
       if errno != EINTR { throw AssetFileError(number: errno, call: name, path: path) }
     }
   }
@@ -233,7 +242,7 @@ struct AssetFile: ~Copyable {
   deinit { _ = close(descriptor) }
 }
 
-/// A call of the operating system for an asset's file that failed.
+/// A call of the operating system for a file beside the data file, an asset's for one, that failed.
 struct AssetFileError: Error {
   /// `errno`.
   var number: Int32

@@ -9,8 +9,9 @@ import Synchronization
 /// | `incoming/…` | what is being written, under 128 random bits, locked by who writes it |
 /// | `partial/abcd…` | the beginning of an asset that is being downloaded, locked by who does |
 ///
-/// An asset's file gets its name once it is whole, and on a durable store once its bytes last: so it is whole, or not
-/// there. The folders are made when they are needed first.
+/// An asset's file gets its name once it is whole and its bytes are on the disk: so it is whole, or not there. File and
+/// folder are synced in both durabilities: a power cut keeps nearly every commit of a `consistent` store, so what a
+/// commit names must not be younger than the commit. The folders are made when they are needed first.
 final class AssetFiles: Sendable {
   /// The largest asset, 1 TiB: what lists its parts at a remote stays under 9 MiB.
   static let byteCountMax: UInt64 = 1 << 40
@@ -20,18 +21,19 @@ final class AssetFiles: Sendable {
   /// The folder `assets`.
   let root: String
   private let store: String
-  let isDurable: Bool
+  /// Whether files and folders are synced: always, but in tests that do without any sync.
+  let isSynced: Bool
   let calls: AssetCalls
   private let makeRandom: @Sendable () -> UInt64
   /// Folders whose names are known to last.
   private let lasting = Mutex<Set<String>>([])
 
   init(
-    directory: String, isDurable: Bool, calls: AssetCalls, makeRandom: @escaping @Sendable () -> UInt64
+    directory: String, isSynced: Bool, calls: AssetCalls, makeRandom: @escaping @Sendable () -> UInt64
   ) {
     store = directory
     root = directory + "/assets"
-    self.isDurable = isDurable
+    self.isSynced = isSynced
     self.calls = calls
     self.makeRandom = makeRandom
   }
@@ -75,15 +77,15 @@ final class AssetFiles: Sendable {
     let folder = folder(of: hash)
     try makeFolder(folder)
     try calls.rename(path, to: self.path(of: hash))
-    if isDurable { try calls.syncDirectory(folder) }
+    if isSynced { try calls.syncDirectory(folder) }
   }
 
-  /// Makes a folder of assets, and the one above it. On a durable store its name lasts then, whoever made it.
+  /// Makes a folder of assets, and the one above it. Its name is on the disk then, whoever made it.
   func makeFolder(_ path: String) throws(AssetFileError) {
     for (folder, parent) in [(root, store), (path, root)] {
       if lasting.withLock({ $0.contains(folder) }) { continue }
       _ = try calls.makeDirectory(folder)
-      if isDurable { try calls.syncDirectory(parent) }
+      if isSynced { try calls.syncDirectory(parent) }
       _ = lasting.withLock { $0.insert(folder) }
     }
   }

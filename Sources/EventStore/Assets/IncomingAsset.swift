@@ -49,7 +49,7 @@ final class IncomingAsset {
   /// - Returns: what the asset is called.
   func finish() throws -> AssetReference {
     do {
-      if files.isDurable { try files.calls.sync(file, path) }
+      if files.isSynced { try files.calls.sync(file, path) }
     } catch {
       throw StoreError.translate(error)
     }

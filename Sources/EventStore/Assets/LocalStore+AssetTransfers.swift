@@ -71,13 +71,15 @@ extension LocalStore {
   /// it: a segment that names it may be shipped all the same.
   ///
   /// - Returns: how the file is now.
-  /// - Throws: ``StoreError`` `full`, `system`.
+  /// - Throws: ``StoreError`` `full`, `system`; `CancellationError`.
   package func noteUnsentAsset(
     _ asset: AssetReference, in zone: ZoneID, _ incarnation: IncarnationID
   ) async throws -> AssetCondition {
     // Looked at first: if the file is replaced meanwhile, it is the former one that is damaged.
     let inode = try assetFile(asset)?.inode
-    let condition = try checkAsset(asset)
+    let condition = try await assetThreads.run(.waits) { [self] call in
+      try checkAsset(asset) { _ in try call.checkCancellation() }
+    }
     let damaged = condition == .damaged ? inode ?? 0 : 0
     let isNews = try read { transaction in
       let number = try transaction.zoneNumber(of: zone, incarnation)

@@ -27,23 +27,27 @@ extension LocalStore {
   /// - Complexity: linear in the bytes; memory for one piece of 256 KiB.
   @concurrent public func importAsset(file path: String) async throws -> AssetReference {
     try await importAsset { incoming in
-      do {
-        let source = try assets.calls.openFile(path)
-        var buffer = [UInt8](repeating: 0, count: AssetFiles.pieceBytes)
-        var offset: UInt64 = 0
-        while true {
-          try Task.checkCancellation()
-          let at = offset
-          let count = try buffer.withUnsafeMutableBytes { piece in
-            let count = try assets.calls.read(source, at: at, into: piece, path)
-            try incoming.append(UnsafeRawBufferPointer(rebasing: piece[..<count]))
-            return count
+      // Safe: this task waits until the thread is done with it.
+      nonisolated(unsafe) let incoming = incoming
+      try await assetThreads.run(.waits) { [assets] call in
+        do {
+          let source = try assets.calls.openFile(path)
+          var buffer = [UInt8](repeating: 0, count: AssetFiles.pieceBytes)
+          var offset: UInt64 = 0
+          while true {
+            try call.checkCancellation()
+            let at = offset
+            let count = try buffer.withUnsafeMutableBytes { piece in
+              let count = try assets.calls.read(source, at: at, into: piece, path)
+              try incoming.append(UnsafeRawBufferPointer(rebasing: piece[..<count]))
+              return count
+            }
+            if count == 0 { return }
+            offset += UInt64(count)
           }
-          if count == 0 { return }
-          offset += UInt64(count)
+        } catch {
+          throw StoreError.translate(error)
         }
-      } catch {
-        throw StoreError.translate(error)
       }
     }
   }
@@ -78,7 +82,9 @@ extension LocalStore {
       throw StoreError.translate(error)
     }
     try await write(incoming)
-    let asset = try incoming.finish()
+    // Safe: this task waits until the thread is done with it.
+    nonisolated(unsafe) let written = incoming
+    let asset = try await assetThreads.run(.waits) { _ in try written.finish() }
     let until = UInt64(max(0, configuration.wallMilliseconds())) + UInt64(Self.heldMilliseconds)
     // Before the file has its name: whatever happens then, it is collected if nothing comes to name it.
     try await perform(isRepeatable: true) { batch in
@@ -136,11 +142,20 @@ extension LocalStore {
   /// - Throws: ``StoreError`` `system`.
   /// - Complexity: linear in the bytes
   public func checkAsset(_ asset: AssetReference) throws -> AssetCondition {
+    try checkAsset(asset) { _ in }
+  }
+
+  /// As ``checkAsset(_:)``.
+  ///
+  /// - Parameter progress: called after each piece of at most 256 KiB; what it throws ends the work.
+  package func checkAsset(
+    _ asset: AssetReference, progress: (Int) throws -> Void
+  ) throws -> AssetCondition {
     let path = assets.path(of: asset.hash)
     do {
       let file = try assets.calls.openFile(path)
       guard try assets.calls.status(of: file, path).byteCount == asset.byteCount else { return .damaged }
-      return try assets.hash(file, path) == asset ? .whole : .damaged
+      return try assets.hash(file, path, progress: progress) == asset ? .whole : .damaged
     } catch {
       if let error = error as? AssetFileError {
         if error.isNoSuchFile { return .missing }

@@ -64,9 +64,11 @@ package final class PartialAsset {
   }
 
   /// Whether its bytes are those of the asset.
-  package func isWhole() throws -> Bool {
+  ///
+  /// - Parameter progress: called after each piece of at most 256 KiB; what it throws ends the work.
+  package func isWhole(progress: (Int) throws -> Void = { _ in }) throws -> Bool {
     do {
-      return try files.hash(file, path) == reference
+      return try files.hash(file, path, progress: progress) == reference
     } catch {
       throw StoreError.translate(error)
     }
@@ -75,7 +77,7 @@ package final class PartialAsset {
   /// Gives it, which is whole, its asset's name.
   package func publish() throws {
     do {
-      if files.isDurable { try files.calls.sync(file, path) }
+      if files.isSynced { try files.calls.sync(file, path) }
       try files.publish(path, as: reference.hash)
     } catch {
       throw StoreError.translate(error)

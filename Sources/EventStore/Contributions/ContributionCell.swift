@@ -169,7 +169,7 @@ extension Snapshot {
   /// The contributions to a field in their order, each with its operation; also of a record that is not visible.
   func contributions(of field: Name, inAny record: RecordID) throws -> [Contribution] {
     guard let number = try number(of: field) else { return [] }
-    return try withStoredRow(of: record) { row, state in
+    return try withStoredRow(of: record, field: number) { row, state in
       let cell = CellNumber(number, .contributions)
       guard try !RecordLayout.place(of: cell, in: row).body.isEmpty else { return nil }
       return try ContributionCell(cell, in: row, state, self).contributions()

@@ -65,6 +65,9 @@ package struct ElementName: Hashable, Sendable {
 /// | 4 | a head of an element that is kept apart | how many bytes the name takes (1), the name, the head |
 /// | 5 | an element of a list | the unit it was inserted as: replica's number (4), epoch (4), number (8) |
 /// | 6 | of cell 0, the registers of a record if they are kept apart: see ``DividedRow`` | |
+/// | 7 | the index of a cell's heads that are kept apart: see ``ApartIndex`` | how many bytes the element's name takes, 0 for none (1), the name |
+/// | 8 | in that index, a head by its order | the same, then, each inverted: timestamp (8), replica's identity (16), epoch (4), sequence (8), index (4) |
+/// | 9 | of cell 0, a block of cells of a wide record: see ``WideRow`` | the number from which on cells belong to it (4) |
 package struct ElementKey: Hashable, Comparable, Sendable {
   package var bytes: [UInt8]
 
@@ -76,6 +79,9 @@ package struct ElementKey: Hashable, Comparable, Sendable {
     case elementHead = 4
     case item = 5
     case registers = 6
+    case apartIndex = 7
+    case apartOrder = 8
+    case block = 9
   }
 
   package init(bytes: [UInt8]) { self.bytes = bytes }
@@ -132,6 +138,84 @@ package struct ElementKey: Hashable, Comparable, Sendable {
     append(sequence)
   }
 
+  /// A place among the rows of heads kept apart that one replica made in one epoch: that of the first from an operation on.
+  package init(
+    state: StateNumber, record: UInt32, _ path: CellPath, headsOf replica: ReplicaNumber, epoch: UInt32,
+    from sequence: UInt64, index: UInt32 = 0
+  ) {
+    self.init(state: state, record: record, path, headsOf: replica, epoch: epoch, sequence: sequence)
+    append(index)
+  }
+
+  /// The row of the index of a cell's heads that are kept apart.
+  package static func apartIndex(of state: StateNumber, record: UInt32, _ path: CellPath) -> ElementKey {
+    ElementKey(state: state, record: record, path, .apartIndex)
+  }
+
+  /// A prefix of the rows in that index, the greatest head first.
+  package static func apartOrder(of state: StateNumber, record: UInt32, _ path: CellPath) -> ElementKey {
+    ElementKey(state: state, record: record, path, .apartOrder)
+  }
+
+  /// The row of a head in that index.
+  package static func apartOrder(
+    of state: StateNumber, record: UInt32, _ path: CellPath, _ head: Head, by replica: ReplicaID
+  ) -> ElementKey {
+    var key = apartOrder(of: state, record: record, path)
+    key.append(~head.timestamp.rawValue)
+    key.append(~replica.rawValue)
+    key.append(~head.id.epoch)
+    key.append(~head.id.sequence)
+    key.append(~head.id.index)
+    return key
+  }
+
+  /// Whether it is that of a row of such an index.
+  package var isOfApartIndex: Bool { kind == .apartIndex || kind == .apartOrder }
+
+  /// Whether it is that of a part of a record's row.
+  package var isOfRow: Bool { kind == .registers || kind == .block }
+
+  /// What kind of row it names, nil if it names none.
+  var kind: Kind? {
+    bytes.count < Self.prefixBytes ? nil : Kind(rawValue: bytes[Self.prefixBytes - 1])
+  }
+
+  /// The row of a head, from its row in that index.
+  func apartHead(_ head: HeadID) throws(FormatError) -> ElementKey {
+    let key = bytes.span.bytes
+    guard Self.isKey(key), kind == .apartOrder else {
+      throw FormatError(.damaged, at: 0, in: "key", expected: "a head in its order", found: "another key")
+    }
+    let name = Array(bytes[(Self.prefixBytes + 1)..<(bytes.count - Self.orderBytes)])
+    return ElementKey(
+      state: StateNumber(rawValue: try key.bigEndian32(at: 0)), record: try key.bigEndian32(at: 4),
+      CellPath(
+        CellNumber(rawValue: try key.bigEndian32(at: 8)), name.isEmpty ? nil : ElementName(bytes: name)),
+      head: head)
+  }
+
+  /// The head of a row in that index, whose replica stands in the row.
+  func orderedHead(by replica: ReplicaNumber) throws(FormatError) -> Head {
+    let key = bytes.span.bytes
+    guard bytes.count >= Self.prefixBytes + Self.orderBytes else {
+      throw FormatError(
+        .truncated, at: bytes.count, in: "key", expected: "a head in its order", found: "\(bytes.count) bytes")
+    }
+    let start = bytes.count - Self.orderBytes
+    return Head(
+      timestamp: Timestamp(rawValue: ~(try key.bigEndian64(at: start))),
+      id: HeadID(
+        replica: replica, epoch: ~(try key.bigEndian32(at: start + 24)),
+        sequence: ~(try key.bigEndian64(at: start + 28)), index: ~(try key.bigEndian32(at: start + 36))))
+  }
+
+  private init(state: StateNumber, record: UInt32, _ path: CellPath, _ kind: Kind) {
+    self.init(state: state, record: record, cell: path.cell, kind)
+    bytes.append(UInt8(path.element?.bytes.count ?? 0))
+    bytes += path.element?.bytes ?? []
+  }
+
   /// The row of a counter's sum of what is kept apart.
   package static func sum(of state: StateNumber, record: UInt32, cell: CellNumber) -> ElementKey {
     ElementKey(state: state, record: record, cell: cell, .sum)
@@ -140,6 +224,23 @@ package struct ElementKey: Hashable, Comparable, Sendable {
   /// The row of a record's registers, if they are kept apart.
   package static func registers(of state: StateNumber, record: UInt32) -> ElementKey {
     ElementKey(state: state, record: record, cell: .existence, .registers)
+  }
+
+  /// A prefix of the rows of a wide record's blocks.
+  package static func blocks(of state: StateNumber, record: UInt32) -> ElementKey {
+    ElementKey(state: state, record: record, cell: .existence, .block)
+  }
+
+  /// The row of the block of a wide record whose cells have numbers from one on.
+  package static func block(of state: StateNumber, record: UInt32, from cell: UInt32) -> ElementKey {
+    var key = blocks(of: state, record: record)
+    key.append(cell)
+    return key
+  }
+
+  /// From which number on the cells of a block are.
+  var firstCellOfBlock: UInt32 {
+    get throws(FormatError) { try bytes.span.bytes.bigEndian32(at: Self.prefixBytes) }
   }
 
   // MARK: Elements
@@ -196,22 +297,32 @@ package struct ElementKey: Hashable, Comparable, Sendable {
       return byte(offset) == 0
         ? count <= 1 + ElementName.literalBytesMax : byte(offset) == 1 && count == 1 + ContentHash.byteCount
     }
+    /// A name of an element with its count, or 0 for none, then as many bytes.
+    func isCounted(_ more: Int) -> Bool {
+      guard rest > 0, rest == 1 + Int(byte(prefixBytes)) + more else { return false }
+      if byte(prefixBytes) == 0 { return true }
+      let tag = byte(prefixBytes + 1)
+      if tag == 2 || tag == 3 { return Int(byte(prefixBytes)) == ElementName.itemBytes }
+      return isName(Int(byte(prefixBytes)), at: prefixBytes + 1)
+    }
     switch Kind(rawValue: byte(prefixBytes - 1)) {
     case .head: return rest == headBytes
     case .sum, .registers: return rest == 0
     case .element: return isName(rest, at: prefixBytes)
-    case .elementHead:
-      guard rest > 0, rest == 1 + Int(byte(prefixBytes)) + headBytes else { return false }
-      let tag = byte(prefixBytes + 1)
-      if tag == 2 || tag == 3 { return Int(byte(prefixBytes)) == ElementName.itemBytes }
-      return isName(Int(byte(prefixBytes)), at: prefixBytes + 1)
+    case .elementHead: return isCounted(headBytes) && byte(prefixBytes) > 0
+    case .apartIndex: return isCounted(0)
+    case .apartOrder: return isCounted(orderBytes)
     case .item: return rest == ElementName.itemBytes - 1
+    case .block: return rest == 4
     case nil: return false
     }
   }
 
   /// How many bytes name a head.
   private static let headBytes = 20
+
+  /// How many bytes say a head's place in the order of heads.
+  private static let orderBytes = 40
 
   /// How many bytes stand before what a kind of row needs.
   static let prefixBytes = 13

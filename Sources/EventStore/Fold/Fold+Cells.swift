@@ -27,7 +27,7 @@ extension Fold {
   mutating func replace(
     _ cell: CellNumber, removing removal: Removal, adding added: Head?, payload: RawSpan = RawSpan()
   ) throws {
-    let place = try RecordLayout.place(of: cell, in: row.span.bytes)
+    let place = try place(of: cell)
     // The writer is lent: another's bytes are read while it writes, and nothing is allocated.
     var edited = ByteWriter()
     swap(&edited, &self.edited)
@@ -81,78 +81,6 @@ extension Fold {
     return isContested
   }
 
-  /// The same for a cell with more heads than its row holds.
-  private func editMany(
-    _ path: CellPath, in row: RawSpan, _ heads: InlineHeads, _ removal: Removal, _ added: Head?,
-    _ payload: RawSpan, to edited: inout ByteWriter
-  ) throws {
-    let isCounter = path.cell.isCounter
-    var inline: [OwnedHead] = []
-    var inlineIDs: Set<HeadID> = []
-    // Whether the new head is greater than one that goes, and so than all that lie apart.
-    var isAddedGreat = false
-    for index in 0..<heads.count {
-      let head = heads[index]
-      inlineIDs.insert(head.head.id)
-      if try !removes(removal, head.head.id) {
-        inline.append(OwnedHead(head: head.head, payload: row.extracting(head.payload).bytes))
-      } else if let added, try isGreater(added, head.head) {
-        isAddedGreat = true
-      }
-    }
-    let greatCount = inline.count + (isAddedGreat ? 1 : 0)
-    var apartCount = heads.total - heads.count
-    var sum = try isCounter && apartCount > 0 ? readSum(of: path.cell) : CounterSum()
-    if apartCount > 0, let prefix = try prefixOfRemovable(path, removal) {
-      for apart in try headsApart(except: inlineIDs, under: prefix) {
-        guard try removes(removal, apart.head.id) else { continue }
-        try storage.deleteElement(key(of: path, apart.head.id))
-        apartCount -= 1
-        if isCounter { try sum.remove(apart.payload.span.bytes) }
-      }
-    }
-    if let added {
-      let isApart = payload.byteCount > Cell.inlinePayloadBytesMax
-      if isApart { try writeApart(added, payload, in: path) }
-      inline.append(
-        OwnedHead(head: added, payload: isApart ? Cell.mark(payload.byteCount) : payload.bytes))
-    }
-    try inline.sort { try isGreater($0.head, $1.head) }
-    // Those that no longer fit move apart. Where one of the row went, the greatest of those apart may come back.
-    if greatCount < heads.count && apartCount > 0 {
-      let known = Set(inline.map(\.head.id))
-      var rest = try headsApart(except: known, under: headKey(of: path))
-      try rest.sort { try isGreater($0.head, $1.head) }
-      for head in rest.prefix(Cell.inlineHeadsMax) {
-        let isLarge = head.payload.count > Cell.inlinePayloadBytesMax
-        inline.append(
-          OwnedHead(head: head.head, payload: isLarge ? Cell.mark(head.payload.count) : head.payload))
-        if !isLarge { try storage.deleteElement(key(of: path, head.head.id)) }
-        apartCount -= 1
-        if isCounter { try sum.remove(head.payload.span.bytes) }
-      }
-      try inline.sort { try isGreater($0.head, $1.head) }
-    }
-    while let least = inline.last, inline.count > Cell.inlineHeadsMax {
-      inline.removeLast()
-      #if PLANTED_BUGS
-        if PlantedBug.losersLostBeyondFour.isPlanted { continue }
-      #endif
-      apartCount += 1
-      if isCounter { try sum.add(least.payload.span.bytes) }
-      if least.payload.first != Cell.apartMark {
-        try writeApart(least.head, least.payload.span.bytes, in: path)
-      }
-    }
-    if isCounter { try writeSum(sum, of: path.cell) }
-    if !inline.isEmpty { edited.append(varint: UInt64(inline.count + apartCount)) }
-    for head in inline {
-      edited.append(head.head)
-      edited.append(varint: UInt64(head.payload.count))
-      edited.append(head.payload)
-    }
-  }
-
   /// Appends a new head to the edited cell; a large payload goes to a row of its own.
   private func append(
     _ head: Head, _ payload: RawSpan, in path: CellPath, to edited: inout ByteWriter
@@ -191,7 +119,7 @@ extension Fold {
   package mutating func heads(of path: CellPath) throws -> [OwnedHead] {
     guard let element = path.element else {
       if path.cell.isFieldRegister { try joinRegisters() }
-      let place = try RecordLayout.place(of: path.cell, in: row.span.bytes)
+      let place = try place(of: path.cell)
       return try heads(of: path, in: row.span.bytes, place.body)
     }
     let key = ElementKey(state: state, record: try recordNumber, cell: path.cell, element: element)
@@ -224,51 +152,23 @@ extension Fold {
 
   // MARK: What lies apart
 
-  private func key(of path: CellPath, _ head: HeadID) throws -> ElementKey {
+  func key(of path: CellPath, _ head: HeadID) throws -> ElementKey {
     ElementKey(state: state, record: try recordNumber, path, head: head)
   }
 
   /// A prefix of the heads of a cell that lie apart.
-  private func headKey(of path: CellPath) throws -> ElementKey {
+  func headKey(of path: CellPath) throws -> ElementKey {
     .heads(of: state, record: try recordNumber, path)
   }
 
-  /// Where to look for heads apart that may have to go, nil for nowhere. One that has seen nobody else's can only have
-  /// seen its own, so many replicas that never met cost each of them nothing.
-  private func prefixOfRemovable(_ path: CellPath, _ removal: Removal) throws -> ElementKey? {
-    switch removal {
-    case .nothing: return nil
-    case .head(let id): return try key(of: path, id)
-    case .seen:
-      guard viewpoint.base == nil, viewpoint.lineage.isEmpty else { return try headKey(of: path) }
-      return ElementKey(
-        state: state, record: try recordNumber, path, headsOf: viewpoint.replica, epoch: viewpoint.epoch)
-    }
-  }
-
-  // A counter's heads of the row are summed where it is read; those apart have a row with their sum.
-
-  private func readSum(of cell: CellNumber) throws -> CounterSum {
-    let key = ElementKey.sum(of: state, record: try recordNumber, cell: cell)
-    return try storage.readElement(key).map { try CounterSum($0.span.bytes) } ?? CounterSum()
-  }
-
-  private func writeSum(_ sum: CounterSum, of cell: CellNumber) throws {
-    let key = ElementKey.sum(of: state, record: try recordNumber, cell: cell)
-    if sum.isEmpty { return try storage.deleteElement(key) }
-    var writer = ByteWriter()
-    sum.append(to: &writer)
-    try storage.writeElement(writer.span, key)
-  }
-
-  private func headsApart(except inline: Set<HeadID>, under prefix: ElementKey) throws -> [OwnedHead] {
+  func headsApart(except inline: Set<HeadID>, under prefix: ElementKey) throws -> [OwnedHead] {
     try storage.elements(under: prefix).compactMap { element in
       let owned = try OwnedHead(apart: element.row.span.bytes)
       return inline.contains(owned.head.id) ? nil : owned
     }
   }
 
-  private func writeApart(_ head: Head, _ payload: RawSpan, in path: CellPath) throws {
+  func writeApart(_ head: Head, _ payload: RawSpan, in path: CellPath) throws {
     var writer = ByteWriter()
     writer.append(head)
     writer.append(varint: UInt64(payload.byteCount))
@@ -279,7 +179,7 @@ extension Fold {
   // MARK: Order
 
   /// The order of heads everywhere: effective timestamp, replica, epoch, sequence, index.
-  private func isGreater(_ left: Head, _ right: Head) throws -> Bool {
+  func isGreater(_ left: Head, _ right: Head) throws -> Bool {
     if left.timestamp != right.timestamp { return left.timestamp > right.timestamp }
     let (a, b) = (left.id, right.id)
     if a.replica != b.replica {

@@ -27,8 +27,8 @@ extension Fold {
   }
 
   /// A contribution with its whole payload; nil if it is no more.
-  private func contribution(_ id: HeadID, of cell: CellNumber) throws -> OwnedHead? {
-    let place = try RecordLayout.place(of: cell, in: row.span.bytes)
+  private mutating func contribution(_ id: HeadID, of cell: CellNumber) throws -> OwnedHead? {
+    let place = try place(of: cell)
     let heads = try RecordLayout.heads(of: place.body, in: row.span.bytes)
     for index in 0..<heads.count where heads[index].head.id == id && !heads[index].isApart {
       return OwnedHead(head: heads[index].head, payload: Array(row[heads[index].payload]))

@@ -61,7 +61,7 @@ extension Fold {
 
   /// Writes into the record's row that a cell has more or fewer elements.
   private mutating func count(_ cell: CellNumber, _ change: Int) throws {
-    let place = try RecordLayout.place(of: cell, in: row.span.bytes)
+    let place = try place(of: cell)
     let count = try ElementRow.count(in: row.span.bytes.extracting(place.body))
     let (sum, overflow) = count.addingReportingOverflow(change)
     guard !overflow, sum >= 0 else {

@@ -12,7 +12,7 @@ extension Fold {
   ) throws -> Bool {
     guard value.byteCount <= Cell.inlinePayloadBytesMax, !Value.mayNameRecords(value),
       var existence = plainExistence(), existence.type == type,
-      RecordLayout.flags(of: row.span.bytes).isEmpty,
+      RecordLayout.flags(of: row.span.bytes).subtracting(.wide).isEmpty,
       let field = PlainField(row.span.bytes, cell, after: existence),
       try removes(.seen(at: index), existence.id)
     else { return false }

@@ -14,9 +14,11 @@ extension Fold {
     case .insertElements:
       let left = try units.readOrigin(&reader).flatMap { try unit($0) }
       let count = try FieldChange.readCount(&reader)
+      try lendView(to: &sequence, of: cell)
       var item = try sequence.insert(places: UInt64(count), by: head(at: index).id, after: left) {
         try hasSeen($0, at: index)
       }
+      try takeView(from: &sequence, of: cell)
       for _ in 0..<count {
         let start = reader.position
         try validateValue(&reader)
@@ -30,13 +32,12 @@ extension Fold {
     case .replaceElement:
       let element = try units.readUnit(&reader)
       let value = operand.extracting(reader.position...)
-      if let item = try seen(UnitSpan(first: element, count: 1), in: sequence, at: index)?.first {
+      if let item = try seen(element, in: sequence, at: index) {
         try replace(.value, of: item, cell, .seen(at: index), head(at: index), value)
       }
     default:
-      for _ in 0..<(try FieldChange.readCount(&reader)) {
-        let run = try units.readRun(&reader)
-        guard let seen = try seen(run, in: sequence, at: index) else { continue }
+      for range in try readRuns(&reader) {
+        guard let seen = try seen(range, in: sequence, at: index) else { continue }
         var end = seen.first
         end.number = seen.end
         let keys = try storage.elementKeys(in: itemKey(seen.first, of: cell)..<itemKey(end, of: cell))
@@ -50,17 +51,26 @@ extension Fold {
     _ element: UnitReference, to left: UnitID?, in sequence: inout UnitSequence<Storage>,
     of cell: CellNumber, index: UInt32
   ) throws {
-    let item = try seen(UnitSpan(first: element, count: 1), in: sequence, at: index)?.first
+    let item = try seen(element, in: sequence, at: index)
     // The place is made in any case: the numbers of its maker's other units count it.
     let none = UnitID(replica: viewpoint.replica, epoch: viewpoint.epoch, number: 0)
+    try lendView(to: &sequence, of: cell)
     let place = try sequence.insert(placeOf: item ?? none, by: head(at: index).id, after: left) {
       try hasSeen($0, at: index)
     }
+    try takeView(from: &sequence, of: cell)
     var payload = ByteWriter()
     payload.append(place: place)
     try movePlace(of: item, cell, in: &sequence, alsoSeen: place) { fold, item in
       try fold.replace(.place, of: item, cell, .seen(at: index), fold.head(at: index), payload.span)
     }
+  }
+
+  private func seen(
+    _ element: UnitReference, in sequence: borrowing UnitSequence<Storage>, at index: UInt32
+  ) throws -> UnitID? {
+    guard let item = try unit(element) else { return nil }
+    return try seen(UnitRange(first: item, count: 1), in: sequence, at: index)?.first
   }
 
   /// Does what may change the place that an element is at, and lets that one alone be seen.
@@ -213,8 +223,7 @@ extension Fold {
     guard let row = try storage.readElement(key) else { return }
     try sequence.setVisible(false, UnitRange(first: try ItemRow.place(in: row.span.bytes), count: 1))
     for register in [ItemRegister.place, .value] {
-      let apart = ElementKey.heads(of: state, record: try recordNumber, register.path(cell, item))
-      for (key, _) in try storage.elements(under: apart) { try storage.deleteElement(key) }
+      try removeHeads(of: register.path(cell, item))
     }
     try storage.deleteElement(key)
     try note([], at: ItemRegister.value.path(cell, item))
@@ -226,7 +235,7 @@ package enum ItemRegister: Sendable {
   case place
   case value
 
-  func path(_ cell: CellNumber, _ item: UnitID) -> CellPath {
+  package func path(_ cell: CellNumber, _ item: UnitID) -> CellPath {
     CellPath(cell, self == .place ? ElementName(placeOf: item) : ElementName(valueOf: item))
   }
 }

@@ -44,11 +44,8 @@ extension Fold {
   private mutating func retime(
     _ path: CellPath, _ transaction: Viewpoint, to timestamp: Timestamp
   ) throws -> Bool {
-    let before = try heads(of: path)
-    for owned in before
-    where owned.head.id.isOfTransaction(transaction.replica, transaction.epoch, transaction.sequence)
-      && owned.head.timestamp != timestamp
-    {
+    let before = try winner(of: path)
+    for owned in try heads(of: path, by: transaction) where owned.head.timestamp != timestamp {
       let moved = Head(timestamp: timestamp, id: owned.head.id)
       let (removal, payload) = (Removal.head(owned.head.id), owned.payload.span.bytes)
       if path.element == nil {
@@ -59,6 +56,46 @@ extension Fold {
     }
     // What a counter or a set reads does not depend on the order of its heads.
     guard path.cell.isRegister || path.cell.kind == .map else { return false }
-    return try heads(of: path).first?.head.id != before.first?.head.id
+    return try winner(of: path) != before
+  }
+
+  /// The greatest head of a cell.
+  private mutating func winner(of path: CellPath) throws -> HeadID? {
+    try withCell(path) { _, heads, _ in heads.count > 0 ? heads[0].head.id : nil }
+  }
+
+  /// The heads of a cell that one transaction made. The others are not looked at.
+  private mutating func heads(of path: CellPath, by transaction: Viewpoint) throws -> [OwnedHead] {
+    try withCell(path) { fold, inline, row in
+      var found: [OwnedHead] = []
+      var inlineIDs: [HeadID] = []
+      for index in 0..<inline.count {
+        let head = inline[index].head
+        inlineIDs.append(head.id)
+        if head.id.isOfTransaction(transaction.replica, transaction.epoch, transaction.sequence) {
+          found.append(
+            OwnedHead(head: head, payload: try fold.wholePayload(of: inline[index], in: path, row)))
+        }
+      }
+      guard inline.total > inline.count else { return found }
+      let key = ElementKey(
+        state: fold.state, record: try fold.recordNumber, path, headsOf: transaction.replica,
+        epoch: transaction.epoch, sequence: transaction.sequence)
+      return try found + fold.headsApart(except: Set(inlineIDs), under: key)
+    } ?? []
+  }
+
+  private mutating func withCell<R>(
+    _ path: CellPath, _ body: (borrowing Fold, InlineHeads, RawSpan) throws -> R?
+  ) throws -> R? {
+    guard let element = path.element else {
+      if path.cell.isFieldRegister { try joinRegisters() }
+      let place = try place(of: path.cell)
+      return try body(self, RecordLayout.heads(of: place.body, in: row.span.bytes), row.span.bytes)
+    }
+    let key = ElementKey(state: state, record: try recordNumber, cell: path.cell, element: element)
+    guard let row = try storage.readElement(key) else { return nil }
+    let heads = try RecordLayout.heads(of: ElementRow.heads(of: row.span.bytes), in: row.span.bytes)
+    return try body(self, heads, row.span.bytes)
   }
 }

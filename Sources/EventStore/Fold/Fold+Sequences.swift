@@ -3,8 +3,8 @@ import OperationFormat
 /// Lists and texts: units in an order, whose root stands in the record's row.
 extension Fold {
   /// The units of a list or a text of the record at hand.
-  package func sequence(of cell: CellNumber) throws -> UnitSequence<Storage> {
-    let place = try RecordLayout.place(of: cell, in: row.span.bytes)
+  package mutating func sequence(of cell: CellNumber) throws -> UnitSequence<Storage> {
+    let place = try place(of: cell)
     let root =
       try place.body.isEmpty ? SequenceRoot() : SequenceRoot(row.span.bytes.extracting(place.body))
     let keys = RunKeys(state: state, record: try recordNumber, cell: cell)
@@ -15,7 +15,17 @@ extension Fold {
   mutating func write(_ root: SequenceRoot, of cell: CellNumber) throws {
     var writer = ByteWriter()
     if root.units > 0 { root.append(to: &writer) }
-    splice(writer.span, as: cell, at: try RecordLayout.place(of: cell, in: row.span.bytes))
+    splice(writer.span, as: cell, at: try place(of: cell))
+  }
+
+  /// Lets an insertion into a sequence know what is known of what its transaction has seen.
+  mutating func lendView(to sequence: inout UnitSequence<Storage>, of cell: CellNumber) throws {
+    sequence.view = views.take(of: cell, try recordNumber, state, viewpoint)
+  }
+
+  mutating func takeView(from sequence: inout UnitSequence<Storage>, of cell: CellNumber) throws {
+    guard let view = sequence.view.take() else { return }
+    views.put(view, of: cell, try recordNumber, state)
   }
 
   /// Whether the transaction, at one of its operations, has seen another operation.
@@ -33,11 +43,22 @@ extension Fold {
     }
   }
 
+  /// Reads the runs of units that an operation removes, each unit once: work is bounded by bytes, not by what runs say.
+  func readRuns(_ reader: inout ByteReader) throws -> [UnitRange] {
+    var units = UnitReader()
+    var ranges = UnitRanges()
+    for _ in 0..<(try FieldChange.readCount(&reader)) {
+      let run = try units.readRun(&reader)
+      if let first = try unit(run.first) { ranges.append(UnitRange(first: first, count: run.count)) }
+    }
+    return ranges.joined()
+  }
+
   /// Those of some units that are there, and that the transaction has seen: the first ones of them.
   func seen(
-    _ run: UnitSpan, in sequence: borrowing UnitSequence<Storage>, at index: UInt32
+    _ run: UnitRange, in sequence: borrowing UnitSequence<Storage>, at index: UInt32
   ) throws -> UnitRange? {
-    guard let first = try unit(run.first) else { return nil }
+    let first = run.first
     func isSeen(_ number: UInt64) throws -> Bool {
       let unit = UnitID(first.inserter, number)
       guard let operation = try sequence.operation(making: unit) else { return false }
@@ -64,17 +85,18 @@ extension Fold {
   ) throws {
     var sequence = try sequence(of: cell)
     var reader = ByteReader(operand)
-    var units = UnitReader()
     if kind == .insertText {
+      var units = UnitReader()
       let left = try units.readOrigin(&reader).flatMap { try unit($0) }
       let text = operand.extracting(try FieldChange.readInsertedText(&reader))
+      try lendView(to: &sequence, of: cell)
       _ = try sequence.insert(text: text, by: head(at: index).id, after: left) {
         try hasSeen($0, at: index)
       }
+      try takeView(from: &sequence, of: cell)
     } else {
-      for _ in 0..<(try FieldChange.readCount(&reader)) {
-        let run = try units.readRun(&reader)
-        if let seen = try seen(run, in: sequence, at: index) { try sequence.setVisible(false, seen) }
+      for range in try readRuns(&reader) {
+        if let seen = try seen(range, in: sequence, at: index) { try sequence.setVisible(false, seen) }
       }
     }
     try write(sequence.root, of: cell)
@@ -83,15 +105,18 @@ extension Fold {
   /// Hides what the transaction has seen of a text.
   mutating func clearText(_ cell: CellNumber, index: UInt32) throws {
     var sequence = try sequence(of: cell)
-    var visible: [UnitRange] = []
-    try sequence.forEachRun { if $0.isVisible { visible.append($0.units) } }
-    for units in visible {
-      for (made, number, place) in try sequence.operations(making: units) {
-        let operation = HeadID(
-          replica: made.first.replica, epoch: made.first.epoch, sequence: number, index: place)
-        if try hasSeen(operation, at: index) { try sequence.setVisible(false, made) }
-      }
+    var ranges = UnitRanges()
+    // Up to which number each inserter's units are seen.
+    var ends: [Inserter: UInt64] = [:]
+    try sequence.forEachVisible { units in
+      let inserter = units.first.inserter
+      let all = UnitRange(first: UnitID(inserter, 0), count: .max)
+      let end = try ends[inserter] ?? seen(all, in: sequence, at: index)?.end ?? 0
+      ends[inserter] = end
+      guard units.first.number < end else { return }
+      ranges.append(UnitRange(first: units.first, count: min(units.end, end) - units.first.number))
     }
+    for range in ranges.joined() { try sequence.setVisible(false, range) }
     try write(sequence.root, of: cell)
   }
 }

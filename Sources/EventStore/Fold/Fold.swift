@@ -16,6 +16,12 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   /// Whether what is plain is done in place. Without it the general step does everything: the oracle.
   package var editsInPlace = true
 
+  /// How many heads of a cell that lie apart are looked at without an index. A check of the fold makes it less.
+  package var scannedHeadsMax = 8
+  /// From how many bytes on a row is divided into blocks, and how large these are: see ``WideRow``.
+  package var wholeRowBytesMax = WideRow.wholeBytesMax
+  package var blockBytesMax = WideRow.blockBytesMax
+
   /// How many times a cell that had no losers got some.
   package internal(set) var conflictCount = 0
 
@@ -25,10 +31,13 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   var row: [UInt8] = []
   /// Its registers as they are stored, if they are kept apart and were put into the row: see ``DividedRow``.
   var registers: [UInt8] = []
+  /// What of a wide record is in the row.
+  var block = CellBlock()
   var isChanged = false
   /// What a look at the row at hand found of the record's existence, until that changes.
   var existence: PlainExistence = .unknown
   var edited = ByteWriter()
+  var views = SequenceViews()
   private var payload = ByteWriter()
 
   package init(storage: Storage) {
@@ -45,7 +54,8 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   {
     try select(record, in: state)
     try joinRegisters()
-    for cell in try RecordLayout.cells(of: row.span.bytes) where cell != .existence {
+    try divideIfLarge()
+    for cell in try cellNumbers() where cell != .existence {
       #if PLANTED_BUGS
         if PlantedBug.createKeepsFields.isPlanted { break }
       #endif
@@ -94,6 +104,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   mutating func change(
     _ kind: OperationKind, _ field: NameNumber, type: NameNumber, operand: RawSpan, index: UInt32
   ) throws {
+    if row.count > wholeRowBytesMax { try divideIfLarge() }
     switch kind {
     case .set:
       try joinRegisters()
@@ -101,6 +112,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
         if try isLate(field) { return }
       #endif
       let cell = CellNumber(register: field)
+      if isWide { try openBlock(of: cell) }
       if try setInPlace(cell, type: type, value: operand, index: index) { return }
       try replace(cell, removing: .seen(at: index), adding: head(at: index), payload: operand)
     case .add: try add(operand, to: CellNumber(field, .counter), index: index)
@@ -144,20 +156,24 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   }
 
   /// What the transaction has added to a counter so far.
-  private func ownContribution(to cell: CellNumber) throws -> OwnedHead? {
-    func isOwn(_ head: HeadID) -> Bool {
-      head.isOfTransaction(viewpoint.replica, viewpoint.epoch, viewpoint.sequence)
-    }
-    let place = try RecordLayout.place(of: cell, in: row.span.bytes)
+  private mutating func ownContribution(to cell: CellNumber) throws -> OwnedHead? {
+    let own = viewpoint
+    let place = try place(of: cell)
     let heads = try RecordLayout.heads(of: place.body, in: row.span.bytes)
-    for index in 0..<heads.count where isOwn(heads[index].head.id) {
+    for index in 0..<heads.count
+    where heads[index].head.id.isOfTransaction(own.replica, own.epoch, own.sequence) {
       return OwnedHead(head: heads[index].head, payload: Array(row[heads[index].payload]))
     }
     guard heads.total > heads.count else { return nil }
-    let key = ElementKey(
-      state: state, record: try recordNumber, CellPath(cell), headsOf: viewpoint.replica,
-      epoch: viewpoint.epoch, sequence: viewpoint.sequence)
-    return try storage.elements(under: key).last.map { try OwnedHead(apart: $0.row.span.bytes) }
+    let record = try recordNumber
+    let prefix = ElementKey(
+      state: state, record: record, CellPath(cell), headsOf: own.replica, epoch: own.epoch,
+      sequence: own.sequence)
+    let last = ElementKey(
+      state: state, record: record, CellPath(cell), headsOf: own.replica, epoch: own.epoch,
+      from: own.sequence, index: .max)
+    let found = try storage.element(atMost: last, under: prefix).found
+    return try found.map { try OwnedHead(apart: $0.row.span.bytes) }
   }
 
   /// Makes a record's row the one at hand, and gives whether it has one yet.
@@ -178,6 +194,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     let isThere = try storage.readRecord(key.span, into: &row)
     if !isThere { row.removeAll(keepingCapacity: true) }
     if !registers.isEmpty { registers = [] }
+    if block.cells != nil { block = CellBlock() }
     self.state = state
     return isThere
   }
@@ -185,7 +202,10 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   /// Writes the row at hand, if it changed. Must be called before anybody else reads.
   package mutating func flush() throws {
     guard isChanged else { return }
-    if row.count > DividedRow.registersBytesMax || !registers.isEmpty || DividedRow.isBase(row.span.bytes) {
+    if isWide {
+      try closeBlock()
+      try storage.writeRecord(row.span.bytes, key.span)
+    } else if row.count > DividedRow.registersBytesMax || !registers.isEmpty || DividedRow.isBase(row.span.bytes) {
       try flushLarge()
     } else {
       try storage.writeRecord(row.span.bytes, key.span)
@@ -219,8 +239,10 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     state = .none
     row.removeAll(keepingCapacity: true)
     registers = []
+    block = CellBlock()
     existence = .unknown
     isChanged = false
+    views.removeAll()
   }
 
   /// The type of the record at hand, nil if it is not alive. One that is may be hidden by a cascade.
@@ -237,8 +259,12 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
       guard case .alive(let type) = try Existence(payload: payload) else { return nil }
       return type
     }
+    guard inline.count > 0 else { return nil }
+    let policies = try policies()
+    let greatest = Array(row[inline[0].payload])
+    if let type = try ExistencePolicy.visibleType(ofGreatest: greatest.span.bytes, policies) { return type }
     let heads = try heads(of: CellPath(.existence)).map { try Existence(payload: $0.payload.span.bytes) }
-    return ExistencePolicy.visibleType(of: heads, try policies())
+    return ExistencePolicy.visibleType(of: heads, policies)
   }
 
   // MARK: Existence

@@ -6,21 +6,18 @@ package import OperationFormat
 /// keeps its memory.
 package final class MemoryFoldStorage: FoldStorage, RunStorage {
   /// A row and its key.
-  package struct Entry: Hashable, Sendable {
-    package var key: [UInt8]
-    package var row: [UInt8]
-  }
+  package typealias Entry = SortedRows.Entry
 
   /// All rows: a value, so that it can be kept and put back.
   package struct Contents: Hashable, Sendable {
     /// Ascending by key: state, then name.
-    package fileprivate(set) var records: [Entry] = []
+    package fileprivate(set) var records = SortedRows()
     /// Ascending by key.
-    package fileprivate(set) var elements: [Entry] = []
+    package fileprivate(set) var elements = SortedRows()
     /// Ascending by key.
-    package fileprivate(set) var runs: [Entry] = []
+    package fileprivate(set) var runs = SortedRows()
     /// The index of references, ascending by key.
-    package fileprivate(set) var references: [Entry] = []
+    package fileprivate(set) var references = SortedRows()
     /// How many record numbers each state has given out.
     fileprivate var recordNumbers: [StateNumber: UInt32] = [:]
 
@@ -30,17 +27,25 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
   package var contents = Contents()
   private let replicas: [ReplicaID]
   private let places: (ReplicaNumber, UInt32, UInt64, ZoneNumber, IncarnationNumber) -> UInt64?
+  private let runs: (UInt64) -> PlacedRun?
+  private let placed: () -> UInt64
 
   /// Makes an empty storage.
   ///
   /// - Parameters:
   ///   - replicas: the identities; the first has number 1.
+  ///   - runs: what lies at an offset. It is asked for offsets alone that `placed` reaches.
+  ///   - placed: up to where everything has its place.
   ///   - places: the place of a transaction (replica, epoch, sequence) in a zone's incarnation.
   package init(
     replicas: [ReplicaID],
+    runs: @escaping (UInt64) -> PlacedRun? = { _ in nil },
+    placed: @escaping () -> UInt64 = { 0 },
     places: @escaping (ReplicaNumber, UInt32, UInt64, ZoneNumber, IncarnationNumber) -> UInt64?
   ) {
     self.replicas = replicas
+    self.runs = runs
+    self.placed = placed
     self.places = places
   }
 
@@ -55,15 +60,15 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
   }
 
   package func readRecord(_ key: RawSpan, into row: inout [UInt8]) -> Bool {
-    let (index, isThere) = Self.find(key, in: contents.records)
+    let (place, isThere) = contents.records.find(key)
     guard isThere else { return false }
     row.removeAll(keepingCapacity: true)
-    row.append(contentsOf: contents.records[index].row)
+    row.append(contentsOf: contents.records[place].row)
     return true
   }
 
   package func writeRecord(_ row: RawSpan, _ key: RawSpan) {
-    Self.write(row, key, to: &contents.records)
+    contents.records.write(row, key)
   }
 
   package func makeRecordNumber(in state: StateNumber) -> UInt32 {
@@ -74,7 +79,16 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
   /// The whole row of a record, nil if there is none.
   package func row(of name: RawSpan, in state: StateNumber) throws -> [UInt8]? {
     let key = TableKey.record(state, name)
-    guard let row = Self.row(key.span, in: contents.records) else { return nil }
+    guard let row = contents.records[key.span] else { return nil }
+    if WideRow.isBase(row.span.bytes) {
+      var whole = ByteWriter()
+      whole.append(row)
+      let number = try RecordLayout.recordNumber(of: row.span.bytes)
+      for (_, block) in elements(under: .blocks(of: state, record: number)) {
+        try WideRow.append(block.span.bytes, to: &whole)
+      }
+      return WideRow.whole(whole.bytes)
+    }
     guard DividedRow.isBase(row.span.bytes) else { return row }
     let apart = ElementKey.registers(of: state, record: try RecordLayout.recordNumber(of: row.span.bytes))
     let registers = readElement(apart) ?? []
@@ -84,79 +98,106 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
   // MARK: Elements
 
   package func readElement(_ key: ElementKey) -> [UInt8]? {
-    Self.row(key.bytes.span.bytes, in: contents.elements)
+    contents.elements[key.bytes.span.bytes]
   }
 
   package func writeElement(_ row: RawSpan, _ key: ElementKey) {
-    Self.write(row, key.bytes.span.bytes, to: &contents.elements)
+    contents.elements.write(row, key.bytes.span.bytes)
   }
 
   package func deleteElement(_ key: ElementKey) {
-    Self.remove(key.bytes.span.bytes, from: &contents.elements)
+    contents.elements.remove(key.bytes.span.bytes)
   }
 
   package func elements(under prefix: ElementKey) -> [(key: ElementKey, row: [UInt8])] {
-    if contents.elements.isEmpty { return [] }
-    return contents.elements[Self.find(prefix.bytes.span.bytes, in: contents.elements).index...]
-      .prefix { $0.key.starts(with: prefix.bytes) }
-      .map { (ElementKey(bytes: $0.key), $0.row) }
+    var found: [(key: ElementKey, row: [UInt8])] = []
+    contents.elements.forEach(from: prefix.bytes.span.bytes) { entry in
+      guard entry.key.starts(with: prefix.bytes) else { return false }
+      found.append((ElementKey(bytes: entry.key), entry.row))
+      return true
+    }
+    return found
+  }
+
+  package func element(
+    atMost key: ElementKey, under prefix: ElementKey
+  ) -> (found: (key: ElementKey, row: [UInt8])?, next: ElementKey?) {
+    func entry(at place: SortedRows.Place?) -> Entry? {
+      let entry = place.flatMap { contents.elements.entry(at: $0) }
+      return entry.flatMap { $0.key.starts(with: prefix.bytes) ? $0 : nil }
+    }
+    let (place, isThere) = contents.elements.find(key.bytes.span.bytes)
+    let found = entry(at: isThere ? place : contents.elements.before(place))
+    let next = entry(at: isThere ? contents.elements.after(place) : place)
+    return (found.map { (ElementKey(bytes: $0.key), $0.row) }, next.map { ElementKey(bytes: $0.key) })
+  }
+
+  package func firstElement(under prefix: ElementKey) -> (key: ElementKey, row: [UInt8])? {
+    let place = contents.elements.find(prefix.bytes.span.bytes).place
+    guard let entry = contents.elements.entry(at: place), entry.key.starts(with: prefix.bytes) else { return nil }
+    return (ElementKey(bytes: entry.key), entry.row)
   }
 
   // MARK: References
 
   package func readReference(_ key: ReferenceKey) -> [UInt8]? {
-    Self.row(key.bytes.span.bytes, in: contents.references)
+    contents.references[key.bytes.span.bytes]
   }
 
   package func writeReference(_ row: RawSpan, _ key: ReferenceKey) {
-    Self.write(row, key.bytes.span.bytes, to: &contents.references)
+    contents.references.write(row, key.bytes.span.bytes)
   }
 
   package func deleteReference(_ key: ReferenceKey) {
-    Self.remove(key.bytes.span.bytes, from: &contents.references)
+    contents.references.remove(key.bytes.span.bytes)
   }
 
   // MARK: Rows of sequences
 
   package func withRun<R>(_ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R? {
-    guard let row = Self.row(key, in: contents.runs) else { return nil }
+    guard let row = contents.runs[key] else { return nil }
     return try body(row.span.bytes)
   }
 
   package func withLastRun<R>(
     atMost key: RawSpan, prefixBytes: Int, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> R
   ) throws -> R? {
-    let (place, isThere) = Self.find(key, in: contents.runs)
-    let index = isThere ? place : place - 1
-    guard index >= 0 else { return nil }
-    let entry = contents.runs[index]
-    let found = entry.key.span.bytes
-    guard found.byteCount >= prefixBytes,
-      equalBytes(found.extracting(..<prefixBytes), key.extracting(..<prefixBytes))
+    let (found, isThere) = contents.runs.find(key)
+    guard let place = isThere ? found : contents.runs.before(found) else { return nil }
+    let entry = contents.runs[place]
+    let there = entry.key.span.bytes
+    guard there.byteCount >= prefixBytes,
+      equalBytes(there.extracting(..<prefixBytes), key.extracting(..<prefixBytes))
     else { return nil }
-    return try body(found, entry.row.span.bytes)
+    return try body(there, entry.row.span.bytes)
   }
 
   package func forEachRun(
     under prefix: RawSpan, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Void
   ) throws {
     let start = prefix.bytes
-    for entry in contents.runs[Self.find(prefix, in: contents.runs).index...] {
-      guard entry.key.starts(with: start) else { return }
+    try contents.runs.forEach(from: prefix) { entry in
+      guard entry.key.starts(with: start) else { return false }
       try body(entry.key.span.bytes, entry.row.span.bytes)
+      return true
     }
   }
 
-  package func writeRun(_ row: RawSpan, _ key: RawSpan) { Self.write(row, key, to: &contents.runs) }
+  package func writeRun(_ row: RawSpan, _ key: RawSpan) { contents.runs.write(row, key) }
 
   package func deleteRun(_ key: RawSpan) {
-    Self.remove(key, from: &contents.runs)
+    contents.runs.remove(key)
   }
 
   package func elementKeys(in range: Range<ElementKey>) -> [ElementKey] {
-    let start = Self.find(range.lowerBound.bytes.span.bytes, in: contents.elements).index
-    let end = Self.find(range.upperBound.bytes.span.bytes, in: contents.elements).index
-    return contents.elements[start..<end].map { ElementKey(bytes: $0.key) }
+    var keys: [ElementKey] = []
+    contents.elements.forEach(from: range.lowerBound.bytes.span.bytes) { entry in
+      let key = ElementKey(bytes: entry.key)
+      guard key < range.upperBound else { return false }
+      keys.append(key)
+      return true
+    }
+    return keys
   }
 
   // MARK: Causality
@@ -168,6 +209,12 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
     places(replica, epoch, sequence, zone, incarnation)
   }
 
+  package func placedThrough(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) -> UInt64? { placed() }
+
+  package func placedRuns(
+    at offsets: ClosedRange<UInt64>, of zone: ZoneNumber, _ incarnation: IncarnationNumber
+  ) -> [PlacedRun] { offsets.compactMap(runs) }
+
   // Nothing is kept of what was reduced.
   package func noteRetiming(in state: StateNumber) {}
 
@@ -175,40 +222,6 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
 
   package func replicaNumber(of replica: ReplicaID) -> ReplicaNumber? {
     replicas.firstIndex(of: replica).map { ReplicaNumber(rawValue: UInt32($0 + 1)) }
-  }
-
-  // MARK: Sorted rows
-
-  private static func row(_ key: RawSpan, in entries: [Entry]) -> [UInt8]? {
-    let (index, isThere) = find(key, in: entries)
-    return isThere ? entries[index].row : nil
-  }
-
-  private static func remove(_ key: RawSpan, from entries: inout [Entry]) {
-    let (index, isThere) = find(key, in: entries)
-    if isThere { entries.remove(at: index) }
-  }
-
-  private static func write(_ row: RawSpan, _ key: RawSpan, to entries: inout [Entry]) {
-    let (index, isThere) = find(key, in: entries)
-    if isThere {
-      entries[index].row.replace(with: row)
-    } else {
-      entries.insert(Entry(key: key.bytes, row: row.bytes), at: index)
-    }
-  }
-
-  /// Where a key is, or belongs.
-  private static func find(_ key: RawSpan, in entries: [Entry]) -> (index: Int, isThere: Bool) {
-    var (low, high) = (0, entries.count)
-    while low < high {
-      let middle = (low + high) / 2
-      let there = entries[middle].key
-      let order = compareBytes(there.span.bytes, key)
-      if order == 0 { return (middle, true) }
-      if order < 0 { low = middle + 1 } else { high = middle }
-    }
-    return (low, false)
   }
 }
 
@@ -237,11 +250,4 @@ extension Fold where Storage == MemoryFoldStorage {
 extension RawSpan {
   /// A copy.
   package var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
-}
-
-extension [UInt8] {
-  fileprivate mutating func replace(with bytes: RawSpan) {
-    removeAll(keepingCapacity: true)
-    bytes.withUnsafeBytes { append(contentsOf: $0) }
-  }
 }

@@ -32,8 +32,11 @@ package struct RowFlags: OptionSet, Sendable {
   /// The record's registers lie elsewhere: see ``DividedRow``. A whole row never has it.
   static let divided = RowFlags(rawValue: 4)
 
+  /// The record's fields lie elsewhere: see ``WideRow``. A whole row never has it.
+  static let wide = RowFlags(rawValue: 8)
+
   static let ofReferences: RowFlags = [.refers, .cascades]
-  static let all: RowFlags = [.refers, .cascades, .divided]
+  static let all: RowFlags = [.refers, .cascades, .divided, .wide]
   /// Where they stand in the row.
   static let offset = 1
 }
@@ -131,7 +134,7 @@ package enum RecordLayout {
     let flags = try reader.readUInt8("row")
     guard version == 1, RowFlags.all.contains(RowFlags(rawValue: flags)) else {
       throw FormatError(
-        .newerFormat, at: 0, in: "record row", expected: "version 1, flags 0 to 7",
+        .newerFormat, at: 0, in: "record row", expected: "version 1, flags 0 to 15",
         found: "version \(version), flags \(flags)")
     }
     return try reader.readLittleEndian("row", as: UInt32.self)

@@ -33,6 +33,22 @@ public struct Explanation: Hashable, Sendable {
     public let replacedBy: OperationID
   }
 
+  /// An operation that removed, replaced or moved some of what a list or a text had.
+  public struct Edit: Hashable, Sendable {
+    /// What it did to units: elements of a list, Unicode scalars of a text.
+    public enum Kind: Hashable, Sendable {
+      case removed(units: UInt64)
+      case replaced
+      case moved
+      /// The record was made anew: all that this had seen went.
+      case cleared
+    }
+
+    public let operation: OperationID
+    public let entry: LogEntry
+    public let kind: Kind
+  }
+
   public let record: RecordID
   /// The field, nil for the record's existence.
   public let field: Name?
@@ -48,12 +64,15 @@ public struct Explanation: Hashable, Sendable {
   public let isVisible: Bool
   /// The record that is not alive, to which cascades lead from one that is alive, and so hide it.
   public let missingTarget: RecordID?
-  /// The heads, greatest first: the winner, then the losers; of a set or a map by element; contributions in their order.
+  /// The heads, greatest first: the winner, then the losers; of a set or a map by element; contributions in their order. None of
+  /// a list or a text that is empty.
   public let heads: [ExplainedHead]
   /// For each loser in turn, why the winner is greater; none where nothing loses.
   public let reasons: [Reason]
   /// What was there before, in the order of the log; not told of lists and texts.
   public let replaced: [Replaced]
+  /// What removed, replaced or moved some of a list or a text, in the order of the log.
+  public let edits: [Edit]
   /// Where the record was before it was moved here, and its history goes on; nil if it was made here.
   public let movedFrom: RecordID?
 }
@@ -82,18 +101,22 @@ extension ReadTransaction {
         ? textHeads(of: field, in: record) : self.heads(of: field, in: record, as: candidate)
       if candidate == .contributions { heads = try contributionHeads(of: field, in: record) }
     }
+    if heads.isEmpty, let field, let emptied = try snapshot.emptiedKind(of: field, in: record),
+      (only ?? emptied) == emptied
+    {
+      kind = emptied
+    } else if heads.isEmpty {
+      return nil
+    }
     if let element { heads = heads.filter { $0.content.element == element } }
     // Heads of one cell of which one shows.
     let isContested = kind == .register || (kind == .map || kind == .list) && element != nil
-    guard let winner = heads.first else { return nil }
+    if element != nil, heads.isEmpty { return nil }
+    // One transaction may have made very many heads: they share its entry.
+    var entries: [TransactionID: LogEntry] = [:]
     let explained = try heads.map { head in
       let id = head.operation.transaction
-      guard let position = try position(of: id, in: record.zone) else {
-        throw StoreError(
-          .positionUnknown, "the transaction \(id) is no more in the log",
-          hint: "what was retired from the log cannot be explained")
-      }
-      let entry = try entry(at: position)
+      let entry = try entry(of: id, in: record.zone, &entries)
       return Explanation.ExplainedHead(
         head: head, entry: entry, base: entry.transaction.base,
         placement: try placement(of: id, in: record.zone))
@@ -114,15 +137,33 @@ extension ReadTransaction {
         ? field.flatMap { try snapshot.counterSum($0, of: record)?.counter } : nil,
       policy: policy, isVisible: try contains(record), missingTarget: try missingTarget(of: record),
       heads: explained,
-      reasons: isContested ? heads.dropFirst().map { Self.reason(winner, $0) } : [],
-      replaced: past.replaced, movedFrom: past.origin)
+      reasons: isContested ? heads.dropFirst().map { Self.reason(heads[0], $0) } : [],
+      replaced: past.replaced, edits: element == nil ? past.edits : [], movedFrom: past.origin)
+  }
+
+  private func entry(
+    of id: TransactionID, in zone: ZoneID, _ known: inout [TransactionID: LogEntry]
+  ) throws -> LogEntry {
+    if let entry = known[id] { return entry }
+    guard let position = try position(of: id, in: zone) else {
+      throw StoreError(
+        .positionUnknown, "the transaction \(id) is no more in the log",
+        hint: "what was retired from the log cannot be explained")
+    }
+    let entry = try entry(at: position)
+    known[id] = entry
+    return entry
   }
 
   /// The pieces of a text in its order, each with the operation that inserted it.
   private func textHeads(of field: Name, in record: RecordID) throws -> [CellHead] {
-    try textRuns(of: field, in: record).map { run in
-      let position = try position(of: run.operation.transaction, in: record.zone)
-      let timestamp = try position.map { try entry(at: $0).transaction.timestamp }
+    var timestamps: [TransactionID: Timestamp] = [:]
+    return try textRuns(of: field, in: record).map { run in
+      let id = run.operation.transaction
+      if timestamps[id] == nil, let position = try position(of: id, in: record.zone) {
+        timestamps[id] = try entry(at: position).transaction.timestamp
+      }
+      let timestamp = timestamps[id]
       return CellHead(
         operation: run.operation, timestamp: timestamp ?? Timestamp(rawValue: 0), content: .text(run.text))
     }
@@ -149,7 +190,7 @@ extension ReadTransaction {
   /// came from.
   private func past(
     of record: RecordID, _ field: Name?, _ kind: FieldKind, _ element: Value?, _ heads: [CellHead]
-  ) throws -> (replaced: [Explanation.Replaced], origin: RecordID?) {
+  ) throws -> (replaced: [Explanation.Replaced], edits: [Explanation.Edit], origin: RecordID?) {
     struct Found {
       var operation: OperationID
       var entry: LogEntry
@@ -159,12 +200,20 @@ extension ReadTransaction {
     var found: [Found] = []
     var standing: [Int] = []
     var origin: RecordID?
+    var edits: [Explanation.Edit] = []
+    var hasUnits = false
     try history(record: record) { entry in
       for (index, operation) in entry.transaction.operations.enumerated() {
         switch operation {
         case .moveHere(record.name, _, let place): origin = place
         case .create(record.name, _): origin = nil
         default: break
+        }
+        if operation.record == record.name, let field, kind.isSequence,
+          let edit = operation.edit(of: field, kind, hasUnits: &hasUnits)
+        {
+          let id = OperationID(transaction: entry.transaction.id, index: UInt32(index))
+          edits.append(Explanation.Edit(operation: id, entry: entry, kind: edit))
         }
         guard operation.record == record.name,
           let effect = Effect(of: operation, on: field, kind),
@@ -194,7 +243,7 @@ extension ReadTransaction {
       return Explanation.Replaced(
         operation: one.operation, entry: one.entry, content: content, replacedBy: by)
     }
-    return (replaced, origin)
+    return (replaced, edits, origin)
   }
 
   /// Whether a transaction, at one of its operations, has seen another operation.

@@ -23,7 +23,8 @@ package struct ExportedToken: Hashable, Sendable {
   }
 }
 
-/// A segment of a remote log that a store has folded or shipped.
+/// A segment of a remote log that a store has folded or shipped. One whose sequences are 0 to 0 stands for an entry that
+/// was given up, and the hash is its tombstone's.
 package struct ExportedSegment: Hashable, Sendable {
   package var zone: ZoneID
   package var place: Base
@@ -85,7 +86,7 @@ extension ReadTransaction {
     var cursor = try transaction.openCursor(tables.segments)
     var isThere = try cursor.first()
     while isThere {
-      let goesOn = try cursor.withEntry { key, value in
+      let goesOn = try cursor.withCheckedEntry { key, value in
         let zone = ZoneNumber(rawValue: try key.bigEndian32(at: 0))
         guard numbers.contains(zone) else { return true }
         let row = try SegmentRow(value)
@@ -95,7 +96,9 @@ extension ReadTransaction {
               zone: try interned.zones.identity(of: zone, in: tables.zones, transaction),
               place: try base(
                 IncarnationNumber(rawValue: try key.bigEndian32(at: 4)), try key.bigEndian64(at: 8)),
-              replica: try interned.replicas.identity(of: row.replica, in: tables.replicas, transaction),
+              replica: row.isQuarantined
+                ? ReplicaID(rawValue: 0)
+                : try interned.replicas.identity(of: row.replica, in: tables.replicas, transaction),
               epoch: row.epoch, sequences: row.first...max(row.first, row.last), hash: row.hash,
               receivedMilliseconds: row.receivedMilliseconds, rejection: row.rejection)))
       }
@@ -146,6 +149,10 @@ extension WriteBatch {
       row.base = try base.map { (try incarnation($0), $0.offset) }
       storage.setZoneRow(row, number)
       try storage.flush()
+    case .segment(let segment) where segment.sequences.lowerBound == 0:
+      try storage.place(
+        .quarantined(segment.hash), in: try zoneNumber(segment.zone), try incarnation(segment.place),
+        at: segment.place.offset)
     case .segment(let segment):
       let replica = try storage.interned.replicas.makeNumber(
         for: segment.replica, in: tables.replicas, storage.transaction)

@@ -305,7 +305,7 @@ struct LogReader {
       var isThere = try cursor.seek(to: last.span)
       var left = lane.count
       while isThere, left > 0 {
-        let found = try cursor.withEntry { _, row in
+        let found = try cursor.withCheckedEntry { _, row in
           var reader = ByteReader(row)
           return Position(rawValue: try reader.readVarint("position"))
         }
@@ -339,7 +339,7 @@ struct LogReader {
     return StoreError(
       error.code == .newerFormat ? .newerFormat : .damaged,
       "the log entry at position \(position) cannot be read: \(error)",
-      hint: "run a verification; restore the store from a copy or from its remote", underlying: error)
+      hint: StoreError.damageHint, underlying: error)
   }
 }
 

@@ -22,6 +22,9 @@ package struct RemoteSegment: Sendable {
   package var saidSequences: ClosedRange<UInt64>?
   /// Why it is invalid for everyone, where whoever unpacked it has found that already. It has no transactions then.
   package var rejection: SegmentRejection?
+  /// Whether it stands for an entry that whoever runs the remote gave up: it has no transactions, and the tombstone's
+  /// hash.
+  package var isQuarantined = false
 
   package init(
     zone: ZoneID, incarnation: IncarnationID, offset: UInt64, hash: ContentHash,
@@ -37,6 +40,17 @@ package struct RemoteSegment: Sendable {
     self.baseHash = baseHash
     self.previousHash = previousHash
     self.transactions = transactions
+  }
+
+  /// What stands for an entry that was given up.
+  package static func quarantined(
+    _ zone: ZoneID, _ incarnation: IncarnationID, at offset: UInt64, tombstone: ContentHash
+  ) -> RemoteSegment {
+    var segment = RemoteSegment(
+      zone: zone, incarnation: incarnation, offset: offset, hash: tombstone, receivedMilliseconds: nil,
+      transactions: [])
+    segment.isQuarantined = true
+    return segment
   }
 }
 

@@ -64,6 +64,8 @@ extension WriteBatch {
     guard segment.base > 0, let expected = segment.baseHash else { return }
     let found = try storage.tables.segment(
       at: segment.base, in: log.zone, log.incarnation, storage.transaction)
+    // Whoever had seen what was given up since names that.
+    if let found, found.isQuarantined, segment.base < segment.offset { return }
     guard segment.base < segment.offset, found?.hash == expected else {
       throw segment.invalid(.base, .mismatch, "its writer had seen another segment at offset \(segment.base)")
     }

@@ -6,6 +6,7 @@ extension WriteBatch {
   func fold(_ segment: RemoteSegment, _ report: inout FoldReport) throws {
     let (zone, incarnation) = try target(segment.zone, segment.incarnation)
     try checkFollows(segment, try storage.zoneRow(zone))
+    if segment.isQuarantined { return try foldQuarantined(segment, zone, incarnation, &report) }
     if let reason = segment.rejection { throw segment.invalid(reason, .mismatch, "\(reason)") }
     let lane = try self.lane(of: segment)
     let log = LogPrefix(zone: zone, incarnation: incarnation, end: segment.offset)
@@ -249,7 +250,7 @@ extension WriteBatch {
     if var known {
       if let received = segment.receivedMilliseconds, received < known.receivedMilliseconds ?? .max {
         known.receivedMilliseconds = received
-        try storage.put(.segment(zone, incarnation, offset), in: storage.tables.segments) {
+        try storage.putChecked(.segment(zone, incarnation, offset), in: storage.tables.segments) {
           known.append(to: &$0)
         }
       }
@@ -280,9 +281,7 @@ extension WriteBatch {
     of zone: ZoneNumber, _ incarnation: IncarnationNumber, to offset: UInt64, _ hash: ContentHash
   ) throws {
     var row = try storage.zoneRow(zone)
-    guard offset == (row.token?.offset ?? 0) + 1 else { return }
-    row.token = ZoneRow.Token(incarnation: incarnation, offset: offset, hash: hash)
-    if row.base?.incarnation != incarnation || row.base!.offset < offset { row.base = (incarnation, offset) }
+    guard row.moveToken(to: offset, hash, of: incarnation) else { return }
     #if PLANTED_BUGS
       if PlantedBug.baseOneTooLow.isPlanted, offset > 1 { row.base = (incarnation, offset - 1) }
     #endif

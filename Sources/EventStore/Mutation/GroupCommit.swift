@@ -20,6 +20,8 @@ final class GroupCommit {
   private let didCommit: (Interned) -> Void
   /// Whether a closure found the map full: then it grows although enough would be left for others.
   @exclusivity(unchecked) private var wasFull = false
+  /// Whether the lock of the writers is held, as it was told last.
+  private var isLockHeld = false
 
   private struct Done {
     var job: WriteJob
@@ -48,9 +50,10 @@ final class GroupCommit {
   ///
   /// - Returns: the job that the next group begins with, if one was taken already.
   private func group(from first: WriteJob, _ more: () -> WriteJob?) -> WriteJob? {
+    defer { tellLock(isHeld: false) }
     do {
       try ensureHeadroom()
-      try batch.begin(try environment.beginWrite())
+      try begin()
     } catch {
       batch.abort()
       if first.start() { first.finish(StoreError.translate(error)) }
@@ -122,9 +125,23 @@ final class GroupCommit {
     }
   }
 
+  private func begin() throws {
+    let transaction = try environment.beginWrite()
+    tellLock(isHeld: true)
+    try batch.begin(transaction)
+  }
+
+  /// Tells who measures it that the lock was taken, or let go.
+  private func tellLock(isHeld: Bool) {
+    guard isHeld != isLockHeld else { return }
+    isLockHeld = isHeld
+    configuration.writeLockDidChange?(isHeld)
+  }
+
   private func commitBatch(_ done: [Done]) throws {
     let failure = try CommitFault.check(configuration.commitFault, at: environment.directory)
     try batch.commit(isPlain: done.allSatisfy { !$0.job.isRepeatable && $0.zoneChanges.isEmpty })
+    tellLock(isHeld: false)
     if let failure { throw failure }
   }
 
@@ -134,9 +151,24 @@ final class GroupCommit {
     for one in done { one.job.finish(StoreError.translate(error)) }
   }
 
+  /// Acknowledges what was committed, unless the data file has lost its name: then nobody will ever read it.
   private func publish(_ done: [Done]) {
+    guard !isRemoved else {
+      let failure = StoreError.removed(environment.directory)
+      for one in done { one.job.finish(failure) }
+      return
+    }
     didCommit(batch.storage.interned)
     for index in done.indices { done[index].job.finish(nil) }
+  }
+
+  private var isRemoved: Bool {
+    do {
+      return try environment.isRemoved
+    } catch {
+      // What cannot be looked at counts as there: the commit itself succeeded.
+      return false
+    }
   }
 
   /// After the map turned out full: makes room and does once more what had been done. Closures of the app do
@@ -148,7 +180,7 @@ final class GroupCommit {
       wasFull = true
       guard try grow(to: try environment.information.mapBytes * 2) else { throw error }
       wasFull = false
-      try batch.begin(try environment.beginWrite())
+      try begin()
       for index in again.indices {
         batch.resetKept()
         if again[index].job.isRepeatable {

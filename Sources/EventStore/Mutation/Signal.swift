@@ -57,6 +57,14 @@ final class Monitor: @unchecked Sendable {
     }
   }
 
+  /// Changes something that is enough for one of those that wait, who all wait for the same.
+  func changeForOne(_ body: () -> Void) {
+    withLock {
+      body()
+      pthread_cond_signal(condition)
+    }
+  }
+
   /// Waits until something holds.
   func wait(until isSo: () -> Bool) {
     withLock { while !isSo() { pthread_cond_wait(condition, mutex) } }

@@ -33,7 +33,7 @@ enum StoreThread {
     guard result == 0, let started else {
       context.release()
       throw StoreError(
-        .system, "the writer's thread could not be started: error \(result) (pthread_create)",
+        .system, "a thread could not be started: error \(result) (pthread_create)",
         hint: "the process is at its limit of threads or memory")
     }
     pthread_detach(started)

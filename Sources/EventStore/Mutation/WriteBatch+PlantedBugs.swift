@@ -88,7 +88,7 @@
       let first = try tables.lastPlaced(replica, epoch, in: zone, incarnation, storage.transaction) + 1
       let last = try last ?? storage.lastSequence(of: replica, epoch, in: zone)
       guard first <= last else { return }
-      try storage.put(
+      try storage.putChecked(
         .placement(zone, incarnation, replica, epoch, last: last), in: tables.placements
       ) {
         $0.append(varint: first)

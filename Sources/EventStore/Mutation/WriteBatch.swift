@@ -21,7 +21,7 @@ package final class WriteBatch {
     }
     @exclusivity(unchecked) private var bits: SIMD4<UInt64>?
     @exclusivity(unchecked) fileprivate(set) var zone: ZoneNumber = .none
-    @exclusivity(unchecked) fileprivate var state: StateNumber = .none
+    @exclusivity(unchecked) fileprivate(set) var state: StateNumber = .none
     @exclusivity(unchecked) fileprivate var sequence: UInt64 = 0
     @exclusivity(unchecked) fileprivate var parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)?
     @exclusivity(unchecked) fileprivate(set) var viewpoint = Viewpoint(
@@ -397,7 +397,7 @@ package final class WriteBatch {
     fold.timestamp = timestamp
   }
 
-  private func nextOperation(_ draft: Draft) throws -> UInt32 {
+  func nextOperation(_ draft: Draft) throws -> UInt32 {
     let count = draft.builder.operationCount
     try Self.checkSize(operations: count + 1, bytes: draft.builder.byteCount)
     return UInt32(count)

@@ -42,7 +42,7 @@ extension WriteTransaction {
     try edit(field, .text, of: record) { units in try units.runs(range, field).map { .removeText($0) } }
   }
 
-  /// The text, nil if the record is not there, or the text never had any.
+  /// The text, nil if the record is not there, or the text is empty.
   ///
   /// - Complexity: linear in the text, and in the runs that were ever inserted.
   public mutating func text(of field: Name, in record: RecordID) throws -> String? {
@@ -104,7 +104,7 @@ extension WriteTransaction {
     }
   }
 
-  /// The values of a list in their order, nil if the record is not there, or the list never had any.
+  /// The values of a list in their order, nil if the record is not there, or the list is empty.
   ///
   /// - Complexity: linear in what was ever inserted.
   public mutating func list(_ field: Name, of record: RecordID) throws -> [Value]? {

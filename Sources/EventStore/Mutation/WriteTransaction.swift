@@ -140,30 +140,6 @@ public struct WriteTransaction: ~Copyable {
     }
   }
 
-  /// Gives a field, a key of its map or an element of its list the value that one of the conflict's losers has.
-  ///
-  /// - Parameters:
-  ///   - loser: the operation that made the value, from ``Conflict/losers``.
-  ///   - field: the field in conflict.
-  ///   - record: the record.
-  /// - Throws: ``StoreError`` `conflictUnknown` if the field has no such value any more, and as ``set(_:of:to:)``.
-  public mutating func restore(_ loser: OperationID, in field: Name, of record: RecordID) throws {
-    let snapshot = try snapshot()
-    for kind in [FieldKind.register, .map, .list] {
-      for head in try snapshot.heads(of: field, kind, record) where head.operation == loser {
-        switch head.content {
-        case .value(let value): return try set(field, of: record, to: value)
-        case .entry(let key, let value): return try change(field, of: record, .put(key: key, value))
-        case .item(let unit, let value): return try change(field, of: record, .replaceElement(unit, value))
-        default: continue
-        }
-      }
-    }
-    throw StoreError(
-      .conflictUnknown, "field “\(field)” of \(record) has no value from operation \(loser)",
-      hint: "list the conflicts again: a later write may have settled this one")
-  }
-
   // MARK: Reading what is there
 
   /// Whether a record is there.

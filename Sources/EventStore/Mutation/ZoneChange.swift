@@ -31,22 +31,28 @@ extension WriteBatch {
   /// Deletes a zone, and what the write has done in it. Where the remote may have it too, its row stays, so that the
   /// remote can be told.
   func deleteZone(_ zone: ZoneID) throws {
-    let (number, row) = try guarding { try storage.zone(zone) }
+    let (number, found) = try guarding { try storage.zone(zone) }
     try folding {
       try fold.flush()
       fold.reset()
       dropDraft(of: number)
+      var row = found
       let isShared: Bool
+      let proposed = try storage.tables.proposedIncarnation(of: number, storage.transaction)
       if let token = row.token {
         isShared =
           try row.status == .attached
           || storage.tables.hasSegments(in: number, token.incarnation, storage.transaction)
+      } else if let proposed {
+        // The remote may be making it: what it makes is deleted there.
+        row.token = ZoneRow.Token(incarnation: proposed, offset: 0, hash: .zero)
+        storage.setZoneRow(row, number)
+        isShared = true
       } else {
         isShared = false
       }
       if !isShared, row.token != nil {
         // The remote has another zone of that name, which this one kept from appearing.
-        var row = row
         row.token = nil
         storage.setZoneRow(row, number)
         try storage.readZoneListAgain()

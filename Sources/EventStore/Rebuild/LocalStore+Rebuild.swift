@@ -25,6 +25,7 @@ extension LocalStore {
   public func rebuild(
     progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
   ) async throws -> RebuildReport {
+    try checkAllPages()
     while try await perform(isRepeatable: true, { try $0.discardStep() }) {}
     var report = try await perform(isRepeatable: true) { try $0.startRebuild() }
     while true {
@@ -195,13 +196,13 @@ extension TableStorage {
   }
 
   /// Notes that the log has operations that this version keeps and does not fold.
+  ///
+  /// No version has so many kinds: more are somebody's mischief, and would make each commit slower. The least ones stay. A
+  /// version that knows one of the others knows these too, and so folds the log again, which notes what it does not know.
   func noteUnfolded(_ operations: [OperationLayout]) throws {
     var kinds = try unfoldedKinds()
-    // No version has so many: more are somebody's mischief, and would make each commit slower.
-    for operation in operations where !operation.kind.isKnown && kinds.count < 256 {
-      kinds.insert(operation.kind)
-    }
-    try setUnfoldedKinds(kinds)
+    for operation in operations where !operation.kind.isKnown { kinds.insert(operation.kind) }
+    try setUnfoldedKinds(UnfoldedKinds.kept(kinds))
   }
 
   /// A state whose rows are to be taken away, nil if there is none.
@@ -216,6 +217,19 @@ extension TableStorage {
       isThere = try cursor.next()
     }
     return nil
+  }
+}
+
+/// Which kinds are noted of those that the log has and nobody has folded.
+enum UnfoldedKinds {
+  static let countMax = 256
+
+  /// The least of those that this version does not know. Of those that it knows, which is so until it has folded the log again,
+  /// one stands for all and takes no place.
+  static func kept(_ kinds: Set<OperationKind>) -> Set<OperationKind> {
+    if kinds.count <= countMax { return kinds }
+    let ascending = kinds.sorted { $0.rawValue < $1.rawValue }
+    return Set(ascending.prefix { $0.isKnown }.prefix(1) + ascending.drop { $0.isKnown }.prefix(countMax))
   }
 }
 
@@ -244,6 +258,7 @@ extension LocalStore {
   func foldWhatIsKnownNow() throws {
     let kinds = try tables.unfoldedKinds(try environment.beginRead())
     guard kinds.contains(where: \.isKnown) else { return }
+    try checkAllPages()
     try performBlocking(isRepeatable: true) { _ = try $0.startRebuild() }
     let isDone = Shared(false)
     while !isDone.value {

@@ -32,6 +32,13 @@ extension LocalStore {
     }
   }
 
+  /// Throws if a page of the data file is damaged: for work that reaches all of it, and would end the process there.
+  func checkAllPages() throws {
+    let problems = try read { try pageProblems($0.transaction.id) { _ in } }
+    guard let problem = problems.first else { return }
+    throw StoreError(.damaged, "the data file is damaged: \(problem)", hint: StoreError.damageHint)
+  }
+
   private func pageProblems(
     _ transactionID: UInt64, _ progress: (VerificationProgress) throws -> Void
   ) throws -> [PageProblem] {
@@ -64,6 +71,8 @@ struct Verification {
   var report: VerificationReport
   /// Where to fold the log anew.
   let scratchDirectory: String?
+  /// How many rows the comparison has looked at, of how many in all its tables.
+  var compared: (done: UInt64, total: UInt64) = (0, 0)
   /// What the log's transactions name, counted by ``checkLog(_:_:)``.
   var assetNames: [AssetName: UInt64] = [:]
 
@@ -129,7 +138,7 @@ struct Verification {
           }
         }
       } catch {
-        report.add(.log, "\(position)", "\(StoreError.translate(error))")
+        report.add(.log, "\(position)", Self.text(error))
       }
       report.transactions += 1
       if report.transactions % 4096 == 0 {
@@ -166,6 +175,11 @@ struct Verification {
     for (number, _) in try source.tables.zones(source.transaction) {
       if let row = try source.tables.zoneRow(number, source.transaction) { live.insert(row.state.rawValue) }
     }
+    let tables = source.tables
+    // The records are walked once more for their lists and texts.
+    for table in [tables.states, tables.records, tables.elements, tables.references, tables.records] {
+      compared.total += UInt64(try source.transaction.statistics(of: table).entries)
+    }
     try fresh.read { fresh in
       try compare("state", source, source.tables.states, fresh, fresh.tables.states, live, progress)
       try compare("record", source, source.tables.records, fresh, fresh.tables.records, live, progress)
@@ -173,6 +187,7 @@ struct Verification {
       try compare(
         "reference", source, source.tables.references, fresh, fresh.tables.references, live, progress)
       try checkSequences(source, fresh, live, progress)
+      try checkParts(source, live)
     }
   }
 
@@ -180,9 +195,8 @@ struct Verification {
     _ what: String, _ source: borrowing ReadTransaction, _ table: Table, _ fresh: borrowing ReadTransaction,
     _ freshTable: Table, _ live: Set<UInt32>, _ progress: (VerificationProgress) throws -> Void
   ) throws {
-    let total = UInt64(try source.transaction.statistics(of: table).entries)
-    var found = try RowWalk(source.transaction.openCursor(table), live)
-    var made = try RowWalk(fresh.transaction.openCursor(freshTable), live)
+    var found = try RowWalk(source.transaction.openCursor(table), live, isElements: what == "element")
+    var made = try RowWalk(fresh.transaction.openCursor(freshTable), live, isElements: what == "element")
     while let key = Self.least(found.key, made.key) {
       let location = Self.location(key, source, what)
       if found.key != key {
@@ -193,18 +207,49 @@ struct Verification {
         try found.advance()
       } else {
         let isSame =
-          found.value == made.value
-          || what == "record" && Self.comparable(found.value) == Self.comparable(made.value)
+          found.value == made.value && !(what == "record" && Self.isInParts(found.value))
+          || what == "record" && Self.isSame(found.value, source, made.value, fresh, key)
           || what == "state" && Self.comparable(state: found.value) == Self.comparable(state: made.value)
         if !isSame { report.add(.record, location, "the \(what) differs from the log") }
         try found.advance()
         try made.advance()
       }
       report.rows += 1
-      if report.rows % 4096 == 0 {
-        try progress(VerificationProgress(step: .compare, done: report.rows, total: total))
-      }
+      try didCompare(progress)
     }
+  }
+
+  private static func isInParts(_ row: [UInt8]) -> Bool {
+    WideRow.isBase(row.span.bytes) || DividedRow.isBase(row.span.bytes)
+  }
+
+  /// Whether two rows of one record say the same. How a large one lies in parts depends on when it grew.
+  private static func isSame(
+    _ row: [UInt8], _ source: borrowing ReadTransaction, _ other: [UInt8], _ fresh: borrowing ReadTransaction,
+    _ key: [UInt8]
+  ) -> Bool {
+    do {
+      let state = StateNumber(rawValue: try key.span.bytes.bigEndian32(at: 0))
+      let whole = try source.snapshot.withWhole(row.span.bytes, state) { $0.bytes }
+      let made = try fresh.snapshot.withWhole(other.span.bytes, state) { $0.bytes }
+      return comparable(whole) == comparable(made)
+    } catch {
+      return false
+    }
+  }
+
+  /// Counts a row that was compared. Rows that only a fresh fold has are more than the total.
+  mutating func didCompare(_ progress: (VerificationProgress) throws -> Void) throws {
+    compared.done += 1
+    guard compared.done % 4096 == 0 else { return }
+    let done = min(compared.done, compared.total)
+    try progress(VerificationProgress(step: .compare, done: done, total: compared.total))
+  }
+
+  /// What is wrong, without advice: whoever shows the report gives it.
+  static func text(_ error: any Error) -> String {
+    let error = StoreError.translate(error)
+    return (error as? StoreError)?.message ?? "\(error)"
   }
 
   /// A state's row without what depends on how its log was folded: which timestamps came late.
@@ -236,10 +281,13 @@ private struct RowWalk: ~Copyable {
   private(set) var value: [UInt8] = []
   private var cursor: Cursor
   private let states: Set<UInt32>
+  private let isElements: Bool
 
-  init(_ cursor: consuming Cursor, _ states: Set<UInt32>) throws {
+  /// - Parameter isElements: whether it passes over elements that depend on how the log was folded.
+  init(_ cursor: consuming Cursor, _ states: Set<UInt32>, isElements: Bool) throws {
     self.cursor = cursor
     self.states = states
+    self.isElements = isElements
     try settle(try self.cursor.first())
   }
 
@@ -249,7 +297,9 @@ private struct RowWalk: ~Copyable {
     var isThere = isThere
     while isThere {
       let row = cursor.withEntry { key, value in (key.bytes, value.bytes) }
-      if row.0.count >= 4, states.contains(row.0.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }) {
+      let element = isElements ? ElementKey(bytes: row.0) : nil
+      let isPassed = element.map { $0.isOfRow || $0.isOfApartIndex } ?? false
+      if !isPassed, row.0.count >= 4, states.contains(row.0.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }) {
         (key, value) = row
         return
       }

@@ -9,8 +9,6 @@ extension Verification {
     _ source: borrowing ReadTransaction, _ fresh: borrowing ReadTransaction, _ live: Set<UInt32>,
     _ progress: (VerificationProgress) throws -> Void
   ) throws {
-    let total = UInt64(try source.transaction.statistics(of: source.tables.records).entries)
-    var done: UInt64 = 0
     for state in live.sorted() {
       let state = StateNumber(rawValue: state)
       try source.snapshot.forEachStoredRow(in: state, after: nil) { name, row in
@@ -23,8 +21,7 @@ extension Verification {
             }
           }
         }
-        done += 1
-        if done % 4096 == 0 { try progress(VerificationProgress(step: .compare, done: done, total: total)) }
+        try didCompare(progress)
         return true
       }
     }
@@ -45,7 +42,7 @@ extension Verification {
       }
       return try runs(found) == made ? nil : "its units differ from the log"
     } catch {
-      return "\(StoreError.translate(error))"
+      return Self.text(error)
     }
   }
 

@@ -45,7 +45,7 @@ extension Verification {
       case (2, "zones"), (3, "zones"): return count == 5
       case (2, "replicas"), (4, "replicas"): return count == 13
       case (3, "replicas"), (5, "replicas"): return count == 17
-      case (2, "incarnations"): return count == 5
+      case (2, "incarnations"), (3, "incarnations"): return count == 5
       default: return false
       }
     default: return true
@@ -63,7 +63,14 @@ extension Verification {
       var cursor = try source.transaction.openCursor(table)
       var isThere = try cursor.first()
       while isThere {
-        let (key, row) = cursor.withEntry { ($0.bytes, $1.bytes) }
+        let (key, row) = cursor.withEntry { key, row in
+          (key.bytes, (try? CheckedRow.content(of: row, under: key))?.bytes)
+        }
+        guard let row else {
+          report.add(.table, name, "a row of \(key.count) bytes of key has another checksum")
+          isThere = try cursor.next()
+          continue
+        }
         if key[0] == 0 {
           let number = try key.span.bytes.bigEndian32(at: 1)
           if number != last + 1 { report.add(.table, name, "number \(number) follows \(last)") }
@@ -85,6 +92,11 @@ extension Verification {
           if try !row.isEmpty || Self.identity(of: number, in: table, source) == nil {
             report.add(.table, name, "a deleted log's number \(number) is nobody's, or has a row")
           }
+        } else if key[0] == 3, name == "incarnations" {
+          let zone = ZoneNumber(rawValue: try key.span.bytes.bigEndian32(at: 1))
+          if try source.proposedIncarnation(of: zone) == nil {
+            report.add(.table, name, "a zone's proposal is nobody's")
+          }
         }
         isThere = try cursor.next()
       }
@@ -105,8 +117,8 @@ extension Verification {
   ) throws -> UInt32? {
     guard key.count <= TableKey.bytesMax else { return nil }
     return try source.transaction.withValue(of: key.span.bytes, in: table) { row in
-      var reader = ByteReader(row)
       do {
+        var reader = ByteReader(try CheckedRow.content(of: row, under: key.span.bytes))
         let number = try reader.readUInt32Varint("number")
         try reader.finish("number")
         return number
@@ -122,7 +134,9 @@ extension Verification {
     var key = TableKey()
     key.append(UInt8(0))
     key.append(number)
-    return try source.transaction.withValue(of: key.span, in: table) { $0.bytes }
+    return try source.transaction.withValue(of: key.span, in: table) { row in
+      (try? CheckedRow.content(of: row, under: key.span))?.bytes
+    } ?? nil
   }
 
   /// Every zone's token and base lie on segments it has, every segment has its place, and every place names a
@@ -138,7 +152,7 @@ extension Verification {
         if row.status.isGone { gone.insert(raw) }
         try checkZone(number, row, id, source)
       } catch {
-        report.add(.placement, id, "\(StoreError.translate(error))")
+        report.add(.placement, id, Self.text(error))
       }
     }
     try checkSegments(source, except: gone)
@@ -159,7 +173,7 @@ extension Verification {
           report.add(.placement, Self.location(key), problem)
         }
       } catch {
-        report.add(.placement, Self.location(key), "\(StoreError.translate(error))")
+        report.add(.placement, Self.location(key), Self.text(error))
       }
       before = key
       isThere = try cursor.next()
@@ -217,13 +231,15 @@ extension Verification {
       }
       let incarnation = IncarnationNumber(rawValue: try key.span.bytes.bigEndian32(at: 4))
       do {
-        let row = try SegmentRow(bytes.span.bytes)
+        let row = try SegmentRow(CheckedRow.content(of: bytes.span.bytes, under: key.span.bytes))
         if row.rejection != nil {
           isThere = try cursor.next()
           continue
         }
         let last = try tables.lastSequence(of: row.replica, row.epoch, in: zone, source.transaction)
-        if row.first == 0 || row.first > row.last || row.last > last {
+        if row.isQuarantined, row == .quarantined(row.hash) {
+          // It has no sequences that could have a place.
+        } else if row.first == 0 || row.first > row.last || row.last > last {
           report.add(.placement, Self.location(key), "a segment holds \(row.first) to \(row.last) of \(last)")
         } else if try tables.placement(
           of: row.replica, row.epoch, row.last, in: zone, incarnation, source.transaction) == nil
@@ -231,7 +247,7 @@ extension Verification {
           report.add(.placement, Self.location(key), "the segment's sequence \(row.last) has no place")
         }
       } catch {
-        report.add(.placement, Self.location(key), "\(StoreError.translate(error))")
+        report.add(.placement, Self.location(key), Self.text(error))
       }
       isThere = try cursor.next()
     }
@@ -241,7 +257,7 @@ extension Verification {
   private static func problem(
     ofPlacement key: RawSpan, _ row: RawSpan, after previous: UInt64, _ source: borrowing ReadTransaction
   ) throws -> String? {
-    var reader = ByteReader(row)
+    var reader = ByteReader(try CheckedRow.content(of: row, under: key))
     let first = try reader.readVarint("placement.first")
     let offset = try reader.readVarint("placement.offset")
     try reader.finish("placement")

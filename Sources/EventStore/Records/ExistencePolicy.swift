@@ -13,6 +13,16 @@ public enum ExistencePolicy: UInt8, Hashable, Sendable, CaseIterable {
 }
 
 extension ExistencePolicy {
+  /// The type of a record that is visible by the greatest head of its existence alone; nil if the others must tell.
+  static func visibleType(ofGreatest payload: RawSpan, _ policies: [NameNumber: ExistencePolicy]) throws
+    -> NameNumber?
+  {
+    guard case .alive(let type) = try Existence(payload: payload), policies[type] != .deleteWins else {
+      return nil
+    }
+    return type
+  }
+
   /// The type of a record that is visible, nil for one that is not.
   ///
   /// - Parameters:

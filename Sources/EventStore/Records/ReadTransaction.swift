@@ -82,7 +82,7 @@ public struct ReadTransaction: ~Copyable {
     try snapshot.value(at: key, of: field, in: record)
   }
 
-  /// The values of a record's list in their order, nil if the record is not there, or the list never had any.
+  /// The values of a record's list in their order, nil if the record is not there, or the list is empty.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in what was ever inserted.
@@ -90,7 +90,7 @@ public struct ReadTransaction: ~Copyable {
     try snapshot.list(field, of: record)
   }
 
-  /// The value at an index of a record's list, nil if the record is not there, or the list never had any.
+  /// The value at an index of a record's list, nil if the record is not there, or the list is empty.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`, `indexInvalid`.
   /// - Complexity: O(log n) in what was ever inserted.
@@ -98,7 +98,7 @@ public struct ReadTransaction: ~Copyable {
     try snapshot.element(at: index, of: field, in: record)
   }
 
-  /// A text of a record, nil if the record is not there, or the text never had any.
+  /// A text of a record, nil if the record is not there, or the text is empty.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in the text, and in the runs that were ever inserted.
@@ -212,7 +212,9 @@ public struct ReadTransaction: ~Copyable {
 
   // MARK: Conflicts
 
-  /// The cells of a record that have losers, by field name, existence first.
+  /// The cells of a record that have losers, by field name, existence first. ``WriteTransaction/restore(_:in:of:)`` ends each.
+  ///
+  /// A record that is deleted, and that nothing says is there, has no conflicts in its fields.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   public func conflicts(of record: RecordID) throws -> [Conflict] {
@@ -221,7 +223,8 @@ public struct ReadTransaction: ~Copyable {
     } ?? []
   }
 
-  /// Calls a closure with each conflict of a zone, in the order of the records' names, until it returns false.
+  /// Calls a closure with each conflict of a zone, in the order of the records' names, until it returns false: those of
+  /// ``conflicts(of:)`` for each record.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`; what the closure throws.
   public func forEachConflict(in zone: ZoneID, _ body: (Conflict) throws -> Bool) throws {
@@ -263,16 +266,23 @@ public struct ReadTransaction: ~Copyable {
     try snapshot.heads(of: .existence, record)
   }
 
-  /// The names of the fields that a record has heads in, whether or not it is visible, in the order of their
-  /// bytes.
+  /// The names of the fields that a record has anything in, whether or not it is visible, in the order of their bytes.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   public func fields(of record: RecordID) throws -> [Name] {
-    try snapshot.withRow(of: record) { row, _ in
-      let numbers = try RecordLayout.cells(of: row).filter { $0 != .existence }.map(\.field)
-      return try Set(numbers).map { try snapshot.name($0) }.sorted()
-    } ?? []
+    try snapshot.fields(of: record) { cell, row in
+      guard let winner = try RecordLayout.winner(of: cell, in: row) else { return false }
+      return try cell.shows(winner, in: row)
+    }
   }
+
+  /// The same with lists and texts that all was removed from.
+  package func fieldsWithEmptied(of record: RecordID) throws -> [Name] {
+    try snapshot.fields(of: record) { _, _ in true }
+  }
+
+  /// What a record shows, or would show if it were there: it may be deleted, or hidden by a cascade. Nil if there was never one.
+  package func recordOrHidden(_ id: RecordID) throws -> Record? { try snapshot.recordOrHidden(id) }
 
   // MARK: Zones
 

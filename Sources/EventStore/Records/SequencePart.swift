@@ -102,7 +102,7 @@ extension Snapshot {
   /// The parts of a list or a text, also of a record that is not visible.
   func parts(of field: Name, _ kind: FieldKind, _ record: RecordID) throws -> [SequencePart] {
     guard let number = try number(of: field) else { return [] }
-    return try withStoredRow(of: record) { row, state in
+    return try withStoredRow(of: record, field: number) { row, state in
       var parts: [SequencePart] = []
       try forEachPart(of: CellNumber(number, kind), in: row, state) { parts.append($0) }
       return parts

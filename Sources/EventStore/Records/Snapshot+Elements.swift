@@ -144,11 +144,22 @@ extension Snapshot {
     _ body: (CellNumber, RawSpan, StateNumber) throws -> R?
   ) throws -> R? {
     guard let number = try number(of: field) else { return nil }
-    return try withStoredRow(of: record) { row, state in
+    return try withStoredRow(of: record, field: number) { row, state in
       guard let (_, fields) = try visible(row, state) else { return nil }
       let cell = CellNumber(number, kind)
-      guard try RecordLayout.winner(of: cell, in: row, from: fields) != nil else { return nil }
+      guard let winner = try RecordLayout.winner(of: cell, in: row, from: fields),
+        try cell.shows(winner, in: row)
+      else { return nil }
       return try body(cell, row, state)
     }
+  }
+}
+
+extension CellNumber {
+  /// Whether a cell that is there shows anything: a list or a text keeps its units when all of them were removed.
+  @inline(__always)
+  func shows(_ winner: RecordLayout.Winner, in row: RawSpan) throws(FormatError) -> Bool {
+    guard kind?.isSequence ?? false else { return true }
+    return try SequenceRoot(row.extracting(winner.payload)).visible > 0
   }
 }

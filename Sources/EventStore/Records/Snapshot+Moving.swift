@@ -50,7 +50,7 @@ extension Snapshot {
   }
 
   /// The changes that make an empty cell show what this one does.
-  private func changes(
+  func changes(
     showing cell: CellNumber, _ field: Name, in row: RawSpan, _ state: StateNumber
   ) throws -> [FieldChange] {
     switch cell.kind {

@@ -76,9 +76,13 @@ extension Snapshot {
       }
       return type
     }
+    guard inline.count > 0 else { return nil }
+    let policies = try tables.policies(transaction)
+    let greatest = row.extracting(inline[0].payload)
+    if let type = try ExistencePolicy.visibleType(ofGreatest: greatest, policies) { return type }
     let heads = try heads(of: .existence, in: row, state)
     let existences = try heads.map { try Existence(payload: $0.payload.span.bytes) }
-    return ExistencePolicy.visibleType(of: existences, try tables.policies(transaction))
+    return ExistencePolicy.visibleType(of: existences, policies)
   }
 
   func visibleType(of record: RecordID) throws -> NameNumber? {
@@ -125,7 +129,7 @@ extension Snapshot {
 
   func value(of field: Name, in record: RecordID) throws -> Value? {
     guard let number = try number(of: field) else { return nil }
-    return try withRow(of: record) { row, state in
+    return try withRow(of: record, field: number) { row, state in
       guard let (_, fields) = try visible(row, state) else { return nil }
       return try value(of: number, in: row, from: fields, state)
     }
@@ -137,7 +141,9 @@ extension Snapshot {
     for kind in FieldKind.allCases.dropFirst() {
       let cell = CellNumber(field, kind)
       // The commonest answer: there is none.
-      guard try RecordLayout.winner(of: cell, in: row, from: fields) != nil else { continue }
+      guard let winner = try RecordLayout.winner(of: cell, in: row, from: fields),
+        try cell.shows(winner, in: row)
+      else { continue }
       return try mergedValue(of: cell, in: row, state)
     }
     return nil
@@ -186,7 +192,7 @@ extension Snapshot {
   /// The sum of what was added to a counter, also of a record that is not visible; nil if nothing was.
   func counterSum(_ field: Name, of record: RecordID) throws -> CounterSum? {
     guard let number = try number(of: field) else { return nil }
-    return try withStoredRow(of: record) { row, state in
+    return try withStoredRow(of: record, field: number) { row, state in
       let sum = try counterSum(CellNumber(number, .counter), in: row, state)
       return sum.isEmpty ? nil : sum
     }
@@ -194,7 +200,7 @@ extension Snapshot {
 
   func counter(_ field: Name, of record: RecordID) throws -> Counter? {
     guard let number = try number(of: field) else { return nil }
-    return try withStoredRow(of: record) { row, state in
+    return try withStoredRow(of: record, field: number) { row, state in
       guard let (_, fields) = try visible(row, state) else { return nil }
       return try counter(number, in: row, from: fields, state)
     }
@@ -211,20 +217,48 @@ extension Snapshot {
   func record(
     _ id: RecordID, _ type: NameNumber, in row: RawSpan, from fields: Int, _ state: StateNumber
   ) throws -> Record {
+    Record(id: id, type: try name(type), entries: try entries(in: row, from: fields, state))
+  }
+
+  private func entries(
+    in row: RawSpan, from fields: Int, _ state: StateNumber
+  ) throws -> [Record.Entry] {
     var entries: [Record.Entry] = []
     var walk = try RecordLayout.WinnerWalk(row, from: fields)
     entries.reserveCapacity(walk.cellsMax)
     var last = NameNumber.none
     while let (cell, winner) = try walk.next() {
       // The register of a field comes before its other cells, and hides them.
-      guard cell != .existence, cell.field != last,
+      guard cell != .existence, cell.field != last, try cell.shows(winner, in: row),
         let value = try cell.isRegister
           ? value(of: cell, winner, in: row, state) : mergedValue(of: cell, in: row, state)
       else { continue }
       entries.append(Record.Entry(name: try name(cell.field), value: value))
       last = cell.field
     }
-    return Record(id: id, type: try name(type), entries: entries)
+    return entries
+  }
+
+  /// What a record shows, or would show if it were there; nil if there was never one.
+  func recordOrHidden(_ id: RecordID) throws -> Record? {
+    try withRow(of: id) { row, state in
+      let types = try heads(of: .existence, in: row, state).compactMap { head -> NameNumber? in
+        guard case .alive(let type) = try Existence(payload: head.payload.span.bytes) else { return nil }
+        return type
+      }
+      let entries = try entries(in: row, from: RecordLayout.headerBytes, state)
+      return Record(id: id, type: try types.first.map { try name($0) } ?? "", entries: entries)
+    }
+  }
+
+  /// The names of the fields of a record that have a cell which a closure chooses, in the order of their bytes.
+  func fields(of record: RecordID, where isChosen: (CellNumber, RawSpan) throws -> Bool) throws -> [Name] {
+    try withRow(of: record) { row, _ in
+      let cells = try RecordLayout.cells(of: row).filter { cell in
+        try cell != .existence && isChosen(cell, row)
+      }
+      return try Set(cells.map(\.field)).map { try name($0) }.sorted()
+    } ?? []
   }
 
   /// All heads of a field, greatest first; also of a record that is not visible.
@@ -235,7 +269,7 @@ extension Snapshot {
 
   /// All heads of a cell, greatest first; those of a set or a map by element, in the order of the elements' names.
   func heads(of cell: CellNumber, _ record: RecordID) throws -> [CellHead] {
-    try withRow(of: record) { row, state in
+    try withRow(of: record, field: cell.field) { row, state in
       guard !cell.isOfHeads else {
         return try heads(of: cell, in: row, state).map { try cellHead($0, of: cell) }
       }
@@ -295,7 +329,16 @@ extension StoreError {
 }
 
 extension Snapshot {
-  /// The cells of a row that have losers, existence first, then by field name.
+  /// Whether any head of a record's existence says that it is there.
+  private func isAlive(anywhereIn row: RawSpan, _ state: StateNumber) throws -> Bool {
+    if RecordLayout.plainType(in: row) != nil { return true }
+    return try heads(of: .existence, in: row, state).contains { head in
+      if case .alive = try Existence(payload: head.payload.span.bytes) { true } else { false }
+    }
+  }
+
+  /// The cells of a row that have losers, existence first, then by field name; of a record that is dead by all heads only its
+  /// existence.
   func conflicts(of record: RecordID, in row: RawSpan, _ state: StateNumber) throws -> [Conflict] {
     var conflicts: [Conflict] = []
     func add(_ heads: [CellHead], _ field: Name?, key: Name? = nil) {
@@ -303,10 +346,14 @@ extension Snapshot {
       conflicts.append(
         Conflict(record: record, field: field, key: key, winner: heads[0], losers: Array(heads.dropFirst())))
     }
+    var isAnywhereAlive = true
     for cell in try RecordLayout.cells(of: row) {
       switch cell.kind {
+      // Nothing says that the record is there: its fields show nowhere.
+      case _ where !isAnywhereAlive: return conflicts
       case .register:
         let place = try RecordLayout.place(of: cell, in: row)
+        if cell == .existence { isAnywhereAlive = try isAlive(anywhereIn: row, state) }
         guard try RecordLayout.heads(of: place.body, in: row).total > 1 else { continue }
         let heads = try heads(of: cell, in: row, state).map { try cellHead($0, of: cell) }
         // Updates of different fields do not conflict: that both say that the record is there is no news.

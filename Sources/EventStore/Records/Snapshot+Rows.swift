@@ -1,7 +1,7 @@
 import LMDB
 import OperationFormat
 
-/// The rows of records. They are read where they lie in the map; of a ``DividedRow`` a whole one is made.
+/// The rows of records. They are read where they lie in the map; of a ``DividedRow`` or a ``WideRow`` a whole one is made.
 extension Snapshot {
   /// A record's whole row, where it lies if it is whole there, with what is needed to follow it to its elements.
   func withRow<R>(of record: RecordID, _ body: (RawSpan, StateNumber) throws -> R?) throws -> R? {
@@ -19,8 +19,59 @@ extension Snapshot {
     }
   }
 
-  /// The whole of a record's row, of which the registers may lie apart from the rest.
+  /// The same of a row in which the cells of a field are that are no registers: of a wide record only these are looked for.
+  func withStoredRow<R>(
+    of record: RecordID, field: NameNumber, _ body: (RawSpan, StateNumber) throws -> R?
+  ) throws -> R? {
+    try withStoredRow(of: record) { row, state in
+      guard WideRow.isBase(row) else { return try body(row, state) }
+      let part = try self.row(row, withBlocksOf: WideRow.cells(of: field), state)
+      return try body(part.span.bytes, state)
+    }
+  }
+
+  /// The same of a row in which all cells of a field are.
+  func withRow<R>(
+    of record: RecordID, field: NameNumber, _ body: (RawSpan, StateNumber) throws -> R?
+  ) throws -> R? {
+    try withStoredRow(of: record, field: field) { row, state in
+      try withWhole(row, state) { try body($0, state) }
+    }
+  }
+
+  /// A wide record's row with the blocks in which some cells are.
+  private func row(
+    _ base: RawSpan, withBlocksOf cells: ClosedRange<UInt32>, _ state: StateNumber
+  ) throws -> [UInt8] {
+    let record = try RecordLayout.recordNumber(of: base)
+    let prefix = ElementKey.blocks(of: state, record: record)
+    let first = ElementKey.block(of: state, record: record, from: cells.lowerBound)
+    let last = ElementKey.block(of: state, record: record, from: cells.upperBound)
+    var row = ByteWriter()
+    row.append(base)
+    var cursor = try transaction.openCursor(tables.elements)
+    var isThere = try cursor.seek(atMost: first.bytes.span.bytes)
+    if !isThere || !cursor.withEntry({ key, _ in key.hasPrefix(prefix.bytes) }) {
+      isThere = try cursor.seek(atOrAfter: first.bytes.span.bytes)
+    }
+    while isThere {
+      let isInside = try cursor.withEntry { key, block in
+        guard key.hasPrefix(prefix.bytes), compareBytes(key, last.bytes.span.bytes) <= 0 else { return false }
+        try WideRow.append(block, to: &row)
+        return true
+      }
+      guard isInside else { break }
+      isThere = try cursor.next()
+    }
+    return WideRow.whole(row.bytes)
+  }
+
+  /// The whole of a record's row, of which parts may lie elsewhere.
   func withWhole<R>(_ row: RawSpan, _ state: StateNumber, _ body: (RawSpan) throws -> R) throws -> R {
+    if WideRow.isBase(row) {
+      let whole = try self.row(row, withBlocksOf: 0...UInt32.max, state)
+      return try body(whole.span.bytes)
+    }
     guard DividedRow.isBase(row) else { return try body(row) }
     let whole = try joined(row, state)
     return try body(whole.span.bytes)

@@ -36,7 +36,7 @@ extension Snapshot {
   /// What is seen of a text, in pieces that one operation each has made.
   func textRuns(of field: Name, in record: RecordID) throws -> [TextRun] {
     guard let number = try number(of: field) else { return [] }
-    return try withStoredRow(of: record) { row, state in
+    return try withStoredRow(of: record, field: number) { row, state in
       let sequence = try sequence(of: CellNumber(number, .text), in: row, state)
       var runs: [TextRun] = []
       try sequence.forEachRun { run in

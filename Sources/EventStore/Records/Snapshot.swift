@@ -19,8 +19,7 @@ final class Snapshot {
   @exclusivity(unchecked) private var names: [Name?] = []
   private static let namesMax: UInt32 = 1024
   /// What became of the records that others refer to by cascades or nullified references.
-  @exclusivity(unchecked) var fates: [RecordKey: Fate] = [:]
-  static let fatesMax = 65_536
+  @exclusivity(unchecked) var fates = RecordFates()
 
   init(_ transaction: consuming LMDBTransaction, tables: Tables, interned: Interned) {
     self.transaction = transaction

@@ -4,19 +4,6 @@ import OperationFormat
 /// Which records are hidden by cascades, and which references read as missing: found when it is asked for, from what the
 /// records show and which of them are alive.
 extension Snapshot {
-  /// A record by its name's UTF-8.
-  struct RecordKey: Hashable {
-    var state: StateNumber
-    var name: [UInt8]
-  }
-
-  /// What became of a record that others refer to.
-  enum Fate {
-    case there
-    /// It is not alive, or hidden; with the record that is not alive, to which cascades lead from it.
-    case gone(missing: [UInt8])
-  }
-
   /// The record that is not alive to which cascades lead from the record whose row it is; nil if there is none.
   ///
   /// - Complexity: linear in the cascades that are followed; each record is followed once a snapshot.
@@ -27,6 +14,8 @@ extension Snapshot {
     if targets.allSatisfy({ isKnown(there: $0, state) }) { return nil }
     var path = [Step(targets: targets)]
     var met: Set<[UInt8]> = []
+    // The same, nearest first.
+    var order: [[UInt8]] = []
     while let step = path.last {
       guard step.next < step.targets.count else {
         path.removeLast()
@@ -35,8 +24,9 @@ extension Snapshot {
       path[path.count - 1].next += 1
       let name = step.targets[step.next]
       guard met.insert(name).inserted else { continue }
+      order.append(name)
       var missing: [UInt8]?
-      switch fates[RecordKey(state: state, name: name)] {
+      switch fates[.init(state: state, name: name)] {
       case .there: continue
       case .gone(let found): missing = found
       case nil:
@@ -51,16 +41,15 @@ extension Snapshot {
       }
       guard let missing else { continue }
       // From all on the way cascades lead there.
-      for step in path { remember(.gone(missing: missing), of: step.name, state) }
-      remember(.gone(missing: missing), of: name, state)
+      fates.remember(.gone(missing: missing), of: path.compactMap(\.name) + [name], state)
       return missing
     }
-    for name in met { remember(.there, of: name, state) }
+    fates.remember(.there, of: order, state)
     return nil
   }
 
   private func isKnown(there name: [UInt8], _ state: StateNumber) -> Bool {
-    if case .there = fates[RecordKey(state: state, name: name)] { return true }
+    if case .there = fates[.init(state: state, name: name)] { return true }
     return false
   }
 
@@ -69,12 +58,6 @@ extension Snapshot {
     var name: [UInt8]?
     var targets: [[UInt8]]
     var next = 0
-  }
-
-  private func remember(_ fate: Fate, of name: [UInt8]?, _ state: StateNumber) {
-    guard let name else { return }
-    if fates.count >= Self.fatesMax { fates.removeAll(keepingCapacity: true) }
-    fates[RecordKey(state: state, name: name)] = fate
   }
 
   /// The records of the zone to which cascades lead at once from the one whose row it is.
@@ -129,18 +112,18 @@ extension Snapshot {
 
   /// Whether a record of a state, by its name's UTF-8, is there.
   private func isThere(_ name: [UInt8], _ state: StateNumber) throws -> Bool {
-    switch fates[RecordKey(state: state, name: name)] {
+    switch fates[.init(state: state, name: name)] {
     case .there: return true
     case .gone: return false
     case nil: break
     }
     let key = TableKey.record(state, name.span.bytes)
-    let found = try transaction.withValue(of: key.span, in: tables.records) { row -> Fate? in
+    let found = try transaction.withValue(of: key.span, in: tables.records) { row -> RecordFates.Fate? in
       guard try alive(row, state) != nil else { return nil }
       return try missingTarget(of: row, state).map { .gone(missing: $0) } ?? .there
     }
     let fate = (found ?? nil) ?? .gone(missing: name)
-    remember(fate, of: name, state)
+    fates.remember(fate, of: [name], state)
     if case .there = fate { return true }
     return false
   }

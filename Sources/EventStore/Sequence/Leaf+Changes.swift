@@ -10,6 +10,7 @@ extension Leaf {
     rest.first.number &+= offset
     rest.count &-= offset
     rest.left = piece.last
+    rest.level = piece.level(at: offset)
     if !piece.text.isEmpty {
       let bytes = withText(of: rest) { utf8ByteCount(of: offset, in: $0, scalars: rest.count &+ offset) }
       piece.text = rest.text.lowerBound..<rest.text.lowerBound + bytes
@@ -176,6 +177,7 @@ extension Leaf {
     rest.first.number &+= front.count
     rest.count &-= front.count
     rest.left = front.last
+    rest.level = front.level(at: front.count)
     return (front, rest)
   }
 }

@@ -18,12 +18,16 @@ import OperationFormat
 /// | varint | count of units − 2; where there are several |
 /// | unit | the left origin, if it is 3: 0 the start, 1 the last unit of the piece before, 2 the number before |
 /// | unit | the right origin, if it is 3: 0 the end, 1 that of the piece before, 2 the first unit of the next piece |
+/// | zigzag | depth, less that of the piece before; if the left origin is 2 or 3 |
+/// | varint | right depth; if the right origin is 3, or 1 and the left origin neither 1 nor that of the piece before |
 /// | unit | the element |
 /// | varint | bytes of text − count of units; for several visible units of a text |
 /// | … | the UTF-8 of visible units of a text |
 ///
 /// A unit: a varint `2n` where `n` is the zigzag of its number less that of the piece's first unit, for the same
 /// inserter; otherwise a varint `2 × replica + 1`, then epoch and number, varints.
+///
+/// A level that is not told follows from the pieces beside it: see ``Level``.
 struct Leaf {
   static let tag: UInt8 = 1
   /// Where the pieces begin.
@@ -38,6 +42,13 @@ struct Leaf {
 
   var visible: UInt64 { pieces.reduce(0) { $1.isVisible ? $0 &+ $1.count : $0 } }
   var units: UInt64 { pieces.reduce(0) { $0 &+ $1.count } }
+  /// The least level of a unit.
+  var level: Level { pieces.reduce(pieces[0].level) { min($0, $1.level) } }
+
+  /// How the node above tells of it.
+  func asChild(_ node: NodeNumber) -> InnerNode.Child {
+    InnerNode.Child(node: node, units: units, visible: visible, level: level)
+  }
 
   /// The UTF-8 of a piece.
   func withText<R>(of piece: Piece, _ body: (RawSpan) throws -> R) rethrows -> R {
@@ -58,11 +69,15 @@ extension Leaf {
     parent = try reader.readBigEndian("runs.leaf.parent", as: UInt32.self)
     bytes = row.bytes
     var awaitsNext = false
+    var awaiting: [Int] = []
     var units: UInt64 = 0
     while reader.remaining > 0 {
       let start = reader.position
       let (piece, rightIsNext) = try reader.readPiece(after: pieces.last, isText: isText)
-      if awaitsNext { pieces[pieces.count - 1].right = piece.first }
+      if awaitsNext {
+        pieces[pieces.count - 1].right = piece.first
+        awaiting.append(pieces.count - 1)
+      }
       awaitsNext = rightIsNext
       units &+= piece.count
       guard units <= SequenceLimits.unitsMax else {
@@ -76,7 +91,16 @@ extension Leaf {
       throw reader.fail(
         .truncated, at: reader.position, "runs.leaf", expected: "one more piece", found: "the end")
     }
+    // A chain of right origins is known from its end.
+    for index in awaiting.reversed() {
+      pieces[index].level.rightDepth = pieces[index].rightDepth(before: pieces[index + 1])
+    }
   }
+}
+
+extension Piece {
+  /// The right depth where the right origin is the first unit of another piece.
+  func rightDepth(before right: Piece) -> UInt64 { right.left == left ? right.level.rightDepth + 1 : 0 }
 }
 
 extension ByteReader {
@@ -111,12 +135,13 @@ extension ByteReader {
     }
     var piece = Piece(
       first: UnitID(inserter, number), count: count, left: nil, right: nil, isVisible: isVisible,
-      element: nil, text: 0..<0)
+      element: nil, text: 0..<0, level: Level(depth: 0, rightDepth: 0))
     switch leftKind {
     case 0: break
     case 1:
       guard let previous else { throw badPiece(at: start, "a left origin in the first piece") }
       piece.left = previous.last
+      piece.level.depth = previous.level.depth + previous.count
     case 2:
       guard number > 0 else { throw badPiece(at: start, "a left origin before a first number") }
       piece.left = UnitID(inserter, number - 1)
@@ -130,6 +155,17 @@ extension ByteReader {
     default: break
     }
     // The right origin of the piece before is this one's first unit, where it waits for it.
+    if leftKind > 1 {
+      let depth = previous?.level.depth ?? 0
+      piece.level.depth = depth &+ UInt64(bitPattern: try readZigzag("runs.piece.depth"))
+    }
+    if rightKind == 3 || (rightKind == 1 && leftKind != 1 && piece.left != previous?.left) {
+      piece.level.rightDepth = try readVarint(
+        "runs.piece.rightDepth", in: 0...SequenceLimits.unitsMax)
+    } else if rightKind == 1, leftKind != 1 {
+      piece.level.rightDepth = previous?.level.rightDepth ?? 0
+    }
+    guard piece.level.depth <= SequenceLimits.unitsMax else { throw badPiece(at: start, "a depth") }
     if flags & 0x80 != 0 {
       guard count == 1 else { throw badPiece(at: start, "an element in a piece of one unit") }
       piece.element = try readUnit(from: piece.first)
@@ -233,6 +269,13 @@ extension Leaf {
     if piece.count > 1 { writer.append(varint: piece.count - 2) }
     if let left = piece.left, flags & 3 == 3 { writer.append(left, from: piece.first) }
     if let right = piece.right, flags >> 2 & 3 == 3 { writer.append(right, from: piece.first) }
+    if flags & 3 > 1 {
+      writer.append(zigzag: Int64(bitPattern: piece.level.depth &- (previous?.level.depth ?? 0)))
+    }
+    let rightKind = flags >> 2 & 3
+    if rightKind == 3 || (rightKind == 1 && flags & 3 != 1 && piece.left != previous?.left) {
+      writer.append(varint: piece.level.rightDepth)
+    }
     if let element = piece.element { writer.append(element, from: piece.first) }
     guard !piece.text.isEmpty else { return }
     if piece.count > 1 { writer.append(varint: UInt64(piece.text.count) &- piece.count) }

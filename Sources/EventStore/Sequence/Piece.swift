@@ -1,5 +1,20 @@
 import OperationFormat
 
+/// Where a unit stands in the tree of left origins, in which the units that have the same left origin are again a tree, by
+/// their right origins. It never changes.
+///
+/// In the document's order the units behind one that have a greater depth, up to the first that has not, hang from it by their left
+/// origins. Before a unit, those of its depth that hang from it by their right origins have a greater right depth. So what
+/// hangs from a unit, and what it hangs from, is found by comparing levels.
+struct Level: Hashable, Comparable {
+  /// How many units there are from its left origin on to the start.
+  var depth: UInt64
+  /// How many units there are from its right origin on, as long as they have the left origin that it has.
+  var rightDepth: UInt64
+
+  static func < (a: Level, b: Level) -> Bool { (a.depth, a.rightDepth) < (b.depth, b.rightDepth) }
+}
+
 /// Units that lie side by side and can be told together: of one inserter, their numbers one after the other, the left
 /// origin of each the one before it, all with the same right origin, all visible or all hidden.
 struct Piece: Hashable {
@@ -14,11 +29,18 @@ struct Piece: Hashable {
   var element: UnitID?
   /// Where the text lies in the bytes of the leaf. Empty for hidden units and for places.
   var text: Range<Int>
+  /// Of the first unit. Each other one's depth is one more, and its right depth 0.
+  var level: Level
 
   /// The number after the last unit's.
   var end: UInt64 { first.number &+ count }
 
   var last: UnitID { UnitID(first.inserter, end &- 1) }
+
+  /// The level of a unit, or of one that is put behind the last.
+  func level(at offset: UInt64) -> Level {
+    offset == 0 ? level : Level(depth: level.depth &+ offset, rightDepth: 0)
+  }
 
   func contains(_ unit: UnitID) -> Bool {
     unit.replica == first.replica && unit.epoch == first.epoch && unit.number >= first.number

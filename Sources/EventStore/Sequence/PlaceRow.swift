@@ -53,6 +53,9 @@ struct PlaceRow {
     return leaf
   }
 
+  /// The first number after one that the row tells of again; nil if it tells of none.
+  func end(of number: UInt64) -> UInt64? { entries.first { $0.number > number }?.number }
+
   /// Tells where numbers lie that belong to this row.
   ///
   /// - Parameter keepsRest: whether what was true of the number after them stays so, and is in this row.
@@ -81,6 +84,13 @@ extension UnitSequence {
     return try storage.withLastRun(atMost: key.span, prefixBytes: RunKeys.inserterBytes) { key, row in
       let row = try PlaceRow(row, first: try RunKeys.number(of: key))
       return row.leaf(of: unit.number)
+    }
+  }
+
+  /// The leaf that a unit lies in, and the number up to which that is so; nil if its row tells of none that is greater.
+  func place(of unit: UnitID) throws -> (leaf: NodeNumber, end: UInt64?)? {
+    try placeRow(atMost: unit.number, of: unit.inserter).map { _, row in
+      (row.leaf(of: unit.number), row.end(of: unit.number))
     }
   }
 

@@ -12,7 +12,8 @@ extension UnitSequence where Storage: RunStorage {
   ///   - left: the left origin, nil for the start.
   ///   - hasSeen: whether the operation's transaction has seen another operation.
   /// - Returns: the first unit; the others have the numbers that follow.
-  /// - Complexity: O(log n) rows, and what others have inserted at that very place and the transaction has not seen.
+  /// - Complexity: O(log n) rows for each writer that inserted at that place what the transaction has not seen; O(log n)
+  ///   rows in all where ``view`` knows what comes behind `left`.
   package mutating func insert(
     text: RawSpan, by operation: HeadID, after left: UnitID?, hasSeen: (HeadID) throws -> Bool
   ) throws -> UnitID {
@@ -61,6 +62,11 @@ extension UnitSequence where Storage: RunStorage {
       first.number <= SequenceLimits.unitsMax - count
     else { throw Self.tooMany("\(root.units) and \(count) more") }
 
+    // It is taken out, so that nothing of it is copied.
+    let isKept = self.view != nil
+    var view = self.view.take() ?? SequenceView()
+    defer { if isKept { self.view = view } }
+    view.begin(first, from: inserter)
     var gap: Gap
     let isExtension: Bool
     if let left, left.inserter == inserter, left.number &+ 1 == first.number, let last = makers?.last,
@@ -71,16 +77,18 @@ extension UnitSequence where Storage: RunStorage {
       gap = Gap(node: found.node, leaf: found.leaf, piece: found.piece, offset: piece.count)
       gap.left = left
       gap.right = piece.right
+      gap.level = piece.level(at: piece.count)
     } else {
       isExtension = false
-      gap = try root.height == 0 ? makeFirstLeaf() : self.gap(for: first, after: left, hasSeen)
+      gap = try root.height == 0 ? makeFirstLeaf() : self.gap(for: first, after: left, &view, hasSeen)
     }
 
     try addMaker(operation, units: count, isExtension: isExtension, to: makers)
     let piece = Piece(
       first: first, count: count, left: gap.left, right: gap.right, isVisible: true, element: element,
-      text: 0..<0)
+      text: 0..<0, level: gap.level)
     try insert(piece, text: text[...], at: gap)
+    view.learn(piece)
     return first
   }
 
@@ -101,6 +109,7 @@ extension UnitSequence where Storage: RunStorage {
       piece.first.number = part.end
       piece.count &-= part.count
       piece.left = part.last
+      piece.level = part.level(at: part.count)
       text = text.dropFirst(bytes)
       guard let last = try find(part.last) else {
         throw FormatError.damagedRuns("makers", expected: "unit \(part.end - 1)", found: "fewer")
@@ -127,6 +136,8 @@ struct Gap {
   var offset: UInt64
   var left: UnitID?
   var right: UnitID?
+  /// Of a unit that is put here.
+  var level = Level(depth: 0, rightDepth: 0)
 
   /// Puts units here.
   ///
@@ -164,164 +175,5 @@ struct Gap {
   /// How many bytes the first units of a text take; none for places.
   static func byteCount(of count: UInt64, in text: ArraySlice<UInt8>, units: UInt64) -> Int {
     text.isEmpty ? 0 : utf8ByteCount(of: count, in: text.span.bytes, scalars: units)
-  }
-}
-
-/// What is known of what a transaction has seen, so that most units need no look-up.
-struct Sight {
-  private var known: [(inserter: Inserter, seenEnd: UInt64, unseenStart: UInt64)] = []
-
-  init() {}
-
-  /// Whether a unit is seen; nil where it is not known.
-  func sees(_ unit: UnitID) -> Bool? {
-    let inserter = unit.inserter
-    for entry in known where entry.inserter == inserter {
-      if unit.number < entry.seenEnd { return true }
-      return unit.number >= entry.unseenStart ? false : nil
-    }
-    return nil
-  }
-
-  /// Learns whether the units of an operation are seen.
-  mutating func learn(_ units: Range<UInt64>, of inserter: Inserter, areSeen: Bool) {
-    let index = known.firstIndex { $0.inserter == inserter } ?? known.count
-    if index == known.count { known.append((inserter, 0, .max)) }
-    if areSeen {
-      known[index].seenEnd = max(known[index].seenEnd, units.upperBound)
-    } else {
-      known[index].unseenStart = min(known[index].unseenStart, units.lowerBound)
-    }
-  }
-}
-
-extension UnitSequence {
-  /// Units at the gap that the transaction has not seen, from the first unit behind the left origin on.
-  private struct Concurrent {
-    var first: UnitID
-    var left: UnitID?
-    var right: UnitID?
-    var node: NodeNumber
-    var piece: Int
-  }
-
-  /// Whether a transaction has seen a unit; it has not if there is no such unit.
-  func sees(_ unit: UnitID, _ sight: inout Sight, _ hasSeen: (HeadID) throws -> Bool) throws -> Bool {
-    if let known = sight.sees(unit) { return known }
-    guard let found = try makerRow(atMost: unit)?.operation(making: unit.number) else { return false }
-    let isSeen = try hasSeen(
-      HeadID(replica: unit.replica, epoch: unit.epoch, sequence: found.sequence, index: found.index))
-    sight.learn(found.units, of: unit.inserter, areSeen: isSeen)
-    return isSeen
-  }
-
-  /// Finds where units come that are inserted behind a unit, and their origins. The sequence must not be without nodes.
-  func gap(
-    for new: UnitID, after left: UnitID?, _ hasSeen: (HeadID) throws -> Bool
-  ) throws -> Gap {
-    var sight = Sight()
-    var gap: Gap
-    if let left, try sees(left, &sight, hasSeen), let found = try find(left) {
-      let offset = left.number - found.leaf.pieces[found.piece].first.number + 1
-      gap = Gap(node: found.node, leaf: found.leaf, piece: found.piece, offset: offset)
-      gap.left = left
-    } else {
-      let node = try endLeaf(below: root.node, levels: root.height - 1, isLast: false)
-      gap = Gap(node: node, leaf: try leaf(node), piece: 0, offset: 0)
-    }
-    var concurrent: [Concurrent] = []
-    gap.right = try rightOrigin(from: gap, &sight, hasSeen, &concurrent)
-    if concurrent.isEmpty { return gap }
-    let count = try self.concurrent(before: new, gap, concurrent)
-    if count == 0 { return gap }
-    let before = concurrent[count - 1]
-    if before.node != gap.node { gap.leaf = try leaf(before.node) }
-    gap.node = before.node
-    gap.piece = before.piece
-    gap.offset = gap.leaf.pieces[before.piece].count
-    return gap
-  }
-
-  /// The first unit from a gap on that the transaction has seen, nil if there is none; and what lies in front of it.
-  private func rightOrigin(
-    from gap: Gap, _ sight: inout Sight, _ hasSeen: (HeadID) throws -> Bool,
-    _ concurrent: inout [Concurrent]
-  ) throws -> UnitID? {
-    var (node, leaf, index, offset) = (gap.node, gap.leaf, gap.piece, gap.offset)
-    var passed: UInt64 = 0
-    while true {
-      while index < leaf.pieces.count {
-        var piece = leaf.pieces[index]
-        if offset < piece.count {
-          if offset > 0 {
-            piece.first.number &+= offset
-            piece.left = UnitID(piece.first.inserter, piece.first.number &- 1)
-          }
-          if try sees(piece.first, &sight, hasSeen) { return piece.first }
-          concurrent.append(
-            Concurrent(first: piece.first, left: piece.left, right: piece.right, node: node, piece: index))
-        }
-        index += 1
-        offset = 0
-      }
-      guard let next = try neighbour(of: node, parent: leaf.parent, isBehind: true) else { return nil }
-      // Rows that name each other in a circle end here.
-      passed &+= leaf.units
-      guard passed <= root.units else {
-        throw FormatError.damagedRuns("node", expected: "\(root.units) units", found: "more")
-      }
-      (node, leaf, index) = (next, try self.leaf(next), 0)
-    }
-  }
-
-  /// How many of the concurrent pieces behind the left origin come before new units.
-  ///
-  /// It is the rule of YjsMod (Gentle, reference-crdts), which gives the order of FugueMax: pieces further right than
-  /// the left origin hang from units already passed; those with the same left origin are ordered by their
-  /// right origins, the rightmost first, then by their units.
-  private func concurrent(before new: UnitID, _ gap: Gap, _ concurrent: [Concurrent]) throws -> Int {
-    var leftRank: UInt64?
-    var isUncertain = false
-    var count = 0
-    for (index, other) in concurrent.enumerated() {
-      if !isUncertain { count = index }
-      if other.left == gap.left {
-        if other.right == gap.right {
-          if try comes(new, before: other.first) { return count }
-          isUncertain = false
-        } else {
-          isUncertain = try isLess(other.right, gap.right)
-        }
-        continue
-      }
-      guard let left = other.left else { return count }
-      if leftRank == nil { leftRank = try gap.left.map { try rank(of: $0) + 1 } ?? 0 }
-      if try rank(of: left) + 1 <= leftRank ?? 0 { return count }
-    }
-    return isUncertain ? count : concurrent.count
-  }
-
-  /// Whether a right origin lies before another; nil is the end.
-  private func isLess(_ right: UnitID?, _ other: UnitID?) throws -> Bool {
-    guard let right else { return false }
-    guard let other else { return true }
-    return try rank(of: right) < rank(of: other)
-  }
-
-  private func comes(_ unit: UnitID, before other: UnitID) throws -> Bool {
-    if unit.replica != other.replica {
-      return try storage.replicaID(unit.replica) < storage.replicaID(other.replica)
-    }
-    return (unit.epoch, unit.number) < (other.epoch, other.number)
-  }
-
-  /// How many units lie before a unit that is an origin.
-  func rank(of unit: UnitID) throws -> UInt64 {
-    guard let found = try find(unit) else {
-      throw FormatError.damagedRuns("origin", expected: "a unit that is there", found: "unit \(unit.number)")
-    }
-    let before = try count(before: found.node, parent: found.leaf.parent).units
-    let inLeaf = found.leaf.pieces[..<found.piece].reduce(0 as UInt64) { $0 &+ $1.count }
-    return before &+ inLeaf &+ (unit.number - found.leaf.pieces[found.piece].first.number)
   }
 }

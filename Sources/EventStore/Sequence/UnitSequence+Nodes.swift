@@ -32,8 +32,7 @@ extension UnitSequence where Storage: RunStorage {
     if writer.count <= limits.nodeBytesMax {
       let key = keys.node(node)
       try storage.writeRun(writer.span, key.span)
-      let child = InnerNode.Child(node: node, units: leaf.units, visible: leaf.visible)
-      try settle(node, below: leaf.parent, height: 1, as: [child])
+      try settle(node, below: leaf.parent, height: 1, as: [leaf.asChild(node)])
       return leaf.parent != 0 && writer.count < limits.nodeBytesMax / 4
     }
     let isTop = leaf.parent == 0
@@ -47,7 +46,7 @@ extension UnitSequence where Storage: RunStorage {
       let key = keys.node(number)
       try storage.writeRun(writer.span, key.span)
       if number != node { try place(part.pieces, in: number) }
-      children.append(InnerNode.Child(node: number, units: part.units, visible: part.visible))
+      children.append(part.asChild(number))
     }
     if isTop {
       let top = InnerNode(parent: 0, children: children)
@@ -110,8 +109,7 @@ extension UnitSequence where Storage: RunStorage {
     if inner.children.count <= limits.childrenMax {
       let key = keys.node(node)
       try storage.writeRun(writer.span, key.span)
-      let child = InnerNode.Child(node: node, units: inner.units, visible: inner.visible)
-      return try settle(node, below: inner.parent, height: height, as: [child])
+      return try settle(node, below: inner.parent, height: height, as: [inner.asChild(node)])
     }
     let isTop = inner.parent == 0
     let parent = isTop ? try raise(above: node) : inner.parent
@@ -126,7 +124,7 @@ extension UnitSequence where Storage: RunStorage {
       part.append(to: &writer)
       let key = keys.node(number)
       try storage.writeRun(writer.span, key.span)
-      children.append(InnerNode.Child(node: number, units: part.units, visible: part.visible))
+      children.append(part.asChild(number))
     }
     if isTop {
       let top = InnerNode(parent: 0, children: children)
@@ -208,6 +206,7 @@ extension InnerNode {
   fileprivate mutating func join(_ index: Int) {
     children[index].units &+= children[index + 1].units
     children[index].visible &+= children[index + 1].visible
+    children[index].level = min(children[index].level, children[index + 1].level)
     children.remove(at: index + 1)
   }
 

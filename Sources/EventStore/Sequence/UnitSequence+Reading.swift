@@ -67,18 +67,18 @@ extension UnitSequence {
   package func leftOrigin(ofVisible index: Int, hasSeen: (HeadID) throws -> Bool) throws -> UnitID? {
     precondition(index >= 0 && index <= count, "index \(index) of \(count) units")
     guard index > 0 else { return nil }
-    var sight = Sight()
+    var view = SequenceView()
     var (node, leaf, piece, offset) = try descend(to: UInt64(index - 1))
     var passed: UInt64 = 0
     while true {
       let inserter = leaf.pieces[piece].first.inserter
       let first = leaf.pieces[piece].first.number
       // The units of a piece that are seen are its first ones.
-      if try sees(leaf.pieces[piece].first, &sight, hasSeen) {
+      if try sees(leaf.pieces[piece].first, &view, hasSeen) {
         var (seen, unseen) = (first, first + offset + 1)
-        while try unseen - seen > 1 && !sees(UnitID(inserter, unseen - 1), &sight, hasSeen) {
+        while try unseen - seen > 1 && !sees(UnitID(inserter, unseen - 1), &view, hasSeen) {
           let middle = seen + (unseen - seen) / 2
-          if try sees(UnitID(inserter, middle), &sight, hasSeen) { seen = middle } else { unseen = middle }
+          if try sees(UnitID(inserter, middle), &view, hasSeen) { seen = middle } else { unseen = middle }
         }
         return UnitID(inserter, unseen - 1)
       }
@@ -116,13 +116,13 @@ extension UnitSequence {
   }
 
   /// Whether an index lies among the next `count` ones; else it counts from behind them then.
-  private static func skip(_ count: UInt64, _ index: inout UInt64) -> Bool {
+  static func skip(_ count: UInt64, _ index: inout UInt64) -> Bool {
     if index < count { return true }
     index -= count
     return false
   }
 
-  private static func tooFew(_ node: NodeNumber) -> FormatError {
+  static func tooFew(_ node: NodeNumber) -> FormatError {
     .damagedRuns("node", expected: "as many visible units as its parent says", found: "fewer in \(node)")
   }
 

@@ -70,40 +70,45 @@ extension UnitSequence {
     try finish()
   }
 
-  /// Gives the leaves in the document's order to a closure.
+  /// Gives the leaves in the document's order to a closure, all or those that have visible units.
   ///
   /// - Throws: `FormatError` `damaged` where nodes do not fit each other; what the closure throws.
-  func forEachLeaf(_ body: (NodeNumber, Leaf) throws -> Void) throws {
+  func forEachLeaf(visibleAlone: Bool = false, _ body: (NodeNumber, Leaf) throws -> Void) throws {
     guard root.height > 0 else { return }
     var visited: Set<NodeNumber> = []
-    let top = InnerNode.Child(node: root.node, units: root.units, visible: root.visible)
-    try visit(top, below: 0, height: root.height, &visited, body)
+    let level = try level(below: root.node, height: root.height)
+    let top = InnerNode.Child(node: root.node, units: root.units, visible: root.visible, level: level)
+    try visit(top, below: 0, height: root.height, visibleAlone, &visited, body)
+  }
+
+  private func level(below node: NodeNumber, height: UInt32) throws -> Level {
+    try height == 1 ? leaf(node).level : inner(node).level
   }
 
   private func visit(
-    _ child: InnerNode.Child, below parent: NodeNumber, height: UInt32, _ visited: inout Set<NodeNumber>,
-    _ body: (NodeNumber, Leaf) throws -> Void
+    _ child: InnerNode.Child, below parent: NodeNumber, height: UInt32, _ visibleAlone: Bool,
+    _ visited: inout Set<NodeNumber>, _ body: (NodeNumber, Leaf) throws -> Void
   ) throws {
     // Rows that name each other in a circle, or one of them twice, would take for ever.
     guard visited.insert(child.node).inserted else {
       throw FormatError.damagedRuns("node", expected: "node \(child.node) in one place", found: "two")
     }
-    func check(_ above: NodeNumber, _ units: UInt64, _ visible: UInt64) throws {
-      guard above == parent, units == child.units, visible == child.visible else {
+    func check(_ above: NodeNumber, _ found: InnerNode.Child) throws {
+      guard above == parent, found == child else {
         throw FormatError.damagedRuns(
           "node", expected: "\(child.units) units, \(child.visible) visible, below node \(parent)",
-          found: "\(units), \(visible), below \(above), in node \(child.node)")
+          found: "\(found.units), \(found.visible), below \(above), in node \(child.node), or another level")
       }
     }
     if height == 1 {
       let leaf = try leaf(child.node)
-      try check(leaf.parent, leaf.units, leaf.visible)
+      try check(leaf.parent, leaf.asChild(child.node))
       return try body(child.node, leaf)
     }
     let inner = try inner(child.node)
-    try check(inner.parent, inner.units, inner.visible)
-    for next in inner.children {
-      try visit(next, below: child.node, height: height - 1, &visited, body)
+    try check(inner.parent, inner.asChild(child.node))
+    for next in inner.children where !visibleAlone || next.visible > 0 {
+      try visit(next, below: child.node, height: height - 1, visibleAlone, &visited, body)
     }
   }
 }

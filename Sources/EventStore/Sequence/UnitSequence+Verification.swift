@@ -136,6 +136,9 @@ private struct SequenceCheck {
       }
       index += 1
     }
+    if let level = level(of: piece), level != piece.level {
+      problems.append("\(name): unit \(piece.first.number) is said to be at \(piece.level), not \(level)")
+    }
     for (origin, isLeft) in [(piece.left, true), (piece.right, false)] {
       guard let origin else { continue }
       guard let rank = rank(of: origin) else {
@@ -148,7 +151,27 @@ private struct SequenceCheck {
     }
   }
 
+  /// The level that follows from a piece's origins; nil if one of them is not there.
+  private func level(of piece: Piece) -> Level? {
+    var level = Level(depth: 0, rightDepth: 0)
+    if let left = piece.left {
+      guard let placed = placed(left) else { return nil }
+      level.depth = placed.piece.level(at: left.number - placed.piece.first.number).depth &+ 1
+    }
+    if let right = piece.right {
+      guard let placed = placed(right) else { return nil }
+      let offset = right.number - placed.piece.first.number
+      let leftOfRight = offset == 0 ? placed.piece.left : UnitID(right.inserter, right.number - 1)
+      if leftOfRight == piece.left { level.rightDepth = placed.piece.level(at: offset).rightDepth &+ 1 }
+    }
+    return level
+  }
+
   private func rank(of unit: UnitID) -> UInt64? {
+    placed(unit).map { $0.rank + (unit.number - $0.piece.first.number) }
+  }
+
+  private func placed(_ unit: UnitID) -> Placed? {
     let pieces = pieces[unit.inserter] ?? []
     var (low, high) = (0, pieces.count)
     while low < high {
@@ -156,6 +179,6 @@ private struct SequenceCheck {
       if pieces[middle].piece.first.number <= unit.number { low = middle + 1 } else { high = middle }
     }
     guard low > 0, pieces[low - 1].piece.contains(unit) else { return nil }
-    return pieces[low - 1].rank + (unit.number - pieces[low - 1].piece.first.number)
+    return pieces[low - 1]
   }
 }

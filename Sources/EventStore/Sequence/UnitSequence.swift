@@ -9,8 +9,8 @@ import OperationFormat
 /// Art of the Fugue", 2023), which does not mix runs typed at one place, with the replica's identity, epoch and
 /// number to break ties: it follows from the insertions, whatever causal order they are folded in.
 ///
-/// What a transaction has seen of an inserter must be what that one inserted up to some number, and what it has seen must
-/// have been folded.
+/// What a transaction has seen of an inserter must be what that one inserted up to some number; with an insertion it has seen
+/// all that this one had seen; and what it has seen must have been folded.
 ///
 /// It keeps its rows in `storage` and its root in memory: whoever changes it writes ``root`` afterwards.
 package struct UnitSequence<Storage: RunReading> {
@@ -20,6 +20,8 @@ package struct UnitSequence<Storage: RunReading> {
   let keys: RunKeys
   let isText: Bool
   let limits: SequenceLimits
+  /// What is known of what the inserting transaction has seen, if that is to be kept for the next insertion.
+  package var view: SequenceView?
 
   package init(
     _ storage: Storage, _ keys: RunKeys, root: SequenceRoot, isText: Bool, limits: SequenceLimits = .init()
@@ -54,8 +56,12 @@ package struct UnitSequence<Storage: RunReading> {
     return inner
   }
 
-  /// The leaf before or behind one; nil at the start or the end.
-  func neighbour(of node: NodeNumber, parent: NodeNumber, isBehind: Bool) throws -> NodeNumber? {
+  /// The nearest leaf before or behind one that is wanted, by what the nodes above tell of it and of those that it is
+  /// below; nil if there is none.
+  func neighbour(
+    of node: NodeNumber, parent: NodeNumber, isBehind: Bool,
+    where isWanted: (InnerNode.Child) -> Bool = { _ in true }
+  ) throws -> NodeNumber? {
     var (node, parent) = (node, parent)
     var levels: UInt32 = 0
     while parent != 0 {
@@ -65,21 +71,30 @@ package struct UnitSequence<Storage: RunReading> {
           "node", expected: "a height of \(root.height)", found: "more above \(node)")
       }
       let inner = try inner(parent)
-      let index = try inner.index(of: node) + (isBehind ? 1 : -1)
-      if inner.children.indices.contains(index) {
-        return try endLeaf(below: inner.children[index].node, levels: levels - 1, isLast: !isBehind)
+      let index = try inner.index(of: node)
+      let others = isBehind ? inner.children[(index + 1)...] : inner.children[..<index]
+      if let found = isBehind ? others.first(where: isWanted) : others.last(where: isWanted) {
+        return try endLeaf(below: found.node, levels: levels - 1, isLast: !isBehind, where: isWanted)
       }
       (node, parent) = (parent, inner.parent)
     }
     return nil
   }
 
-  /// The first or last leaf some levels below a node.
-  func endLeaf(below node: NodeNumber, levels: UInt32, isLast: Bool) throws -> NodeNumber {
+  /// The first or last leaf some levels below a node that is wanted.
+  func endLeaf(
+    below node: NodeNumber, levels: UInt32, isLast: Bool,
+    where isWanted: (InnerNode.Child) -> Bool = { _ in true }
+  ) throws -> NodeNumber {
     var node = node
     for _ in 0..<levels {
       let inner = try inner(node)
-      node = isLast ? inner.children[inner.children.count - 1].node : inner.children[0].node
+      let found = isLast ? inner.children.last(where: isWanted) : inner.children.first(where: isWanted)
+      guard let found else {
+        throw FormatError.damagedRuns(
+          "node", expected: "a child as the node above says", found: "none below \(node)")
+      }
+      node = found.node
     }
     return node
   }

@@ -109,13 +109,13 @@ package struct CutRow: Hashable, Sendable {
 
 extension Tables {
   func cut(of zone: ZoneNumber, _ transaction: borrowing LMDBTransaction) throws -> CutRow? {
-    try transaction.withValue(of: TableKey.cut(zone).span, in: zones) { try CutRow($0) }
+    try transaction.withCheckedValue(of: TableKey.cut(zone), in: zones) { try CutRow($0) }
   }
 }
 
 extension TableStorage {
   func setCut(_ row: CutRow, of zone: ZoneNumber) throws {
-    try put(.cut(zone), in: tables.zones) { row.append(to: &$0) }
+    try putChecked(.cut(zone), in: tables.zones) { row.append(to: &$0) }
   }
 
   func removeCut(of zone: ZoneNumber) throws {

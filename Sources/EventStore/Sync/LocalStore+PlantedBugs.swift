@@ -69,7 +69,7 @@
           let key = TableKey.meta(.remote)
           _ = try batch.storage.transaction.delete(key.span, in: batch.storage.tables.meta)
         }
-        return try batch.apply(events, start, token, chosen)
+        return try batch.apply(events, [], start, token, chosen)
       }
     }
 

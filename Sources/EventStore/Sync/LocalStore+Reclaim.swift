@@ -100,7 +100,7 @@ extension WriteBatch {
       let bytes = prefix.span.bytes
       var cursor = try storage.transaction.openCursor(tables.sequences)
       while !budget.isSpent, try cursor.seek(atOrAfter: prefix.span) {
-        let position = try cursor.withEntry { key, row in
+        let position = try cursor.withCheckedEntry { key, row in
           guard key.hasPrefix(bytes) else { return Position?.none }
           var reader = ByteReader(row)
           return Position(rawValue: try reader.readVarint("position"))
@@ -141,7 +141,7 @@ extension TableStorage {
     var cursor = try transaction.openCursor(tables.zones)
     var isThere = try cursor.seek(atOrAfter: TableKey.zoneRow(ZoneNumber(rawValue: last.rawValue + 1)).span)
     while isThere {
-      let (number, isRemoved) = try cursor.withEntry { key, row in
+      let (number, isRemoved) = try cursor.withCheckedEntry { key, row in
         guard key.hasPrefix([2]) else { return (ZoneNumber?.none, false) }
         return (ZoneNumber(rawValue: try key.bigEndian32(at: 1)), try ZoneRow(row).status == .removed)
       }

@@ -24,6 +24,7 @@ extension LocalStore {
 
 extension ReadTransaction {
   package func syncState() throws -> StoreSyncState {
+    try tables.checkLogTail(transaction)
     var zones: [ZoneSyncState] = []
     var hasRemovedZones = false
     for (number, row) in try tables.zoneRows(transaction) {
@@ -36,6 +37,7 @@ extension ReadTransaction {
         zone: zone, attachment: attachment, token: try changeToken(row.token, zone),
         pending: try tables.pendingCount(in: number, row, identity, interned, transaction),
         assetPolicy: try tables.assetPolicy(of: number, transaction))
+      state.mayLackLog = try attachment == .deleting && proposedIncarnation(of: number) != nil
       state.hasUnsentAssets = try tables.hasAssets(in: number, .unsent, transaction)
       zones.append(state)
     }

@@ -9,18 +9,20 @@ extension LocalStore {
   /// - Parameters:
   ///   - events: the events after a token, in order.
   ///   - start: that token's offset; 0 for the list's start.
+  ///   - later: events behind one that cannot be read, which the token does not pass. They may be applied again.
   ///   - token: where they end.
   ///   - chosen: the zones to sync if they are new; nil for all. Others are remembered as offered.
   /// - Throws: ``StoreError`` `remoteChanged`, `nameInvalid`.
   package func applyZoneEvents(
-    _ events: [ZoneEvent], after start: UInt64 = 0, token: DatabaseToken, chosen: Set<ZoneID>?
+    _ events: [ZoneEvent], after start: UInt64 = 0, later: [ZoneEvent] = [], token: DatabaseToken,
+    chosen: Set<ZoneID>?
   ) async throws -> ZoneListReport {
     #if PLANTED_BUGS
       if PlantedBug.databaseTokenBeforeEvents.isPlanted {
         return try await applyAfterToken(events, start, token, chosen)
       }
     #endif
-    return try await perform(isRepeatable: true) { try $0.apply(events, start, token, chosen) }
+    return try await perform(isRepeatable: true) { try $0.apply(events, later, start, token, chosen) }
   }
 
   /// Ties a zone that is synced, or offered, to an incarnation of its remote log: the remote has it under that one.
@@ -29,6 +31,16 @@ extension LocalStore {
   ///   incarnation is that of a zone that was deleted here.
   package func adopt(_ zone: ZoneID, _ incarnation: IncarnationID) async throws {
     try await perform(isRepeatable: true) { try $0.adopt(zone, incarnation) }
+  }
+
+  /// Whether an incarnation is that of a zone that was deleted, here or at the remote.
+  package func isGone(_ incarnation: IncarnationID) throws -> Bool {
+    try read { transaction in
+      let (tables, snapshot) = (transaction.tables, transaction.snapshot)
+      let number = try snapshot.interned.incarnations.number(
+        of: incarnation, in: tables.incarnations, snapshot.transaction)
+      return try number.map { try tables.isGone($0, snapshot.transaction) } ?? false
+    }
   }
 
   /// Does for one zone what the event of its deletion does, where a round of replication meets it first.
@@ -70,16 +82,21 @@ enum Withdrawal {
 
 extension WriteBatch {
   func apply(
-    _ events: [ZoneEvent], _ start: UInt64, _ token: DatabaseToken, _ chosen: Set<ZoneID>?
+    _ events: [ZoneEvent], _ later: [ZoneEvent], _ start: UInt64, _ token: DatabaseToken,
+    _ chosen: Set<ZoneID>?
   ) throws -> ZoneListReport {
     var report = ZoneListReport()
+    var events = events + later
     if let stored = try storage.tables.databaseToken(storage.transaction) {
       guard stored.remote == token.remote else {
         throw StoreError(
           .remoteChanged, "the store was synced with remote \(stored.remote), and this is \(token.remote)",
           hint: "connect the remote it was synced with, or begin with an empty store")
       }
-      guard token.offset > stored.offset, start <= stored.offset else { return report }
+      guard start <= stored.offset, token.offset >= stored.offset else { return report }
+      // The list is here up to the token; what may be new lies behind.
+      if token.offset == stored.offset { events = later }
+      if events.isEmpty, token.offset == stored.offset { return report }
     }
     // What the same page deletes begins nothing here: a zone of that name may be another one, made here since.
     for event in events where event.kind == .deleted {
@@ -149,6 +166,7 @@ extension WriteBatch {
       else { return false }
     }
     row.token = ZoneRow.Token(incarnation: incarnation, offset: 0, hash: .zero)
+    try storage.removeProposal(of: zone)
     return true
   }
 
@@ -218,6 +236,7 @@ extension WriteBatch {
       var row = known
       row.status = .removed
       storage.setZoneRow(row, number)
+      try storage.removeProposal(of: number)
       try storage.readZoneListAgain()
     }
     try storage.flush()

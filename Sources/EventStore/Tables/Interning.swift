@@ -68,7 +68,7 @@ package final class Interner<Identity: Internable>: Sendable {
   ) throws -> Number<Identity>? {
     guard identity.canBeInterned else { return nil }
     let key = Self.key(identity)
-    let found = try transaction.withValue(of: key.span, in: table) { row in
+    let found = try transaction.withCheckedValue(of: key, in: table) { row in
       var reader = ByteReader(row)
       return Number<Identity>(rawValue: try reader.readUInt32Varint("number"))
     }
@@ -94,8 +94,12 @@ package final class Interner<Identity: Internable>: Sendable {
     writer.append(varint: UInt64(number.rawValue))
     let key = Self.key(identity)
     let numberKey = Self.key(number)
+    writer.appendChecksum(under: key.span)
     try transaction.put(writer.span, for: key.span, in: table)
-    try transaction.put(key.span.extracting(1...), for: numberKey.span, in: table)
+    writer.removeAll()
+    writer.append(key.span.extracting(1...))
+    writer.appendChecksum(under: numberKey.span)
+    try transaction.put(writer.span, for: numberKey.span, in: table)
     change { $0.remember(identity, number) }
     return number
   }
@@ -106,11 +110,11 @@ package final class Interner<Identity: Internable>: Sendable {
   ) throws -> Identity {
     if let identity = mutex.withLock({ $0.identities[number] }) { return identity }
     let key = Self.key(number)
-    let found = try transaction.withValue(of: key.span, in: table) { row in try Identity(interned: row) }
+    let found = try transaction.withCheckedValue(of: key, in: table) { row in try Identity(interned: row) }
     guard let found else {
       throw StoreError(
         .damaged, "the store has no identity for \(Identity.self) number \(number.rawValue)",
-        hint: "run a verification; restore the store from a copy or from its remote")
+        hint: StoreError.damageHint)
     }
     change { $0.remember(found, number) }
     return found
@@ -145,7 +149,7 @@ package final class Interner<Identity: Internable>: Sendable {
     var end = TableKey()
     end.append(UInt8(1))
     guard try cursor.seek(before: end.span) else { return 0 }
-    return try cursor.withEntry { key, _ in try key.bigEndian32(at: 1) }
+    return try cursor.withCheckedEntry { key, _ in try key.bigEndian32(at: 1) }
   }
 }
 

@@ -140,10 +140,21 @@ package struct SegmentRow: Hashable, Sendable {
     self.rejection = rejection
   }
 
+  /// Stands for an entry that whoever runs the remote gave up: nobody's, with no sequences.
+  ///
+  /// - Parameter hash: of its tombstone.
+  static func quarantined(_ hash: ContentHash) -> SegmentRow {
+    SegmentRow(
+      replica: ReplicaNumber(rawValue: 0), epoch: 0, first: 0, last: 0, hash: hash, receivedMilliseconds: nil)
+  }
+
+  /// Whether it stands for an entry that was given up. A segment's sequences count from 1.
+  package var isQuarantined: Bool { first == 0 }
+
   // | bytes | what |
   // |---|---|
   // | 1 | version, 1 |
-  // | varint ×4 | replica's number, epoch, first and last sequence |
+  // | varint ×4 | replica's number, epoch, first and last sequence; all 0 for an entry that was given up |
   // | 32 | content hash |
   // | varint | receive time + 1 in milliseconds since 1970, 0 where there is none |
   // | 1 | why it was rejected: `SegmentRejection`; absent where it was folded |

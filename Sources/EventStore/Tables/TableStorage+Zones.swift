@@ -39,7 +39,7 @@ extension TableStorage {
 
   /// Notes for good that a zone's log was deleted.
   func setGone(_ incarnation: IncarnationNumber) throws {
-    try put(.goneIncarnation(incarnation), in: tables.incarnations) { _ in }
+    try putChecked(.goneIncarnation(incarnation), in: tables.incarnations) { _ in }
   }
 
   /// Takes a zone out of every query: it gives up its name, and its states are to be taken away in steps.

@@ -137,12 +137,20 @@ package final class TableStorage: FoldStorage {
     }
   }
 
+  /// As ``put(_:in:_:)``, with the checksum that rows of sync state end with.
+  func putChecked(_ key: TableKey, in table: Table, _ append: (inout ByteWriter) -> Void) throws {
+    try put(key, in: table) { writer in
+      append(&writer)
+      writer.appendChecksum(under: key.span)
+    }
+  }
+
   /// Writes the zone and state rows that changed.
   package func flush() throws {
     if changedZones.isEmpty && changedStates.isEmpty { return }
     for zone in changedZones.sorted() {
       guard let row = zoneRows[zone] else { continue }
-      try put(.zoneRow(zone), in: tables.zones) { row.append(to: &$0) }
+      try putChecked(.zoneRow(zone), in: tables.zones) { row.append(to: &$0) }
     }
     changedZones.removeAll(keepingCapacity: true)
     for state in changedStates.sorted() {
@@ -202,7 +210,63 @@ package final class TableStorage: FoldStorage {
     return keys
   }
 
+  package func element(
+    atMost key: ElementKey, under prefix: ElementKey
+  ) throws -> (found: (key: ElementKey, row: [UInt8])?, next: ElementKey?) {
+    var found: (key: ElementKey, row: [UInt8])?
+    var cursor = try transaction.openCursor(tables.elements)
+    if try cursor.seek(atMost: key.bytes.span.bytes) {
+      found = cursor.withEntry { key, row in
+        key.hasPrefix(prefix.bytes) ? (ElementKey(bytes: key.bytes), row.bytes) : nil
+      }
+    }
+    let hasNext = try found == nil ? cursor.seek(atOrAfter: key.bytes.span.bytes) : cursor.next()
+    let next =
+      hasNext
+      ? cursor.withEntry { key, _ in key.hasPrefix(prefix.bytes) ? ElementKey(bytes: key.bytes) : nil } : nil
+    return (found, next)
+  }
+
+  package func firstElement(under prefix: ElementKey) throws -> (key: ElementKey, row: [UInt8])? {
+    var cursor = try transaction.openCursor(tables.elements)
+    guard try cursor.seek(atOrAfter: prefix.bytes.span.bytes) else { return nil }
+    return cursor.withEntry { key, row in
+      key.hasPrefix(prefix.bytes) ? (ElementKey(bytes: key.bytes), row.bytes) : nil
+    }
+  }
+
   // MARK: Causality
+
+  package func placedThrough(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) throws -> UInt64? {
+    // The base is up to where all was folded, and never goes back.
+    if let base = try zoneRow(zone).base, base.incarnation == incarnation { return base.offset }
+    return try tables.lastSegment(of: zone, incarnation, transaction) > 0 ? 0 : nil
+  }
+
+  package func placedRuns(
+    at offsets: ClosedRange<UInt64>, of zone: ZoneNumber, _ incarnation: IncarnationNumber
+  ) throws -> [PlacedRun] {
+    var runs: [PlacedRun] = []
+    let end = TableKey.segment(zone, incarnation, offsets.upperBound)
+    var cursor = try transaction.openCursor(tables.segments)
+    var isThere = try cursor.seek(atOrAfter: TableKey.segment(zone, incarnation, offsets.lowerBound).span)
+    while isThere {
+      let run = try cursor.withEntry { key, row -> PlacedRun? in
+        guard compareBytes(key, end.span) <= 0 else { return nil }
+        let segment = try SegmentRow(row)
+        guard segment.first <= segment.last else {
+          throw FormatError(
+            .damaged, at: 0, in: "segment row", expected: "sequences in order", found: "\(segment.first)")
+        }
+        return PlacedRun(
+          replica: segment.replica, epoch: segment.epoch, sequences: segment.first...segment.last)
+      }
+      guard let run else { break }
+      runs.append(run)
+      isThere = try cursor.next()
+    }
+    return runs
+  }
 
   package func offset(
     of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, in zone: ZoneNumber,
@@ -269,7 +333,7 @@ package final class TableStorage: FoldStorage {
     _ parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64), of replica: ReplicaNumber,
     _ epoch: UInt32, in zone: ZoneNumber
   ) throws {
-    try put(.lineage(zone, replica, epoch), in: tables.replicas) { writer in
+    try putChecked(.lineage(zone, replica, epoch), in: tables.replicas) { writer in
       writer.append(varint: UInt64(parent.replica.rawValue))
       writer.append(varint: UInt64(parent.epoch))
       writer.append(varint: parent.sequence)
@@ -394,7 +458,7 @@ package final class TableStorage: FoldStorage {
 
   /// Writes where in the log a sequence is.
   func nameSequence(_ header: LogEntryHeader, _ position: Position) throws {
-    try put(
+    try putChecked(
       .sequence(header.zone, header.replica, header.epoch, header.sequence), in: tables.sequences
     ) { $0.append(varint: position.rawValue) }
   }
@@ -420,13 +484,16 @@ package final class TableStorage: FoldStorage {
     func put(_ sequences: ClosedRange<UInt64>, at offset: UInt64) throws {
       let key = TableKey.placement(
         zone, incarnation, segment.replica, segment.epoch, last: sequences.upperBound)
-      try self.put(key, in: tables.placements) { writer in
+      try self.putChecked(key, in: tables.placements) { writer in
         writer.append(varint: sequences.lowerBound)
         writer.append(varint: offset)
       }
     }
-    try self.put(.segment(zone, incarnation, offset), in: tables.segments) { segment.append(to: &$0) }
+    try self.putChecked(.segment(zone, incarnation, offset), in: tables.segments) {
+      segment.append(to: &$0)
+    }
     forgetPlacements()
+    if segment.isQuarantined { return }
     var next = segment.first
     while next <= segment.last {
       let known = try tables.placement(

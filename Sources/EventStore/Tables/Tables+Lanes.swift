@@ -77,7 +77,7 @@ extension Tables {
     _ transaction: borrowing LMDBTransaction
   ) throws -> UInt64? {
     let key = TableKey.closedLane(zone, incarnation, replica, epoch)
-    return try transaction.withValue(of: key.span, in: replicas) { row in
+    return try transaction.withCheckedValue(of: key, in: replicas) { row in
       var reader = ByteReader(row)
       return try reader.readVarint("lane.closed")
     }
@@ -143,10 +143,10 @@ extension Tables {
     _ replica: ReplicaNumber, _ epoch: UInt32, of zone: ZoneNumber, _ token: ZoneRow.Token?,
     _ transaction: borrowing LMDBTransaction
   ) throws -> PendingLane {
-    PendingLane(
-      replica: replica, epoch: epoch,
-      placed: try token.map { try lastPlaced(replica, epoch, in: zone, $0.incarnation, transaction) } ?? 0,
-      last: try lastSequence(of: replica, epoch, in: zone, transaction))
+    let placed = try token.map { try lastPlaced(replica, epoch, in: zone, $0.incarnation, transaction) } ?? 0
+    let last = try lastSequence(of: replica, epoch, in: zone, transaction)
+    try checkPending(of: replica, epoch, in: zone, placed: placed, last: last, transaction)
+    return PendingLane(replica: replica, epoch: epoch, placed: placed, last: last)
   }
 
   /// Whether a lane is this store's to ship: its own, or one that it has adopted.
@@ -190,7 +190,7 @@ extension Tables {
 extension TableStorage {
   /// Remembers that this store ships a lane.
   func adoptLane(_ replica: ReplicaNumber, _ epoch: UInt32, of zone: ZoneNumber) throws {
-    try put(.adoptedLane(zone, replica, epoch), in: tables.replicas) { _ in }
+    try putChecked(.adoptedLane(zone, replica, epoch), in: tables.replicas) { _ in }
   }
 
   /// Forgets the adopted lanes of which nothing is pending any more.
@@ -213,7 +213,7 @@ extension TableStorage {
   ) throws {
     let known = try tables.closure(of: replica, epoch, in: zone, incarnation, transaction)
     if let known, known <= offset { return }
-    try put(.closedLane(zone, incarnation, replica, epoch), in: tables.replicas) {
+    try putChecked(.closedLane(zone, incarnation, replica, epoch), in: tables.replicas) {
       $0.append(varint: offset)
     }
     var last = try tables.lastPlaced(replica, epoch, in: zone, incarnation, transaction)
@@ -231,8 +231,8 @@ extension TableStorage {
   func reject(
     _ row: SegmentRow, in zone: ZoneNumber, _ incarnation: IncarnationNumber, at offset: UInt64
   ) throws {
-    try put(.segment(zone, incarnation, offset), in: tables.segments) { row.append(to: &$0) }
-    try put(.rejectedSegment(zone, incarnation, offset), in: tables.replicas) { _ in }
+    try putChecked(.segment(zone, incarnation, offset), in: tables.segments) { row.append(to: &$0) }
+    try putChecked(.rejectedSegment(zone, incarnation, offset), in: tables.replicas) { _ in }
     forgetPlacements()
   }
 }

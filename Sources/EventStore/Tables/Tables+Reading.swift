@@ -4,7 +4,7 @@ import OperationFormat
 /// Lookups that reading and writing share. All are one or two reads of LMDB.
 extension Tables {
   package func zoneRow(_ zone: ZoneNumber, _ transaction: borrowing Transaction) throws -> ZoneRow? {
-    try transaction.withValue(of: TableKey.zoneRow(zone).span, in: zones) { try ZoneRow($0) }
+    try transaction.withCheckedValue(of: TableKey.zoneRow(zone), in: zones) { try ZoneRow($0) }
   }
 
   /// The last position of the log, `.start` if it is empty.
@@ -22,7 +22,7 @@ extension Tables {
     _ transaction: borrowing Transaction
   ) throws -> Position? {
     let key = TableKey.sequence(zone, replica, epoch, sequence)
-    return try transaction.withValue(of: key.span, in: sequences) { row in
+    return try transaction.withCheckedValue(of: key, in: sequences) { row in
       var reader = ByteReader(row)
       return Position(rawValue: try reader.readVarint("row"))
     }
@@ -34,7 +34,7 @@ extension Tables {
   ) throws -> UInt64 {
     var cursor = try transaction.openCursor(sequences)
     guard try cursor.seek(atMost: TableKey.sequence(zone, replica, epoch, .max).span) else { return 0 }
-    return try cursor.withEntry { key, _ in
+    return try cursor.withCheckedEntry { key, _ in
       try key.bigEndian32(at: 0) == zone.rawValue && key.bigEndian32(at: 4) == replica.rawValue
         && key.bigEndian32(at: 8) == epoch ? key.bigEndian64(at: 12) : 0
     }
@@ -48,7 +48,7 @@ extension Tables {
     let key = TableKey.placement(zone, incarnation, replica, epoch, last: sequence)
     var cursor = try transaction.openCursor(placements)
     guard try cursor.seek(atOrAfter: key.span) else { return nil }
-    return try cursor.withEntry { found, row in
+    return try cursor.withCheckedEntry { found, row in
       for offset in stride(from: 0, to: 16, by: 4)
       where try found.bigEndian32(at: offset) != key.span.bigEndian32(at: offset) {
         return nil
@@ -69,7 +69,7 @@ extension Tables {
     let end = TableKey.placement(zone, incarnation, replica, epoch, last: .max)
     var cursor = try transaction.openCursor(placements)
     guard try cursor.seek(atMost: end.span) else { return 0 }
-    return try cursor.withEntry { found, _ in
+    return try cursor.withCheckedEntry { found, _ in
       for offset in stride(from: 0, to: 16, by: 4)
       where try found.bigEndian32(at: offset) != end.span.bigEndian32(at: offset) {
         return 0
@@ -82,7 +82,7 @@ extension Tables {
     at offset: UInt64, in zone: ZoneNumber, _ incarnation: IncarnationNumber,
     _ transaction: borrowing Transaction
   ) throws -> SegmentRow? {
-    try transaction.withValue(of: TableKey.segment(zone, incarnation, offset).span, in: segments) {
+    try transaction.withCheckedValue(of: TableKey.segment(zone, incarnation, offset), in: segments) {
       try SegmentRow($0)
     }
   }
@@ -93,7 +93,7 @@ extension Tables {
   ) throws -> UInt64 {
     var cursor = try transaction.openCursor(segments)
     guard try cursor.seek(atMost: TableKey.segment(zone, incarnation, .max).span) else { return 0 }
-    return try cursor.withEntry { key, _ in
+    return try cursor.withCheckedEntry { key, _ in
       try key.bigEndian32(at: 0) == zone.rawValue && key.bigEndian32(at: 4) == incarnation.rawValue
         ? key.bigEndian64(at: 8) : 0
     }
@@ -106,8 +106,8 @@ extension Tables {
     var lineage: [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] = []
     var at = (replica: replica, epoch: epoch)
     while true {
-      let parent = try transaction.withValue(
-        of: TableKey.lineage(zone, at.replica, at.epoch).span, in: replicas
+      let parent = try transaction.withCheckedValue(
+        of: TableKey.lineage(zone, at.replica, at.epoch), in: replicas
       ) { row in
         var reader = ByteReader(row)
         return (

@@ -58,7 +58,7 @@ extension Tables {
     var cursor = try transaction.openCursor(zones)
     var isThere = try cursor.seek(atOrAfter: TableKey.zoneRow(.none).span)
     while isThere {
-      let goesOn = try cursor.withEntry { key, row in
+      let goesOn = try cursor.withCheckedEntry { key, row in
         guard key.hasPrefix([2]) else { return false }
         found.append((ZoneNumber(rawValue: try key.bigEndian32(at: 1)), try ZoneRow(row)))
         return true
@@ -74,12 +74,13 @@ extension Tables {
     var key = TableKey()
     key.append(UInt8(0))
     key.append(number)
-    return try transaction.withValue(of: key.span, in: zones) { try ZoneID(interned: $0) }
+    return try transaction.withCheckedValue(of: key, in: zones) { try ZoneID(interned: $0) }
   }
 
   /// Whether a zone's log was deleted, here or at the remote: no zone is tied to it again, whatever arrives late.
   func isGone(_ incarnation: IncarnationNumber, _ transaction: borrowing Transaction) throws -> Bool {
-    try transaction.contains(TableKey.goneIncarnation(incarnation).span, in: incarnations)
+    let key = TableKey.goneIncarnation(incarnation)
+    return try transaction.withCheckedValue(of: key, in: incarnations) { _ in true } ?? false
   }
 
   /// Whether anything of a zone lies in an incarnation of its remote log, as far as the store knows.

@@ -10,7 +10,7 @@ import OperationFormat
 /// | segments | zone (4), incarnation (4), offset (8) | `SegmentRow` |
 /// | placements | zone (4), incarnation (4), replica (4), epoch (4), last sequence (8) | first sequence, offset: varints |
 /// | records | state (4), record's name | `RecordLayout` |
-/// | elements | `ElementKey` | a head with its whole payload; `CounterSum` |
+/// | elements | `ElementKey` | heads with their payloads, elements, parts of large rows: see there |
 /// | runs | `RunKeys` | the units of lists and texts |
 /// | references | `ReferenceKey` | who refers to whom, by the values that are shown |
 /// | zones | 0, zone (4) · 1, owner's byte count (1), owner, name | identity · number; `ZoneRow` under 2, zone (4); `CutRow` under 3, zone (4) |
@@ -174,6 +174,13 @@ package struct TableKey {
     var key = TableKey()
     key.append(UInt8(2))
     key.append(incarnation)
+    return key
+  }
+
+  package static func proposedIncarnation(_ zone: ZoneNumber) -> TableKey {
+    var key = TableKey()
+    key.append(UInt8(3))
+    key.append(zone)
     return key
   }
 

@@ -8,6 +8,8 @@ package enum FrameKind: Hashable, Sendable, CaseIterable {
   case seal
   /// An entry of a remote's list of zones (``ZoneEvent``).
   case zoneEvent
+  /// What stands for an entry that was given up (``LogTombstone``).
+  case tombstone
 
   /// The kind of frame that `bytes` begin with; nil for none of them, or fewer than four bytes.
   package init?(of bytes: RawSpan) {
@@ -26,6 +28,7 @@ package enum FrameKind: Hashable, Sendable, CaseIterable {
     case .envelope: "TRLE"
     case .seal: "TRSE"
     case .zoneEvent: "TRZE"
+    case .tombstone: "TRTS"
     }
   }
 }

@@ -12,8 +12,8 @@
 /// | 16 | incarnation, big-endian |
 /// | 16 | replica, big-endian |
 /// | 1–5 | epoch: varint, at most 2^32 − 1 |
-/// | 1–10 | first sequence: varint, from 1 |
-/// | 1–10 | last sequence: varint |
+/// | 1–9 | first sequence: varint, from 1 |
+/// | 1–9 | last sequence: varint, at most 2^63 − 1 |
 /// | 1–10 | base: varint, 0 for none |
 /// | 32 | with a base, the content hash of the segment there |
 /// | 1–3 | count of operations: varint, 1 to 65,536 |

@@ -35,7 +35,7 @@ enum Inputs {
     guard number > 0, number <= last.rawValue else {
       throw ToolError(
         "positionUnknown", "the log has no position \(number)",
-        hint: last == .start ? "the log is empty" : "the log goes from 1 to \(last)")
+        hint: last == .start ? "the log is empty" : "the log goes from 1 to \(last)", exit: .input)
     }
     return Position(rawValue: number)
   }
@@ -60,7 +60,8 @@ enum Inputs {
       throw ToolError(
         "zoneUnknown", "the store has no zone “\(Display.zone(zone))”",
         hint: zones.isEmpty
-          ? "the store has no zones yet" : "it has \(shown)\(zones.count > 8 ? " and more" : "")")
+          ? "the store has no zones yet" : "it has \(shown)\(zones.count > 8 ? " and more" : "")",
+        exit: .input)
     }
   }
 }

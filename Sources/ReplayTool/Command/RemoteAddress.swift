@@ -21,7 +21,9 @@ struct RemoteAddress: Hashable {
     default:
       throw RemoteError(
         .schemeUnknown, "“\(Display.plain(text))” names no kind of remote that is known",
-        hint: "write folder:DIRECTORY, or memory for a remote that ends with the command")
+        hint: text.isEmpty || text.contains(":")
+          ? "write folder:DIRECTORY, or memory for a remote that ends with the command"
+          : "did you mean folder:\(Display.plain(text))?")
     }
   }
 

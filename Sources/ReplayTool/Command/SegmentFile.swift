@@ -18,6 +18,7 @@ struct SegmentFile {
   /// What the remote wrote in front of the segment.
   private(set) var envelope: SegmentEnvelope?
   private(set) var seal: LogSeal?
+  private(set) var tombstone: LogTombstone?
   private(set) var header: SegmentHeader?
   /// None, unless all that the header says is so.
   private(set) var transactions: [LogTransaction] = []
@@ -39,6 +40,7 @@ struct SegmentFile {
     byteCount = bytes.count
     do throws(FormatError) {
       switch kind {
+      case .tombstone: tombstone = try LogTombstone.read(bytes.span.bytes)
       case .seal: seal = try LogSeal.read(bytes.span.bytes)
       case .envelope:
         let found = try SegmentEnvelope.readHeader(bytes.span.bytes)

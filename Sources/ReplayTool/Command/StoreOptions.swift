@@ -10,8 +10,11 @@ struct StoreOptions: ParsableArguments {
   var json = false
 
   /// Opens the store for reading alone: nothing in it changes.
-  func openForReading(_ console: Console) throws -> LocalStore {
+  ///
+  /// - Parameter opensDamaged: whether also one whose pages are damaged.
+  func openForReading(_ console: Console, opensDamaged: Bool = false) throws -> LocalStore {
     var configuration = StoreConfiguration()
+    configuration.opensDamaged = opensDamaged
     configuration.isReadOnly = true
     configuration.createsStore = false
     return try open(configuration, console)

@@ -34,7 +34,7 @@ struct ToolError: Error {
     switch error {
     case let error as ToolError: self = error
     case let error as StoreError:
-      self.init(error.code.rawValue, error.message, hint: error.hint, exit: .problem)
+      self.init(error.code.rawValue, error.message, hint: error.hint, exit: Self.exit(of: error.code))
     case let error as FormatError:
       self.init(error.code.rawValue, error.description, hint: error.hint, exit: .problem)
     case let error as RemoteError:
@@ -49,6 +49,15 @@ struct ToolError: Error {
         exit: .interrupted)
     default:
       self.init("failed", "\(error)", hint: "run the command with --help to see how it is used")
+    }
+  }
+
+  /// What names nothing in the store is the user's; what cannot be read is the store's.
+  private static func exit(of code: StoreError.Code) -> Exit {
+    switch code {
+    case .zoneUnknown, .recordUnknown, .positionUnknown, .nameInvalid, .valueInvalid, .indexInvalid: .input
+    case .damaged, .notAStore, .newerFormat, .accessDenied: .store
+    default: .problem
     }
   }
 

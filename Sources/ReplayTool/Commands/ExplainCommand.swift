@@ -72,7 +72,7 @@ struct ExplainCommand: ReplayCommand {
     _ record: RecordID, _ transaction: borrowing ReadTransaction, _ console: Console
   ) throws {
     guard let existence = try transaction.explain(record) else { throw try unknown(record, nil, transaction) }
-    let fields = try transaction.fields(of: record)
+    let fields = try transaction.fieldsWithEmptied(of: record)
     if store.json {
       var explained: [Name: JSON] = [:]
       for field in fields {
@@ -91,21 +91,21 @@ struct ExplainCommand: ReplayCommand {
   private func unknown(
     _ record: RecordID, _ field: Name?, _ transaction: borrowing ReadTransaction
   ) throws -> ToolError {
-    let fields = try transaction.fields(of: record)
+    let fields = try transaction.fieldsWithEmptied(of: record)
     if let field, fields.contains(field), let element {
       return ToolError(
         "elementUnknown", "“\(Display.plain(element))” is nothing that \(Display.name(field)) has",
-        hint: "list them all: give no --element")
+        hint: "list them all: give no --element", exit: .input)
     }
     if let field, try !transaction.existence(of: record).isEmpty {
       return ToolError(
         "fieldUnknown", "the record \(Display.record(record)) has no field “\(Display.name(field))”",
         hint: fields.isEmpty
           ? "it has no fields"
-          : "it has \(fields.prefix(12).map { Display.name($0) }.joined(separator: ", "))")
+          : "it has \(fields.prefix(12).map { Display.name($0) }.joined(separator: ", "))", exit: .input)
     }
     return ToolError(
       "recordUnknown", "there is no record \(Display.record(record)), and never was",
-      hint: "list the zone with `replay state STORE \(Display.zone(record.zone))`")
+      hint: "list the zone with `replay state STORE \(Display.zone(record.zone))`", exit: .input)
   }
 }

@@ -7,7 +7,8 @@ struct ExportCommand: ReplayCommand {
     commandName: "export", abstract: "Writes the log, or the records, as JSON lines.",
     discussion: """
       The log comes without loss: `replay import` makes a store with the same history from it. Records \
-      come as they are now.
+      come as they are now, each field with its kind. The bytes of assets go to a directory of their own: records that \
+      name assets are refused without --assets.
 
       Example: replay export notes.store --records --zone shopping > shopping.jsonl
       """)
@@ -25,19 +26,32 @@ struct ExportCommand: ReplayCommand {
     help: ArgumentHelp("Write to this file instead of standard output.", valueName: "file"))
   var output: String?
 
+  @Option(
+    help: ArgumentHelp("Copy the files of assets to this directory; it is made.", valueName: "directory"))
+  var assets: String?
+
   var printsJSON: Bool { store.json }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let zone = try zone.map(Inputs.zone)
-    let opened = try store.openForReading(console)
+    let opened = try store.openForReading(console, opensDamaged: true)
     defer { opened.close() }
     let progress = Progress(console)
     func export(to output: Output) throws -> UInt64 {
       try opened.read { transaction in
         if let zone { try Inputs.check(zone, in: transaction) }
+        if records { try copyAssets(zone, transaction, opened) }
         return try records
           ? exportRecords(zone, transaction, output, progress)
           : exportLog(zone, transaction, output, progress)
+      }
+    }
+    if !records, let assets {
+      try AssetDirectory.make(assets)
+      try opened.forEachAsset { asset in
+        guard asset.isHere, zone.map({ asset.zones.contains($0) }) ?? true else { return true }
+        try AssetDirectory.copy(asset.reference, of: opened, to: assets)
+        return true
       }
     }
     guard let path = output else {
@@ -57,13 +71,29 @@ struct ExportCommand: ReplayCommand {
     return nil
   }
 
+  /// Copies the assets that records name, before any line is written.
+  private func copyAssets(
+    _ zone: ZoneID?, _ transaction: borrowing ReadTransaction, _ opened: LocalStore
+  ) throws {
+    if let assets { try AssetDirectory.make(assets) }
+    for zone in try zone.map({ [$0] }) ?? transaction.zones() {
+      try transaction.forEachRecord(in: zone) { record in
+        for asset in RecordFields(try transaction.changes(showing: record.id) ?? []).assets {
+          guard let assets else { throw AssetDirectory.needed(for: asset) }
+          try AssetDirectory.copy(asset, of: opened, to: assets)
+        }
+        return true
+      }
+    }
+  }
+
   private func exportRecords(
     _ zone: ZoneID?, _ transaction: borrowing ReadTransaction, _ output: Output, _ progress: Progress
   ) throws -> UInt64 {
     var lines: UInt64 = 0
     for zone in try zone.map({ [$0] }) ?? transaction.zones() {
       try transaction.forEachRecord(in: zone) { record in
-        try output.line(JSON(record))
+        try output.line(JSON(record, RecordFields(try transaction.changes(showing: record.id) ?? [])))
         lines += 1
         try progress.update("records", done: lines)
         return true

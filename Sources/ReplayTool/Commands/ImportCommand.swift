@@ -25,6 +25,12 @@ struct ImportCommand: ReplayCommand {
   @Option(help: ArgumentHelp("Import the history of this git repository.", valueName: "directory"))
   var git: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Take the files of assets from this directory, as `replay export --assets` wrote it.",
+      valueName: "directory"))
+  var assets: String?
+
   @Option(help: "The zone for --git; the name of the repository's directory if not given.")
   var zone: String?
 
@@ -63,11 +69,27 @@ struct ImportCommand: ReplayCommand {
     }
     let open = { try store.openForWriting(console, creates: true) }
     if case .object(let members) = first.json, members["record"] != nil {
-      var job = RecordImport(open: open, limit: limit ?? .max, progress: progress)
+      var job = RecordImport(open: open, limit: limit ?? .max, progress: progress, assets: assets)
       return try await job.run(first, &lines)
     }
     var job = LogImport(open: open, limit: limit ?? .max, progress: progress)
-    return try await job.run(first, &lines)
+    let report = try await job.run(first, &lines)
+    if let assets { try await bringAssets(from: assets, console) }
+    return report
+  }
+
+  /// Takes the assets that an imported log names, as far as the directory has them; others come from a remote.
+  private func bringAssets(from directory: String, _ console: Console) async throws {
+    let opened = try store.openForWriting(console, creates: false)
+    defer { opened.close() }
+    var missing: [AssetReference] = []
+    try opened.forEachAsset { asset in
+      if !asset.isHere { missing.append(asset.reference) }
+      return true
+    }
+    for asset in missing where AssetDirectory.has(asset, directory) {
+      try await AssetDirectory.bring(asset, from: directory, into: opened)
+    }
   }
 
   private func importGit(

@@ -52,8 +52,8 @@ struct SyncCommand: ReplayCommand {
     defer { opened.close() }
     // The remote is opened before anything changes here. A store that has one gets no new one: where the disk of its
     // own is not mounted, an empty folder must stay empty.
-    let isNew = try opened.syncState().databaseToken == nil
-    let log = try await address.open(creates: createRemote && isNew, makeRandom: console.makeRandom)
+    let own = try opened.syncState().databaseToken?.remote
+    let log = try await open(address, own: own, console)
     if !attached.isEmpty {
       try await opened.write { tx in for zone in attached { try tx.attachZone(zone) } }
     }
@@ -64,7 +64,24 @@ struct SyncCommand: ReplayCommand {
       configuration: configuration)
     let page = SyncPage(output: console.output, printsJSON: store.json)
     if watch { return try await keepSyncing(replicator, page, console) }
-    return try await syncOnce(replicator, page, console)
+    let exit = try await syncOnce(replicator, page, console)
+    // A zone of the remote may have come with the round.
+    try opened.read { transaction in for zone in chosen { try Inputs.check(zone, in: transaction) } }
+    return exit
+  }
+
+  /// - Parameter own: the remote that the store was synced with; nil if it has none.
+  private func open(
+    _ address: RemoteAddress, own: RemoteID?, _ console: Console
+  ) async throws -> any RemoteLog {
+    do {
+      return try await address.open(creates: createRemote && own == nil, makeRandom: console.makeRandom)
+    } catch {
+      guard createRemote, let own else { throw error }
+      throw ToolError(
+        "remoteChanged", "this store belongs to remote \(own), and is not given another: \(error.message)",
+        hint: "give the address of that remote, mount its disk, or begin with an empty store", exit: .remote)
+    }
   }
 
   private func syncOnce(
@@ -79,7 +96,8 @@ struct SyncCommand: ReplayCommand {
     do {
       let report = try await round.value
       try page.print(report)
-      return report.isInSync ? nil : .problem
+      if report.isInSync { return nil }
+      return report.failures.contains { $0.isOfRemote } ? .remote : .problem
     } catch is CancellationError {
       throw Interrupted()
     }
@@ -126,5 +144,25 @@ private final class Watched: Sendable {
       defer { state.report = report }
       return state.report
     }
+  }
+}
+
+extension SyncReport {
+  /// What kept the round, and its zones, from going on.
+  fileprivate var failures: [SyncFailure] {
+    (failure.map { [$0] } ?? [])
+      + zones.compactMap { zone in
+        if case .failed(let failure) = zone.status { failure } else { nil }
+      }
+  }
+}
+
+extension SyncFailure {
+  /// Whether the remote could not be used: it may be right the next time, or somebody must see to it.
+  fileprivate var isOfRemote: Bool {
+    let codes: [RemoteError.Code] = [
+      .unreachable, .denied, .later, .overQuota, .notARemote, .identityMismatch, .newerFormat, .damaged,
+    ]
+    return codes.contains { $0.rawValue == code }
   }
 }

@@ -17,7 +17,7 @@ struct VerifyCommand: ReplayCommand {
   var printsJSON: Bool { store.json }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
-    let opened = try store.openForReading(console)
+    let opened = try store.openForReading(console, opensDamaged: true)
     defer { opened.close() }
     let progress = Progress(console)
     let report = try opened.verify { step in
@@ -79,7 +79,10 @@ struct VerifyCommand: ReplayCommand {
     }
     return report.problems.allSatisfy { $0.kind == .record }
       ? "The log is sound: `replay rebuild` makes the records anew from it."
-      : "Keep a copy of the store as it is, then restore it from its remote or from a backup."
+      : """
+      Keep a copy of the store as it is. `replay export` brings out its log, with what was never sent: `replay import` \
+      makes a new store of it. What was sent comes from the remote too, or from a backup.
+      """
   }
 }
 

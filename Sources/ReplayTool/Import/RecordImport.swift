@@ -14,7 +14,7 @@ struct RecordImport {
     var number: Int
     var id: RecordID
     var type: Name
-    var fields: [(name: Name, value: Value)]
+    var fields: RecordFields
   }
 
   struct Report: ImportReport {
@@ -41,14 +41,17 @@ struct RecordImport {
   let open: () throws -> LocalStore
   let limit: Int
   let progress: Progress
+  /// Where the files of assets are, named by their hashes; nil where none were exported.
+  let assets: String?
   private var store: LocalStore?
   private var report = Report()
   private var waiting: [Line] = []
   private var waitingBytes = 0
   private var waitingFields = 0
 
-  init(open: @escaping () throws -> LocalStore, limit: Int, progress: Progress) {
+  init(open: @escaping () throws -> LocalStore, limit: Int, progress: Progress, assets: String? = nil) {
     self.open = open
+    self.assets = assets
     self.limit = limit
     self.progress = progress
   }
@@ -67,12 +70,14 @@ struct RecordImport {
         } catch {
           throw lines.invalid(error)
         }
-        if waitingBytes + byteCount > Self.bytesMax || waitingFields + line.fields.count > Self.fieldsMax {
+        if waitingBytes + byteCount > Self.bytesMax
+          || waitingFields + line.fields.operationCount > Self.fieldsMax
+        {
           try await write()
         }
         waiting.append(line)
         waitingBytes += byteCount
-        waitingFields += line.fields.count + 1
+        waitingFields += line.fields.operationCount + 1
         if waiting.count == Self.linesMax { try await write() }
         left -= 1
         next = left > 0 ? try lines.nextDocument() : nil
@@ -88,15 +93,9 @@ struct RecordImport {
     var members = try JSONMembers(json, in: "")
     let id = try members.parsed("record", as: RecordID.self, "a record as zone:name")
     let type = Name(try members.string("type"))
-    guard case .object(let fields) = try members.require("fields") else {
-      throw members.wrong("fields", "an object")
-    }
+    let fields = try RecordFields(&members)
     try members.finish()
-    var values: [(name: Name, value: Value)] = []
-    for (name, json) in fields.sorted(by: { $0.key < $1.key }) {
-      values.append((name, try Value(json, in: "fields.\(Display.plain(name.rawValue, limit: 40))")))
-    }
-    return Line(number: number, id: id, type: type, fields: values)
+    return Line(number: number, id: id, type: type, fields: fields)
   }
 
   /// Writes the lines that wait: all of them or, if one cannot be written, none.
@@ -106,6 +105,7 @@ struct RecordImport {
     let store = try store ?? open()
     self.store = store
     let lines = waiting
+    for line in lines { try await bringAssets(of: line, into: store) }
     let done = try await store.write { tx in
       tx.label = "import"
       var done = Report()
@@ -128,13 +128,24 @@ struct RecordImport {
     waitingFields = 0
   }
 
+  /// Imports the assets that a line names and that are not here.
+  private func bringAssets(of line: Line, into store: LocalStore) async throws {
+    for asset in line.fields.assets where try !store.hasAsset(asset) {
+      do {
+        try await AssetDirectory.bring(asset, from: assets, into: store)
+      } catch {
+        let error = ToolError(error)
+        throw ToolError.input(error.code, "line \(line.number): \(error.message)", hint: error.hint)
+      }
+    }
+  }
+
   private static func write(_ line: Line, _ tx: inout WriteTransaction, _ report: inout Report) throws {
     try tx.createZone(line.id.zone)
     guard let present = try tx.record(line.id) else {
       try tx.create(line.id, type: line.type)
-      for (name, value) in line.fields where value != .null { try tx.set(name, of: line.id, to: value) }
       report.created += 1
-      report.fieldsSet += line.fields.count { $0.value != .null }
+      report.fieldsSet += try RecordFieldWriter(line.id).write(line.fields, over: RecordFields(), &tx)
       return
     }
     guard present.type == line.type else {
@@ -143,11 +154,8 @@ struct RecordImport {
         "the record \(line.id) is of type “\(present.type)” in the store and “\(line.type)” in the file",
         hint: "delete the record first, or correct the file")
     }
-    var set = 0
-    for (name, value) in line.fields where value != present[name] ?? .null {
-      try tx.set(name, of: line.id, to: value)
-      set += 1
-    }
+    let held = RecordFields(try tx.changes(showing: line.id) ?? [])
+    let set = try RecordFieldWriter(line.id).write(line.fields, over: held, &tx)
     report.fieldsSet += set
     if set > 0 { report.updated += 1 } else { report.unchanged += 1 }
   }

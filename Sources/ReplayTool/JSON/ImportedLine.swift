@@ -86,7 +86,8 @@ extension ImportedLine {
     let replica = try members.parsed("replica", as: ReplicaID.self, identifier)
     let first: UInt64 = try members.integer("first")
     let last: UInt64 = try members.integer("last")
-    guard 1...UInt64.max ~= first, first <= last else {
+    // An entry that was given up has none.
+    guard first <= last, first > 0 || last == 0 else {
       throw members.wrong("last", "first or more, from 1,")
     }
     return .line(

@@ -20,6 +20,21 @@ extension JSON {
           members["made"] = Self.maker(one.entry)
           return .object(members)
         }),
+      "edits": explanation.edits.isEmpty
+        ? nil
+        : .array(
+          explanation.edits.map { edit in
+            var members: [Name: JSON] = ["operation": .text(edit.operation), "made": Self.maker(edit.entry)]
+            switch edit.kind {
+            case .removed(let units):
+              members["kind"] = "removed"
+              members["units"] = .number(units)
+            case .replaced: members["kind"] = "replaced"
+            case .moved: members["kind"] = "moved"
+            case .cleared: members["kind"] = "cleared"
+            }
+            return .object(members)
+          }),
       "movedFrom": explanation.movedFrom.map { .text($0) },
     ])
   }

@@ -13,6 +13,10 @@ extension JSON {
       members["offset"] = .number(seal.offset)
       members["seal"] = Self.seal(seal.kind)
     }
+    if let tombstone = file.tombstone {
+      members["offset"] = .number(tombstone.offset)
+      members["givenUp"] = Self.tombstone(tombstone)
+    }
     if let header = file.header {
       members["header"] = Self.header(header)
       if file.problem == nil {
@@ -45,7 +49,17 @@ extension JSON {
     case .envelope: "envelope"
     case .seal: "seal"
     case .zoneEvent: "zoneEvent"
+    case .tombstone: "tombstone"
     }
+  }
+
+  static func tombstone(_ tombstone: LogTombstone) -> JSON {
+    .members([
+      "milliseconds": .number(tombstone.milliseconds), "note": .string(tombstone.note),
+      "byteCount": tombstone.content.map { .number($0.byteCount) },
+      "hash": tombstone.content.map { .text($0.hash) },
+      "incarnation": tombstone.incarnation.map { .text($0) },
+    ])
   }
 
   private static func seal(_ kind: LogSeal.Kind) -> JSON {

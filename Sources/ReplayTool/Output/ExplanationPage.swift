@@ -16,7 +16,7 @@ struct ExplanationPage {
     let cell = (explanation.field.map { Display.name($0) } ?? "existence") + element
     try output.line(output.styled("\(Display.record(explanation.record))  \(cell)", .heading))
     try output.line()
-    if explanation.kind == .text || explanation.kind == .contributions || explanation.heads.count > 1
+    if explanation.kind == .text || explanation.kind == .contributions || explanation.heads.count != 1
       || explanation.counter != nil,
       explanation.reasons.isEmpty
     {
@@ -29,6 +29,7 @@ struct ExplanationPage {
     try printVisibility(output)
     try printLosers(output)
     try printReplaced(output)
+    try printEdits(output)
     try printOrigin(output)
   }
 
@@ -43,10 +44,12 @@ struct ExplanationPage {
     } else if explanation.kind == .contributions {
       let stands = count == 1 ? "stands" : "stand, in the order in which they count"
       try output.line("\(Display.count(count, "contribution")) \(stands).")
+    } else if count == 0 {
+      try output.line("It is empty: all that was inserted was removed.")
     } else {
       let stands = count == 1 ? "stands" : "stand"
-      try output.line(
-        "\(Display.count(count, "change")) of its elements \(stands): none was seen and replaced.")
+      let rest = explanation.edits.isEmpty ? ": none was seen and replaced" : ""
+      try output.line("\(Display.count(count, "change")) of its elements \(stands)\(rest).")
     }
     try printVisibility(output)
     try output.line()
@@ -56,6 +59,7 @@ struct ExplanationPage {
       for line in try sight(head) { try output.line("    \(line)") }
     }
     try printReplaced(output)
+    try printEdits(output)
     try printOrigin(output)
   }
 
@@ -217,6 +221,38 @@ struct ExplanationPage {
       ])
     }
     try columns.flush()
+  }
+
+  /// What took from a list or a text.
+  private func printEdits(_ output: Output) throws {
+    guard !explanation.edits.isEmpty else { return }
+    try output.line()
+    try output.line("Removed, replaced or moved:")
+    if explanation.edits.count > Self.replacedMax {
+      let earlier = explanation.edits.count - Self.replacedMax
+      try output.line(output.styled("  … \(Display.count(earlier)) earlier", .quiet))
+    }
+    var columns = Columns(output, indent: 2)
+    for edit in explanation.edits.suffix(Self.replacedMax) {
+      try columns.add([
+        .init(text(edit.kind)),
+        .init(edit.entry.transaction.author.map { Display.plain($0) } ?? "-"),
+        .init(Display.short(edit.entry.transaction.replica), .quiet),
+        .init(Display.time(edit.entry.transaction.timestamp), .quiet),
+        .init("position \(edit.entry.position)", .quiet),
+      ])
+    }
+    try columns.flush()
+  }
+
+  private func text(_ edit: Explanation.Edit.Kind) -> String {
+    switch edit {
+    case .removed(let units):
+      "removed \(Display.count(units, explanation.kind == .text ? "character" : "element"))"
+    case .replaced: "replaced an element"
+    case .moved: "moved an element"
+    case .cleared: "the record was created again"
+    }
   }
 
   /// Where the record was before: its story goes on there.

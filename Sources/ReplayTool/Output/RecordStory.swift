@@ -19,6 +19,10 @@ struct RecordStory {
     var columns = Columns(output, indent: 2)
     try add("existence", existence.heads.map(\.head), to: &columns, transaction)
     for field in fields {
+      if let explanation = try transaction.explain(record, field: field), explanation.heads.isEmpty {
+        try columns.add([.init(Display.name(field), .quiet), .init(""), .init("is empty", .quiet)])
+        continue
+      }
       for kind in FieldKind.allCases {
         var heads = try transaction.heads(of: field, in: record, as: kind)
         if kind == .text {

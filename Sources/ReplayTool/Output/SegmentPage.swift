@@ -23,6 +23,10 @@ struct SegmentPage {
       try row("place", "offset \(seal.offset)")
       try row("seal", Self.text(seal.kind))
     }
+    if let tombstone = file.tombstone {
+      try row("place", "offset \(tombstone.offset)")
+      try row("given up", Self.text(tombstone))
+    }
     if let header = file.header { try printHeader(header, row) }
     try columns.flush()
     try printTransactions(output)
@@ -35,6 +39,13 @@ struct SegmentPage {
     case .purged: "the remote threw the zone away"
     case .reset(let incarnation): "the zone goes on as incarnation \(incarnation)"
     }
+  }
+
+  static func text(_ tombstone: LogTombstone) -> String {
+    let what = tombstone.content.map { "\(Display.count($0.byteCount, "byte")) that nobody could read" }
+    let note = tombstone.note.isEmpty ? "" : ": \(Display.quoted(tombstone.note))"
+    let time = CalendarTime.text(milliseconds: tombstone.milliseconds)
+    return "\(time), \(what ?? "a hole in the log")\(note)"
   }
 
   private func printHeader(_ header: SegmentHeader, _ row: (String, String) throws -> Void) throws {

@@ -35,14 +35,14 @@ struct StatePage {
         "recordUnknown",
         "there \(position == nil ? "is" : "was") no record \(Display.record(id))"
           + (position.map { " up to position \($0)" } ?? ", and never was"),
-        hint: "list the zone with `replay state STORE \(Display.zone(id.zone))`")
+        hint: "list the zone with `replay state STORE \(Display.zone(id.zone))`", exit: .input)
     }
     guard showsHidden else {
       let end = "was " + (Self.end(existence).map { HeadText.content($0, limit: nil) } ?? "deleted")
       let state = try transaction.missingTarget(of: id).map(Display.hidden(with:)) ?? end
       throw ToolError(
         "recordUnknown", "the record \(Display.record(id)) \(state)",
-        hint: "show what it held with --hidden, or ask `replay explain` why")
+        hint: "show what it held with --hidden, or ask `replay explain` why", exit: .input)
     }
     try print(hidden: id, existence, transaction)
   }
@@ -89,12 +89,8 @@ struct StatePage {
     hidden id: RecordID, _ existence: [CellHead], _ transaction: borrowing ReadTransaction
   ) throws {
     left -= 1
-    var fields: [(Name, Value)] = []
-    for field in try transaction.fields(of: id) {
-      guard case .value(let value) = try transaction.heads(of: field, in: id).first?.content, value != .null
-      else { continue }
-      fields.append((field, value))
-    }
+    let held = try transaction.recordOrHidden(id)?.fields ?? [:]
+    let fields = held.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     let missing = try transaction.missingTarget(of: id)
     if printsJSON {
       return try output.line(

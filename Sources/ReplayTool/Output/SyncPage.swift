@@ -9,6 +9,11 @@ struct SyncPage: Sendable {
   func print(_ report: SyncReport) throws {
     if printsJSON { return try output.line(JSON(report)) }
     if let failure = report.failure { try output.line(Self.problem(failure)) }
+    for problem in report.listProblems {
+      try output.line(
+        output.styled("the list of zones waits at event \(problem.offset)", .warning) + ": "
+          + Self.problem(problem.failure))
+    }
     var columns = Columns(output)
     for zone in report.zones {
       try columns.add(
@@ -31,7 +36,8 @@ struct SyncPage: Sendable {
   ///
   /// - Returns: whether it did.
   func printNews(_ report: SyncReport, after last: SyncReport?) throws -> Bool {
-    let isSame = last?.failure == report.failure && last?.zones.map(\.status) == report.zones.map(\.status)
+    let isSame =
+      last?.failure == report.failure && last?.listProblems == report.listProblems && last?.zones.map(\.status) == report.zones.map(\.status)
     guard report.hasMoved || !(report.isInSync || isSame) else { return false }
     try print(report)
     return true
@@ -85,7 +91,9 @@ struct SyncPage: Sendable {
     switch status {
     case .inSync, .local, .removed: nil
     case .unfinished: "there is more to do: sync again"
-    case .parked(_, let failure), .failed(let failure): problem(failure)
+    case .parked(_, let failure):
+      problem(failure) + ". What lies behind it waits; what is written here is sent all the same"
+    case .failed(let failure): problem(failure)
     case .paused(.deleted):
       "it was deleted at the remote, and something here was never shipped: it is kept. Delete the zone here, or copy "
         + "what is in it to another one"
@@ -108,6 +116,8 @@ extension JSON {
     self = .members([
       "isInSync": .bool(report.isInSync), "failure": report.failure.map { JSON($0) },
       "createdZones": .array(report.createdZones.map { .text($0) }),
+      "listProblems": .array(
+        report.listProblems.map { .object(["offset": .number($0.offset), "failure": JSON($0.failure)]) }),
       "zones": .array(report.zones.map { JSON($0) }),
     ])
   }

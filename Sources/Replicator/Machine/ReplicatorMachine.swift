@@ -46,6 +46,8 @@ package struct ReplicatorMachine: Sendable {
   /// Whether it goes on by itself after a round.
   private var isRunning = false
   private var round: SyncRound?
+  /// What the last round had applied of a list of zones with an event that cannot be read.
+  private var lastPage: ZoneEventPage?
   /// What the next round is to do, where it was called for while one was on.
   private var wanted: SyncSteps = []
   /// Rounds in a row that failed, or in which a zone did.
@@ -116,7 +118,8 @@ package struct ReplicatorMachine: Sendable {
     isSearchDue = false
     var new = SyncRound(
       steps: steps, selection: selection, zonesAtOnceMax: policy.zonesAtOnceMax,
-      assetChunksMax: isRunning ? max(1, policy.assetChunksInRoundMax) : nil, searches: searches)
+      assetChunksMax: isRunning ? max(1, policy.assetChunksInRoundMax) : nil, searches: searches,
+      lastPage: lastPage)
     let effects = new.start()
     round = new
     return effects.map { .round($0) }
@@ -126,6 +129,7 @@ package struct ReplicatorMachine: Sendable {
     guard let effects = round?.step(result) else { return [] }
     guard let over = round, over.isOver else { return effects.map { .round($0) } }
     round = nil
+    lastPage = over.lastPage
     searches = over.searches.filter { $1.isToGoOn }
     return [.report(over.report)] + timeSearch(after: over.report) + goOn(after: over.report)
   }

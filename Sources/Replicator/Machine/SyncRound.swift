@@ -42,17 +42,22 @@ package struct SyncRound: Sendable {
   private var deletionsLeft: Set<ZoneID> = []
   private var databaseToken: DatabaseToken?
   private var hasReadZones = false
+  /// The page before an event that cannot be read, with what lies behind it, once that was applied.
+  package private(set) var lastPage: ZoneEventPage?
   /// Whether the store has zones that an earlier round removed and did not live to take away.
   private var hasLeftovers = false
   /// Effects whose results have not come.
   private var outstanding = 0
+  /// Whether a zone was removed.
+  private var hasRemoved = false
 
   /// - Parameters:
   ///   - assetChunksMax: the most chunks of assets that move in each zone; nil for any number.
   ///   - searches: how far earlier rounds looked for the zones' assets.
+  ///   - lastPage: the ``lastPage`` of the round before.
   package init(
     steps: SyncSteps, selection: ZoneSelection, zonesAtOnceMax: Int, assetChunksMax: Int? = nil,
-    searches: [ZoneID: AssetSearch] = [:]
+    searches: [ZoneID: AssetSearch] = [:], lastPage: ZoneEventPage? = nil
   ) {
     precondition(zonesAtOnceMax > 0, "a round takes at least one zone at once")
     self.steps = steps
@@ -60,6 +65,7 @@ package struct SyncRound: Sendable {
     self.zonesAtOnceMax = zonesAtOnceMax
     self.assetChunksMax = assetChunksMax
     self.searches = searches
+    self.lastPage = lastPage
   }
 
   package var isOver: Bool { outstanding == 0 }
@@ -73,7 +79,16 @@ package struct SyncRound: Sendable {
 
   private mutating func begin(_ effects: [RoundEffect]) -> [RoundEffect] {
     outstanding += effects.count
+    if isOver { sortReports() }
     return effects
+  }
+
+  /// Puts the reports in the order of the zones; those of one name in the order in which they came.
+  private mutating func sortReports() {
+    let sorted = report.zones.enumerated().sorted { a, b in
+      a.element.zone == b.element.zone ? a.offset < b.offset : a.element.zone < b.element.zone
+    }
+    report.zones = sorted.map(\.element)
   }
 
   private mutating func next(after result: RoundResult) -> [RoundEffect] {
@@ -90,8 +105,11 @@ package struct SyncRound: Sendable {
       return [.fetchZoneEvents(after: databaseToken)]
     case .zoneEvents(let page):
       hasReadZones = !page.hasMore
-      let isKnown = page.token == databaseToken
+      report.listProblems += page.problems
+      // What lies behind an event that cannot be read is there each time.
+      let isKnown = page.token == databaseToken && (page.later.isEmpty || page == lastPage)
       databaseToken = page.token
+      lastPage = page.later.isEmpty ? nil : page
       return [isKnown ? .readState : .applyZoneEvents(page)]
     case .appliedZoneEvents(let applied):
       report.createdZones += applied.created
@@ -100,6 +118,7 @@ package struct SyncRound: Sendable {
     case .zone(let zone, let result): return advance(zone, result)
     case .reclaimed: return []
     case .failed(let failure):
+      lastPage = nil
       #if PLANTED_BUGS
         if PlantedBug.roundFailsAsZone.isPlanted {
           fail(failure)
@@ -159,7 +178,7 @@ package struct SyncRound: Sendable {
       }
     }
     guard effects.isEmpty, active.isEmpty else { return effects }
-    return hasLeftovers || report.zones.contains { $0.status == .removed } ? [.reclaim] : []
+    return hasLeftovers || hasRemoved ? [.reclaim] : []
   }
 
   /// The next zone that waits for no other of its name.
@@ -167,13 +186,15 @@ package struct SyncRound: Sendable {
     waiting.lastIndex { active[$0.report.zone] == nil }.map { waiting.remove(at: $0) }
   }
 
-  /// Keeps what a zone's part came to, in the order of the zones.
+  /// Keeps what a zone's part came to. They are sorted once the round is over.
   private mutating func end(_ zone: ZoneReport, as status: ZoneStatus) {
     var zone = zone
     zone.status = status
-    if status == .removed { deletionsLeft.remove(zone.zone) }
-    let index = report.zones.firstIndex { zone.zone < $0.zone } ?? report.zones.endIndex
-    report.zones.insert(zone, at: index)
+    if status == .removed {
+      hasRemoved = true
+      deletionsLeft.remove(zone.zone)
+    }
+    report.zones.append(zone)
   }
 
   private mutating func fail(_ failure: SyncFailure) {

@@ -36,6 +36,8 @@ package enum ZoneEffect: Hashable, Sendable {
 package enum ZoneResult: Sendable {
   case created(IncarnationID)
   case adopted
+  /// The zone was deleted here while the remote made it.
+  case deletedMeanwhile(IncarnationID)
   case fetched(FetchOutcome)
   case folded(FoldOutcome)
   /// Nil: nothing is pending.

@@ -13,6 +13,7 @@ package struct ZoneRound: Sendable {
 
   package private(set) var report: ZoneReport
   private let attachment: ZoneAttachment
+  private let mayLackLog: Bool
   private let steps: SyncSteps
   private var token: ChangeToken?
   /// Up to where no segment that is still to be shipped can lie.
@@ -24,6 +25,7 @@ package struct ZoneRound: Sendable {
   /// Whether the effect that is outstanding is about segments of the log. What fails then may park the zone.
   private var isFetching = false
   private var isParked = false
+  private var hasFoundNoLog = false
   private var segment: PackedSegment?
   private let assetPolicy: AssetPolicy
   private let hasUnsentAssets: Bool
@@ -39,6 +41,7 @@ package struct ZoneRound: Sendable {
   ) {
     report = ZoneReport(state.zone)
     attachment = state.attachment
+    mayLackLog = state.mayLackLog
     token = state.token
     self.steps = steps
     assetPolicy = state.assetPolicy
@@ -73,6 +76,7 @@ package struct ZoneRound: Sendable {
       token = .start(of: report.zone, incarnation)
       return .adopt(incarnation)
     case .adopted: return beginPass()
+    case .deletedMeanwhile(let incarnation): return .deleteAtRemote(incarnation)
     case .fetched(let outcome): return didFetch(outcome)
     case .folded(let outcome): return didFold(outcome)
     case .prepared(nil): return endPass()
@@ -255,6 +259,11 @@ package struct ZoneRound: Sendable {
   }
 
   private mutating func didFail(_ failure: SyncFailure) -> ZoneEffect? {
+    if mayLackLog, let token, failure.code == RemoteError.Code.zoneUnknown.rawValue, !hasFoundNoLog {
+      // The remote was asked to make the zone, and never did: there is nothing to delete.
+      hasFoundNoLog = true
+      return .finishDeletion(token.incarnation)
+    }
     let isAboutOneSegment = isFetching && !Self.stoppingCodes.contains(failure.code)
     guard failure.scope == .zone, isAboutOneSegment, let token else {
       // What was parked says more than what failed after it.
@@ -263,7 +272,7 @@ package struct ZoneRound: Sendable {
     }
     // The segments behind it wait, since their order demands it. What is pending does not depend on them.
     isParked = true
-    report.status = .parked(offset: token.offset + 1, failure)
+    report.status = .parked(offset: failure.offset ?? token.offset + 1, failure)
     #if PLANTED_BUGS
       if PlantedBug.parkedNotTold.isPlanted { report.status = .inSync }
       if PlantedBug.badSegmentStopsShipping.isPlanted { return nil }

@@ -5,6 +5,8 @@ enum LogEntry<Segment: Sendable>: Sendable {
   case segment(Segment)
   /// Nothing comes after.
   case seal(ZoneFate)
+  /// What was there is given up.
+  case tombstone(StoredSegment)
 }
 
 /// What is known of a segment by the beginning of its object.

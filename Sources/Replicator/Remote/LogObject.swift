@@ -18,6 +18,9 @@ enum LogObject {
     let span = prefix.bytes.span.bytes
     do throws(FormatError) {
       if FrameKind(of: span) == .seal { return .seal(try readSeal(span, offset)) }
+      if FrameKind(of: span) == .tombstone {
+        return .tombstone(StoredSegment(offset: offset, receivedMilliseconds: nil, bytes: prefix.bytes))
+      }
       let envelope = try SegmentEnvelope.readHeader(span)
       try checkIsSame(envelope.offset, offset, at: 0, "envelope.offset")
       let totalBytes = UInt64(SegmentEnvelope.headerBytes + envelope.segmentBytes)
@@ -39,9 +42,14 @@ enum LogObject {
     let span = bytes.span.bytes
     do throws(FormatError) {
       if FrameKind(of: span) == .seal { return .seal(try readSeal(span, offset)) }
+      if FrameKind(of: span) == .tombstone {
+        try checkTombstone(span, incarnation, offset)
+        return .tombstone(StoredSegment(offset: offset, receivedMilliseconds: nil, bytes: bytes))
+      }
       let envelope = try SegmentEnvelope.read(span)
       try checkIsSame(envelope.offset, offset, at: 0, "envelope.offset")
-      let header = try SegmentFrame.readHeader(span.extracting(envelope.segment))
+      // Its hash too: what is damaged anywhere may be amended.
+      let header = try SegmentFrame.read(span.extracting(envelope.segment)).header
       try check(header, zone, incarnation)
       return .segment(
         StoredSegment(
@@ -49,6 +57,31 @@ enum LogObject {
           bytes: Array(bytes[envelope.segment])))
     } catch {
       throw .damaged(.damagedSegment, name, error)
+    }
+  }
+
+  /// What is to be known of a segment that was read whole.
+  static func head(of stored: StoredSegment) throws(RemoteError) -> SegmentHead {
+    do throws(FormatError) {
+      return SegmentHead(
+        header: try SegmentFrame.readHeader(stored.bytes.span.bytes),
+        receivedMilliseconds: stored.receivedMilliseconds)
+    } catch {
+      throw RemoteError(
+        .damagedSegment, "the segment at offset \(stored.offset) cannot be read: \(error)",
+        hint: RemoteError.repairHint, underlying: error, offset: stored.offset)
+    }
+  }
+
+  /// Throws unless bytes are the tombstone of an entry; without an incarnation, of an event of the list of zones.
+  static func checkTombstone(
+    _ bytes: RawSpan, _ incarnation: IncarnationID?, _ offset: UInt64
+  ) throws(FormatError) {
+    let tombstone = try LogTombstone.read(bytes)
+    try checkIsSame(tombstone.offset, offset, at: 0, "tombstone.offset")
+    guard tombstone.incarnation == incarnation else {
+      throw FormatError(
+        .invalid, at: 0, in: "tombstone.incarnation", expected: "that of its log", found: "another")
     }
   }
 

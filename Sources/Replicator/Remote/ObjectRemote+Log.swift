@@ -8,16 +8,21 @@ extension ObjectRemote {
     let header = segment.header
     let log = try await log(header.zone, header.incarnation, checkedAt: offset)
     if log.fate == .purged { return .gone(.purged) }
+    guard offset < Limits.placeMax else { throw try await logWentBack(header.incarnation, offset) }
     var next = offset + 1
     while true {
-      switch try await look(header.incarnation, header.zone, next) {
-      case .segment(let found)?:
-        if let outcome = try await compare(segment, with: found, at: next) { return outcome }
+      switch try await meet(header.incarnation, header.zone, next) {
+      case .segment(let found, let isAmended):
+        if let outcome = try await compare(segment, with: found, at: next, isAmended: isAmended) {
+          return outcome
+        }
         #if PLANTED_BUGS
           if PlantedBug.offsetProbedTooFar.isPlanted { next += 1 }
         #endif
         next += 1
-      case .seal(let fate)?:
+      // It may have been this one: then it lies there twice, and readers know the second.
+      case .unreadable: next += 1
+      case .seal(let fate):
         #if PLANTED_BUGS
           if PlantedBug.appendPastSeal.isPlanted {
             next += 1
@@ -25,9 +30,11 @@ extension ObjectRemote {
           }
         #endif
         return .gone(try await finish(fate, log, header.incarnation))
-      case nil:
+      case .end:
         if let fate = log.fate { return .gone(fate) }
-        try await checkIsEnd(next, of: header.incarnation, after: offset)
+        if next == offset + 1, offset > 0, try await !exists(header.incarnation, offset) {
+          throw try await logWentBack(header.incarnation, offset)
+        }
         let put = try await put(segment, next)
         if put.isPut { return .appended(put.place) }
         #if PLANTED_BUGS
@@ -43,9 +50,36 @@ extension ObjectRemote {
   package func segments(
     after token: ChangeToken, bytesMax: Int
   ) async throws(RemoteError) -> FetchOutcome {
+    let outcome = try await readSegments(after: token, bytesMax: bytesMax)
+    if case .segments(let page, _) = outcome, let last = page.last {
+      try await makeLasting(token.offset + 1...last.offset, of: .log(of: token.incarnation)) {
+        .entry(of: token.incarnation, $0)
+      }
+    }
+    return outcome
+  }
+
+  private func readSegments(
+    after token: ChangeToken, bytesMax: Int
+  ) async throws(RemoteError) -> FetchOutcome {
     let log = try await log(token.zone, token.incarnation, checkedAt: token.offset)
     if log.fate == .purged { return .gone(.purged) }
     try await check(token)
+    return try await entries(after: token, of: log, bytesMax: bytesMax)
+  }
+
+  /// Reads segments after an offset, whatever lies there: for whoever looks behind what cannot be read.
+  package func segments(
+    afterUnchecked token: ChangeToken, bytesMax: Int
+  ) async throws(RemoteError) -> FetchOutcome {
+    let log = try await log(token.zone, token.incarnation, checkedAt: token.offset)
+    if log.fate == .purged { return .gone(.purged) }
+    return try await entries(after: token, of: log, bytesMax: bytesMax)
+  }
+
+  private func entries(
+    after token: ChangeToken, of log: ZoneList.Log, bytesMax: Int
+  ) async throws(RemoteError) -> FetchOutcome {
     var page: [StoredSegment] = []
     var bytes = 0
     while true {
@@ -59,7 +93,7 @@ extension ObjectRemote {
         return .segments(page, hasMore: true)
       }
       switch entry {
-      case .segment(let segment)?:
+      case .segment(let segment)?, .tombstone(let segment)?:
         if !page.isEmpty && bytes + segment.bytes.count > bytesMax { return .segments(page, hasMore: true) }
         bytes += segment.bytes.count
         page.append(segment)
@@ -75,73 +109,41 @@ extension ObjectRemote {
 
   // MARK: Looking
 
-  /// Reads the beginning of what lies at an offset.
-  private func look(
-    _ incarnation: IncarnationID, _ zone: ZoneID, _ offset: UInt64
-  ) async throws(RemoteError) -> LogEntry<SegmentHead>? {
-    let name = ObjectName.entry(of: incarnation, offset)
-    do throws(RemoteError) {
-      guard let prefix = try await objects.getPrefix(name, LogObject.prefixBytes) else { return nil }
-      return try LogObject.look(at: prefix, name, zone, incarnation, offset)
-    } catch {
-      throw error.ofSegment
-    }
-  }
-
-  /// Reads what lies at an offset, whole.
-  private func read(
-    _ incarnation: IncarnationID, _ zone: ZoneID, _ offset: UInt64
-  ) async throws(RemoteError) -> LogEntry<StoredSegment>? {
-    let name = ObjectName.entry(of: incarnation, offset)
-    do throws(RemoteError) {
-      guard let bytes = try await objects.get(name, bytesMax: LogObject.bytesMax) else { return nil }
-      return try LogObject.read(bytes, name, zone, incarnation, offset)
-    } catch {
-      throw error.ofSegment
-    }
-  }
-
-  private func exists(_ incarnation: IncarnationID, _ offset: UInt64) async throws(RemoteError) -> Bool {
-    do throws(RemoteError) {
-      return try await objects.getPrefix(.entry(of: incarnation, offset), 1) != nil
-    } catch {
-      throw error.ofSegment
-    }
-  }
-
   /// Throws unless a token's segment is where it was.
   private func check(_ token: ChangeToken) async throws(RemoteError) {
     if token.offset == 0 { return }
+    guard token.offset < Limits.placeMax else {
+      throw try await logWentBack(token.incarnation, token.offset)
+    }
     #if PLANTED_BUGS
       if PlantedBug.tokenHashUncompared.isPlanted { return }
     #endif
-    if case .segment(let found)? = try await look(token.incarnation, token.zone, token.offset),
-      found.header.contentHash == token.hash
-    {
-      return
+    do throws(RemoteError) {
+      switch try await look(token.incarnation, token.zone, token.offset) {
+      case .segment(let found)? where found.header.contentHash == token.hash: return
+      case .tombstone?: break
+      case nil where try await isHole(token.offset, of: token.incarnation): break
+      default: throw try await logWentBack(token.incarnation, token.offset)
+      }
+    } catch {
+      guard error.isAboutOneObject else { throw error }
+    }
+    switch try await read(token.incarnation, token.zone, token.offset) {
+    case .segment(let stored)?:
+      if try LogObject.head(of: stored).header.contentHash == token.hash { return }
+    case .tombstone(let stored)?:
+      if ContentHash(of: stored.bytes.span.bytes) == token.hash { return }
+      throw quarantined(token)
+    default: break
     }
     throw try await logWentBack(token.incarnation, token.offset)
-  }
-
-  /// Throws unless an offset where nothing lies is the end of the log: something before it, nothing after.
-  ///
-  /// - Parameter known: the offset where the caller began to look.
-  private func checkIsEnd(
-    _ offset: UInt64, of incarnation: IncarnationID, after known: UInt64
-  ) async throws(RemoteError) {
-    if offset == known + 1, known > 0, try await !exists(incarnation, known) {
-      throw try await logWentBack(incarnation, known)
-    }
-    // Two may have been put since we looked.
-    guard try await exists(incarnation, offset + 1) else { return }
-    guard try await exists(incarnation, offset) else { throw try await logWentBack(incarnation, offset) }
   }
 
   // MARK: Comparing
 
   /// What it means for an append that a segment lies at an offset; nil if it is another one.
   private func compare(
-    _ segment: PackedSegment, with found: SegmentHead, at offset: UInt64
+    _ segment: PackedSegment, with found: SegmentHead, at offset: UInt64, isAmended: Bool
   ) async throws(RemoteError) -> AppendOutcome? {
     let (own, other) = (segment.header, found.header)
     guard own.replica == other.replica, own.epoch == other.epoch, own.sequences.overlaps(other.sequences)
@@ -153,7 +155,16 @@ extension ObjectRemote {
     let isCutAlike = own.sequences == other.sequences
     if isCutAlike && own.contentHash != other.contentHash { return .fork(place) }
     // Read whole, for its writer forgets that it is pending.
-    guard case .segment(let stored)? = try await read(own.incarnation, own.zone, offset) else {
+    let entry: LogEntry<StoredSegment>?
+    do throws(RemoteError) {
+      entry = try await read(own.incarnation, own.zone, offset)
+    } catch {
+      // It is this one, and damaged: it is put once more, behind.
+      if isCutAlike, error.isAboutOneObject { return nil }
+      throw error
+    }
+    if case .tombstone? = entry { return nil }
+    guard case .segment(let stored)? = entry else {
       throw .unreadable(.entry(of: own.incarnation, offset)).ofSegment
     }
     do throws(FormatError) {
@@ -163,13 +174,15 @@ extension ObjectRemote {
         return try segment.agrees(with: transactions, from: other.sequences.lowerBound) ? nil : .fork(place)
       }
     } catch {
+      // As above: what a segment's own hash does not show, its content's does.
+      if isCutAlike, error.code == .damaged { return nil }
       throw RemoteError.damaged(.damagedSegment, .entry(of: own.incarnation, offset), error).ofSegment
     }
     #if PLANTED_BUGS
       if PlantedBug.alreadyThereIsFork.isPlanted { return .fork(place) }
     #endif
-    // Whoever put it may not have lived to make it last.
-    _ = try await put(segment, offset)
+    // Whoever put it may not have lived to make it last. An amendment lasts before it counts.
+    if !isAmended { _ = try await put(segment, offset) }
     return .alreadyThere(place)
   }
 
@@ -192,24 +205,25 @@ extension ObjectRemote {
   func seal(_ incarnation: IncarnationID, _ zone: ZoneID) async throws(RemoteError) -> ZoneFate {
     var offset = try await lastOffset(in: incarnation)
     while true {
-      switch try await look(incarnation, zone, offset) {
-      case .seal(let fate)?: return fate
-      case nil:
-        try await checkIsEnd(offset, of: incarnation, after: 0)
+      switch try await meet(incarnation, zone, offset) {
+      case .seal(let fate): return fate
+      case .end:
         let name = ObjectName.entry(of: incarnation, offset)
         if try await objects.putIfAbsent(name, LogObject.seal(.deleted, offset)) { return .deleted }
         guard try await exists(incarnation, offset) else { throw .unreadable(name) }
-      default: offset += 1
+      case .segment, .unreadable: offset += 1
       }
     }
   }
 
-  /// The last offset where something lies, or 1: a log has no holes, so halving finds it.
+  /// An offset at or before the last where something lies, or 1. In a log without holes it is the last: halving finds it.
   ///
   /// - Complexity: O(log n) calls
   private func lastOffset(in incarnation: IncarnationID) async throws(RemoteError) -> UInt64 {
     var (taken, step) = (UInt64(0), UInt64(1))
-    while try await exists(incarnation, taken + step) { (taken, step) = (taken + step, step * 2) }
+    while step <= Limits.placeMax - taken, try await exists(incarnation, taken + step) {
+      (taken, step) = (taken + step, step * 2)
+    }
     var free = taken + step
     while free - taken > 1 {
       let middle = taken + (free - taken) / 2
@@ -237,9 +251,24 @@ extension ObjectRemote {
     _ incarnation: IncarnationID, _ offset: UInt64
   ) async throws(RemoteError) -> RemoteError {
     _ = try await knownZones()
+    let name = "\(offset > 0 ? "\(ObjectName.entry(of: incarnation, offset))" : "the log") of \(self.name)"
     return RemoteError(
-      .wentBack,
-      "\(ObjectName.entry(of: incarnation, offset)) of \(name) is not there any more, or is another segment",
-      hint: "the remote was restored from an old copy, or tampered with: put the newest copy in its place")
+      .wentBack, "\(name) was read here, and is not there any more, or is another segment",
+      hint:
+        "the remote was restored from an old copy, lost its last segments, or was tampered with: put the newest "
+        + "copy in its place, or run `replay remote --repair` with this store, which puts back what nothing replaced",
+      offset: offset)
+  }
+
+  /// What it means that a token's segment was given up.
+  private func quarantined(_ token: ChangeToken) -> RemoteError {
+    RemoteError(
+      .quarantined,
+      "\(ObjectName.entry(of: token.incarnation, token.offset)) of \(name) was given up, and this store has what was "
+        + "there: other stores do not",
+      hint:
+        "if no store has read past it since, take its amendment away and run `replay remote --repair` with this "
+        + "store; else import a copy of its log into a new store",
+      offset: token.offset)
   }
 }

@@ -22,6 +22,8 @@ package final class ObjectRemote: RemoteLog {
   /// Whether it must not even finish what another left half done.
   let isReadOnly: Bool
   private let zones = Mutex<ZoneList?>(nil)
+  /// The last entry of each log, and of the list of zones, that is known to last.
+  private let lasting = Mutex<[ObjectName: UInt64]>([:])
 
   package init(
     _ objects: any ObjectStore, counter: RemoteCallCounter? = nil, isReadOnly: Bool = false,
@@ -44,10 +46,23 @@ package final class ObjectRemote: RemoteLog {
       guard list.contains(token) else { throw listWentBack(token.offset) }
     }
     let first = Int(token?.offset ?? 0)
-    let last = min(list.entries.count, first + Self.pageEventsMax)
-    return ZoneEventPage(
-      events: list.entries[first..<last].map(\.event), token: list.token(at: UInt64(last)),
-      hasMore: last < list.entries.count)
+    // A token never passes an event that cannot be read: it may be read once.
+    let unreadable = list.unreadable()
+    let end = unreadable.first { $0 > first }.map { Int($0) - 1 } ?? list.entries.count
+    let last = min(end, first + Self.pageEventsMax)
+    if first < last {
+      try await makeLasting(UInt64(first) + 1...UInt64(last), of: .zones) { .zoneEvent($0) }
+    }
+    var page = ZoneEventPage(
+      events: list.entries[first..<last].compactMap(\.event),
+      token: first == last ? token ?? list.token(at: 0) : list.token(at: UInt64(last)), hasMore: last < end,
+      startOffset: UInt64(first))
+    guard !page.hasMore else { return page }
+    page.later = list.entries[end...].compactMap(\.event)
+    page.problems = unreadable.compactMap { offset in
+      list.entries[Int(offset) - 1].problem.map { ZoneListProblem(offset: offset, failure: SyncFailure($0)) }
+    }
+    return page
   }
 
   package func createZone(
@@ -55,7 +70,10 @@ package final class ObjectRemote: RemoteLog {
   ) async throws(RemoteError) -> IncarnationID {
     while true {
       let list = try await readZones()
-      if let incarnation = try list.incarnation(of: zone, proposing: proposed) { return incarnation }
+      if let incarnation = try list.incarnation(of: zone, proposing: proposed) {
+        try await makeLasting(1...list.offset, of: .zones) { .zoneEvent($0) }
+        return incarnation
+      }
       try await put(ZoneEvent(kind: .created, zone: zone, incarnation: proposed), after: list)
       #if PLANTED_BUGS
         if PlantedBug.ownIncarnationAssumed.isPlanted { return proposed }
@@ -66,9 +84,8 @@ package final class ObjectRemote: RemoteLog {
   /// The log's segments stay where they are: whoever reads behind reads them to the end. Its assets are nobody's any more:
   /// where they lie decides what becomes of them.
   package func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
-    let list = try await readZones()
-    guard let log = list.logs[incarnation], log.zone == zone else { throw zoneUnknown(incarnation) }
-    if log.fate != nil { return }
+    _ = try await readZones()
+    if try await log(zone, incarnation, checkedAt: 0).fate != nil { return }
     guard try await seal(incarnation, zone) == .deleted else { return }
     try await record(.deleted, zone, incarnation)
   }
@@ -108,24 +125,34 @@ package final class ObjectRemote: RemoteLog {
   /// Reads the list of zones to its end.
   func readZones() async throws(RemoteError) -> ZoneList {
     var list = try await knownZones()
-    if list.offset > 0 {
+    if list.offset > 0, list.entries[Int(list.offset) - 1].event != nil {
       let name = ObjectName.zoneEvent(list.offset)
-      let bytes = try await objects.get(name, bytesMax: ZoneEvent.bytesMax)
-      guard let bytes, ContentHash(of: bytes.span.bytes) == list.hash else {
-        // What is no event at all was damaged where it lies or on its way: that says nothing of the list.
-        if let bytes { try check(bytes, name, list) }
+      switch try await readEvent(list.offset) {
+      case .event(let bytes)? where ContentHash(of: bytes.span.bytes) == list.hash: break
+      // What is no event at all was damaged where it lies or on its way: that says nothing of the list.
+      case .unreadable(let problem, let hash)?:
+        #if PLANTED_BUGS
+          if PlantedBug.damagedEventIsOther.isPlanted { throw listWentBack(list.offset) }
+        #endif
+        try list.replace(at: list.offset, .unreadable(problem, hash: hash), name)
+      case .tombstone(let bytes)?: try list.replace(at: list.offset, .tombstone(bytes), name)
+      case .event?, nil:
         // The next call sees the list as it is now, and its caller's token tells what that means.
         zones.withLock { $0 = nil }
         throw listWentBack(list.offset)
       }
     }
+    for offset in list.unreadable() {
+      guard let found = try await readEvent(offset) else { continue }
+      if case .unreadable = found { continue }
+      try list.replace(at: offset, found, .zoneEvent(offset))
+    }
     // What was read stays known if an error ends it.
     defer { keep(list) }
-    while true {
-      let name = ObjectName.zoneEvent(list.offset + 1)
-      guard let bytes = try await objects.get(name, bytesMax: ZoneEvent.bytesMax) else { return list }
-      try list.add(bytes, name)
+    while list.offset < Limits.placeMax, let found = try await readEvent(list.offset + 1) {
+      try list.add(found, .zoneEvent(list.offset + 1))
     }
+    return list
   }
 
   /// Puts an event at the end of the list, unless another has put one there meanwhile.
@@ -146,7 +173,7 @@ package final class ObjectRemote: RemoteLog {
   {
     while true {
       let list = try await readZones()
-      guard let log = list.logs[incarnation], log.fate == nil else { return }
+      guard list.logs[incarnation].map({ $0.fate == nil }) ?? list.hasGaps else { return }
       try await put(ZoneEvent(kind: kind, zone: zone, incarnation: incarnation), after: list)
     }
   }
@@ -159,7 +186,14 @@ package final class ObjectRemote: RemoteLog {
   ) async throws(RemoteError) -> ZoneList.Log {
     var log = zones.withLock { $0?.logs[incarnation] }
     if log == nil || offset == 0 { log = try await knownZones().logs[incarnation] }
-    if log == nil { log = try await readZones().logs[incarnation] }
+    if log == nil {
+      let list = try await readZones()
+      log = list.logs[incarnation]
+      // Its event may be one that nobody can read: then what was shipped there says that it is a log.
+      if log == nil, list.hasGaps, try await exists(incarnation, max(offset, 1)) {
+        log = ZoneList.Log(zone: zone)
+      }
+    }
     guard let log, log.zone == zone else { throw zoneUnknown(incarnation) }
     return log
   }
@@ -167,19 +201,36 @@ package final class ObjectRemote: RemoteLog {
   /// Remembers a list that was read further than the known one.
   private func keep(_ list: ZoneList) {
     zones.withLock { known in
-      if known.map({ $0.remote == list.remote && $0.offset < list.offset }) ?? true { known = list }
+      if known.map({ $0.remote == list.remote && ($0.offset < list.offset || list.isNewer(than: $0)) })
+        ?? true
+      {
+        known = list
+      }
     }
   }
 
-  // MARK: Errors
-
-  /// Throws unless bytes are an event of the list of zones.
-  private func check(_ bytes: [UInt8], _ name: ObjectName, _ list: ZoneList) throws(RemoteError) {
-    #if PLANTED_BUGS
-      if PlantedBug.damagedEventIsOther.isPlanted { return }
-    #endif
-    try list.check(bytes, name)
+  /// Waits until entries last that were read, once for each: whoever put them may not have lived to make them last. A
+  /// token must not name an entry that a power cut can take away, since another may come in its place.
+  ///
+  /// - Parameters:
+  ///   - offsets: the entries.
+  ///   - log: what they are entries of.
+  ///   - name: where an entry lies.
+  /// - Complexity: a call for each directory that has new ones
+  func makeLasting(
+    _ offsets: ClosedRange<UInt64>, of log: ObjectName, _ name: (UInt64) -> ObjectName
+  ) async throws(RemoteError) {
+    let known = lasting.withLock { $0[log] ?? 0 }
+    var first = max(offsets.lowerBound, known + 1)
+    while first <= offsets.upperBound {
+      let last = min(offsets.upperBound, ObjectName.lastOffset(besides: first))
+      try await objects.makeLasting(name(last))
+      first = last + 1
+    }
+    lasting.withLock { $0[log] = max($0[log] ?? 0, offsets.upperBound) }
   }
+
+  // MARK: Errors
 
   private func listWentBack(_ offset: UInt64) -> RemoteError {
     RemoteError(

@@ -22,6 +22,16 @@ package struct RemoteAudit: Sendable {
     var namedAssets: Set<AssetReference> = []
     /// Whether every segment could be read: else nobody knows what they name.
     var isReadable = true
+    /// The offsets that nobody can read, or where nothing lies, though something is behind.
+    package internal(set) var unreadable: [UInt64] = []
+    /// Entries that were given up.
+    package internal(set) var tombstones: [LogTombstone] = []
+    /// The offsets of which another object counts than the one that lies there, and what holds for both.
+    package internal(set) var repairs: [UInt64] = []
+    /// What readers leave out since an entry was given up.
+    package internal(set) var consequences: [Problem] = []
+    /// The hash of what is at each offset, from 1; nil where nobody can read it.
+    package internal(set) var hashes: [ContentHash?] = []
     /// What lies there of assets that no segment names, in the order of their hashes: uploads whose segments are still
     /// to come, or never came. Of a deleted log, all that was left.
     package var unnamedAssets: [UnnamedAsset] = []
@@ -42,6 +52,8 @@ package struct RemoteAudit: Sendable {
     package var lastSequence: UInt64
     package var segments: UInt64
     var lastHash: ContentHash
+    /// The offset of its last segment.
+    var lastOffset: UInt64
   }
 
   package struct Problem: Sendable {
@@ -50,8 +62,12 @@ package struct RemoteAudit: Sendable {
     package var message: String
   }
 
-  package private(set) var logs: [Log] = []
-  package private(set) var problems: [Problem] = []
+  package internal(set) var logs: [Log] = []
+  package internal(set) var problems: [Problem] = []
+  /// The offsets of events of the list of zones that nobody can read.
+  package private(set) var unreadableEvents: [UInt64] = []
+  /// Events of the list of zones that were given up.
+  package private(set) var eventTombstones: [LogTombstone] = []
 
   /// Reads every log of a remote, or those of one zone.
   ///
@@ -64,21 +80,42 @@ package struct RemoteAudit: Sendable {
     of remote: any RemoteLog, zone: ZoneID? = nil, objects: [ObjectEntry] = [],
     progress: (UInt64) throws -> Void = { _ in }
   ) async throws {
+    var events: [ZoneEvent] = []
     var token: DatabaseToken?
     var hasMore = true
+    var isWhole = zone == nil
     while hasMore {
       let page = try await remote.zoneEvents(after: token)
-      for event in page.events where zone == nil || event.zone == zone {
-        guard event.kind == .created || event.kind == .reset else { continue }
-        logs.append(Log(zone: event.zone, incarnation: event.incarnation))
+      events += page.events + page.later
+      for problem in page.problems {
+        let place = ObjectName.zoneEvent(problem.offset)
+        problems.append(Problem(place: "\(place)", message: "\(problem.failure)"))
+        unreadableEvents.append(problem.offset)
+        isWhole = false
       }
       (token, hasMore) = (page.token, page.hasMore)
     }
+    for event in events where zone == nil || event.zone == zone {
+      guard event.kind == .created || event.kind == .reset else { continue }
+      logs.append(Log(zone: event.zone, incarnation: event.incarnation))
+    }
+    let names = objects.compactMap(\.name)
+    if let remote = remote as? any LogOfObjects {
+      eventTombstones = try await tombstones(of: names, remote)
+      if !eventTombstones.isEmpty { isWhole = false }
+    }
+    var offsets: [IncarnationID: [UInt64]] = [:]
+    for name in names {
+      if let incarnation = name.incarnation, let offset = name.offset {
+        offsets[incarnation, default: []].append(offset)
+      }
+    }
     for index in logs.indices {
-      try await read(index, remote, progress)
+      try await read(index, remote, offsets[logs[index].incarnation]?.sorted() ?? [], progress)
+      try await checkAmendments(index, remote, names)
       try await checkAssets(index, remote)
     }
-    checkAreReached(objects.compactMap(\.name), list: token?.offset ?? 0, isWhole: zone == nil)
+    checkAreReached(names, list: isWhole ? token?.offset ?? 0 : nil, isWhole: isWhole)
     var parts: [IncarnationID: [ObjectEntry]] = [:]
     for object in objects where object.name?.isOfAsset ?? false {
       if let incarnation = object.name?.incarnation { parts[incarnation, default: []].append(object) }
@@ -104,61 +141,27 @@ package struct RemoteAudit: Sendable {
     logs[index].unnamedAssets = found
   }
 
-  /// Notes what lies behind a hole, for whoever reads ends before it, and takes that for the end.
-  private mutating func checkAreReached(_ names: [ObjectName], list offset: UInt64, isWhole: Bool) {
+  /// Notes what no event of the list of zones leads to.
+  private mutating func checkAreReached(_ names: [ObjectName], list offset: UInt64?, isWhole: Bool) {
     func note(_ name: ObjectName?, _ message: String) {
       if let name { problems.append(Problem(place: "\(name)", message: message)) }
     }
-    note(
-      names.first { $0.incarnation == nil && $0.offset ?? 0 > offset },
-      "the list of zones ends at event \(offset): one between is missing")
+    if let offset {
+      note(
+        names.first { $0.incarnation == nil && $0.offset ?? 0 > offset },
+        "the list of zones ends at event \(offset): one between is missing")
+    }
     for log in logs {
-      guard let last = log.lastOffset else { continue }
+      guard log.fate != nil, let last = log.lastOffset else { continue }
       note(
         names.first { $0.incarnation == log.incarnation && $0.offset ?? 0 > last },
-        "its log ends at offset \(last): something between is missing")
+        "its log is closed at offset \(last)")
     }
     guard isWhole else { return }
     let known = Set(logs.map(\.incarnation))
     note(
       names.first { $0.incarnation.map { !known.contains($0) } ?? false },
       "no event of the list of zones names its log")
-  }
-
-  private mutating func read(
-    _ index: Int, _ remote: any RemoteLog, _ progress: (UInt64) throws -> Void
-  ) async throws {
-    var token = ChangeToken.start(of: logs[index].zone, logs[index].incarnation)
-    var hashes: [ContentHash] = []
-    while true {
-      let outcome: FetchOutcome
-      do throws(RemoteError) {
-        outcome = try await remote.segments(after: token, bytesMax: 8 << 20)
-      } catch {
-        guard error.code == .damagedSegment || error.code == .newerSegment else { throw error }
-        let place = ObjectName.entry(of: token.incarnation, token.offset + 1)
-        problems.append(Problem(place: "\(place)", message: error.description))
-        logs[index].isReadable = false
-        return
-      }
-      guard case .segments(let page, _) = outcome, !page.isEmpty else {
-        logs[index].lastOffset = token.offset
-        guard case .gone(let fate) = outcome else { return }
-        logs[index].fate = fate
-        // What was thrown away is not read.
-        logs[index].lastOffset = fate == .purged ? nil : token.offset + 1
-        return
-      }
-      for segment in page {
-        guard let header = check(segment, index, hashes) else {
-          logs[index].isReadable = false
-          return
-        }
-        hashes.append(header.contentHash)
-        (token.offset, token.hash) = (segment.offset, header.contentHash)
-      }
-      try progress(logs.reduce(0) { $0 + $1.segments })
-    }
   }
 
   /// Checks the assets that a log's segments name. What a closed log has is nobody's any more.
@@ -203,69 +206,5 @@ package struct RemoteAudit: Sendable {
     let place = ObjectName.assetManifest(of: asset.reference.hash, in: asset.incarnation)
     problems.append(Problem(place: "\(place)", message: "its chunks are those of another asset"))
     return false
-  }
-
-  /// Checks a segment against those before it.
-  ///
-  /// - Returns: its header; nil if it has none that can be believed.
-  private mutating func check(
-    _ segment: StoredSegment, _ index: Int, _ hashes: [ContentHash]
-  ) -> SegmentHeader? {
-    let place = "\(ObjectName.entry(of: logs[index].incarnation, segment.offset))"
-    let header: SegmentHeader
-    let transactions: [[UInt8]]
-    do throws(FormatError) {
-      let unpacked = try SegmentPacker.unpack(segment.bytes)
-      (header, transactions) = (unpacked.header, unpacked.transactions)
-    } catch {
-      problems.append(Problem(place: place, message: "\(error)"))
-      logs[index].isReadable = false
-      do throws(FormatError) { return try SegmentFrame.readHeader(segment.bytes.span.bytes) } catch {
-        return nil
-      }
-    }
-    do {
-      logs[index].namedAssets.formUnion(try SegmentCut.assets(namedBy: transactions))
-    } catch {
-      problems.append(Problem(place: place, message: "\(error)"))
-      logs[index].isReadable = false
-    }
-    logs[index].segments += 1
-    logs[index].transactions += header.transactionCount
-    logs[index].bytes += UInt64(segment.bytes.count)
-    if header.base >= segment.offset {
-      problems.append(Problem(place: place, message: "its base \(header.base) is not before it"))
-    } else if header.base > 0, hashes[Int(header.base) - 1] != header.baseHash {
-      problems.append(
-        Problem(place: place, message: "its base \(header.base) is another segment than it says"))
-    }
-    checkChain(header, place, index)
-    return header
-  }
-
-  private mutating func checkChain(_ header: SegmentHeader, _ place: String, _ index: Int) {
-    let before = logs[index].writers.firstIndex { $0.replica == header.replica && $0.epoch == header.epoch }
-    guard let before else {
-      logs[index].writers.append(
-        Writer(
-          replica: header.replica, epoch: header.epoch, lastSequence: header.sequences.upperBound,
-          segments: 1,
-          lastHash: header.contentHash))
-      logs[index].writers.sort { ($0.replica, $0.epoch) < ($1.replica, $1.epoch) }
-      return
-    }
-    var writer = logs[index].writers[before]
-    if header.sequences.lowerBound > writer.lastSequence + 1 {
-      let message =
-        "it begins at sequence \(header.sequences.lowerBound), and \(writer.lastSequence) was the last"
-      problems.append(Problem(place: place, message: message))
-    }
-    if header.previousHash != writer.lastHash {
-      problems.append(Problem(place: place, message: "it does not name its writer's segment before it"))
-    }
-    writer.lastSequence = max(writer.lastSequence, header.sequences.upperBound)
-    writer.segments += 1
-    writer.lastHash = header.contentHash
-    logs[index].writers[before] = writer
   }
 }

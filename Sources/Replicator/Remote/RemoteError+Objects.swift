@@ -16,6 +16,13 @@ extension RemoteError {
       hint: "it is not ours: move it away, or restore the right object from a backup")
   }
 
+  /// The task that made the call was cancelled. The call may have had its effect, or have it later.
+  static func cancelled(_ name: String) -> RemoteError {
+    RemoteError(
+      .cancelled, "a call of \(name) was cancelled", hint: "make it again: what was done is found there",
+      underlying: CancellationError())
+  }
+
   /// Another remote than before.
   static func identityMismatch(_ name: String, _ expected: RemoteID, _ found: RemoteID) -> RemoteError {
     RemoteError(
@@ -28,7 +35,7 @@ extension RemoteError {
   static func tooLarge(_ name: ObjectName, _ bytes: UInt64, _ bytesMax: Int) -> RemoteError {
     RemoteError(
       .damaged, "\(name) has \(bytes) bytes, and at most \(bytesMax) are allowed there",
-      hint: "it is not ours: move it away, or restore the right object from a backup")
+      hint: "it is not ours: \(repairHint)", offset: name.offset ?? name.amendedOffset)
   }
 
   /// Bytes at a place that are not what must lie there.
@@ -36,16 +43,47 @@ extension RemoteError {
     RemoteError(
       error.code == .newerFormat ? .newerFormat : code, "\(name) cannot be read: \(error)",
       hint: error.code == .newerFormat
-        ? "use a newer version of the program" : "restore the object from a backup or from another copy",
-      underlying: error)
+        ? "use a newer version of the program" : repairHint,
+      underlying: error, offset: name.offset ?? name.amendedOffset)
   }
+
+  /// Nothing lies at a name, and something at the next one.
+  static func missing(_ name: ObjectName) -> RemoteError {
+    RemoteError(
+      .missingSegment, "\(name) is missing, and there is more behind it", hint: repairHint,
+      offset: name.offset ?? name.amendedOffset)
+  }
+
+  /// What to do about an object that is damaged or missing.
+  static let repairHint =
+    "restore it from a backup, or run `replay remote --repair` with a store that has what was there"
 
   /// The same error, about one segment.
   var ofSegment: RemoteError {
     switch code {
-    case .damaged: RemoteError(.damagedSegment, message, hint: hint, underlying: underlying)
-    case .newerFormat: RemoteError(.newerSegment, message, hint: hint, underlying: underlying)
+    case .damaged: with(.damagedSegment)
+    case .newerFormat: with(.newerSegment)
     default: self
     }
+  }
+
+  /// Whether one entry of a log is not what must be there, or is missing. What is wrong with the place itself says
+  /// nothing of an entry, and has no offset.
+  var isAboutOneObject: Bool {
+    offset != nil && [.damaged, .damagedSegment, .missingSegment].contains(code)
+  }
+
+  /// Whether one entry of a log is of a newer format.
+  var isOfNewerEntry: Bool { offset != nil && [.newerFormat, .newerSegment].contains(code) }
+
+  /// The same error, about what lies at a name.
+  func at(_ name: ObjectName) -> RemoteError {
+    RemoteError(
+      code, message, hint: hint, retryAfterMilliseconds: retryAfterMilliseconds, underlying: underlying,
+      offset: name.offset ?? name.amendedOffset)
+  }
+
+  private func with(_ code: Code) -> RemoteError {
+    RemoteError(code, message, hint: hint, underlying: underlying, offset: offset)
   }
 }

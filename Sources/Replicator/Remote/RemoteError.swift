@@ -26,6 +26,10 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
     public static let damagedSegment = Code(rawValue: "damagedSegment")
     /// One segment is of a newer format. The other zones are as before.
     public static let newerSegment = Code(rawValue: "newerSegment")
+    /// One segment is missing: nothing lies at its offset, and something behind it.
+    public static let missingSegment = Code(rawValue: "missingSegment")
+    /// Whoever runs the remote gave up an entry that the store has folded: others go on without it.
+    public static let quarantined = Code(rawValue: "quarantined")
     /// One asset is damaged at the remote, or is not the one that its name says.
     public static let damagedAsset = Code(rawValue: "damagedAsset")
     /// What was there before is gone or is something else: the remote was restored from an old copy, or tampered
@@ -39,6 +43,8 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
     public static let unsuitable = Code(rawValue: "unsuitable")
     /// The text names no kind of remote that is known.
     public static let schemeUnknown = Code(rawValue: "schemeUnknown")
+    /// The task that made the call was cancelled. What the call did is unknown; it can be repeated.
+    public static let cancelled = Code(rawValue: "cancelled")
     /// The operating system failed.
     public static let system = Code(rawValue: "system")
   }
@@ -52,16 +58,19 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
   public let retryAfterMilliseconds: Int64?
   /// What it came from, if it came from below.
   public let underlying: (any Error)?
+  /// The offset in a zone's log that it is about; nil where it is about none.
+  public let offset: UInt64?
 
   public init(
     _ code: Code, _ message: String, hint: String, retryAfterMilliseconds: Int64? = nil,
-    underlying: (any Error)? = nil
+    underlying: (any Error)? = nil, offset: UInt64? = nil
   ) {
     self.code = code
     self.message = message
     self.hint = hint
     self.retryAfterMilliseconds = retryAfterMilliseconds
     self.underlying = underlying
+    self.offset = offset
   }
 
   public var description: String { "\(message) (\(code)). \(hint)" }

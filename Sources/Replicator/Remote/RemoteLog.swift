@@ -10,6 +10,14 @@ public import EventStore
 /// **What must hold.** Offsets of a zone's incarnation are dense from 1. A segment that was appended is at its offset
 /// for ever, whole, and seen by every later call. An error says nothing about whether the call had an effect: the
 /// caller repeats it, and the answer of the repetition is the truth.
+///
+/// **What cannot be read.** An entry that is damaged or missing ends a page, and the next call says so: order demands
+/// that what comes behind waits. It does not hold up an append, which goes behind all that is there, and never into a
+/// hole. An append passes an entry if its header is another's, and also if nobody can read whose it is: were it
+/// this very segment, then it lies there twice, and readers know the second by its sequences. Whoever runs the remote
+/// amends such an entry: puts what was there again, or a *tombstone*, which all readers take for an empty entry. The
+/// first amendment counts, for everybody, and only where the entry itself cannot be read. A page gives a tombstone as a
+/// segment whose bytes are the tombstone's; the token after it has the SHA-256 of these.
 public protocol RemoteLog: Sendable {
   /// What it is, for messages, such as `folder:/mnt/team`.
   var name: String { get }
@@ -17,6 +25,9 @@ public protocol RemoteLog: Sendable {
   /// Reads the list of zones after a token.
   ///
   /// - Parameter token: where an earlier page ended; nil to begin at the start, whatever remote it is.
+  /// One event that cannot be read stops that event alone: see ``ZoneEventPage/later``. The zones that are known
+  /// otherwise go on, and others are made behind it.
+  ///
   /// - Throws: ``RemoteError`` `identityMismatch` if the token is of another remote, `wentBack` if the list does not
   ///   have the token's event any more, `notARemote`, `newerFormat`, `damaged`, `unreachable`, `later`, `denied`.
   func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage
@@ -43,8 +54,9 @@ public protocol RemoteLog: Sendable {
   ///   - segment: a whole segment. Its header says for which zone and incarnation.
   ///   - offset: up to where the caller knows the log: no segment at or before it is this one.
   /// - Returns: what became of it; ``AppendOutcome``.
-  /// - Throws: ``RemoteError``, as ``zoneEvents(after:)``; `zoneUnknown`; `wentBack` if the log has a hole;
-  ///   `damagedSegment` or `newerSegment` if one that may be this one cannot be read.
+  /// - Throws: ``RemoteError``, as ``zoneEvents(after:)``; `zoneUnknown`; `wentBack` if nothing lies
+  ///   at `offset` and behind it; `damagedSegment` if one that has some of its sequences, and not just these, cannot be
+  ///   read.
   func append(_ segment: PackedSegment, after offset: UInt64) async throws(RemoteError) -> AppendOutcome
 
   /// Reads segments of a zone's log after a token, in their order.
@@ -53,8 +65,9 @@ public protocol RemoteLog: Sendable {
   ///   - token: where to go on; `offset` 0 for the start.
   ///   - bytesMax: the page ends before the segment that would exceed it, but has at least one if there is one.
   /// - Throws: ``RemoteError``, as ``zoneEvents(after:)``; `zoneUnknown`; `wentBack` if the token's segment is not
-  ///   there or has another hash; `damagedSegment` or `newerSegment` if the first one after the token cannot be
-  ///   read. A page ends before such a segment.
+  ///   there or has another hash; `quarantined` if it was given up since; `damagedSegment`, `newerSegment` or
+  ///   `missingSegment` (nothing is there, and something behind it) if the first one after the token cannot be read, or
+  ///   the token's own. A page ends before such a segment.
   func segments(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome
 
   // MARK: Assets
@@ -98,12 +111,34 @@ public struct ZoneEventPage: Hashable, Sendable {
   public var token: DatabaseToken
   /// Whether there is more after it.
   public var hasMore: Bool
+  /// The offset of the token that it follows. What was given up has an offset, and no event.
+  public var startOffset: UInt64
+  /// The events of the list that cannot be read, with the last page. The token does not pass the first after it.
+  public var problems: [ZoneListProblem] = []
+  /// The events behind the first that cannot be read. They come again with each page that ends before that.
+  public var later: [ZoneEvent] = []
 
-  public init(events: [ZoneEvent], token: DatabaseToken, hasMore: Bool) {
+  /// - Parameter startOffset: the offset of the token that it follows; nil if each offset has an event.
+  public init(events: [ZoneEvent], token: DatabaseToken, hasMore: Bool, startOffset: UInt64? = nil) {
     self.events = events
     self.token = token
     self.hasMore = hasMore
+    self.startOffset = startOffset ?? token.offset - min(token.offset, UInt64(events.count))
   }
+}
+
+/// An event of a remote's list of zones that cannot be read.
+public struct ZoneListProblem: Hashable, Sendable, CustomStringConvertible {
+  /// Its offset in the list.
+  public var offset: UInt64
+  public var failure: SyncFailure
+
+  public init(offset: UInt64, failure: SyncFailure) {
+    self.offset = offset
+    self.failure = failure
+  }
+
+  public var description: String { "event \(offset) of the list of zones: \(failure)" }
 }
 
 /// A segment as it travels: its header, and all its bytes.

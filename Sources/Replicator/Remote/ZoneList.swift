@@ -3,9 +3,22 @@ internal import OperationFormat
 /// What a remote's list of zones says, as far as it was read: its events, and what follows from them.
 struct ZoneList: Sendable {
   struct Entry: Sendable {
-    var event: ZoneEvent
+    /// Nil where nobody can read it, or it was given up.
+    var event: ZoneEvent?
     /// The hash of the event's bytes, which the next one names.
     var hash: ContentHash
+    /// Why it cannot be read.
+    var problem: RemoteError?
+  }
+
+  /// What was found at an offset of the list.
+  enum Found: Sendable {
+    /// An event that says that it lies there.
+    case event([UInt8])
+    /// It was given up.
+    case tombstone([UInt8])
+    /// Nobody can read it.
+    case unreadable(RemoteError, hash: ContentHash)
   }
 
   /// One life of a zone's log.
@@ -37,9 +50,26 @@ struct ZoneList: Sendable {
     DatabaseToken(remote: remote, offset: offset, hash: offset == 0 ? .zero : entries[Int(offset) - 1].hash)
   }
 
-  /// Whether a token's event is in the list.
+  /// Whether a token's event is in the list, or was where nobody can read now what is there.
   func contains(_ token: DatabaseToken) -> Bool {
-    token.offset <= offset && self.token(at: token.offset) == token
+    guard token.offset <= offset else { return false }
+    return isUnknown(at: token.offset) || self.token(at: token.offset) == token
+  }
+
+  /// Whether it can read events that another reading of the same list could not.
+  func isNewer(than other: ZoneList) -> Bool {
+    offset == other.offset && unreadable().count != other.unreadable().count
+  }
+
+  /// Whether nobody knows what an offset's event was.
+  private func isUnknown(at offset: UInt64) -> Bool { offset > 0 && entries[Int(offset) - 1].event == nil }
+
+  /// Whether the list does not say all that it once said: there may be logs that it does not name.
+  private(set) var hasGaps = false
+
+  /// The offsets of the events that cannot be read.
+  func unreadable() -> [UInt64] {
+    entries.indices.filter { entries[$0].problem != nil }.map { UInt64($0) + 1 }
   }
 
   /// The incarnation of a zone that is there; nil if it is to be made under the proposed one.
@@ -68,37 +98,50 @@ struct ZoneList: Sendable {
     }
   }
 
-  /// Reads the next event and adds it.
+  /// Adds what was found at the place after the last.
   ///
   /// - Parameter name: where it lies, for errors.
-  /// - Throws: ``RemoteError`` `damaged` if it is none, or not the one that comes after the last; `newerFormat`.
-  mutating func add(_ bytes: [UInt8], _ name: ObjectName) throws(RemoteError) {
-    do throws(FormatError) {
-      let read = try ZoneEvent.read(bytes.span.bytes)
-      try checkIsSame(read.offset, offset + 1, at: 0, "zoneEvent.offset")
-      try checkIsSame(read.previous, hash, at: 0, "zoneEvent.previous")
-      add(read.event, hash: read.hash)
-    } catch {
-      throw .damaged(.damaged, name, error)
-    }
+  /// - Throws: ``RemoteError`` `damaged` if it is an event that does not come after the last.
+  mutating func add(_ found: Found, _ name: ObjectName) throws(RemoteError) {
+    entries.append(try entry(found, at: offset + 1, name))
+    apply(entries[entries.count - 1])
   }
 
-  /// Checks that bytes are an event, whichever.
+  /// Puts what was found since in the place of an event that could not be read.
   ///
-  /// - Throws: ``RemoteError`` `damaged`; `newerFormat`.
-  func check(_ bytes: [UInt8], _ name: ObjectName) throws(RemoteError) {
-    do throws(FormatError) {
-      _ = try ZoneEvent.read(bytes.span.bytes)
-    } catch {
-      throw .damaged(.damaged, name, error)
+  /// - Throws: ``RemoteError``, as ``add(_:_:)``.
+  mutating func replace(at offset: UInt64, _ found: Found, _ name: ObjectName) throws(RemoteError) {
+    entries[Int(offset) - 1] = try entry(found, at: offset, name)
+    (live, logs, hasGaps) = ([:], [:], false)
+    for entry in entries { apply(entry) }
+  }
+
+  private func entry(_ found: Found, at offset: UInt64, _ name: ObjectName) throws(RemoteError) -> Entry {
+    switch found {
+    case .unreadable(let problem, let hash): return Entry(event: nil, hash: hash, problem: problem)
+    case .tombstone(let bytes): return Entry(event: nil, hash: ContentHash(of: bytes.span.bytes))
+    case .event(let bytes):
+      do throws(FormatError) {
+        let read = try ZoneEvent.read(bytes.span.bytes)
+        // After one that cannot be read comes what named it while it could be, or what was put since.
+        if !isUnknown(at: offset - 1) {
+          try checkIsSame(read.previous, token(at: offset - 1).hash, at: 0, "zoneEvent.previous")
+        }
+        return Entry(event: read.event, hash: read.hash)
+      } catch {
+        throw .damaged(.damaged, name, error)
+      }
     }
   }
 
-  /// Adds the next event.
+  /// Does what an event says.
   ///
   /// What cannot be, such as a second life beside the first, changes nothing: the first stays.
-  private mutating func add(_ event: ZoneEvent, hash: ContentHash) {
-    entries.append(Entry(event: event, hash: hash))
+  private mutating func apply(_ entry: Entry) {
+    guard let event = entry.event else {
+      hasGaps = true
+      return
+    }
     switch event.kind {
     case .created:
       guard live[event.zone] == nil, logs[event.incarnation] == nil else { return }
@@ -119,8 +162,11 @@ struct ZoneList: Sendable {
   }
 
   private mutating func end(_ event: ZoneEvent, _ fate: ZoneFate) {
+    // The event of its beginning may be one that nobody can read.
+    if logs[event.incarnation] == nil, hasGaps { logs[event.incarnation] = Log(zone: event.zone) }
     guard let log = logs[event.incarnation], log.zone == event.zone, log.fate == nil else { return }
     logs[event.incarnation]?.fate = fate
+    guard live[event.zone] == event.incarnation else { return }
     live[event.zone] = nil
   }
 }

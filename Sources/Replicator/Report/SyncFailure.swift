@@ -19,15 +19,19 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
   public let scope: Scope
   /// How long to wait before the next try, where the remote said so.
   public let retryAfterMilliseconds: Int64?
+  /// The offset in a zone's log that it is about; nil where it is about none.
+  public let offset: UInt64?
 
   public init(
-    code: String, message: String, hint: String, scope: Scope, retryAfterMilliseconds: Int64? = nil
+    code: String, message: String, hint: String, scope: Scope, retryAfterMilliseconds: Int64? = nil,
+    offset: UInt64? = nil
   ) {
     self.code = code
     self.message = message
     self.hint = hint
     self.scope = scope
     self.retryAfterMilliseconds = retryAfterMilliseconds
+    self.offset = offset
   }
 
   /// Takes an error of any layer for what it means to a round.
@@ -38,7 +42,7 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
       self.init(
         code: error.code.rawValue, message: error.message, hint: error.hint,
         scope: Self.zoneCodes.contains(error.code) ? .zone : .round,
-        retryAfterMilliseconds: error.retryAfterMilliseconds)
+        retryAfterMilliseconds: error.retryAfterMilliseconds, offset: error.offset)
     case let error as StoreError:
       self.init(
         code: error.code.rawValue, message: error.message, hint: error.hint,
@@ -53,7 +57,8 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
 
   /// Errors of a remote that concern one zone. All others, those of later versions too, end the round.
   private static let zoneCodes: [RemoteError.Code] = [
-    .overQuota, .denied, .damagedSegment, .newerSegment, .damagedAsset, .wentBack, .zoneUnknown, .mismatch,
+    .overQuota, .denied, .damagedSegment, .newerSegment, .missingSegment, .quarantined, .damagedAsset, .wentBack,
+    .zoneUnknown, .mismatch,
   ]
 
   /// Errors of the store that concern one zone.
@@ -64,7 +69,8 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
   /// The same of a whole round: where it came from no zone's part, all of them wait for it.
   var ofRound: SyncFailure {
     SyncFailure(
-      code: code, message: message, hint: hint, scope: .round, retryAfterMilliseconds: retryAfterMilliseconds)
+      code: code, message: message, hint: hint, scope: .round, retryAfterMilliseconds: retryAfterMilliseconds,
+      offset: offset)
   }
 
   public var description: String { "\(message) (\(code)). \(hint)" }

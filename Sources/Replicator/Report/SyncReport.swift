@@ -6,6 +6,8 @@ public struct SyncReport: Hashable, Sendable {
   public package(set) var zones: [ZoneReport] = []
   /// Zones that appeared here, since the remote has them.
   public package(set) var createdZones: [ZoneID] = []
+  /// Events of the remote's list of zones that cannot be read. What they say of zones is not done here; all else is.
+  public package(set) var listProblems: [ZoneListProblem] = []
   /// What ended the round before its end; nil if nothing did.
   public package(set) var failure: SyncFailure?
 
@@ -29,7 +31,7 @@ public struct SyncReport: Hashable, Sendable {
   public var assetProblemCount: Int { zones.reduce(0) { $0 + $1.assetProblemCount } }
   /// Whether every zone that is synced is in step with the remote, as far as the round saw it.
   public var isInSync: Bool {
-    failure == nil && zones.allSatisfy { [.inSync, .local, .removed].contains($0.status) }
+    failure == nil && listProblems.isEmpty && zones.allSatisfy { [.inSync, .local, .removed].contains($0.status) }
   }
   /// Whether anything moved, in either direction.
   public var hasMoved: Bool {

@@ -3,9 +3,14 @@ import Synchronization
 
 /// Moves assets between a store and a remote, one chunk at a time, and no more of one in memory. What is cut short goes
 /// on where it ended.
+///
+/// Files are read, written and hashed on the store's threads for that, in pieces of 256 KiB; after each it is looked
+/// whether the task was cancelled.
 struct AssetRunner: Sendable {
   /// How often an upload begins anew where chunks that were put are gone, or a download whose bytes prove wrong.
   private static let triesMax = 4
+  /// Files are hashed in pieces of so many bytes.
+  private static let pieceBytes = 256 << 10
 
   let store: LocalStore
   let remote: any RemoteLog
@@ -58,7 +63,7 @@ struct AssetRunner: Sendable {
         if error.code != .damagedAsset { throw error }
       }
     }
-    guard let manifest = try manifest(of: asset.reference) else {
+    guard let manifest = try await manifest(of: asset.reference) else {
       return AssetTransfer(.problem(try await condition(asset)))
     }
     for _ in 0..<Self.triesMax {
@@ -93,9 +98,14 @@ struct AssetRunner: Sendable {
       }
       let count = AssetManifest.byteCount(ofChunk: index, of: asset.reference)
       // What was hashed before may have changed since.
-      guard let bytes = try read(asset.reference, at: index * chunkBytes, count),
-        ContentHash(of: bytes.span.bytes) == manifest.chunks[Int(index)]
-      else {
+      let chunk = manifest.chunks[Int(index)]
+      let bytes = try await store.assetThreads.run(.waits) { [store] call in
+        try Self.ofFile {
+          let bytes = try store.openAsset(asset.reference).read(at: index * chunkBytes, count: count)
+          return try Self.hash(bytes, call) == chunk ? bytes : nil
+        }
+      }
+      guard let bytes else {
         transfer.end = .problem(try await condition(asset))
         return false
       }
@@ -107,35 +117,59 @@ struct AssetRunner: Sendable {
     return true
   }
 
-  /// A part of an asset's file; nil if the file is missing or damaged.
-  private func read(_ asset: AssetReference, at offset: UInt64, _ count: Int) throws -> [UInt8]? {
+  /// Gives what a body reads of an asset's file; nil if the file is missing or damaged.
+  private static func ofFile<Result>(_ body: () throws -> Result?) throws -> Result? {
     do {
-      return try store.openAsset(asset).read(at: offset, count: count)
+      return try body()
     } catch let error as StoreError {
       if error.code == .assetMissing || error.code == .assetDamaged { return nil }
       throw error
     }
   }
 
+  /// Hashes bytes, as long as somebody waits for it.
+  private static func hash(_ bytes: [UInt8], _ call: BlockingCall) throws -> ContentHash {
+    var hasher = ContentHasher()
+    for start in stride(from: 0, to: bytes.count, by: pieceBytes) {
+      try call.checkCancellation()
+      hasher.update(bytes.span.bytes.extracting(start..<min(start + pieceBytes, bytes.count)))
+    }
+    return hasher.finish()
+  }
+
   /// Hashes an asset's file chunk by chunk; nil if it is missing or damaged.
-  private func manifest(of asset: AssetReference) throws -> AssetManifest? {
+  private func manifest(of asset: AssetReference) async throws -> AssetManifest? {
     if let known = memory.manifest(of: asset) { return known }
     guard asset.byteCount <= AssetManifest.assetBytesMax else { return nil }
+    let made = try await store.assetThreads.run(.waits) { [store] call in
+      try Self.ofFile { try Self.manifest(of: asset, in: store, call) }
+    }
+    guard let made, try store.hasAsset(asset) else { return nil }
+    memory.remember(made)
+    return made
+  }
+
+  /// Hashes an asset's file chunk by chunk; nil if it has other bytes.
+  private static func manifest(
+    of asset: AssetReference, in store: LocalStore, _ call: BlockingCall
+  ) throws -> AssetManifest? {
+    let file = try store.openAsset(asset)
     var chunks: [ContentHash] = []
     var whole = ContentHasher()
     for index in 0..<AssetManifest.chunkCount(of: asset) {
+      let start = index * UInt64(AssetManifest.chunkBytes)
       let count = AssetManifest.byteCount(ofChunk: index, of: asset)
-      guard let bytes = try read(asset, at: index * UInt64(AssetManifest.chunkBytes), count) else {
-        return nil
+      var chunk = ContentHasher()
+      for offset in stride(from: 0, to: count, by: pieceBytes) {
+        try call.checkCancellation()
+        let piece = try file.read(at: start + UInt64(offset), count: min(pieceBytes, count - offset))
+        chunk.update(piece.span.bytes)
+        whole.update(piece.span.bytes)
       }
-      chunks.append(ContentHash(of: bytes.span.bytes))
-      whole.update(bytes.span.bytes)
+      chunks.append(chunk.finish())
     }
-    guard try store.hasAsset(asset), whole.finish() == asset.hash,
-      let made = AssetManifest(asset: asset, chunks: chunks)
-    else { return nil }
-    memory.remember(made)
-    return made
+    guard whole.finish() == asset.hash else { return nil }
+    return AssetManifest(asset: asset, chunks: chunks)
   }
 
   /// What is wrong with a file here. Before anything is shipped without it the store has noted that.
@@ -175,9 +209,7 @@ struct AssetRunner: Sendable {
   private func fetch(_ asset: RemoteAsset, _ chunksMax: Int?, _ isRepair: Bool) async throws -> AssetTransfer
   {
     var transfer = AssetTransfer(.whole)
-    let isHere =
-      isRepair ? try store.checkAsset(asset.reference) == .whole : try store.hasAsset(asset.reference)
-    if isHere {
+    if try await isHere(asset.reference, hashing: isRepair) {
       try await store.noteAssetArrival(asset.reference)
       return transfer
     }
@@ -189,13 +221,12 @@ struct AssetRunner: Sendable {
     if partial.byteCount > asset.reference.byteCount { try partial.truncate(to: 0) }
     for _ in 0..<Self.triesMax {
       guard try await fetch(asset, manifest, into: partial, chunksMax, &transfer) else { return transfer }
-      if try partial.isWhole() {
-        try partial.publish()
+      if try await publishIfWhole(partial) {
         try await store.noteAssetArrival(asset.reference)
         return transfer
       }
       // What an earlier try left was not what it had written: a power cut may do that.
-      try partial.truncate(to: try soundBytes(partial, manifest))
+      try partial.truncate(to: try await soundBytes(partial, manifest))
       if partial.byteCount == asset.reference.byteCount {
         // Every chunk is as the manifest says, so that is another asset's.
         try partial.truncate(to: 0)
@@ -206,6 +237,25 @@ struct AssetRunner: Sendable {
     return transfer
   }
 
+  /// Whether an asset's file is here, by its size or by its hash.
+  private func isHere(_ asset: AssetReference, hashing: Bool) async throws -> Bool {
+    guard hashing else { return try store.hasAsset(asset) }
+    return try await store.assetThreads.run(.waits) { [store] call in
+      try store.checkAsset(asset) { _ in try call.checkCancellation() } == .whole
+    }
+  }
+
+  /// Gives a file that was downloaded its asset's name, if its bytes are those of the asset.
+  private func publishIfWhole(_ partial: PartialAsset) async throws -> Bool {
+    // Safe, here and below: this task waits until the thread is done with it.
+    nonisolated(unsafe) let partial = partial
+    return try await store.assetThreads.run(.waits) { call in
+      guard try partial.isWhole(progress: { _ in try call.checkCancellation() }) else { return false }
+      try partial.publish()
+      return true
+    }
+  }
+
   /// Reads chunks to the end of an asset.
   ///
   /// - Returns: whether all are read; if not, the transfer says why.
@@ -213,6 +263,7 @@ struct AssetRunner: Sendable {
     _ asset: RemoteAsset, _ manifest: AssetManifest, into partial: PartialAsset, _ chunksMax: Int?,
     _ transfer: inout AssetTransfer
   ) async throws -> Bool {
+    nonisolated(unsafe) let partial = partial
     let chunkBytes = UInt64(AssetManifest.chunkBytes)
     if partial.byteCount < asset.reference.byteCount {
       try partial.truncate(to: partial.byteCount / chunkBytes * chunkBytes)
@@ -225,14 +276,20 @@ struct AssetRunner: Sendable {
         return false
       }
       let index = partial.byteCount / chunkBytes
+      let chunk = manifest.chunks[Int(index)]
       guard let bytes = try await remote.assetChunk(at: index, of: asset),
-        ContentHash(of: bytes.span.bytes) == manifest.chunks[Int(index)],
-        bytes.count == AssetManifest.byteCount(ofChunk: index, of: asset.reference)
+        bytes.count == AssetManifest.byteCount(ofChunk: index, of: asset.reference),
+        try await store.assetThreads.run(
+          .waits,
+          { call in
+            guard try Self.hash(bytes, call) == chunk else { return false }
+            try partial.append(bytes)
+            return true
+          })
       else {
         transfer.end = .problem(.damagedAtRemote)
         return false
       }
-      try partial.append(bytes)
       transfer.chunks += 1
       transfer.bytes += UInt64(bytes.count)
       tell(asset, .download, partial.byteCount)
@@ -241,14 +298,17 @@ struct AssetRunner: Sendable {
   }
 
   /// How many bytes from the start are as a manifest says.
-  private func soundBytes(_ partial: PartialAsset, _ manifest: AssetManifest) throws -> UInt64 {
-    let chunkBytes = UInt64(AssetManifest.chunkBytes)
-    for (index, chunk) in manifest.chunks.enumerated() {
-      let count = AssetManifest.byteCount(ofChunk: UInt64(index), of: manifest.asset)
-      let bytes = try partial.read(at: UInt64(index) * chunkBytes, count: count)
-      if ContentHash(of: bytes.span.bytes) != chunk { return UInt64(index) * chunkBytes }
+  private func soundBytes(_ partial: PartialAsset, _ manifest: AssetManifest) async throws -> UInt64 {
+    nonisolated(unsafe) let partial = partial
+    return try await store.assetThreads.run(.waits) { call in
+      let chunkBytes = UInt64(AssetManifest.chunkBytes)
+      for (index, chunk) in manifest.chunks.enumerated() {
+        let count = AssetManifest.byteCount(ofChunk: UInt64(index), of: manifest.asset)
+        let bytes = try partial.read(at: UInt64(index) * chunkBytes, count: count)
+        if try Self.hash(bytes, call) != chunk { return UInt64(index) * chunkBytes }
+      }
+      return manifest.asset.byteCount
     }
-    return manifest.asset.byteCount
   }
 
   private func tell(_ asset: RemoteAsset, _ direction: AssetProgress.Direction, _ bytesDone: UInt64) {

@@ -36,8 +36,8 @@ package struct EffectRunner: Sendable {
       case .applyZoneEvents(let page):
         return .appliedZoneEvents(
           try await store.applyZoneEvents(
-            page.events, after: page.token.offset - min(page.token.offset, UInt64(page.events.count)),
-            token: page.token, chosen: selection.chosen))
+            page.events, after: page.startOffset, later: page.later, token: page.token,
+            chosen: selection.chosen))
       case .reclaim:
         _ = try await store.reclaim()
         return .reclaimed
@@ -56,10 +56,16 @@ package struct EffectRunner: Sendable {
       switch effect {
       case .create:
         let proposed = IncarnationID(rawValue: UInt128(makeRandom()) << 64 | UInt128(makeRandom()))
-        return .created(try await remote.createZone(zone, proposing: proposed))
+        let stored = try await store.proposeIncarnation(proposed, of: zone)
+        return .created(try await remote.createZone(zone, proposing: stored))
       case .adopt(let incarnation):
-        try await store.adopt(zone, incarnation)
-        return .adopted
+        do {
+          try await store.adopt(zone, incarnation)
+          return .adopted
+        } catch let error as StoreError where error.code == .zoneUnknown {
+          guard try store.isGone(incarnation) else { throw error }
+          return .deletedMeanwhile(incarnation)
+        }
       case .fetch(let token):
         return .fetched(try await remote.segments(after: token, bytesMax: pageBytesMax))
       case .fold(let segments, let token): return .folded(try await fold(segments, after: token))
@@ -177,14 +183,16 @@ package struct EffectRunner: Sendable {
     #if PLANTED_BUGS
       if PlantedBug.pageCountedAsWhole.isPlanted, parts.count > 3, let last = parts.last {
         guard try await fold(Array(parts.prefix(3)), &outcome) == nil else { return }
-        return try await skip(last.header, at: last.segment.offset, &outcome)
+        guard let header = last.header else { return }
+        return try await skip(header, at: last.segment.offset, &outcome)
       }
     #endif
     guard !parts.isEmpty, try await fold(parts, &outcome) != nil else { return }
     #if PLANTED_BUGS
       if PlantedBug.tokenPassesParked.isPlanted {
         for part in parts where try await fold([part], &outcome) != nil {
-          try await skip(part.header, at: part.segment.offset, &outcome)
+          guard let header = part.header else { return }
+          try await skip(header, at: part.segment.offset, &outcome)
         }
         return
       }
@@ -276,7 +284,8 @@ extension RemoteSegment {
 private struct FoldBatch {
   struct Part {
     var segment: RemoteSegment
-    var header: SegmentHeader
+    /// Nil for what stands for an entry that was given up.
+    var header: SegmentHeader?
     /// Bytes as it travelled.
     var byteCount: Int
   }
@@ -286,6 +295,9 @@ private struct FoldBatch {
 
   /// Unpacks a segment, checked against what was asked for: an offset of the log that a token is of.
   mutating func append(_ stored: StoredSegment, at expected: UInt64, of token: ChangeToken) throws {
+    if FrameKind(of: stored.bytes.span.bytes) == .tombstone {
+      return try appendTombstone(stored, at: expected, of: token)
+    }
     let (segment, header) = try Self.unpack(stored)
     guard stored.offset == expected, header.zone == token.zone, header.incarnation == token.incarnation else {
       throw RemoteError(
@@ -313,5 +325,23 @@ private struct FoldBatch {
       guard error.code != .newerFormat else { throw error }
       return (RemoteSegment(malformed: header, stored), header)
     }
+  }
+
+  /// Takes an entry that was given up for an empty one.
+  private mutating func appendTombstone(
+    _ stored: StoredSegment, at expected: UInt64, of token: ChangeToken
+  ) throws {
+    let tombstone = try LogTombstone.read(stored.bytes.span.bytes)
+    guard stored.offset == expected, tombstone.offset == expected, tombstone.incarnation == token.incarnation
+    else {
+      throw RemoteError(
+        .mismatch, "the tombstone at offset \(stored.offset) is another entry's",
+        hint: "the remote mixes up its segments: check it with `replay remote`", offset: expected)
+    }
+    parts.append(
+      Part(
+        segment: .quarantined(
+          token.zone, token.incarnation, at: expected, tombstone: ContentHash(of: stored.bytes.span.bytes)),
+        header: nil, byteCount: stored.bytes.count))
   }
 }

@@ -5,7 +5,8 @@ import Synchronization
 /// Syncs a store with a remote: ships what was written here, and folds in what others shipped.
 ///
 /// ```swift
-/// let replicator = LogReplicator(store: store, remote: try FolderRemote(directory: "/mnt/team/notes"))
+/// let remote = try await FolderRemote(directory: "/mnt/team/notes")
+/// let replicator = LogReplicator(store: store, remote: remote)
 /// let report = try await replicator.syncOnce()
 /// ```
 ///
@@ -159,6 +160,9 @@ public final class LogReplicator: Sendable {
     guard let logger = configuration.logger else { return }
     if let failure = report.failure {
       logger.warning("round failed: \(failure)", metadata: ["remote": "\(remote.name)"])
+    }
+    for problem in report.listProblems {
+      logger.warning("\(problem)", metadata: ["remote": "\(remote.name)"])
     }
     for zone in report.zones {
       if let problem = zone.assetProblems.first {

@@ -20,8 +20,12 @@ public struct FoldCheckCoverage: Hashable, Sendable {
   public var valuesApart = 0
   /// Compared records whose registers are kept apart from what else they have.
   public var rowsDivided = 0
+  /// Compared records that lie in blocks.
+  public var rowsInBlocks = 0
   /// Compared heads beyond a cell's first four.
   public var headsBeyondFour = 0
+  /// Compared cells whose heads beyond the first four have an index.
+  public var indexesOfHeads = 0
   /// Cells that had more than four heads and have four or fewer again.
   public var cellsBackToFour = 0
   /// Compared counters with more than four contributions.
@@ -70,7 +74,9 @@ public struct FoldCheckCoverage: Hashable, Sendable {
     recreates += other.recreates
     valuesApart += other.valuesApart
     rowsDivided += other.rowsDivided
+    rowsInBlocks += other.rowsInBlocks
     headsBeyondFour += other.headsBeyondFour
+    indexesOfHeads += other.indexesOfHeads
     cellsBackToFour += other.cellsBackToFour
     sumsApart += other.sumsApart
     elements += other.elements
@@ -101,7 +107,9 @@ public struct FoldCheckCoverage: Hashable, Sendable {
       ("movesAgainstMoves", movesAgainstMoves),
       ("recreates", recreates),
       ("valuesApart", valuesApart), ("rowsDivided", rowsDivided),
+      ("rowsInBlocks", rowsInBlocks),
       ("headsBeyondFour", headsBeyondFour),
+      ("indexesOfHeads", indexesOfHeads),
       ("cellsBackToFour", cellsBackToFour),
       ("sumsApart", sumsApart),
       ("elements", elements),

@@ -99,7 +99,7 @@ struct FoldComparison {
       }
       history.coverage.elements += count
     }
-    if try compareParts(driver, record, row) { apart += 1 }
+    apart += try compareParts(driver, record, row)
     try compareElements(driver, record, row, expected: apart)
     try compareReferences(driver, record, row)
   }
@@ -126,11 +126,24 @@ struct FoldComparison {
     }
     cells[driver.cell(name)] = 1
     history.coverage.units += expected.reduce(0) { $0 + Int($1.count) }
-    return expected.flatMap(\.items).reduce(0) { rows, item in
-      // What does not fit into an element's row lies apart.
-      let apart = [item.places, item.values].map { max(0, $0.count - Cell.inlineHeadsMax) }
-      return rows + 1 + apart[0] + apart[1]
+    let record = FoldNumbering.records[name.record]
+    let row = try driver.storage.row(of: record.span.bytes, in: FoldNumbering.state) ?? []
+    let number = try RecordLayout.recordNumber(of: row.span.bytes)
+    var rows = 0
+    for part in expected {
+      for item in part.items {
+        rows += 1
+        let unit = driver.unit(part.first, item.number)
+        for (register, heads) in [(ItemRegister.place, item.places), (.value, item.values)] {
+          // What does not fit into an element's row lies apart.
+          let apart = heads.dropFirst(Cell.inlineHeadsMax).map { driver.head($0) }
+          guard !apart.isEmpty else { continue }
+          let path = register.path(driver.cell(name), unit)
+          rows += try apart.count + compareIndex(driver, number, path, apart)
+        }
+      }
     }
+    return rows
   }
 
   /// Where a cell lies: in the record's row, or in that of an element.
@@ -203,7 +216,31 @@ struct FoldComparison {
         throw mismatch(driver, record, field, "another row for a head apart")
       }
     }
-    return expected.count - inline
+    let heads = expected[inline...].map { Head(timestamp: $0.timestamp, id: headID($0, driver)) }
+    return try heads.count + compareIndex(driver, place.record, driver.path(field), heads)
+  }
+
+  /// The index of heads that lie apart: it is there where they are many, and holds each. Gives the number of its rows.
+  private func compareIndex(
+    _ driver: FoldDriver, _ record: UInt32, _ path: CellPath, _ apart: [Head]
+  ) throws -> Int {
+    func fail(_ what: String) -> FoldMismatch {
+      FoldMismatch(
+        place: "the index of heads of \(path)", expected: ["\(apart.count) heads apart"], found: [what])
+    }
+    let storage = driver.storage
+    guard storage.readElement(.apartIndex(of: FoldNumbering.state, record: record, path)) != nil else {
+      guard apart.count <= driver.history.scannedHeadsMax else { throw fail("no index") }
+      return 0
+    }
+    let rows = storage.elements(under: .apartOrder(of: FoldNumbering.state, record: record, path))
+    let keys = apart.map { head in
+      ElementKey.apartOrder(
+        of: FoldNumbering.state, record: record, path, head, by: storage.replicaID(head.id.replica))
+    }
+    guard !apart.isEmpty, rows.map(\.key) == keys else { throw fail("\(rows.count) heads in the index") }
+    history.coverage.indexesOfHeads += 1
+    return 1 + rows.count
   }
 
   /// A counter's contributions that the row has no room for have a row with their sum. Gives the number of such rows.
@@ -236,9 +273,11 @@ struct FoldComparison {
       found: found.map { describe($0.head, [], field, driver) })
   }
 
-  /// Of a record that has more than registers, these lie apart if they take over 1,500 bytes. Gives whether they do.
-  private mutating func compareParts(_ driver: FoldDriver, _ record: Int, _ row: [UInt8]) throws -> Bool {
+  /// Of a record that has more than registers, these lie apart if they take over 1,500 bytes; a wide one is in blocks. Gives the
+  /// number of parts.
+  private mutating func compareParts(_ driver: FoldDriver, _ record: Int, _ row: [UInt8]) throws -> Int {
     let row = row.span.bytes
+    if let blocks = try compareBlocks(driver, record, row) { return blocks }
     let (cells, registers) = try (
       RecordLayout.cells(of: row).filter { $0 != .existence },
       RecordLayout.cells(of: row).filter { $0 != .existence && $0.kind == .register }
@@ -252,7 +291,31 @@ struct FoldComparison {
         found: ["another"])
     }
     if isDivided { history.coverage.rowsDivided += 1 }
-    return isDivided
+    return isDivided ? 1 : 0
+  }
+
+  /// The blocks of a wide record are not empty, nor larger than they may be, unless of one cell. Gives their number, nil if it is
+  /// not wide.
+  private func compareBlocks(_ driver: FoldDriver, _ record: Int, _ row: RawSpan) throws -> Int? {
+    let name = FoldNumbering.records[record]
+    let key = TableKey.record(FoldNumbering.state, name.span.bytes)
+    var stored: [UInt8] = []
+    guard driver.storage.readRecord(key.span, into: &stored), WideRow.isBase(stored.span.bytes) else {
+      return nil
+    }
+    let prefix = ElementKey.blocks(of: FoldNumbering.state, record: try RecordLayout.recordNumber(of: row))
+    let blocks = driver.storage.elements(under: prefix)
+    for (_, block) in blocks {
+      let alone = Array(row.bytes.prefix(6)) + block.dropFirst()
+      let cells = try RecordLayout.cells(of: alone.span.bytes)
+      guard cells.count == 1 || !cells.isEmpty && block.count <= 1 + 60 else {
+        throw FoldMismatch(
+          place: "a block of r\(record)", expected: ["at most 60 bytes, or one cell"],
+          found: ["\(block.count) bytes of \(cells.count) cells"])
+      }
+    }
+    history.coverage.rowsInBlocks += 1
+    return blocks.count
   }
 
   /// The element rows of a record are those that its heads need, and no others.

@@ -15,6 +15,9 @@ final class FoldDriver {
     self.knowledge = knowledge
     storage = knowledge.makeStorage(tiesByNumber: tiesByNumber)
     fold = Fold(storage: storage)
+    fold.scannedHeadsMax = history.scannedHeadsMax
+    fold.wholeRowBytesMax = history.wholeRowBytesMax
+    if history.wholeRowBytesMax < WideRow.wholeBytesMax { fold.blockBytesMax = 60 }
   }
 
   var numbering: FoldNumbering { knowledge.numbering }
@@ -207,6 +210,27 @@ final class FoldDriver {
   private func reference(_ unit: UnitID) -> UnitReference {
     let replica = history.identities[numbering.identity(of: unit.replica)]
     return UnitReference(maker: UnitMaker(replica: replica, epoch: unit.epoch), number: unit.number)
+  }
+
+  /// A unit of an identity, in this driver's numbers.
+  func unit(_ first: UnitReference, _ number: UInt64) -> UnitID {
+    guard let maker = first.maker, let identity = history.identities.firstIndex(of: maker.replica) else {
+      preconditionFailure("a unit without a maker")
+    }
+    return UnitID(replica: numbering.number(ofIdentity: identity), epoch: maker.epoch, number: number)
+  }
+
+  /// A head in this driver's numbers.
+  func head(_ head: CellHead) -> Head {
+    let made = head.operation.transaction
+    guard let identity = history.identities.firstIndex(of: made.replica) else {
+      preconditionFailure("a head of nobody")
+    }
+    return Head(
+      timestamp: head.timestamp,
+      id: HeadID(
+        replica: numbering.number(ofIdentity: identity), epoch: made.epoch, sequence: made.sequence,
+        index: head.operation.index))
   }
 
   private func head(_ owned: OwnedHead, _ content: CellHead.Content) -> CellHead {

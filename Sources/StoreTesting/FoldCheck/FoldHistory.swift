@@ -6,6 +6,10 @@ final class FoldHistory {
   let identities: [ReplicaID]
   let records: Int
   let cells: FoldCells
+  /// How many heads of a cell lie apart without an index: in many sequences none, so that few heads need one.
+  let scannedHeadsMax: Int
+  /// From how many bytes on a row lies in blocks: in many sequences from few.
+  let wholeRowBytesMax: Int
   private(set) var lanes: [FoldLane] = []
   private(set) var transactions: [FoldTransaction] = []
   /// The remote log; the first has offset 1.
@@ -21,6 +25,8 @@ final class FoldHistory {
   init(_ schedule: FoldSchedule) {
     identities = schedule.makeIdentities()
     records = schedule.records
+    scannedHeadsMax = [0, 1, 8][Int(schedule.seed % 3)]
+    wholeRowBytesMax = [WideRow.wholeBytesMax, WideRow.wholeBytesMax, 0, 80][Int(schedule.seed / 3 % 4)]
     cells = FoldCells(fields: schedule.fields)
     for _ in 0..<records * (1 + cells.ofFields.count) { _ = oracle.addCell() }
     transactions.reserveCapacity(16)

@@ -8,6 +8,8 @@ final class FoldKnowledge {
   var places: [Int]
   /// The first known time of receipt of each transaction, in milliseconds since 1970; `Int64.max` for none.
   var received: [Int64]
+  /// The offset up to which everything has its place.
+  var placedThrough = 0
   /// The cells that had more than four heads when they were last compared, by the oracle's numbers.
   var wideCells = Set<Int>()
 
@@ -23,6 +25,7 @@ final class FoldKnowledge {
     numbering = other.numbering
     places = other.places
     received = other.received
+    placedThrough = other.placedThrough
   }
 
   /// Makes room for all transactions that there are.
@@ -37,9 +40,17 @@ final class FoldKnowledge {
   func makeStorage(tiesByNumber: Bool = false) -> MemoryFoldStorage {
     var identities = numbering.ordered(history.identities)
     if tiesByNumber { identities.sort() }
-    return MemoryFoldStorage(replicas: identities) { [self] replica, epoch, sequence, _, _ in
-      offset(of: replica, epoch, sequence)
-    }
+    return MemoryFoldStorage(
+      replicas: identities, runs: { [self] in run(at: $0) }, placed: { [self] in UInt64(placedThrough) },
+      places: { [self] replica, epoch, sequence, _, _ in offset(of: replica, epoch, sequence) })
+  }
+
+  private func run(at offset: UInt64) -> PlacedRun {
+    let segment = history.segments[Int(offset) - 1]
+    let lane = history.lanes[segment.lane]
+    return PlacedRun(
+      replica: numbering.number(ofIdentity: lane.identity), epoch: lane.epoch,
+      sequences: UInt64(segment.sequences.lowerBound)...UInt64(segment.sequences.upperBound))
   }
 
   private func offset(of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64) -> UInt64? {

@@ -15,6 +15,7 @@ struct FoldOrders {
     knowledge = FoldKnowledge(history, FoldNumbering(turn: 0))
     knowledge.places = history.transactions.indices.map(history.oracle.place)
     knowledge.received = received
+    knowledge.placedThrough = history.segments.count
   }
 
   // MARK: Random orders

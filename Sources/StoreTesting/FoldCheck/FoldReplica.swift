@@ -18,7 +18,9 @@ struct FoldReplica {
   private var naiveClock = NaiveClock()
   private(set) var lane: Int
   /// The offset up to which it has folded the remote log.
-  private(set) var token = 0
+  private(set) var token = 0 {
+    didSet { knowledge.placedThrough = token }
+  }
   /// The greatest offset that it knows of.
   private var lastPlace = 0
   private var pending: [Pending] = []

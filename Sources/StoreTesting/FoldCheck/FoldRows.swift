@@ -3,11 +3,17 @@ import EventStore
 /// The rows of a storage, equal to others if they differ at most in the numbers that records were given.
 struct FoldRows: Equatable {
   let contents: MemoryFoldStorage.Contents
+  /// The whole rows of records, whose layout depends on when they grew.
+  private let rows: [[UInt8]]
   /// What lists and texts read: how their rows are cut depends on the order.
   private let sequences: [[SequencePart]]
 
   init(_ driver: FoldDriver) throws {
     contents = driver.storage.contents
+    rows = try contents.records.map { record in
+      let name = Array(record.key.dropFirst(4))
+      return try driver.storage.row(of: name.span.bytes, in: FoldNumbering.state) ?? []
+    }
     sequences = try driver.history.sequences.map { try driver.parts(of: $0.name) }
   }
 
@@ -19,13 +25,10 @@ struct FoldRows: Equatable {
   static func == (a: FoldRows, b: FoldRows) -> Bool {
     guard a.sequences == b.sequences else { return false }
     let (left, right) = (a.contents, b.contents)
-    guard left.records.count == right.records.count, left.elements.count == right.elements.count else {
-      return false
-    }
-    for (left, right) in zip(left.records, right.records) {
-      guard left.key == right.key, isSame(left.row, right.row, except: rowNumber) else { return false }
-    }
-    if left.elements.isEmpty { return true }
+    guard left.records.count == right.records.count else { return false }
+    for (left, right) in zip(left.records, right.records) where left.key != right.key { return false }
+    for (left, right) in zip(a.rows, b.rows) where !isSame(left, right, except: rowNumber) { return false }
+    if left.elements.isEmpty && right.elements.isEmpty { return true }
     return zip(left.records, right.records).allSatisfy { leftRecord, rightRecord in
       isSame(left.elements, of: leftRecord.row[rowNumber], right.elements, of: rightRecord.row[rowNumber])
     }
@@ -38,11 +41,16 @@ struct FoldRows: Equatable {
 
   /// Compares the elements of two records, whose numbers are little-endian in rows and big-endian in keys.
   private static func isSame(
-    _ left: [MemoryFoldStorage.Entry], of leftNumber: ArraySlice<UInt8>,
-    _ right: [MemoryFoldStorage.Entry], of rightNumber: ArraySlice<UInt8>
+    _ left: SortedRows, of leftNumber: ArraySlice<UInt8>,
+    _ right: SortedRows, of rightNumber: ArraySlice<UInt8>
   ) -> Bool {
-    let left = left.filter { $0.key[keyNumber].elementsEqual(leftNumber.reversed()) }
-    let right = right.filter { $0.key[keyNumber].elementsEqual(rightNumber.reversed()) }
+    // What an index of heads holds depends on how many heads there once were, and on who looked at them.
+    func isOf(_ number: ArraySlice<UInt8>, _ element: MemoryFoldStorage.Entry) -> Bool {
+      let key = ElementKey(bytes: element.key)
+      return element.key[keyNumber].elementsEqual(number.reversed()) && !key.isOfApartIndex && !key.isOfRow
+    }
+    let left = left.filter { isOf(leftNumber, $0) }
+    let right = right.filter { isOf(rightNumber, $0) }
     return left.count == right.count
       && zip(left, right).allSatisfy { $0.row == $1.row && isSame($0.key, $1.key, except: keyNumber) }
   }

@@ -14,6 +14,8 @@ struct FoldScheduleGenerator {
   private var replicas: Int
   private var nextIdentity = FoldSchedule.replicasMax
   private var operations: CellOperations
+  /// What decides on a rush; other streams are as they are without one.
+  private var rushRandom: SeededRandom
 
   /// What the remote says of when it received something.
   private enum Receipts: CaseIterable { case none, trueTime, atTimes, wild }
@@ -44,6 +46,7 @@ struct FoldScheduleGenerator {
     operations = CellOperations(records: records, fields: fields, from: &choice)
     skews = (0..<FoldSchedule.replicasMax).map { _ in Self.skew(&choice) }
     random = root.stream(5)
+    rushRandom = root.stream(7)
     var mix = root.stream(6)
     operations.addPercent = mix.chance(50) ? mix.next(in: 10...90) : 0
     operations.elementPercent = mix.chance(50) ? mix.next(in: 10...90) : 0
@@ -61,7 +64,40 @@ struct FoldScheduleGenerator {
       schedule.steps.append(makeStep())
       advance()
     }
+    if rushRandom.next(below: 200) == 0 { rush() }
     return schedule
+  }
+
+  /// Lets all insert at one place of a list and a text, tens of units each, unseen by each other; then one that has seen
+  /// some of it.
+  private mutating func rush() {
+    let field = UInt8(rushRandom.next(below: schedule.fields))
+    let record = UInt8(rushRandom.next(below: schedule.records))
+    // In front of all, or near it.
+    let places = rushRandom.chance(60) ? 1 : 4
+    func operations(_ random: inout SeededRandom) -> [FoldOperation] {
+      (0..<random.next(in: 6...14)).map { _ in
+        FoldOperation(
+          random.chance(50) ? .insertText : .insertElements, record: record, field: field, type: 0,
+          value: FoldValue(rawValue: UInt8(random.next(below: places))), element: UInt8(random.next(below: 3))
+        )
+      }
+    }
+    func write(_ replica: Int) {
+      schedule.steps.append(
+        .write(
+          replica: replica, wallMilliseconds: now + skews[replica], operations: operations(&rushRandom)))
+    }
+    let writers = min(replicas, 4)
+    for _ in 0..<2 { for replica in 0..<writers { write(replica) } }
+    for replica in 0..<writers where rushRandom.chance(70) {
+      schedule.steps.append(.ship(replica: replica, count: 3, receivedMilliseconds: nil, again: false))
+    }
+    let last = rushRandom.next(below: writers)
+    schedule.steps.append(
+      .fetch(
+        replica: last, segments: rushRandom.next(in: 1...8), wallMilliseconds: now + skews[last]))
+    write(last)
   }
 
   /// Lets all write what no other has seen, then two fetch some or all of it and write: so cells get more heads than

@@ -72,8 +72,9 @@ package struct RecordHeads: Hashable, Sendable {
         values[field.name] = values[field.name] ?? .map(Dictionary(entries) { first, _ in first })
       case .list:
         let elements = field.items.compactMap { $0[0].content.value.map { shown($0) ?? .null } }
-        values[field.name] = values[field.name] ?? .array(elements)
-      case .text: values[field.name] = values[field.name] ?? .string(field.text)
+        if !field.items.isEmpty { values[field.name] = values[field.name] ?? .array(elements) }
+      case .text:
+        if !field.text.isEmpty { values[field.name] = values[field.name] ?? .string(field.text) }
       case .contributions: values[field.name] = values[field.name] ?? .array(field.payloads)
       }
     }
@@ -89,10 +90,13 @@ package struct RecordHeads: Hashable, Sendable {
   }
 
   /// The cells in conflict, existence first, as nil, then the fields by name and a map's by key. A record's existence is in
-  /// conflict only where its heads disagree about it.
+  /// conflict only where its heads disagree about it, its fields only while one of them says that it is there.
   package var conflicts: [(field: Name?, key: Name?, heads: [CellHead])] {
     var conflicts: [(field: Name?, key: Name?, heads: [CellHead])] = []
     if Set(existence.map(\.content)).count > 1 { conflicts.append((nil, nil, existence)) }
+    guard
+      existence.contains(where: { if case .alive = $0.content { true } else { false } })
+    else { return conflicts }
     for field in fields where field.kind == .register && field.heads.count > 1 {
       conflicts.append((field.name, nil, field.heads))
     }

@@ -44,7 +44,7 @@ extension ZoneModel {
     let id = RecordID(zone: zone, name: expected.name)
     let found: (existence: [CellHead], fields: [RecordHeads.Field], contains: Bool, record: Record?)
     do {
-      let fields = try read.fields(of: id).flatMap { field in
+      let fields = try read.fieldsWithEmptied(of: id).flatMap { field in
         try FieldKind.allCases.map { kind in
           RecordHeads.Field(
             name: field, kind: kind, heads: try read.heads(of: field, in: id, as: kind),

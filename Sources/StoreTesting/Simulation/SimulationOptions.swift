@@ -13,7 +13,8 @@ public struct SimulationOptions: Sendable {
   /// Makes the remote of a world, an empty one each time; nil: the built-in ones.
   ///
   /// It answers as a server would, whose calls travel over the world's network. It may suspend at nothing but its own
-  /// actors and locks: a world has one thread, and no time passes in it while a call is done.
+  /// actors and locks: a world has one thread, and no time passes in it while a call is done. So it is no `FolderRemote`,
+  /// whose calls have threads of their own.
   public var makeRemote: (@Sendable () -> any RemoteLog)?
   /// The faults that may occur.
   public var faults: Set<SimulationFault> = Set(SimulationFault.allCases)

@@ -7,6 +7,8 @@ final class CountingRunStorage: RunStorage {
   private let replicas: Int
   private(set) var reads = 0
   private(set) var writes = 0
+  /// How many of the reads were of leaves as a whole.
+  private(set) var leafReads = 0
 
   init(_ rows: MemoryFoldStorage, replicas: Int) {
     self.rows = rows
@@ -15,7 +17,10 @@ final class CountingRunStorage: RunStorage {
 
   func withRun<R>(_ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R? {
     reads += 1
-    return try rows.withRun(key, body)
+    return try rows.withRun(key) { row in
+      if row.unsafeLoad(fromByteOffset: 0, as: UInt8.self) == 1 { leafReads += 1 }
+      return try body(row)
+    }
   }
 
   func withLastRun<R>(

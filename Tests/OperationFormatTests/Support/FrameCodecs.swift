@@ -104,6 +104,14 @@ extension Codec where Thing == LogSeal {
   }
 }
 
+extension Codec where Thing == LogTombstone {
+  static var tombstone: Codec<LogTombstone> {
+    Codec(
+      decode: { (bytes) throws(FormatError) in try LogTombstone.read(bytes.span.bytes) },
+      encode: { (tombstone) throws(FormatError) in try tombstone.encode() })
+  }
+}
+
 extension Codec {
   /// The faults of a thing with a checksum over the first `checked` bytes of it, all of them if nil: its round
   /// trip, and its bytes when they are cut, have a byte more, or have any bit flipped, which must all be errors, and

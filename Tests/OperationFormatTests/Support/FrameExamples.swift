@@ -73,4 +73,12 @@ enum FrameExamples {
     LogSeal(offset: 259, kind: .deleted), LogSeal(offset: 1, kind: .purged),
     LogSeal(offset: 3, kind: .reset(IncarnationID(rawValue: 6))),
   ]
+
+  static let tombstones = [
+    LogTombstone(
+      incarnation: incarnation, offset: 258, milliseconds: 1_631_231_046_000,
+      content: LogTombstone.Content(
+        byteCount: 300, hash: ContentHash(ofBytes: [UInt8](repeating: 0, count: 300))), note: "power cut"),
+    LogTombstone(incarnation: nil, offset: 2, milliseconds: 0, content: nil),
+  ]
 }

@@ -1,3 +1,5 @@
+internal import EventStore
+
 #if canImport(Glibc)
   internal import Glibc
 #elseif canImport(Darwin)
@@ -30,6 +32,10 @@ struct FolderCalls: Sendable {
     var modifiedSeconds: Int64
     var isRegular: Bool
     var isDirectory: Bool
+    /// Who may do what: the lowest 12 bits of its mode.
+    var modeBits: UInt32
+    /// Whether it is this process's user's.
+    var isOwn: Bool
 
     fileprivate init(_ raw: stat) {
       device = UInt64(truncatingIfNeeded: raw.st_dev)
@@ -42,6 +48,8 @@ struct FolderCalls: Sendable {
       #endif
       isRegular = raw.st_mode & S_IFMT == S_IFREG
       isDirectory = raw.st_mode & S_IFMT == S_IFDIR
+      modeBits = UInt32(raw.st_mode) & 0o7777
+      isOwn = raw.st_uid == geteuid()
     }
   }
 
@@ -119,13 +127,13 @@ struct FolderCalls: Sendable {
       try call("openat", path) { openat(parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) })
   }
 
-  /// Makes a file for writing (openat).
+  /// Makes a file for writing, which nobody but its owner may read (openat).
   func createFile(
     _ name: String, in directory: borrowing Descriptor, _ path: String
   ) throws(FileError) -> Descriptor {
     let parent = directory.rawValue
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-    return Descriptor(try call("openat", path) { openat(parent, name, flags, 0o666) })
+    return Descriptor(try call("openat", path) { openat(parent, name, flags, 0o600) })
   }
 
   /// What an open file is (fstat).
@@ -215,10 +223,20 @@ struct FolderCalls: Sendable {
     }
   }
 
+  /// Says who may do what with a file or directory (fchmod).
+  func setMode(of file: borrowing Descriptor, _ bits: UInt32, _ path: String) throws(FileError) {
+    let descriptor = file.rawValue
+    _ = try call("fchmod", path) { fchmod(descriptor, mode_t(bits)) }
+  }
+
   /// Takes a file's name away (unlinkat).
-  func unlink(_ name: String, in directory: borrowing Descriptor, _ path: String) throws(FileError) {
+  ///
+  /// - Parameter isOwn: whether no other call knows the file: then it goes also where the task was cancelled.
+  func unlink(
+    _ name: String, in directory: borrowing Descriptor, isOwn: Bool = false, _ path: String
+  ) throws(FileError) {
     let parent = directory.rawValue
-    _ = try call("unlinkat", path) { unlinkat(parent, name, 0) }
+    _ = try call("unlinkat", path, isWanted: isOwn) { unlinkat(parent, name, 0) }
   }
 
   /// Removes a directory that is empty (unlinkat).
@@ -227,11 +245,15 @@ struct FolderCalls: Sendable {
     _ = try call("unlinkat", path) { unlinkat(parent, name, AT_REMOVEDIR) }
   }
 
-  /// Makes a call, again if a signal interrupted it.
+  /// Makes a call, again if a signal interrupted it; none for a task that was cancelled meanwhile: another may do
+  /// the same work by now.
   private func call<Result: FixedWidthInteger>(
-    _ name: StaticString, _ path: String, _ body: () -> Result
+    _ name: StaticString, _ path: String, isWanted: Bool = false, _ body: () -> Result
   ) throws(FileError) -> Result {
     while true {
+      if !isWanted, let call = BlockingCall.current, call.isCancelled {
+        throw FileError(number: ECANCELED, call: name, path: path)
+      }
       #if DEBUG
         let planned = fault?(name)
         if case .before(let number)? = planned { throw FileError(number: number, call: name, path: path) }

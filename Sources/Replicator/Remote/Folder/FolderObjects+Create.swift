@@ -11,35 +11,47 @@ extension FolderObjects {
   /// as it is. Of several that do so at once, all end with the same remote.
   ///
   /// The marker comes last, so a folder that was left half made is none yet, and can be made again.
-  @concurrent package func create(_ proposed: RemoteID) async throws(RemoteError) {
+  package func create(_ proposed: RemoteID) async throws(RemoteError) {
+    try await onThread { [self] () throws(RemoteError) in try make(proposed) }
+  }
+
+  private func make(_ proposed: RemoteID) throws(RemoteError) {
     do throws(FileError) {
       try calls.makeDirectory(directory)
     } catch {
       if error.number != EEXIST { throw error.remoteError }
     }
-    if try await get(.marker, bytesMax: RemoteMarker.byteCount) != nil { return }
+    if try isMade() { return }
     try syncName()
     if let foreign = try foreignName() {
       // Another process may have made it meanwhile, and put things there.
-      if try await get(.marker, bytesMax: RemoteMarker.byteCount) != nil { return }
+      if try isMade() { return }
       throw RemoteError(
         .notARemote, "\(directory) holds other things, such as `\(foreign)`",
         hint: "make the remote in an empty folder")
     }
+    let mode = try mode()
     let root = try openRoot()
     do throws(FileError) {
       for folder in Self.topFolders {
+        let path = "\(directory)/\(folder)"
         do throws(FileError) {
-          try calls.makeDirectory(folder, in: root, "\(directory)/\(folder)")
+          try calls.makeDirectory(folder, in: root, path)
         } catch {
           if error.number != EEXIST { throw error }
         }
+        try mode.give(to: try calls.openDirectory(folder, in: root, path), calls, path)
       }
       try calls.sync(root, directory)
     } catch {
       throw error.remoteError
     }
-    _ = try await putIfAbsent(.marker, RemoteMarker(remote: proposed).bytes)
+    _ = try put(.marker, RemoteMarker(remote: proposed).bytes)
+  }
+
+  /// Whether the folder is a remote already.
+  private func isMade() throws(RemoteError) -> Bool {
+    try read(.marker, bytesMax: RemoteMarker.byteCount, allowsMore: false) != nil
   }
 
   /// Lets the folder's own name last: a loss of power must not take it with all that is synced in it. Whoever made it

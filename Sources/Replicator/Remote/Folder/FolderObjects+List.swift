@@ -2,7 +2,11 @@ extension FolderObjects {
   /// The deepest path that a remote has, and one more to see what is foreign: no link or loop leads further.
   private static let depthMax = 6
 
-  @concurrent package func list() async throws(RemoteError) -> [ObjectEntry] {
+  package func list() async throws(RemoteError) -> [ObjectEntry] {
+    try await onThread { [self] () throws(RemoteError) in try entries() }
+  }
+
+  private func entries() throws(RemoteError) -> [ObjectEntry] {
     let root = try openRoot()
     var entries: [ObjectEntry] = []
     do throws(FileError) {

@@ -10,13 +10,17 @@ extension FolderObjects {
   /// How old a temporary file is that its writer has left, in seconds: a day.
   private static let leftSeconds: Int64 = 86_400
 
-  @concurrent package func putIfAbsent(
-    _ name: ObjectName, _ bytes: [UInt8]
-  ) async throws(RemoteError) -> Bool {
+  package func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool {
+    try await onThread { [self] () throws(RemoteError) in try put(name, bytes) }
+  }
+
+  /// Writes an object unless there is one of that name.
+  func put(_ name: ObjectName, _ bytes: [UInt8]) throws(RemoteError) -> Bool {
     #if PLANTED_BUGS
-      if PlantedBug.folderPutOverwrites.isPlanted { try await delete(name) }
+      if PlantedBug.folderPutOverwrites.isPlanted { try remove(name) }
     #endif
-    let parent = try makeParent(of: name)
+    let mode = try mode()
+    let parent = try makeParent(of: name, mode)
     do throws(FileError) {
       if try isThere(name, in: parent) {
         // Whoever put it may not have lived to make it last.
@@ -26,12 +30,13 @@ extension FolderObjects {
     } catch {
       throw error.remoteError
     }
-    let temporaries = try openTemporaries()
+    let temporaries = try openTemporaries(mode)
     let temporary = temporaryName()
     let isPut: Bool
     do throws(FileError) {
       let file = try calls.createFile(temporary, in: temporaries, temporaryPath(temporary))
       try calls.write(file, bytes, temporaryPath(temporary))
+      try mode.give(toFile: file, calls, temporaryPath(temporary))
       try calls.sync(file, temporaryPath(temporary))
       isPut = try publish(temporary, file, in: temporaries, as: name, in: parent)
       try calls.sync(parent, path(name))
@@ -95,8 +100,24 @@ extension FolderObjects {
     }
   }
 
+  /// Waits until objects last that were seen: whoever put them may not have lived to make them last.
+  package func makeLasting(_ name: ObjectName) async throws(RemoteError) {
+    try await onThread { [self] () throws(RemoteError) in
+      guard let parent = try openParent(of: name) else { return }
+      do throws(FileError) {
+        try calls.sync(parent, path(name))
+      } catch {
+        switch error.number {
+        // Who may only read cannot do it: what is there is read all the same.
+        case EACCES, EPERM, EROFS, EINVAL, EOPNOTSUPP: return
+        default: throw error.remoteError
+        }
+      }
+    }
+  }
+
   /// Opens the folder of temporary files, and makes it if a copying tool has left it out as empty.
-  private func openTemporaries() throws(RemoteError) -> Descriptor {
+  private func openTemporaries(_ mode: FolderMode) throws(RemoteError) -> Descriptor {
     let root = try openRoot()
     let path = "\(directory)/\(Self.temporary)"
     do throws(FileError) {
@@ -110,7 +131,9 @@ extension FolderObjects {
       if error.number != EEXIST { throw error.remoteError }
     }
     do throws(FileError) {
-      return try calls.openDirectory(Self.temporary, in: root, path)
+      let temporaries = try calls.openDirectory(Self.temporary, in: root, path)
+      try mode.give(to: temporaries, calls, path)
+      return temporaries
     } catch {
       throw error.remoteError
     }
@@ -119,7 +142,7 @@ extension FolderObjects {
   /// Takes a temporary file's name away. One that stays is of no harm: nobody reads it.
   private func remove(_ temporary: String, in temporaries: borrowing Descriptor) {
     do throws(FileError) {
-      try calls.unlink(temporary, in: temporaries, temporaryPath(temporary))
+      try calls.unlink(temporary, in: temporaries, isOwn: true, temporaryPath(temporary))
     } catch {
       // It is gone already, or it stays.
     }

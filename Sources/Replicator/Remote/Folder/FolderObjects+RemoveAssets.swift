@@ -9,7 +9,11 @@ extension FolderObjects {
   ///
   /// For a log that is closed: nobody reads them any more, and what is put there late by who does not know yet is
   /// as useless as what was there.
-  @concurrent func removeAssets(of incarnation: IncarnationID) async throws(RemoteError) {
+  func removeAssets(of incarnation: IncarnationID) async throws(RemoteError) {
+    try await onThread { [self] () throws(RemoteError) in try removeAllAssets(of: incarnation) }
+  }
+
+  private func removeAllAssets(of incarnation: IncarnationID) throws(RemoteError) {
     let name = ObjectName.log(of: incarnation)
     guard let logs = try openParent(of: name) else { return }
     do throws(FileError) {

@@ -1,3 +1,4 @@
+internal import EventStore
 internal import Synchronization
 
 #if canImport(Glibc)
@@ -11,7 +12,10 @@ internal import Synchronization
 /// The folder is opened by its path at each call, because a mount may go away and come back; what is in it is opened
 /// from there, component by component, through no symbolic link. An object appears by `link` of a file that was
 /// written and synced under another name: so it is whole, exactly one wins, and a crash leaves at most a file in
-/// `tmp`, which nobody reads and the first put of another process removes after a day. Calls block their thread while the file system works, away from the caller's actor.
+/// `tmp`, which nobody reads and the first put of another process removes after a day.
+///
+/// The file system's calls block threads of the remote's own, as long as they like: a share that does not answer takes
+/// none of the pool's, and a task that is cancelled does not wait for it.
 package final class FolderObjects: ObjectStore {
   /// The folders right below the root: made by ``create(_:)`` alone, so that a mount point without its mount is told
   /// from a remote.
@@ -19,8 +23,12 @@ package final class FolderObjects: ObjectStore {
   /// Where files lie while they are written.
   static let temporary = "tmp"
 
+  /// The most calls that the file system works at. A share that hangs may keep all of them; later calls wait then.
+  static let threadsMax = 8
+
   let directory: String
   let calls: FolderCalls
+  let threads: BlockingThreads
   let makeRandom: @Sendable () -> UInt64
   /// Directories whose own names are known to last: paths below the root.
   private let lasting = Mutex<Set<String>>([])
@@ -28,37 +36,68 @@ package final class FolderObjects: ObjectStore {
   private let hasSwept = Mutex(false)
 
   init(
-    directory: String, calls: FolderCalls, makeRandom: @escaping @Sendable () -> UInt64
+    directory: String, calls: FolderCalls, threadsMax: Int = FolderObjects.threadsMax,
+    makeRandom: @escaping @Sendable () -> UInt64
   ) {
     self.directory = directory
     self.calls = calls
+    threads = BlockingThreads(countMax: threadsMax)
     self.makeRandom = makeRandom
   }
 
   /// Objects in a folder that takes its random bits from the caller, for tests.
-  package convenience init(directory: String, makeRandom: @escaping @Sendable () -> UInt64) {
-    self.init(directory: directory, calls: FolderCalls(), makeRandom: makeRandom)
+  ///
+  /// - Parameter blocksCallers: whether calls block the thread of their task, for a simulator.
+  package convenience init(
+    directory: String, blocksCallers: Bool = false, makeRandom: @escaping @Sendable () -> UInt64
+  ) {
+    self.init(
+      directory: directory, calls: FolderCalls(), threadsMax: blocksCallers ? 0 : Self.threadsMax,
+      makeRandom: makeRandom)
   }
 
   package var name: String { "folder:\(directory)" }
 
-  @concurrent package func get(_ name: ObjectName, bytesMax: Int) async throws(RemoteError) -> [UInt8]? {
-    try read(name, bytesMax: bytesMax, allowsMore: false)?.bytes
+  package func get(_ name: ObjectName, bytesMax: Int) async throws(RemoteError) -> [UInt8]? {
+    try await onThread { [self] () throws(RemoteError) in
+      try read(name, bytesMax: bytesMax, allowsMore: false)?.bytes
+    }
   }
 
-  @concurrent package func getPrefix(_ name: ObjectName, _ count: Int) async throws(RemoteError)
-    -> ObjectPrefix?
-  {
-    try read(name, bytesMax: count, allowsMore: true)
+  package func getPrefix(_ name: ObjectName, _ count: Int) async throws(RemoteError) -> ObjectPrefix? {
+    try await onThread { [self] () throws(RemoteError) in
+      try read(name, bytesMax: count, allowsMore: true)
+    }
   }
 
-  @concurrent package func delete(_ name: ObjectName) async throws(RemoteError) {
+  package func delete(_ name: ObjectName) async throws(RemoteError) {
+    try await onThread { [self] () throws(RemoteError) in try remove(name) }
+  }
+
+  /// Removes an object, if it is there.
+  func remove(_ name: ObjectName) throws(RemoteError) {
     guard let parent = try openParent(of: name) else { return }
     do throws(FileError) {
       try calls.unlink(name.last, in: parent, path(name))
       try calls.sync(parent, path(name))
     } catch {
       if error.number != ENOENT { throw error.remoteError }
+    }
+  }
+
+  /// Runs calls of the file system on a thread of the remote's.
+  func onThread<Result: Sendable>(
+    _ body: @escaping @Sendable () throws(RemoteError) -> Result
+  ) async throws(RemoteError) -> Result {
+    do {
+      return try await threads.run(.leaves) { _ in try body() }
+    } catch let error as RemoteError {
+      throw error
+    } catch is CancellationError {
+      throw .cancelled(name)
+    } catch {
+      throw RemoteError(
+        .later, "\(error)", hint: "the machine is short of something for now; try again", underlying: error)
     }
   }
 
@@ -70,10 +109,11 @@ package final class FolderObjects: ObjectStore {
     }
   }
 
-  package func changes() -> AsyncStream<Void> { FolderWatch.changes(of: "\(directory)/\(Self.temporary)") }
+  package func changes() -> AsyncStream<Void> {
+    FolderWatch.changes(of: "\(directory)/\(Self.temporary)", threads)
+  }
 
-  private func read(_ name: ObjectName, bytesMax: Int, allowsMore: Bool) throws(RemoteError) -> ObjectPrefix?
-  {
+  func read(_ name: ObjectName, bytesMax: Int, allowsMore: Bool) throws(RemoteError) -> ObjectPrefix? {
     guard let parent = try openParent(of: name) else { return nil }
     var foundBytes: UInt64 = 0
     do throws(FileError) {
@@ -90,8 +130,8 @@ package final class FolderObjects: ObjectStore {
       case ENOENT: return nil
       // What open says of a socket, and of a device that has no driver.
       case ENXIO where error.call.description == "openat":
-        throw FileError(number: EISDIR, call: error.call, path: error.path).remoteError
-      default: throw error.remoteError
+        throw FileError(number: EISDIR, call: error.call, path: error.path).remoteError.at(name)
+      default: throw error.remoteError.at(name)
       }
     }
     throw .tooLarge(name, foundBytes, bytesMax)
@@ -139,19 +179,23 @@ package final class FolderObjects: ObjectStore {
 
   /// Opens the directory that an object is to lie in, and makes what is missing of the way to it.
   ///
-  /// Each directory's name is made to last, once a process, whoever made it: a writer may have been killed between.
-  func makeParent(of name: ObjectName) throws(RemoteError) -> Descriptor {
+  /// Each directory's name is made to last, and its mode that of the root, once a process, whoever made it: a writer may
+  /// have been killed between.
+  func makeParent(of name: ObjectName, _ mode: FolderMode) throws(RemoteError) -> Descriptor {
     var current = try openRoot()
     var relative = ""
     for (depth, component) in name.components.dropLast().enumerated() {
       relative += "/\(component)"
       let path = directory + relative
-      let isKnown = depth == 0 || lasting.withLock { $0.contains(relative) }
+      let isKnown = lasting.withLock { $0.contains(relative) }
       var isNew = false
       do throws(FileError) {
         if depth > 0 { isNew = try make(component, in: current, path) }
         let child = try calls.openDirectory(component, in: current, path)
-        if isNew || !isKnown { try calls.sync(current, path) }
+        if isNew || !isKnown {
+          try mode.give(to: child, calls, path)
+          if depth > 0 { try calls.sync(current, path) }
+        }
         current = child
       } catch {
         if error.number == ENOENT && depth == 0 { throw missing(component, in: current) }
@@ -160,6 +204,16 @@ package final class FolderObjects: ObjectStore {
       if !isKnown { lasting.withLock { _ = $0.insert(relative) } }
     }
     return current
+  }
+
+  /// The mode of the root, which all that is put below it gets.
+  func mode() throws(RemoteError) -> FolderMode {
+    let root = try openRoot()
+    do throws(FileError) {
+      return FolderMode(ofRoot: try calls.status(of: root, directory))
+    } catch {
+      throw error.remoteError
+    }
   }
 
   /// Makes a directory unless something of its name is there.

@@ -3,7 +3,8 @@ public import EventStore
 /// A remote in a folder: of a disk, a network share, or anything else that is mounted.
 ///
 /// ```swift
-/// try await FolderRemote.create(directory: "/mnt/team/lists")
+/// // Once, by whoever begins; then by all.
+/// let made = try await FolderRemote.create(directory: "/mnt/team/lists")
 /// let remote = try await FolderRemote(directory: "/mnt/team/lists")
 /// ```
 ///

@@ -1,3 +1,5 @@
+internal import EventStore
+
 #if canImport(Glibc)
   @preconcurrency internal import Dispatch
   internal import Glibc
@@ -7,28 +9,40 @@
 ///
 /// Each put takes its temporary file's name away in the end: one watch of that folder sees the appends of all zones.
 /// A network file system does not tell what other machines do: poll besides.
+///
+/// A file system that does not answer may keep the call that begins a watch: it has a thread of the remote's. What came
+/// before the watch has begun is told as one change.
 enum FolderWatch {
   #if canImport(Glibc)
     /// Watches the folder of temporary files (inotify).
-    static func changes(of path: String) -> AsyncStream<Void> {
+    static func changes(of path: String, _ threads: BlockingThreads) -> AsyncStream<Void> {
       AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-        let descriptor = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
-        guard descriptor >= 0 else { return continuation.finish() }
-        let mask = UInt32(IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
-        guard inotify_add_watch(descriptor, path, mask) >= 0 else {
-          close(descriptor)
-          return continuation.finish()
+        do {
+          try threads.start { begin(path, continuation) }
+        } catch {
+          continuation.finish()
         }
-        let queue = DispatchQueue(label: "tributary.folder-watch")
-        let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
-        source.setEventHandler {
-          if drain(descriptor) { continuation.yield() } else { continuation.finish() }
-        }
-        // The descriptor is closed when no handler can run any more.
-        source.setCancelHandler { close(descriptor) }
-        continuation.onTermination = { _ in source.cancel() }
-        source.activate()
       }
+    }
+
+    private static func begin(_ path: String, _ continuation: AsyncStream<Void>.Continuation) {
+      let descriptor = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
+      guard descriptor >= 0 else { return continuation.finish() }
+      let mask = UInt32(IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
+      guard inotify_add_watch(descriptor, path, mask) >= 0 else {
+        close(descriptor)
+        return continuation.finish()
+      }
+      let queue = DispatchQueue(label: "tributary.folder-watch")
+      let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+      source.setEventHandler {
+        if drain(descriptor) { continuation.yield() } else { continuation.finish() }
+      }
+      // The descriptor is closed when no handler can run any more.
+      source.setCancelHandler { close(descriptor) }
+      continuation.onTermination = { _ in source.cancel() }
+      source.activate()
+      if case .terminated = continuation.yield() { source.cancel() }
     }
 
     /// Takes the events that wait.
@@ -54,6 +68,8 @@ enum FolderWatch {
     }
   #else
     /// Nothing tells here: callers poll.
-    static func changes(of path: String) -> AsyncStream<Void> { AsyncStream { $0.finish() } }
+    static func changes(of path: String, _ threads: BlockingThreads) -> AsyncStream<Void> {
+      AsyncStream { $0.finish() }
+    }
   #endif
 }

@@ -53,6 +53,8 @@ struct CountingObjects: ObjectStore {
     return try await objects.putIfAbsent(name, bytes)
   }
 
+  func makeLasting(_ name: ObjectName) async throws(RemoteError) { try await objects.makeLasting(name) }
+
   func list() async throws(RemoteError) -> [ObjectEntry] {
     counter.add(\.lists)
     return try await objects.list()

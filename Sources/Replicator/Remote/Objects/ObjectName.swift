@@ -8,7 +8,9 @@ internal import OperationFormat
 /// |---|---|
 /// | `remote` | the ``RemoteMarker`` |
 /// | `zones/<directory>/<offset>` | an event of the list of zones |
+/// | `zones/amendments/<offset>` | what counts instead of an event that cannot be read |
 /// | `logs/<incarnation>/<directory>/<offset>` | a segment of a zone's log, or the seal that closes it |
+/// | `logs/<incarnation>/amendments/<offset>` | what counts instead of a segment that cannot be read |
 /// | `logs/<incarnation>/assets-<ab>/<hash>/<index>` | a chunk of an asset of the zone |
 /// | `logs/<incarnation>/assets-<ab>/<hash>/manifest` | the ``AssetManifest``: the asset is whole |
 ///
@@ -18,6 +20,9 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
   private static let (offsetDigits, directoryDigits) = (16, 13)
   /// The digits of a chunk's index.
   private static let chunkDigits = 8
+
+  /// Where the amendments of a log lie.
+  private static let amendments = "amendments"
 
   /// What the directories begin with that a log's assets lie in.
   static let assetsPrefix = "assets-"
@@ -52,6 +57,13 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
     ObjectName(log(of: incarnation).components + place(of: offset))
   }
 
+  /// What counts instead of an entry of a zone's log that cannot be read; of an event of the list of zones without an
+  /// incarnation.
+  package static func amendment(of incarnation: IncarnationID?, _ offset: UInt64) -> ObjectName {
+    let log = incarnation.map { Self.log(of: $0) } ?? zones
+    return ObjectName(log.components + [amendments, place(of: offset)[1]])
+  }
+
   /// A chunk of an asset of a zone.
   package static func assetChunk(
     _ index: UInt64, of asset: ContentHash, in incarnation: IncarnationID
@@ -73,6 +85,11 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
     return log(of: incarnation).components + ["\(assetsPrefix)\(digits.prefix(2))", digits]
   }
 
+  /// The last offset in the directory that an offset is in.
+  static func lastOffset(besides offset: UInt64) -> UInt64 {
+    offset | (1 << (4 * (offsetDigits - directoryDigits)) - 1)
+  }
+
   /// Where a zone's log lies.
   package static func log(of incarnation: IncarnationID) -> ObjectName {
     ObjectName(logs.components + [incarnation.description])
@@ -85,9 +102,12 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
     switch (components.first, components.count) {
     case ("remote", 1): return
     case ("zones", 3):
+      if let amendedOffset, Self.amendment(of: nil, amendedOffset) == self { return }
       guard let offset, Self.zoneEvent(offset) == self else { return nil }
     case ("logs", 4):
-      guard let incarnation, let offset, Self.entry(of: incarnation, offset) == self else { return nil }
+      guard let incarnation else { return nil }
+      if let amendedOffset, Self.amendment(of: incarnation, amendedOffset) == self { return }
+      guard let offset, Self.entry(of: incarnation, offset) == self else { return nil }
     case ("logs", 5):
       guard let incarnation, isOfAsset(components, in: incarnation) else { return nil }
     default: return nil
@@ -118,8 +138,17 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
     components.count > 1 && components[0] == "logs" ? IncarnationID(components[1]) : nil
   }
 
-  /// The offset that it is named by.
-  package var offset: UInt64? {
+  /// The offset of the entry that it is.
+  package var offset: UInt64? { isAmendment ? nil : namedOffset }
+
+  /// The offset of the entry that it counts instead of.
+  package var amendedOffset: UInt64? { isAmendment ? namedOffset : nil }
+
+  private var isAmendment: Bool {
+    components.count > 2 && components[components.count - 2] == Self.amendments
+  }
+
+  private var namedOffset: UInt64? {
     guard components.count > 2, last.utf8.count == Self.offsetDigits,
       let offset = UInt64(last, radix: 16), offset > 0, Self.place(of: offset)[1] == last
     else { return nil }

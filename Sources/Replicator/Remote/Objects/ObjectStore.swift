@@ -26,6 +26,12 @@ package protocol ObjectStore: Sendable {
   /// - Throws: ``RemoteError``, as ``get(_:bytesMax:)``; `overQuota`, `unsuitable`.
   func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool
 
+  /// Waits until objects last that were seen, and whose put may not have returned: one that is there, and those with the
+  /// same path but for the last component.
+  ///
+  /// Where it cannot be done, because one may only read there, it does nothing.
+  func makeLasting(_ name: ObjectName) async throws(RemoteError)
+
   /// Lists what there is, whoever put it there, in the order of the paths.
   ///
   /// For tools: a list may be late, so nothing that must be right is ever found by one.
@@ -37,6 +43,11 @@ package protocol ObjectStore: Sendable {
 
   /// Yields whenever an object may have been put, coalesced; ends at once where the place does not tell.
   func changes() -> AsyncStream<Void>
+}
+
+extension ObjectStore {
+  /// Where what is seen lasts already.
+  package func makeLasting(_ name: ObjectName) async throws(RemoteError) {}
 }
 
 /// The beginning of an object.

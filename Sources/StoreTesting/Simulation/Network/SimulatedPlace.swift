@@ -110,7 +110,8 @@ extension SimulatedPlace {
     let marker = memory.contents[.marker]!
     var objects: any ObjectStore = memory
     if configuration.place == .folder {
-      let folder = FolderObjects(directory: "\(directory)/remote", makeRandom: { random.next() })
+      let folder = FolderObjects(
+        directory: "\(directory)/remote", blocksCallers: true, makeRandom: { random.next() })
       try executor.wait { try await folder.create(identity) }
       objects = folder
     }

@@ -125,17 +125,16 @@ extension SimulatedWorld {
     device.view.writes += 1
   }
 
-  /// Restores a loser of a field in conflict.
+  /// Restores a loser of a conflict: of a field, or where none is in conflict of a record's existence.
   func restoreLoser(on device: SimulatedDevice, _ choices: inout SimulationChoices) throws {
     let allowed = options.workloads.filter(\.allowsRestoring).flatMap(\.zones)
     let zones = device.view.zones.map(\.facts.zone).filter(allowed.contains)
     guard let store = device.store, device.configuration.role == .writer else { return }
-    let conflicts = try store.read { transaction in
-      try zones.flatMap { try transaction.conflicts(in: $0) }.filter { $0.field != nil }
-    }
+    let all = try store.read { transaction in try zones.flatMap { try transaction.conflicts(in: $0) } }
+    let ofFields = all.filter { $0.field != nil }
+    let conflicts = ofFields.isEmpty ? all : ofFields
     guard !conflicts.isEmpty else { return }
     let conflict = choices.pick(conflicts)
-    guard let field = conflict.field else { return }
     let loser = conflict.losers[choices.next(below: conflict.losers.count)].operation
     coverage.add(.losersRestored)
     note("d\(device.number) restores \(loser) of \(conflict.record)")
@@ -143,7 +142,7 @@ extension SimulatedWorld {
     try act(device) {
       do {
         try store.writeBlockingThisThread { transaction in
-          try write.run(&transaction) { try $0.restore(loser, in: field, of: conflict.record) }
+          try write.run(&transaction) { try $0.restore(loser, in: conflict.field, of: conflict.record) }
         }
         try didWrite(write, device)
       } catch {

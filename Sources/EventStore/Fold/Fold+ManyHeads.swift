@@ -1,0 +1,331 @@
+import OperationFormat
+
+/// Cells with more heads than their row holds: the others lie apart, each in a row of its own.
+///
+/// A transaction finds those of them that it has seen without looking at all: its own and those of the identities that it
+/// continues by their keys, and what lies in the remote log up to its base through ``ApartIndex``.
+extension Fold {
+  /// Edits a cell that has more heads than its row holds, or comes to have: see ``edit(_:in:_:_:_:_:to:)``.
+  func editMany(
+    _ path: CellPath, in row: RawSpan, _ heads: InlineHeads, _ removal: Removal, _ added: Head?,
+    _ payload: RawSpan, to edited: inout ByteWriter
+  ) throws {
+    var inline: [OwnedHead] = []
+    var inlineIDs: [HeadID] = []
+    // Whether the new head is greater than one that goes, and so than all that lie apart.
+    var isAddedGreat = false
+    for index in 0..<heads.count {
+      let head = heads[index]
+      inlineIDs.append(head.head.id)
+      if try !removes(removal, head.head.id) {
+        inline.append(OwnedHead(head: head.head, payload: row.extracting(head.payload).bytes))
+      } else if let added, try isGreater(added, head.head) {
+        isAddedGreat = true
+      }
+    }
+    let greatCount = inline.count + (isAddedGreat ? 1 : 0)
+    var apart = try apartHeads(of: path, count: heads.total - heads.count)
+    try remove(removal, from: &apart, except: inlineIDs)
+    if let added {
+      let isLarge = payload.byteCount > Cell.inlinePayloadBytesMax
+      if isLarge { try writeApart(added, payload, in: path) }
+      inline.append(
+        OwnedHead(head: added, payload: isLarge ? Cell.mark(payload.byteCount) : payload.bytes))
+    }
+    // Where one of the row went, the greatest of those apart come back.
+    if greatCount < heads.count && apart.count > 0 {
+      let known = inline.map(\.head.id)
+      inline += try takeGreatest(heads.count - greatCount, from: &apart, except: known)
+    }
+    try inline.sort { try isGreater($0.head, $1.head) }
+    // Those that do not fit move apart.
+    while let least = inline.last, inline.count > Cell.inlineHeadsMax {
+      inline.removeLast()
+      #if PLANTED_BUGS
+        if PlantedBug.losersLostBeyondFour.isPlanted { continue }
+      #endif
+      try put(least, in: &apart)
+    }
+    if let added { try apart.lowerFloor(under: place(of: added.id, in: apart.index)) }
+    try finish(apart, except: inline.map(\.head.id))
+    if !inline.isEmpty { edited.append(varint: UInt64(inline.count + apart.count)) }
+    for head in inline {
+      edited.append(head.head)
+      edited.append(varint: UInt64(head.payload.count))
+      edited.append(head.payload)
+    }
+  }
+
+  // MARK: What is kept of them
+
+  private func apartHeads(of path: CellPath, count: Int) throws -> ApartHeads {
+    var apart = ApartHeads(path: path, count: count)
+    guard count > 0 else { return apart }
+    let key = ElementKey.apartIndex(of: state, record: try recordNumber, path)
+    apart.index = try storage.readElement(key).map { try ApartIndex($0.span.bytes) }
+    apart.storedIndex = apart.index
+    if path.cell.isCounter {
+      let key = ElementKey.sum(of: state, record: try recordNumber, cell: path.cell)
+      apart.sum = try storage.readElement(key).map { try CounterSum($0.span.bytes) } ?? CounterSum()
+    }
+    return apart
+  }
+
+  /// Writes what changed besides the heads themselves. Many heads get an index; it goes with the last of them.
+  ///
+  /// - Parameter inline: the heads of the row, whose payloads may lie apart.
+  private func finish(_ changed: consuming ApartHeads, except inline: [HeadID]) throws {
+    var apart = changed
+    let (record, path) = (try recordNumber, apart.path)
+    if path.cell.isCounter {
+      let key = ElementKey.sum(of: state, record: record, cell: path.cell)
+      if apart.sum.isEmpty {
+        try storage.deleteElement(key)
+      } else {
+        var writer = ByteWriter()
+        apart.sum.append(to: &writer)
+        try storage.writeElement(writer.span, key)
+      }
+    }
+    if apart.count == 0 {
+      apart.index = nil
+    } else if apart.index == nil, apart.count > scannedHeadsMax {
+      apart.index = ApartIndex()
+      for head in try headsApart(except: Set(inline), under: headKey(of: path)) {
+        try writeOrder(head.head, in: path)
+      }
+    }
+    guard apart.index != apart.storedIndex else { return }
+    let key = ElementKey.apartIndex(of: state, record: record, path)
+    guard let index = apart.index else { return try storage.deleteElement(key) }
+    var writer = ByteWriter()
+    index.append(to: &writer)
+    try storage.writeElement(writer.span, key)
+  }
+
+  /// Moves a head apart. Its payload is there already if it is large.
+  private func put(_ head: OwnedHead, in apart: inout ApartHeads) throws {
+    apart.count += 1
+    if apart.path.cell.isCounter { try apart.sum.add(head.payload.span.bytes) }
+    if head.payload.first != Cell.apartMark {
+      try writeApart(head.head, head.payload.span.bytes, in: apart.path)
+    }
+    if apart.index != nil { try writeOrder(head.head, in: apart.path) }
+  }
+
+  private func writeOrder(_ head: Head, in path: CellPath) throws {
+    var writer = ByteWriter()
+    writer.append(varint: UInt64(head.id.replica.rawValue))
+    try storage.writeElement(writer.span, orderKey(of: head, in: path))
+  }
+
+  private func orderKey(of head: Head, in path: CellPath) throws -> ElementKey {
+    .apartOrder(
+      of: state, record: try recordNumber, path, head, by: try storage.replicaID(head.id.replica))
+  }
+
+  /// Takes all heads of a cell that lie apart away, those of the row with them.
+  func removeHeads(of path: CellPath) throws {
+    for prefix in [
+      try headKey(of: path), .apartIndex(of: state, record: try recordNumber, path),
+      .apartOrder(of: state, record: try recordNumber, path),
+    ] {
+      for (key, _) in try storage.elements(under: prefix) { try storage.deleteElement(key) }
+    }
+  }
+
+  // MARK: Removing
+
+  /// Takes away what goes by an operation.
+  private func remove(_ removal: Removal, from apart: inout ApartHeads, except inline: [HeadID]) throws {
+    guard apart.count > 0 else { return }
+    let path = apart.path
+    switch removal {
+    case .nothing: return
+    case .head(let id):
+      guard !inline.contains(id), let row = try storage.readElement(key(of: path, id)) else { return }
+      return try remove(OwnedHead(apart: row.span.bytes), from: &apart)
+    case .seen:
+      if !viewpoint.seesAllPlaced, apart.index != nil || viewpoint.base == nil {
+        try removeOwn(removal, from: &apart, except: inline)
+        if try removePlaced(from: &apart, except: inline) { return }
+      }
+    }
+    for head in try headsApart(except: Set(inline), under: headKey(of: path))
+    where try removes(removal, head.head.id) {
+      try remove(head, from: &apart)
+    }
+  }
+
+  /// Takes away those of the transaction's own identity and of those that it continues.
+  private func removeOwn(_ removal: Removal, from apart: inout ApartHeads, except inline: [HeadID]) throws {
+    guard case .seen(let index) = removal else { return }
+    let (record, path, own) = (try recordNumber, apart.path, viewpoint)
+    func key(_ replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, _ index: UInt32 = 0) -> ElementKey {
+      ElementKey(
+        state: state, record: record, path, headsOf: replica, epoch: epoch, from: sequence, index: index)
+    }
+    let first = key(own.replica, own.epoch, 0)
+    try remove(in: first..<key(own.replica, own.epoch, own.sequence, index), from: &apart, except: inline)
+    for ancestor in own.lineage {
+      let end = ancestor.through == .max ? .max : ancestor.through + 1
+      let first = key(ancestor.replica, ancestor.epoch, 0)
+      try remove(in: first..<key(ancestor.replica, ancestor.epoch, end), from: &apart, except: inline)
+    }
+  }
+
+  /// Takes away those that lie up to the base of the transaction, and after where an earlier one has looked.
+  ///
+  /// - Returns: false if these are too many places: then the heads are to be looked at, each.
+  private func removePlaced(from apart: inout ApartHeads, except inline: [HeadID]) throws -> Bool {
+    guard let base = viewpoint.base, apart.count > 0, var index = apart.index,
+      let placed = try storage.placedThrough(viewpoint.zone, base.incarnation)
+    else { return true }
+    let floor = index.floor(in: base.incarnation)
+    guard base.offset > floor else { return true }
+    let known = min(base.offset, placed)
+    if known > floor {
+      index.setFloor(known, in: base.incarnation)
+      apart.index = index
+    }
+    guard known == base.offset, known - floor <= UInt64(apart.count) else { return false }
+    let (record, path) = (try recordNumber, apart.path)
+    for run in try storage.placedRuns(at: floor + 1...known, of: viewpoint.zone, base.incarnation) {
+      func key(_ sequence: UInt64) -> ElementKey {
+        ElementKey(
+          state: state, record: record, path, headsOf: run.replica, epoch: run.epoch, from: sequence)
+      }
+      let end = key(run.sequences.upperBound == .max ? .max : run.sequences.upperBound + 1)
+      try remove(in: key(run.sequences.lowerBound)..<end, from: &apart, except: inline)
+    }
+    return true
+  }
+
+  private func remove(
+    in keys: Range<ElementKey>, from apart: inout ApartHeads, except inline: [HeadID]
+  ) throws {
+    for key in try storage.elementKeys(in: keys) {
+      guard let row = try storage.readElement(key) else { continue }
+      let head = try OwnedHead(apart: row.span.bytes)
+      if !inline.contains(head.head.id) { try remove(head, from: &apart) }
+    }
+  }
+
+  private func remove(_ head: OwnedHead, from apart: inout ApartHeads) throws {
+    try storage.deleteElement(key(of: apart.path, head.head.id))
+    try forget(head, in: &apart)
+  }
+
+  private func forget(_ head: OwnedHead, in apart: inout ApartHeads) throws {
+    apart.count -= 1
+    if apart.path.cell.isCounter { try apart.sum.remove(head.payload.span.bytes) }
+    if apart.index != nil { try storage.deleteElement(orderKey(of: head.head, in: apart.path)) }
+  }
+
+  // MARK: Coming back
+
+  /// Takes the greatest heads for the row. A large payload stays where it is.
+  private func takeGreatest(
+    _ count: Int, from apart: inout ApartHeads, except inline: [HeadID]
+  ) throws -> [OwnedHead] {
+    let path = apart.path
+    var taken: [OwnedHead] = []
+    if apart.index == nil {
+      taken = try headsApart(except: Set(inline), under: headKey(of: path))
+      try taken.sort { try isGreater($0.head, $1.head) }
+      taken.removeLast(max(0, taken.count - count))
+      for head in taken { try forget(head, in: &apart) }
+    } else {
+      let prefix = ElementKey.apartOrder(of: state, record: try recordNumber, path)
+      while taken.count < count, let (key, row) = try storage.firstElement(under: prefix) {
+        var reader = ByteReader(row.span.bytes)
+        let replica = ReplicaNumber(rawValue: try reader.readUInt32Varint("head.replica"))
+        let head = try key.orderedHead(by: replica)
+        guard let row = try storage.readElement(self.key(of: path, head.id)) else {
+          throw FormatError(
+            .damaged, at: 0, in: "cell", expected: "a head that is kept apart", found: "no such row")
+        }
+        taken.append(try OwnedHead(apart: row.span.bytes))
+        try forget(taken[taken.count - 1], in: &apart)
+      }
+    }
+    for index in taken.indices {
+      let byteCount = taken[index].payload.count
+      if byteCount > Cell.inlinePayloadBytesMax {
+        taken[index].payload = Cell.mark(byteCount)
+      } else {
+        try storage.deleteElement(key(of: path, taken[index].head.id))
+      }
+    }
+    return taken
+  }
+
+  /// Where a head lies in the incarnation that an index has looked at.
+  private func place(of head: HeadID, in index: ApartIndex?) throws -> UInt64? {
+    guard let index, index.incarnation != .none else { return nil }
+    return try storage.offset(
+      of: head.replica, head.epoch, head.sequence, in: viewpoint.zone, index.incarnation)
+  }
+}
+
+/// The heads of a cell that lie apart, while it is edited.
+struct ApartHeads {
+  let path: CellPath
+  var count: Int
+  /// Nil if they are few: then all are looked at.
+  var index: ApartIndex?
+  /// As it is in the storage.
+  var storedIndex: ApartIndex?
+  /// The sum of a counter's.
+  var sum = CounterSum()
+
+  init(path: CellPath, count: Int) {
+    self.path = path
+    self.count = count
+  }
+
+  mutating func lowerFloor(under place: UInt64?) throws {
+    guard let place, var index, place <= index.offset else { return }
+    index.setFloor(place > 0 ? place - 1 : 0, in: index.incarnation)
+    self.index = index
+  }
+}
+
+/// The index of many heads that lie apart. It says up to which offset of a remote log all of them were looked at: none of the
+/// cell's heads has a place up to there, so that a transaction which has seen no more than that need not look again. Beside it
+/// each head has a row in the order of heads, so that the greatest is found.
+///
+/// | bytes | what |
+/// |---|---|
+/// | 1 | version, 1 |
+/// | varint | number of the log's incarnation, 0 for none |
+/// | varint | the offset, 0 for none |
+package struct ApartIndex: Hashable, Sendable {
+  /// Whose offset it is.
+  package private(set) var incarnation = IncarnationNumber.none
+  package private(set) var offset: UInt64 = 0
+
+  init() {}
+
+  /// Up to where all heads were looked at. A zone has places in one incarnation, so no other is kept.
+  func floor(in incarnation: IncarnationNumber) -> UInt64 { incarnation == self.incarnation ? offset : 0 }
+
+  mutating func setFloor(_ offset: UInt64, in incarnation: IncarnationNumber) {
+    self.incarnation = incarnation
+    self.offset = offset
+  }
+
+  package init(_ row: RawSpan) throws(FormatError) {
+    var reader = ByteReader(row)
+    try reader.expectVersion("apart index")
+    incarnation = IncarnationNumber(rawValue: try reader.readUInt32Varint("apart.incarnation"))
+    offset = try reader.readVarint("apart.offset")
+    try reader.finish("apart index")
+  }
+
+  func append(to writer: inout ByteWriter) {
+    writer.append(1)
+    writer.append(varint: UInt64(incarnation.rawValue))
+    writer.append(varint: offset)
+  }
+}

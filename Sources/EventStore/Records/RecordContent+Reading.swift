@@ -1,0 +1,29 @@
+package import OperationFormat
+
+extension Snapshot {
+  /// What a record shows, as the changes that make each cell of an empty record show it; nil if it is not there. Values are
+  /// those that are stored.
+  func changes(showing record: RecordID) throws -> [(field: Name, changes: [FieldChange])]? {
+    try withRow(of: record) { row, state in
+      guard try visible(row, state) != nil else { return nil }
+      return try RecordLayout.cells(of: row).filter { $0 != .existence }.map { cell in
+        let field = try name(cell.field)
+        return (field, try changes(showing: cell, field, in: row, state))
+      }
+    }
+  }
+}
+
+extension ReadTransaction {
+  /// What a record shows, cell by cell: see `Snapshot`.
+  package func changes(showing record: RecordID) throws -> [(field: Name, changes: [FieldChange])]? {
+    try snapshot.changes(showing: record)
+  }
+}
+
+extension WriteTransaction {
+  /// What a record shows, cell by cell: see `Snapshot`.
+  package mutating func changes(showing record: RecordID) throws -> [(field: Name, changes: [FieldChange])]? {
+    try snapshot().changes(showing: record)
+  }
+}

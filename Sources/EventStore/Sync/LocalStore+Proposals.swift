@@ -1,0 +1,63 @@
+import LMDB
+package import OperationFormat
+
+/// Under which incarnation a zone is made at the remote: stored before the first call, so that a deletion which comes while
+/// the call is under way can tell the remote what to delete.
+extension LocalStore {
+  /// The incarnation to make a zone under: the one that an earlier try proposed, else this one, which is stored.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown` for a zone that is not synced.
+  package func proposeIncarnation(
+    _ incarnation: IncarnationID, of zone: ZoneID
+  ) async throws -> IncarnationID {
+    // A commit brings the next round: a call that fails again and again must make none.
+    let known = try read { transaction in
+      let (number, _) = try transaction.tables.zone(zone, transaction.interned, transaction.transaction)
+      return try transaction.proposedIncarnation(of: number)
+    }
+    if let known { return known }
+    return try await perform(isRepeatable: true) { batch in
+      let storage = batch.storage
+      let (number, row) = try storage.zone(zone)
+      guard row.status == .attached else { throw StoreError.unknown(zone) }
+      if let found = try storage.tables.proposedIncarnation(of: number, storage.transaction) {
+        return try storage.interned.incarnations.identity(
+          of: found, in: storage.tables.incarnations, storage.transaction)
+      }
+      let made = try storage.interned.incarnations.makeNumber(
+        for: incarnation, in: storage.tables.incarnations, storage.transaction)
+      try storage.put(.proposedIncarnation(number), in: storage.tables.incarnations) { writer in
+        writer.append(varint: UInt64(made.rawValue))
+      }
+      return incarnation
+    }
+  }
+}
+
+extension ReadTransaction {
+  func proposedIncarnation(of zone: ZoneNumber) throws -> IncarnationID? {
+    guard let number = try tables.proposedIncarnation(of: zone, transaction) else { return nil }
+    return try interned.incarnations.identity(of: number, in: tables.incarnations, transaction)
+  }
+}
+
+extension TableStorage {
+  /// Forgets what was proposed for a zone: it is tied to a log, or the remote knows that it was deleted.
+  func removeProposal(of zone: ZoneNumber) throws {
+    _ = try transaction.delete(TableKey.proposedIncarnation(zone).span, in: tables.incarnations)
+  }
+}
+
+extension Tables {
+  /// The incarnation that the remote was asked to make a zone under, while no log is known of it; nil if it was not asked.
+  func proposedIncarnation(
+    of zone: ZoneNumber, _ transaction: borrowing LMDBTransaction
+  ) throws -> IncarnationNumber? {
+    try transaction.withValue(of: TableKey.proposedIncarnation(zone).span, in: incarnations) { row in
+      var reader = ByteReader(row)
+      let number = IncarnationNumber(rawValue: try reader.readUInt32Varint("proposal"))
+      try reader.finish("proposal")
+      return number
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import ArgumentParser
+import EventStore
+import OperationFormat
+import Replicator
+
+/// An entry of a remote as the user names it: ZONE@OFFSET, or @OFFSET for an event of the list of zones.
+struct EntryArgument {
+  var zone: ZoneID?
+  var offset: UInt64
+
+  init(_ text: String) throws {
+    guard let mark = text.lastIndex(of: "@"),
+      let offset = UInt64(text[text.index(after: mark)...]), 1...Limits.placeMax ~= offset
+    else {
+      throw ToolError.input(
+        "entryInvalid", "“\(Display.plain(text))” names no entry of a remote",
+        hint: "write it as zone@offset, or @offset for an event of the list of zones")
+    }
+    self.offset = offset
+    zone = mark == text.startIndex ? nil : try Inputs.zone(String(text[..<mark]))
+  }
+
+  /// Gives the entry up.
+  func giveUp(_ remote: FolderRemote, note: String, _ console: Console) async throws {
+    var log: EntryPlace.Log?
+    if let zone { log = EntryPlace.Log(zone, try await incarnation(of: zone, remote)) }
+    let place = EntryPlace(log: log, offset: offset)
+    let last = try await remote.objects.list().lazy.compactMap(\.name)
+      .filter { $0.incarnation == log?.incarnation }.compactMap(\.offset).max()
+    let state = try await remote.log.quarantine(
+      place, last: last ?? 0, note: note, milliseconds: UInt64(max(0, console.wallMilliseconds())))
+    guard case .givenUp = state else {
+      throw ToolError(
+        "repaired", "\(place) was put back meanwhile: nothing was given up", hint: "sync, and look again")
+    }
+  }
+
+  /// The log of a zone: the open one, or the last.
+  private func incarnation(of zone: ZoneID, _ remote: FolderRemote) async throws -> IncarnationID {
+    var found: IncarnationID?
+    var closed: Set<IncarnationID> = []
+    var token: DatabaseToken?
+    var hasMore = true
+    while hasMore {
+      let page = try await remote.zoneEvents(after: token)
+      for event in page.events + page.later where event.zone == zone {
+        switch event.kind {
+        case .created, .reset:
+          if found.map(closed.contains) ?? true || event.kind == .reset { found = event.incarnation }
+        case .deleted, .purged: closed.insert(event.incarnation)
+        default: break
+        }
+      }
+      (token, hasMore) = (page.token, page.hasMore)
+    }
+    guard let found else {
+      throw ToolError(
+        "zoneUnknown", "the remote has no zone “\(Display.zone(zone))”",
+        hint: "run it without --quarantine to see the zones that are there")
+    }
+    return found
+  }
+}
+
+/// Puts back what a store has of what a remote lost.
+struct RepairOfRemote {
+  var store: String
+  var zone: ZoneID?
+
+  func run(_ remote: FolderRemote, _ console: Console) async throws -> [RemoteRepair.Step] {
+    let opened = try StoreOptions.parse([store]).openForReading(console)
+    defer { opened.close() }
+    if let token = try opened.syncState().databaseToken, token.remote != (try await remote.identity()) {
+      throw ToolError(
+        "remoteChanged", "“\(Display.plain(store))” was synced with another remote, \(token.remote)",
+        hint: "name a store of this remote")
+    }
+    var repair = RemoteRepair(remote, from: opened, zone: zone)
+    var audit = try await RemoteAudit(of: remote, zone: zone, objects: try await remote.objects.list())
+    if !audit.unreadableEvents.isEmpty {
+      try await repair.repairEvents(audit.unreadableEvents)
+      audit = try await RemoteAudit(of: remote, zone: zone, objects: try await remote.objects.list())
+    }
+    try await repair.repairLogs(audit)
+    return repair.steps
+  }
+}

@@ -1,0 +1,60 @@
+import EventStore
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A directory with the files of assets beside an exported file, each named by its hash.
+enum AssetDirectory {
+  /// Refuses to go on where an asset is named and there is no place for it.
+  static func needed(for asset: AssetReference) -> ToolError {
+    ToolError.input(
+      "assetsUnplaced", "asset \(asset.hash) is named, and its bytes have no place in JSON lines",
+      hint:
+        "give --assets with a directory: the files of assets go there, and `replay import --assets` reads them"
+    )
+  }
+
+  /// Copies an asset to a directory, unless it is there.
+  static func copy(_ asset: AssetReference, of store: LocalStore, to directory: String) throws {
+    let path = "\(directory)/\(asset.hash)"
+    if access(path, F_OK) == 0 { return }
+    var reader = try store.openAsset(asset)
+    let copy = try PartialFile(path)
+    while let piece = try reader.next() { try copy.output.bytes(piece) }
+    try copy.finish()
+  }
+
+  static func make(_ directory: String) throws {
+    guard mkdir(directory, 0o777) != 0, errno != EEXIST else { return }
+    throw ToolError.input(
+      "fileUnwritable", "the directory “\(directory)” cannot be made: \(String(cString: strerror(errno)))",
+      hint: "give a path in a directory that may be written")
+  }
+
+  static func has(_ asset: AssetReference, _ directory: String) -> Bool {
+    access("\(directory)/\(asset.hash)", R_OK) == 0
+  }
+
+  /// Takes an asset into a store from a directory.
+  static func bring(_ asset: AssetReference, from directory: String?, into store: LocalStore) async throws {
+    guard let directory else {
+      throw ToolError.input(
+        "assetMissing", "asset \(asset.hash) is not in the store",
+        hint: "give --assets with the directory that `replay export --assets` wrote")
+    }
+    let path = "\(directory)/\(asset.hash)"
+    guard access(path, R_OK) == 0 else {
+      throw ToolError.input(
+        "assetMissing", "asset \(asset.hash) is not in “\(directory)”",
+        hint: "give the directory that `replay export --assets` wrote")
+    }
+    guard try await store.importAsset(file: path) == asset else {
+      throw ToolError.input(
+        "assetDamaged", "the file “\(path)” has other bytes than its name says",
+        hint: "copy the directory again")
+    }
+  }
+}

@@ -1,0 +1,169 @@
+import EventStore
+import OperationFormat
+import Replicator
+
+/// The page of `replay remote`: what a remote holds, and what is wrong with it.
+struct RemotePage {
+  let audit: RemoteAudit
+  let identity: RemoteID
+  let foreign: [String]
+  /// What a repair did before.
+  let steps: [RemoteRepair.Step]
+
+  func print(_ output: Output) throws {
+    try printSteps(output)
+    try output.line("remote \(identity), \(Display.count(audit.logs.count, "log"))")
+    for log in audit.logs { try print(log, output) }
+    for tombstone in audit.eventTombstones {
+      try output.line(
+        "given up  event \(tombstone.offset) of the list of zones, \(SegmentPage.text(tombstone))")
+    }
+    if !foreign.isEmpty { try output.line() }
+    for path in foreign { try output.line("foreign  \(Display.plain(path))") }
+    try output.line()
+    for problem in audit.problems {
+      try output.line(
+        output.styled("problem", .loser) + "  " + Display.plain(Self.text(problem)))
+    }
+    try output.line(
+      audit.problems.isEmpty
+        ? output.styled("sound", .winner)
+        : "Restore these files from a backup or from another copy of the folder, or put back what a store has: --repair "
+          + "STORE. What no store has can be given up: --quarantine ZONE@OFFSET.")
+  }
+
+  private func print(_ log: RemoteAudit.Log, _ output: Output) throws {
+    try output.line()
+    let fate = log.fate.map { " \(Self.text($0))" } ?? ""
+    try output.line(output.styled("zone \(Display.zone(log.zone))", .heading) + fate)
+    var columns = Columns(output, indent: 2)
+    try columns.add([.init("incarnation", .quiet), .init("\(log.incarnation)")])
+    try columns.add([.init("segments", .quiet), .init(Display.count(log.segments))])
+    try columns.add([.init("transactions", .quiet), .init(Display.count(log.transactions))])
+    try columns.add([.init("bytes", .quiet), .init(Display.count(log.bytes))])
+    if log.assets + log.missingAssets > 0 {
+      let missing = log.missingAssets > 0 ? ", \(Display.count(log.missingAssets)) not there" : ""
+      try columns.add([.init("assets", .quiet), .init("\(Display.count(log.assets))\(missing)")])
+    }
+    let bytes = log.unnamedAssets.reduce(UInt64(0)) { $0 &+ $1.bytes }
+    for (index, asset) in log.unnamedAssets.enumerated() {
+      let text =
+        "\(asset.hash), \(Display.count(asset.objects, "object")), \(Display.count(asset.bytes, "byte"))"
+      try columns.add([.init(index == 0 ? "unnamed" : "", .quiet), .init(text)])
+    }
+    if log.unnamedAssets.count > 1 {
+      try columns.add([.init("", .quiet), .init("\(Display.count(bytes, "byte")) in all")])
+    }
+    for (index, writer) in log.writers.enumerated() {
+      let text =
+        "\(writer.replica), epoch \(writer.epoch), up to sequence \(Display.count(writer.lastSequence))"
+      try columns.add([.init(index == 0 ? "writers" : "", .quiet), .init(text)])
+    }
+    for tombstone in log.tombstones {
+      try columns.add([
+        .init("given up", .quiet), .init("offset \(tombstone.offset), \(SegmentPage.text(tombstone))"),
+      ])
+    }
+    for offset in log.repairs { try columns.add([.init("put back", .quiet), .init("offset \(offset)")]) }
+    for left in log.consequences {
+      try columns.add([.init("left out", .quiet), .init("\(left.place): \(Display.plain(left.message))")])
+    }
+    try columns.flush()
+  }
+
+  /// What a repair did.
+  private func printSteps(_ output: Output) throws {
+    for step in steps {
+      let (word, style, text) = Self.text(step.outcome)
+      let place =
+        step.place.log.map { "\(Display.zone($0.zone))@\(step.place.offset)" } ?? "@\(step.place.offset)"
+      try output.line(output.styled(word, style) + "  \(place)" + (text.isEmpty ? "" : ": \(text)"))
+    }
+    if !steps.isEmpty { try output.line() }
+  }
+
+  static func text(_ outcome: RemoteRepair.Outcome) -> (word: String, style: Style, text: String) {
+    switch outcome {
+    case .putBack: ("put back", .winner, "")
+    case .notInStore: ("unknown", .warning, "the store does not have what was there: try another one")
+    case .givenUp:
+      ("given up", .warning, "the store has what was there, and it was given up: others go on without it")
+    case .replaced: ("replaced", .loser, "another segment lies there than the one that the store has")
+    case .refused(let reason): ("refused", .loser, Display.plain(reason))
+    }
+  }
+
+  static func text(_ fate: ZoneFate) -> String {
+    switch fate {
+    case .deleted: "deleted"
+    case .purged: "purged"
+    case .reset(let incarnation): "goes on as \(incarnation)"
+    }
+  }
+
+  /// A problem with its place, which its message may name already.
+  private static func text(_ problem: RemoteAudit.Problem) -> String {
+    problem.message.contains(problem.place) ? problem.message : "\(problem.place): \(problem.message)"
+  }
+}
+
+extension JSON {
+  /// - Parameter steps: what a repair did; nil if none was asked for.
+  init(_ audit: RemoteAudit, _ identity: RemoteID, _ foreign: [String], _ steps: [RemoteRepair.Step]?) {
+    let logs = audit.logs.map { log in
+      JSON.members([
+        "zone": .text(log.zone), "incarnation": .text(log.incarnation),
+        "fate": log.fate.map { .string(RemotePage.text($0)) }, "segments": .number(log.segments),
+        "transactions": .number(log.transactions), "bytes": .number(log.bytes),
+        "assets": .number(log.assets), "missingAssets": .number(log.missingAssets),
+        "unnamedAssets": .array(
+          log.unnamedAssets.map {
+            .object(["hash": .text($0.hash), "objects": .number($0.objects), "bytes": .number($0.bytes)])
+          }),
+        "unreadable": .array(log.unreadable.map { .number($0) }),
+        "putBack": .array(log.repairs.map { .number($0) }),
+        "givenUp": .array(
+          log.tombstones.map { .object(["offset": .number($0.offset), "tombstone": Self.tombstone($0)]) }),
+        "leftOut": .array(
+          log.consequences.map { .object(["place": .string($0.place), "message": .string($0.message)]) }),
+        "writers": .array(
+          log.writers.map {
+            .object([
+              "replica": .text($0.replica), "epoch": .number($0.epoch),
+              "lastSequence": .number($0.lastSequence),
+              "segments": .number($0.segments),
+            ])
+          }),
+      ])
+    }
+    self = .members([
+      "repair": steps.map { .array($0.map { JSON($0) }) },
+      "unreadableEvents": .array(audit.unreadableEvents.map { .number($0) }),
+      "givenUpEvents": .array(
+        audit.eventTombstones.map {
+          .object(["offset": .number($0.offset), "tombstone": Self.tombstone($0)])
+        }),
+      "remote": .text(identity), "logs": .array(logs), "foreign": .array(foreign.map { .string($0) }),
+      "problems": .array(
+        audit.problems.map { .object(["place": .string($0.place), "message": .string($0.message)]) }),
+    ])
+  }
+
+  private init(_ step: RemoteRepair.Step) {
+    let outcome =
+      switch step.outcome {
+      case .putBack: "putBack"
+      case .notInStore: "notInStore"
+      case .givenUp: "givenUp"
+      case .replaced: "replaced"
+      case .refused: "refused"
+      }
+    var reason: String?
+    if case .refused(let text) = step.outcome { reason = text }
+    self = .members([
+      "place": .text(step.place), "zone": step.place.log.map { .text($0.zone) },
+      "offset": .number(step.place.offset), "outcome": .string(outcome),
+      "reason": reason.map { .string($0) },
+    ])
+  }
+}

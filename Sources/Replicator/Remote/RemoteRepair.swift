@@ -1,0 +1,177 @@
+package import EventStore
+package import OperationFormat
+
+/// Puts back what a remote has lost, from a store that has it: what nobody can read, what is missing in between, and
+/// what a log lost at its end. It changes nothing in the store.
+package struct RemoteRepair: Sendable {
+  package enum Outcome: Hashable, Sendable {
+    /// What was there counts again.
+    case putBack
+    /// The store does not have what was there.
+    case notInStore
+    /// It was given up before, and the store has it.
+    case givenUp
+    /// Another segment lies there than the one that the store has.
+    case replaced
+    /// What the store has cannot be what was there, or cannot be made again.
+    case refused(String)
+  }
+
+  package struct Step: Sendable {
+    package var place: EntryPlace
+    package var outcome: Outcome
+  }
+
+  package private(set) var steps: [Step] = []
+  private let remote: ObjectRemote
+  private let store: LocalStore
+  private let zone: ZoneID?
+
+  /// - Parameter zone: the zone to repair alone.
+  package init(_ remote: any LogOfObjects, from store: LocalStore, zone: ZoneID? = nil) {
+    self.remote = remote.log
+    self.store = store
+    self.zone = zone
+  }
+
+  private mutating func note(_ place: EntryPlace, _ outcome: Outcome) {
+    steps.append(Step(place: place, outcome: outcome))
+  }
+
+  // MARK: The list of zones
+
+  /// Puts back events of the list of zones: those that say that there is a zone which the store knows.
+  package mutating func repairEvents(_ offsets: [UInt64]) async throws {
+    let known = try store.read { try $0.remoteLogs() }
+    let token = try store.syncState().databaseToken
+    for offset in offsets {
+      let place = EntryPlace(offset: offset)
+      let list = try await remote.readZones()
+      guard offset <= list.offset, list.entries[Int(offset) - 1].problem != nil else { continue }
+      guard offset == 1 || list.entries[Int(offset) - 2].event != nil else {
+        note(place, .refused("the event before it cannot be read either"))
+        continue
+      }
+      var candidates: [(bytes: [UInt8], log: IncarnationID)] = []
+      for log in known where list.logs[log.incarnation] == nil {
+        let event = ZoneEvent(kind: .created, zone: log.zone, incarnation: log.incarnation)
+        let previous = list.token(at: offset - 1).hash
+        candidates.append((try event.encode(at: offset, after: previous), log.incarnation))
+      }
+      let content = list.entries[Int(offset) - 1].hash
+      var expected = try await previousHash(namedAt: offset + 1)
+      // What was put behind it since names what nobody can read.
+      if expected == content { expected = nil }
+      if token?.offset == offset { expected = expected ?? token?.hash }
+      if let expected {
+        candidates.removeAll { ContentHash(of: $0.bytes.span.bytes) != expected }
+      } else {
+        // Nothing says which event it was: its log must be there, and no other come into question.
+        for candidate in candidates where try await !remote.exists(candidate.log, 1) {
+          candidates.removeAll { $0.log == candidate.log }
+        }
+      }
+      guard candidates.count == 1, let found = candidates.first else {
+        note(place, .notInStore)
+        continue
+      }
+      try await put(found.bytes, at: place)
+    }
+  }
+
+  /// The hash of the event before, as the event at an offset names it; nil if none can be read there.
+  private func previousHash(namedAt offset: UInt64) async throws -> ContentHash? {
+    guard case .event(let bytes)? = try await remote.readEvent(offset) else { return nil }
+    return try ZoneEvent.read(bytes.span.bytes).previous
+  }
+
+  // MARK: Logs
+
+  /// Puts back segments of the logs that the store knows.
+  ///
+  /// - Parameter audit: what the remote has, read just now.
+  package mutating func repairLogs(_ audit: RemoteAudit) async throws {
+    for known in try store.read({ try $0.remoteLogs() }) where zone == nil || known.zone == zone {
+      let log = audit.logs.first { $0.incarnation == known.incarnation && $0.zone == known.zone }
+      guard let log, log.fate == nil, let end = log.lastOffset else { continue }
+      let id = EntryPlace.Log(known.zone, known.incarnation)
+      let differ = try differing(log, known.last)
+      for (offset, outcome) in differ { note(EntryPlace(log: id, offset: offset), outcome) }
+      for offset in log.unreadable { try await repair(EntryPlace(log: id, offset: offset)) }
+      // What others appended to another past than the store's is not followed by what the store has.
+      guard known.last > end, !differ.contains(where: { $0.outcome == .replaced }) else { continue }
+      for offset in end + 1...known.last {
+        let before = steps.count
+        try await repair(EntryPlace(log: id, offset: offset))
+        guard steps.count > before, steps[steps.count - 1].outcome == .putBack else { break }
+      }
+    }
+  }
+
+  /// Where the remote has something else than the store knows.
+  private func differing(
+    _ log: RemoteAudit.Log, _ last: UInt64
+  ) throws -> [(offset: UInt64, outcome: Outcome)] {
+    let givenUp = Set(log.tombstones.map(\.offset))
+    return try store.read { transaction in
+      var differing: [(offset: UInt64, outcome: Outcome)] = []
+      for (index, found) in log.hashes.enumerated() where UInt64(index) < last {
+        let offset = UInt64(index) + 1
+        guard let found,
+          let known = try transaction.segmentHash(at: offset, of: log.zone, log.incarnation), known != found
+        else { continue }
+        differing.append((offset, givenUp.contains(offset) ? .givenUp : .replaced))
+      }
+      return differing
+    }
+  }
+
+  /// Puts back what the store has of an entry that is unreadable or missing.
+  private mutating func repair(_ place: EntryPlace) async throws {
+    guard let log = place.log else { return }
+    do {
+      let found = try store.read {
+        try $0.placedSegment(at: place.offset, of: log.zone, log.incarnation)
+      }
+      guard let found else { return note(place, .notInStore) }
+      let packed = try SegmentPacker.pack(found.cut)
+      if case .unreadable(_, let header?, _) = try await remote.state(of: place),
+        !header.isSame(as: packed.header)
+      {
+        return note(place, .refused("its header can be read, and is not that of what the store has"))
+      }
+      let bytes = SegmentEnvelope.encode(
+        offset: place.offset, receivedMilliseconds: found.receivedMilliseconds,
+        segment: packed.bytes.span.bytes)
+      try await put(bytes, at: place)
+    } catch let error as StoreError {
+      note(place, .refused("\(error)"))
+    } catch let error as FormatError {
+      note(place, .refused("\(error)"))
+    }
+  }
+
+  private mutating func put(_ bytes: [UInt8], at place: EntryPlace) async throws {
+    let isOccupied: Bool
+    switch try await remote.state(of: place) {
+    case .unreadable: isOccupied = true
+    case .hole, .end: isOccupied = false
+    case .givenUp: return note(place, .givenUp)
+    case .newer: return note(place, .refused("a newer version can read it"))
+    case .readable: return note(place, .replaced)
+    }
+    switch try await remote.putBack(bytes, at: place, isOccupied: isOccupied) {
+    case .givenUp: note(place, .givenUp)
+    default: note(place, try await remote.counts(bytes, at: place, isOccupied) ? .putBack : .replaced)
+    }
+  }
+}
+
+extension SegmentHeader {
+  /// Whether both describe one segment, however it is packed.
+  fileprivate func isSame(as other: SegmentHeader) -> Bool {
+    var packed = other
+    (packed.codec, packed.packedBytes) = (codec, packedBytes)
+    return self == packed
+  }
+}

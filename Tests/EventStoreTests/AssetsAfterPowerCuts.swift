@@ -1,0 +1,221 @@
+import OperationFormat
+import StoreTesting
+import Synchronization
+import Testing
+
+@testable import EventStore
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// What of the files below a directory is on the disk, as POSIX promises it: the bytes that a file had at its last sync,
+/// and the names that a folder had at its last sync. All else is gone in a power cut.
+///
+/// The data file is taken as it is: all commits that LMDB has written are there. That is the worst case for what the
+/// commits name.
+final class SyncedFiles: Sendable {
+  private struct State {
+    var contents: [UInt64: [UInt8]] = [:]
+    var names: [UInt64: [String: UInt64]] = [:]
+    var folders: Set<UInt64> = []
+    var cuts = 0
+    var lost = 0
+    var problems: [String] = []
+  }
+
+  private let state = Mutex(State())
+  let store: String
+  private let image: String
+
+  init(store: String, image: String) {
+    self.store = store
+    self.image = image
+  }
+
+  /// How many power cuts were tried, how many of them lost an asset that a commit names, and what else was wrong.
+  var outcome: (cuts: Int, lost: Int, problems: [String]) {
+    state.withLock { ($0.cuts, $0.lost, $0.problems) }
+  }
+
+  /// Notes a call that succeeded, and tries a power cut right after it.
+  func didCall(_ name: StaticString, _ path: String) {
+    if "\(name)" == "fsync" { note(path) }
+    cut("after \(name) of \(path)")
+  }
+
+  private func note(_ path: String) {
+    guard let status = Self.status(path) else { return }
+    if status.isFolder {
+      var names: [String: UInt64] = [:]
+      for name in Self.names(path) {
+        guard let found = Self.status("\(path)/\(name)") else { continue }
+        names[name] = found.inode
+        if found.isFolder { _ = state.withLock { $0.folders.insert(found.inode) } }
+      }
+      state.withLock { $0.names[status.inode] = names }
+    } else {
+      let bytes = fileBytes(path)
+      state.withLock { $0.contents[status.inode] = bytes }
+    }
+  }
+
+  /// Tries a power cut now: opens what is on the disk, and looks at each asset that a record names.
+  func cut(_ moment: String) {
+    do {
+      let lost = try assetsLost()
+      state.withLock { state in
+        state.cuts += 1
+        if lost > 0 { state.lost += 1 }
+      }
+    } catch {
+      state.withLock { $0.problems.append("\(moment): \(error)") }
+    }
+  }
+
+  private func assetsLost() throws -> Int {
+    removeTree(image)
+    mkdir(image, 0o700)
+    let bytes = fileBytes(store + "/data.mdb")
+    writeFile(image + "/data.mdb", bytes)
+    if let root = Self.status(store)?.inode { state.withLock { restore($0, root, image) } }
+    var configuration = StoreConfiguration()
+    configuration.mapBytes = 1 << 30
+    configuration.isUnsynced = true
+    let opened = try LocalStore(directory: image, durability: .consistent, configuration: configuration)
+    defer { opened.close() }
+    guard try opened.read({ try $0.zones().contains(noteZone) }) else { return 0 }
+    var lost = 0
+    for record in try opened.read({ try $0.records(in: noteZone) }) {
+      guard let asset = try opened.asset("photo", record.id) else { continue }
+      if try opened.checkAsset(asset) != .whole { lost += 1 }
+    }
+    return lost
+  }
+
+  /// Writes the names and bytes of a folder that are on the disk.
+  private func restore(_ state: State, _ folder: UInt64, _ path: String) {
+    for (name, inode) in state.names[folder] ?? [:] where !name.hasSuffix(".mdb") {
+      if state.folders.contains(inode) {
+        mkdir("\(path)/\(name)", 0o700)
+        restore(state, inode, "\(path)/\(name)")
+      } else {
+        writeFile("\(path)/\(name)", state.contents[inode] ?? [])
+      }
+    }
+  }
+
+  private static func status(_ path: String) -> (inode: UInt64, isFolder: Bool)? {
+    var raw = stat()
+    guard stat(path, &raw) == 0 else { return nil }
+    return (UInt64(raw.st_ino), raw.st_mode & S_IFMT == S_IFDIR)
+  }
+
+  private static func names(_ path: String) -> [String] {
+    guard let stream = opendir(path) else { return [] }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name != "." && name != ".." { names.append(name) }
+    }
+    return names
+  }
+}
+
+/// Removes a directory with all that is below it.
+private func removeTree(_ path: String) {
+  for name in filesBelow(path) { unlink("\(path)/\(name)") }
+  guard let stream = opendir(path) else { return }
+  defer { closedir(stream) }
+  while let entry = readdir(stream) {
+    let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+      String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+    }
+    if name != "." && name != ".." { removeTree("\(path)/\(name)") }
+  }
+  rmdir(path)
+}
+
+@Suite("A power cut after assets were written")
+struct AssetsAfterPowerCuts {
+  let directory = TemporaryDirectory()
+
+  private func open(
+    _ durability: Durability, _ files: SyncedFiles
+  ) throws -> LocalStore {
+    var configuration = StoreConfiguration()
+    configuration.mapBytes = 1 << 30
+    configuration.assetThresholdBytes = 1000
+    configuration.didCallForAsset = { files.didCall($0, $1) }
+    return try LocalStore(directory: files.store, durability: durability, configuration: configuration)
+  }
+
+  @Test(
+    "leaves no commit that names an asset which is not whole, in both durabilities",
+    arguments: Durability.allCases)
+  func cuts(_ durability: Durability) async throws {
+    let files = SyncedFiles(store: directory.path + "/store", image: directory.path + "/image")
+    let store = try open(durability, files)
+    try await store.makeZone()
+    for number in 0..<6 {
+      let bytes = assetBytes(5000 + number, seed: UInt64(number))
+      let record = note("record \(number)")
+      switch number % 3 {
+      case 0:
+        let asset = try await store.importAsset(bytes: bytes)
+        files.cut("import \(number)")
+        try await store.write { try $0.create(record, type: "note", fields: ["photo": .asset(asset)]) }
+      case 1:
+        try await store.write { try $0.create(record, type: "note", fields: ["photo": .bytes(bytes)]) }
+      default:
+        let asset = AssetReference(hash: ContentHash(of: bytes.span.bytes), byteCount: UInt64(bytes.count))
+        let partial = try #require(try store.partialAsset(asset))
+        try partial.append(bytes)
+        try partial.publish()
+        try await store.noteAssetArrival(asset)
+        try await store.write { try $0.create(record, type: "note", fields: ["photo": .asset(asset)]) }
+      }
+      files.cut("write \(number)")
+    }
+    let (cuts, lost, problems) = files.outcome
+    print("power cuts with assets, \(durability): \(cuts) tried, \(lost) lost an asset that is named")
+    #expect(lost == 0)
+    #expect(problems == [])
+    #expect(cuts > 60)
+  }
+
+  @Test("files and folders of a store are for its user alone")
+  func modes() async throws {
+    let mask = umask(0o022)
+    defer { umask(mask) }
+    let files = SyncedFiles(store: directory.path + "/store", image: directory.path + "/image")
+    let store = try open(.consistent, files)
+    try await store.makeZone()
+    let record = note("first")
+    let bytes = assetBytes(5000)
+    try await store.write { try $0.create(record, type: "note", fields: ["photo": .bytes(bytes)]) }
+    let coming = assetBytes(2000, seed: 2)
+    let asset = AssetReference(hash: ContentHash(of: coming.span.bytes), byteCount: UInt64(coming.count))
+    let partial = try #require(try store.partialAsset(asset))
+    try partial.append(coming)
+    for path in Set(filesBelow(store.directory)) {
+      #expect(Self.mode(store.directory + "/" + path) == 0o600, "\(path)")
+      var folder = path.split(separator: "/").dropLast()
+      while !folder.isEmpty {
+        #expect(Self.mode(store.directory + "/" + folder.joined(separator: "/")) == 0o700, "\(folder)")
+        folder = folder.dropLast()
+      }
+    }
+    #expect(Self.mode(store.directory) == 0o700)
+  }
+
+  private static func mode(_ path: String) -> mode_t {
+    var raw = stat()
+    return stat(path, &raw) == 0 ? raw.st_mode & 0o777 : 0
+  }
+}

@@ -1,0 +1,36 @@
+import OperationFormat
+import Testing
+
+@testable import EventStore
+
+@Suite("Chains of cascades longer than what is remembered of them")
+struct ChainsLongerThanTheCache {
+  /// How many records are followed where each record of a chain is asked for in turn.
+  private func steps(_ count: Int, countMax: Int, backward: Bool, _ fate: RecordFates.Fate) -> Int {
+    var fates = RecordFates(countMax: countMax)
+    let state = StateNumber(rawValue: 1)
+    func name(_ number: Int) -> [UInt8] { Array("\(number)".utf8) }
+    var steps = 0
+    for number in 0..<count {
+      var met: [[UInt8]] = []
+      var next = backward ? count - 1 - number : number
+      while next < count, fates[.init(state: state, name: name(next))] == nil {
+        met.append(name(next))
+        next += 1
+      }
+      steps += met.count + 1
+      fates.remember(fate, of: met, state)
+      #expect(fates.count <= countMax)
+    }
+    return steps
+  }
+
+  @Test("a scan follows few records for each", arguments: [false, true])
+  func scanned(backward: Bool) {
+    for fate in [RecordFates.Fate.there, .gone(missing: [])] {
+      for count in [100, 1000, 10_000, 20_000] {
+        #expect(steps(count, countMax: 256, backward: backward, fate) <= 4 * count)
+      }
+    }
+  }
+}

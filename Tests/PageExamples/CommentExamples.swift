@@ -1,0 +1,102 @@
+import EventStore
+import Replicator
+import StoreTesting
+
+// What the comments of public types show lies between the marks, which name the file: it is compiled, and not run.
+
+private func localStore() async throws {
+  // comment LocalStore.swift
+  let store = try LocalStore(directory: "notes.store", durability: .durable)
+  let note = RecordID(zone: ZoneID(name: "notes"), name: "first")
+  try await store.write { tx in
+    try tx.createZone(note.zone)
+    try tx.create(note, type: "note", fields: ["title": "Hello"])
+  }
+  let title = try store.read { tx in try tx.value(of: "title", in: note) }
+  // comment end
+  _ = title
+}
+
+private func writeTransaction(_ store: LocalStore, _ task: RecordID) async throws {
+  // comment WriteTransaction.swift
+  try await store.write { tx in
+    try tx.create(task, type: "task")
+    try tx.set("title", of: task, to: "Buy milk")
+  }
+  // comment end
+}
+
+private func restoring(_ conflicts: [Conflict], _ tx: inout WriteTransaction) throws {
+  // comment WriteTransaction+Restoring.swift
+  for conflict in conflicts {
+    try tx.restore(conflict.losers[0].operation, in: conflict.field, of: conflict.record)
+  }
+  // comment end
+}
+
+private func reducer(_ store: LocalStore, _ account: RecordID) throws {
+  // comment ContributionReducer.swift
+  let balance = ContributionReducer(of: "moves", initial: 0) { (balance: inout Int64, move) in
+    if case .int(let amount) = move.payload, balance + amount >= 0 { balance += amount }
+  }
+  let left = try store.read { try balance.result(of: account, in: $0) }
+  // comment end
+  _ = left
+}
+
+private func assetReader(_ store: LocalStore, _ reference: AssetReference, send: ([UInt8]) -> Void) throws {
+  // comment AssetReader.swift
+  var photo = try store.openAsset(reference)
+  while let piece = try photo.next() { send(piece) }
+  // comment end
+}
+
+private func assets(_ store: LocalStore, _ person: RecordID) async throws {
+  // comment LocalStore+Assets.swift
+  let photo = try await store.importAsset(file: "/tmp/photo.jpg")
+  try await store.write { tx in try tx.set("photo", of: person, to: .asset(photo)) }
+  // comment end
+}
+
+private func folderRemote() async throws {
+  // comment FolderRemote.swift
+  // Once, by whoever begins; then by all.
+  let made = try await FolderRemote.create(directory: "/mnt/team/lists")
+  let remote = try await FolderRemote(directory: "/mnt/team/lists")
+  // comment end
+  _ = (made, remote)
+}
+
+private func logReplicator(_ store: LocalStore) async throws {
+  // comment LogReplicator.swift
+  let remote = try await FolderRemote(directory: "/mnt/team/notes")
+  let replicator = LogReplicator(store: store, remote: remote)
+  let report = try await replicator.syncOnce()
+  // comment end
+  _ = report
+}
+
+private typealias MyWorkload = ShoppingWorkload
+
+private func simulation() {
+  // comment Simulation.swift
+  let simulation = Simulation(SimulationOptions(workloads: [MyWorkload()]))
+  for seed in 1...1000 as ClosedRange<UInt64> {
+    if let failure = simulation.run(seed: seed).failure { print(seed, failure) }
+  }
+  // comment end
+}
+
+private func scenarioRunner(_ text: String) async throws {
+  // comment ScenarioRunner.swift
+  let runner = ScenarioRunner(remote: .memory)
+  for scenario in try ScenarioFile.parse(yaml: text).scenarios { print(await runner.run(scenario).line) }
+  // comment end
+}
+
+private func foldCheck() {
+  // comment FoldCheck.swift
+  let report = FoldCheck(seed: 1).run(sequences: 0..<10_000)
+  if let failure = report.failure { print(failure) }
+  // comment end
+}

@@ -1,0 +1,100 @@
+import EventStore
+import StoreTesting
+import Testing
+
+@testable import ReplayTool
+
+@Suite("What was emptied or is hidden is told")
+struct EmptiedAndHidden {
+  let temporary = TemporaryDirectory()
+  let tool = Tool()
+  private let record = RecordID(zone: ZoneID(name: "z"), name: "a")
+  private var path: String { temporary.path + "/store" }
+
+  private func write(_ body: @escaping @Sendable (inout WriteTransaction) throws -> Void) async throws {
+    let store = try ShoppingStore.open(path)
+    defer { store.close() }
+    try await store.write { tx in
+      try tx.createZone(ZoneID(name: "z"))
+      try body(&tx)
+    }
+  }
+
+  private func fill() async throws {
+    let record = record
+    try await write { tx in
+      try tx.create(record, type: "note", fields: ["title": "Title"])
+      try tx.insertText("the body", at: 0, in: "body", of: record)
+      try tx.insertElements(["x", "y"], at: 0, in: "items", of: record)
+      try tx.add(3, to: "likes", of: record)
+      try tx.contribute(5, to: "stars", of: record)
+    }
+  }
+
+  @Test("an emptied text or list is empty, and what emptied it is named")
+  func emptied() async throws {
+    try await fill()
+    let record = record
+    try await write { tx in
+      try tx.removeText(0..<8, from: "body", of: record)
+      try tx.removeElements(0..<2, from: "items", of: record)
+    }
+    for (field, what) in [("body", "removed 8 characters"), ("items", "removed 2 elements")] {
+      let told = await tool.run("explain", path, "z:a", field)
+      #expect(told.exit == 0 && told.output.contains("It is empty: all that was inserted was removed."))
+      #expect(told.output.contains(what), "\(told.output)")
+      let json = await tool.run("explain", path, "z:a", field, "--json")
+      #expect(json.output.contains(#""heads":[]"#) && json.output.contains(#""kind":"removed""#))
+    }
+    let all = await tool.run("explain", path, "z:a")
+    #expect(all.lines.filter { $0.contains("is empty") }.count == 2, "\(all.output)")
+    let state = await tool.run("state", path, "z:a", "--json")
+    #expect(!state.output.contains("body") && !state.output.contains("items"))
+    let nothing = await tool.run("explain", path, "z:a", "none")
+    #expect(nothing.exit == 2 && nothing.errors.contains("has no field “none”"))
+  }
+
+  @Test("a record made again explains its former texts as empty")
+  func madeAgain() async throws {
+    try await fill()
+    let record = record
+    try await write { tx in
+      try tx.delete(record)
+      try tx.create(record, type: "note")
+    }
+    let told = await tool.run("explain", path, "z:a", "body")
+    #expect(told.exit == 0 && told.output.contains("the record was created again"), "\(told.output)")
+  }
+
+  @Test("what was replaced or removed of a list or a text is not denied")
+  func edited() async throws {
+    try await fill()
+    let whole = await tool.run("explain", path, "z:a", "items")
+    #expect(
+      whole.output.contains("none was seen and replaced") && !whole.output.contains("Removed, replaced"))
+    let record = record
+    try await write { tx in
+      try tx.removeText(0..<4, from: "body", of: record)
+      try tx.replaceElement(at: 0, in: "items", of: record, with: "z")
+    }
+    for (field, what) in [("body", "removed 4 characters"), ("items", "replaced an element")] {
+      let told = await tool.run("explain", path, "z:a", field)
+      #expect(
+        !told.output.contains("none was seen and replaced") && told.output.contains(what), "\(told.output)")
+    }
+  }
+
+  @Test("a deleted record shows all that it held, also what merges")
+  func hidden() async throws {
+    try await fill()
+    let record = record
+    let before = await tool.run("state", path, "z:a", "--json")
+    try await write { try $0.delete(record) }
+    let after = await tool.run("state", path, "--hidden", "--json")
+    for field in [
+      #""title":"Title""#, #""body":"the body""#, #""items":{"array":["x","y"]}"#, #""likes":3"#, #""stars":{"array":[5]}"#,
+    ] {
+      #expect(before.output.contains(field) && after.output.contains(field), "\(field) \(after.output)")
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import ChildProcesses
+import StoreTesting
+import Synchronization
+import Testing
+
+@testable import Replicator
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+@Suite("A folder that users share whose umasks differ")
+struct FolderModes {
+  private let scratch = TemporaryDirectory()
+  private var path: String { scratch.path + "/remote" }
+
+  /// The modes of what lies below the root, by path, each as `d` or `-` and its octal digits.
+  private func modes(_ directory: String = "", into found: inout [String: String]) throws {
+    let names = try FolderCalls().names(in: try FolderCalls().openDirectory(path + directory), path)
+    for name in names {
+      let child = "\(directory)/\(name)"
+      var status = stat()
+      #expect(lstat(path + child, &status) == 0)
+      let isDirectory = status.st_mode & S_IFMT == S_IFDIR
+      found[child] = (isDirectory ? "d" : "-") + String(status.st_mode & 0o7777, radix: 8)
+      if isDirectory { try modes(child, into: &found) }
+    }
+  }
+
+  private func modes() throws -> [String: String] {
+    var found: [String: String] = [:]
+    try modes(into: &found)
+    return found
+  }
+
+  private func fill(_ umask: String, _ incarnation: UInt128) {
+    let arguments = ["fill", path, "\(IncarnationID(rawValue: incarnation))"]
+    let child = ChildProcess(program: "RemoteWriter", umask: umask, arguments)
+    #expect(child.wait() == .exit(0))
+  }
+
+  @Test(
+    "all that is put has the root's mode, whatever the umask of who puts it",
+    arguments: [0o700, 0o750, 0o755, 0o770, 0o2775] as [mode_t])
+  func isTheRoots(_ mode: mode_t) throws {
+    #expect(mkdir(path, 0o700) == 0 && chmod(path, mode) == 0)
+    for (index, umask) in ["077", "000", "027"].enumerated() { fill(umask, UInt128(index + 1)) }
+    let found = try modes()
+    let expected = Set(["d" + String(mode, radix: 8), "-" + String(mode & 0o666, radix: 8)])
+    #expect(Set(found.values) == expected, "\(found)")
+    // The marker, and of each a zone's event, a segment, a chunk and a manifest.
+    #expect(found.values.count { $0.hasPrefix("-") } == 1 + 3 * 4)
+  }
+
+  @Test("a directory that its maker left closed is opened by the next that the same user puts there")
+  func isMended() throws {
+    #expect(mkdir(path, 0o700) == 0 && chmod(path, 0o755) == 0)
+    fill("077", 1)
+    let whole = try modes()
+    let closed = whole.filter { $0.value == "d755" && $0.key != "/tmp" }.keys
+    for directory in closed { #expect(chmod(path + directory, 0o700) == 0) }
+    fill("077", 1)
+    fill("077", 2)
+    let mended = try modes().filter { closed.contains($0.key) && $0.value != "d755" }.keys
+    // Where nothing was put it stays: what was there already had its way.
+    #expect(mended.allSatisfy { $0.contains("assets-") || $0.contains("\(IncarnationID(rawValue: 1))") })
+    #expect(!mended.contains("/logs") && !mended.contains("/zones"))
+  }
+
+  @Test("a file is its writer's alone while it is written")
+  func temporaries() async throws {
+    let made = try await FolderRemote.create(directory: path)
+    #expect(chmod(path, 0o777) == 0)
+    let seen = Mutex<[mode_t]>([])
+    let temporaries = path + "/tmp"
+    let calls = FolderCalls { name in
+      guard name.description == "write" else { return nil }
+      let names = try? FolderCalls().names(in: FolderCalls().openDirectory(temporaries), temporaries)
+      for name in names ?? [] {
+        var status = stat()
+        if lstat("\(temporaries)/\(name)", &status) == 0 {
+          seen.withLock { $0.append(status.st_mode & 0o7777) }
+        }
+      }
+      return nil
+    }
+    let objects = FolderObjects(directory: path, calls: calls, makeRandom: seededBits(3))
+    let name = ObjectName.entry(of: IncarnationID(rawValue: 5), 1)
+    #expect(try await objects.putIfAbsent(name, [1, 2, 3]))
+    #expect(seen.withLock { $0 } == [0o600])
+    #expect(try modes()["/\(name)"] == "-666")
+    #expect(try await made.objects.get(name, bytesMax: 3) == [1, 2, 3])
+  }
+
+  @Test(
+    "where the file system keeps no modes, what is put is put all the same",
+    arguments: [EPERM, EINVAL, EOPNOTSUPP])
+  func withoutModes(_ number: Int32) async throws {
+    #expect(mkdir(path, 0o700) == 0 && chmod(path, 0o755) == 0)
+    let calls = FolderCalls { $0.description == "fchmod" ? .before(number) : nil }
+    let objects = FolderObjects(directory: path, calls: calls, makeRandom: seededBits(3))
+    try await objects.create(RemoteID(rawValue: 9))
+    #expect(try await FolderRemote(directory: path).identity() == RemoteID(rawValue: 9))
+  }
+}

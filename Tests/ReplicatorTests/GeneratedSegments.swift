@@ -1,0 +1,59 @@
+import EventStore
+import OperationFormat
+import StoreTesting
+import Synchronization
+import Testing
+
+@testable import Replicator
+
+@Suite("Segments that a generator makes")
+struct GeneratedSegments {
+  private func makeGenerator(_ seed: UInt64) -> SegmentGenerator {
+    SegmentGenerator(
+      ZoneID(name: "notes"), IncarnationID(rawValue: 5), seed: seed, operationsMax: 300, writerCount: 3)
+  }
+
+  @Test("are the same for one seed, of every kind, and folded by every replica to the same state")
+  func areLegal() async throws {
+    let scratch = TemporaryDirectory()
+    let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
+    var (generator, again) = (makeGenerator(7), makeGenerator(7))
+    let zone = generator.zone
+    _ = try await remote.createZone(zone, proposing: generator.incarnation)
+    var kinds: Set<SegmentGenerator.Kind> = []
+    for offset in 0..<90 as Range<UInt64> {
+      let segment = try generator.next()
+      #expect(try again.next().packed.bytes == segment.packed.bytes)
+      kinds.insert(segment.kind)
+      let outcome = try await remote.append(segment.packed, after: offset)
+      #expect(outcome == .appended(SegmentPlace(offset: offset + 1)))
+    }
+    #expect(kinds == Set(SegmentGenerator.Kind.allCases))
+    let devices = try (1...2).map { try Device(in: scratch.path, "d\($0)", seed: UInt64($0)) }
+    for device in devices {
+      let report = try await device.sync(remote)
+      #expect(report.isInSync && report.received == 90, "\(report)")
+    }
+    try await expectAgreement(devices, remote)
+    for device in devices {
+      let report = try device.store.verify()
+      #expect(report.isSound, "\(report)")
+      device.store.close()
+    }
+  }
+
+  @Test("show how long each held the write lock: by a clock that goes on by one at each look")
+  func holds() async throws {
+    let scratch = TemporaryDirectory()
+    let clock = Mutex<UInt64>(0)
+    let holds = try await WriteLockHolds.folding(30, of: makeGenerator(8), in: scratch.path + "/store") {
+      clock.withLock { clock in
+        clock += 1
+        return clock
+      }
+    }
+    // Each was folded in a commit or more, each of which took the lock once and let it go.
+    #expect(holds.holds.count == 30 && holds.holds.allSatisfy { $0.nanoseconds == 1 })
+    #expect(holds.quantile(0.5)?.nanoseconds == 1 && holds.longest(3).count == 3)
+  }
+}
