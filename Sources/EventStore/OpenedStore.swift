@@ -51,7 +51,7 @@ struct OpenedStore {
     do {
       return try Environment(directory: directory, options: options)
     } catch {
-      if error.code == .accessDenied { throw StoreError.unseen(EACCES, in: directory) }
+      if error.code == .accessDenied { throw StoreError.accessDenied(directory) }
       throw error
     }
   }

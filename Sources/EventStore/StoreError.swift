@@ -136,13 +136,17 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     self.init(code, message, hint: hint, underlying: error)
   }
 
+  static func accessDenied(_ directory: String) -> StoreError {
+    StoreError(
+      .accessDenied, "access to the store “\(directory)” is denied",
+      hint: "run it as a user who may read and write the directory and its files")
+  }
+
   /// Why a data file cannot be seen in a directory, by `errno`.
   static func unseen(_ code: Int32, in directory: String) -> StoreError {
     switch code {
     case EACCES, EPERM:
-      StoreError(
-        .accessDenied, "access to the store “\(directory)” is denied",
-        hint: "run it as a user who may read and write the directory and its files")
+      accessDenied(directory)
     case ENOENT, ENOTDIR:
       StoreError(
         .notAStore, "there is no store in “\(directory)”",
