@@ -9,13 +9,13 @@ struct ManyFields {
   private let state = StateNumber(rawValue: 1)
   private let type = NameNumber(rawValue: 2)
 
-  private func makeFold() -> (fold: Fold<CountingFoldStorage>, storage: CountingFoldStorage) {
-    let storage = CountingFoldStorage(
-      MemoryFoldStorage(replicas: [ReplicaID(rawValue: 1)]) { _, _, _, _, _ in nil })
-    var fold = Fold(storage: storage)
+  private func makeFold() -> Fold<CountingFoldStorage> {
+    var fold = Fold(
+      storage: CountingFoldStorage(
+        MemoryFoldStorage(replicas: [ReplicaID(rawValue: 1)]) { _, _, _, _, _ in nil }))
     fold.timestamp = Timestamp(milliseconds: 1, counter: 0)
     begin(1, &fold)
-    return (fold, storage)
+    return fold
   }
 
   private func begin(_ sequence: UInt64, _ fold: inout Fold<CountingFoldStorage>) {
@@ -35,7 +35,8 @@ struct ManyFields {
 
   /// How many bytes of rows one transaction moves for each field that it changes.
   private func bytesPerField(_ kind: OperationKind, _ count: Int, scattered: Bool) throws -> Int {
-    var (fold, storage) = makeFold()
+    var fold = makeFold()
+    let storage = fold.storage
     for index in 0..<count {
       // Every field once: the step and the count have no common divisor.
       try change(kind, scattered ? index * 7919 % count : index, index, &fold)
@@ -58,7 +59,8 @@ struct ManyFields {
   func oneMore() throws {
     var moved: [Int] = []
     for count in [5000, 20_000] {
-      var (fold, storage) = makeFold()
+      var fold = makeFold()
+      let storage = fold.storage
       for field in 0..<count { try change(.set, field, field, &fold) }
       try fold.flush()
       fold.reset()
@@ -78,7 +80,8 @@ struct ManyFields {
 
   @Test("a creation that saw them all clears them")
   func cleared() throws {
-    var (fold, storage) = makeFold()
+    var fold = makeFold()
+    let storage = fold.storage
     for field in 0..<3000 { try change(.set, field, field, &fold) }
     #expect(storage.elementCount > 10)
     begin(2, &fold)

@@ -200,7 +200,8 @@ package struct ElementKey: Hashable, Comparable, Sendable {
     let key = bytes.span.bytes
     guard bytes.count >= Self.prefixBytes + Self.orderBytes else {
       throw FormatError(
-        .truncated, at: bytes.count, in: "key", expected: "a head in its order", found: "\(bytes.count) bytes")
+        .truncated, at: bytes.count, in: "key", expected: "a head in its order", found: "\(bytes.count) bytes"
+      )
     }
     let start = bytes.count - Self.orderBytes
     return Head(

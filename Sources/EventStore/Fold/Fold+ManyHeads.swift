@@ -161,7 +161,8 @@ extension Fold {
   private func removeOwn(_ removal: Removal, from apart: inout ApartHeads, except inline: [HeadID]) throws {
     guard case .seen(let index) = removal else { return }
     let (record, path, own) = (try recordNumber, apart.path, viewpoint)
-    func key(_ replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, _ index: UInt32 = 0) -> ElementKey {
+    func key(_ replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, _ index: UInt32 = 0) -> ElementKey
+    {
       ElementKey(
         state: state, record: record, path, headsOf: replica, epoch: epoch, from: sequence, index: index)
     }

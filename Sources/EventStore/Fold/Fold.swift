@@ -205,7 +205,9 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     if isWide {
       try closeBlock()
       try storage.writeRecord(row.span.bytes, key.span)
-    } else if row.count > DividedRow.registersBytesMax || !registers.isEmpty || DividedRow.isBase(row.span.bytes) {
+    } else if row.count > DividedRow.registersBytesMax || !registers.isEmpty
+      || DividedRow.isBase(row.span.bytes)
+    {
       try flushLarge()
     } else {
       try storage.writeRecord(row.span.bytes, key.span)

@@ -134,7 +134,9 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
 
   package func firstElement(under prefix: ElementKey) -> (key: ElementKey, row: [UInt8])? {
     let place = contents.elements.find(prefix.bytes.span.bytes).place
-    guard let entry = contents.elements.entry(at: place), entry.key.starts(with: prefix.bytes) else { return nil }
+    guard let entry = contents.elements.entry(at: place), entry.key.starts(with: prefix.bytes) else {
+      return nil
+    }
     return (ElementKey(bytes: entry.key), entry.row)
   }
 

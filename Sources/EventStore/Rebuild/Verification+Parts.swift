@@ -11,7 +11,8 @@ extension Verification {
     for state in live.sorted() {
       let state = StateNumber(rawValue: state)
       try source.snapshot.forEachStoredRow(in: state, after: nil) { _, row in
-        guard WideRow.isBase(row) || DividedRow.isBase(row), let number = try? RecordLayout.recordNumber(of: row)
+        guard WideRow.isBase(row) || DividedRow.isBase(row),
+          let number = try? RecordLayout.recordNumber(of: row)
         else { return true }
         let owner = Self.owner(ElementKey(state: state, record: number, cell: .existence))
         if WideRow.isBase(row) { wide.insert(owner) } else { divided.insert(owner) }
