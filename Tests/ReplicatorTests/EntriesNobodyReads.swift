@@ -58,12 +58,14 @@ struct EntriesNobodyReads {
   }
 
   private func parked(_ report: SyncReport, zone index: Int = 0) -> (offset: UInt64, code: String)? {
-    guard report.zones.indices.contains(index), case .parked(let offset, let failure) = report.zones[index].status
+    guard report.zones.indices.contains(index),
+      case .parked(let offset, let failure) = report.zones[index].status
     else { return nil }
     return (offset, failure.code)
   }
 
-  @Test("Zeros at the next offset: everybody ships past them, and reads on once they are given up",
+  @Test(
+    "Zeros at the next offset: everybody ships past them, and reads on once they are given up",
     arguments: RemotePlace.Kind.allCases)
   func zerosAtTheEnd(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
@@ -99,7 +101,8 @@ struct EntriesNobodyReads {
     world.close()
   }
 
-  @Test("A damaged body in the middle: who has it puts it back, and a new device reads on",
+  @Test(
+    "A damaged body in the middle: who has it puts it back, and a new device reads on",
     arguments: RemotePlace.Kind.allCases)
   func damagedBody(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
@@ -133,7 +136,8 @@ struct EntriesNobodyReads {
     world.close()
   }
 
-  @Test("A hole in the middle is told, is never filled by an append, and is put back",
+  @Test(
+    "A hole in the middle is told, is never filled by an append, and is put back",
     arguments: RemotePlace.Kind.allCases)
   func hole(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
@@ -164,7 +168,8 @@ struct EntriesNobodyReads {
     world.close()
   }
 
-  @Test("A wide hole is put back whole, and a hole that no store has is given up",
+  @Test(
+    "A wide hole is put back whole, and a hole that no store has is given up",
     arguments: RemotePlace.Kind.allCases)
   func wideHole(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
@@ -208,7 +213,8 @@ struct EntriesNobodyReads {
     world.close()
   }
 
-  @Test("What can be read is not given up, nor what only a newer version can",
+  @Test(
+    "What can be read is not given up, nor what only a newer version can",
     arguments: RemotePlace.Kind.allCases)
   func refusals(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
@@ -245,7 +251,8 @@ struct EntriesNobodyReads {
     try await world.devices[0].set("title", of: "made", to: 1, in: other)
     for (index, device) in world.devices.enumerated() {
       let report = try await device.sync(world.place.remote)
-      #expect(report.failure == nil && report.listProblems.map(\.offset) == [2] && !report.isInSync, "\(report)")
+      #expect(
+        report.failure == nil && report.listProblems.map(\.offset) == [2] && !report.isInSync, "\(report)")
       #expect(report.zones.map(\.zone) == [zone, other] && report.zones.allSatisfy { $0.status == .inSync })
       #expect(report.sent == (index == 0 ? 2 : 0))
       #expect(try device.store.syncState().databaseToken?.offset == 1)
@@ -271,7 +278,8 @@ struct EntriesNobodyReads {
     world.close()
   }
 
-  @Test("A damaged event of a zone: who knows the zone goes on and puts the event back",
+  @Test(
+    "A damaged event of a zone: who knows the zone goes on and puts the event back",
     arguments: RemotePlace.Kind.allCases, [true, false])
   func damagedEvent(kind: RemotePlace.Kind, isLast: Bool) async throws {
     let scratch = TemporaryDirectory()
@@ -304,7 +312,8 @@ struct EntriesNobodyReads {
     world.close()
   }
 
-  @Test("A log that lost its end takes back what a store has, unless others went on from there",
+  @Test(
+    "A log that lost its end takes back what a store has, unless others went on from there",
     arguments: RemotePlace.Kind.allCases, [false, true])
   func lostTail(kind: RemotePlace.Kind, isReplaced: Bool) async throws {
     let scratch = TemporaryDirectory()
@@ -347,7 +356,8 @@ struct EntriesNobodyReads {
       events: [], token: DatabaseToken(remote: RemoteID(rawValue: 1), offset: 0, hash: .zero), hasMore: false)
     page.later = [ZoneEvent(kind: .created, zone: zone, incarnation: IncarnationID(rawValue: 5))]
     let state = StoreSyncState(
-      identity: StoreIdentity(replica: ReplicaID(rawValue: 1), epoch: 0), databaseToken: page.token, zones: [])
+      identity: StoreIdentity(replica: ReplicaID(rawValue: 1), epoch: 0), databaseToken: page.token, zones: []
+    )
     var last: ZoneEventPage?
     for isFirst in [true, false] {
       var round = SyncRound(steps: .all, selection: .all, zonesAtOnceMax: 1, lastPage: last)

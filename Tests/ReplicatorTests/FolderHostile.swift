@@ -174,7 +174,9 @@ struct FolderHostile {
     },
   ]
 
-  @Test("an entry that is not ours is told, reading waits, and what is appended goes behind", arguments: entryCases)
+  @Test(
+    "an entry that is not ours is told, reading waits, and what is appended goes behind",
+    arguments: entryCases)
   func entryIsTold(_ hostile: HostileCase) async throws {
     let folder = try await HostileFolder()
     hostile.damage(folder)

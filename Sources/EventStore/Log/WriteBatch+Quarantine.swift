@@ -15,7 +15,8 @@ extension WriteBatch {
         throw StoreError(
           .mismatch,
           "offset \(segment.offset) of zone “\(segment.zone)” was given up at the remote, and this store has what was there",
-          hint: "if no store has read past it since, take its amendment away and run `replay remote --repair` with "
+          hint:
+            "if no store has read past it since, take its amendment away and run `replay remote --repair` with "
             + "this store; else import a copy of its log into a new store")
       }
     } else {

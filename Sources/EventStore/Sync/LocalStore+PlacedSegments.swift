@@ -57,7 +57,8 @@ extension ReadTransaction {
       previousHash: previous)
     guard header.contentHash == row.hash else {
       throw StoreError(
-        .mismatch, "the store's transactions are not those of the segment at offset \(offset) of zone “\(zone)”",
+        .mismatch,
+        "the store's transactions are not those of the segment at offset \(offset) of zone “\(zone)”",
         hint: "try another store that has read the zone")
     }
     return PlacedSegment(

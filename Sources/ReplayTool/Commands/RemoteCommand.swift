@@ -30,7 +30,8 @@ struct RemoteCommand: ReplayCommand {
   @Option(name: .long, help: "Check this zone alone.")
   var zone: String?
 
-  @Option(name: .long, help: ArgumentHelp("Put back what this store has of what is lost.", valueName: "store"))
+  @Option(
+    name: .long, help: ArgumentHelp("Put back what this store has of what is lost.", valueName: "store"))
   var repair: String?
 
   @Option(

@@ -37,7 +37,8 @@ struct SyncPage: Sendable {
   /// - Returns: whether it did.
   func printNews(_ report: SyncReport, after last: SyncReport?) throws -> Bool {
     let isSame =
-      last?.failure == report.failure && last?.listProblems == report.listProblems && last?.zones.map(\.status) == report.zones.map(\.status)
+      last?.failure == report.failure && last?.listProblems == report.listProblems
+      && last?.zones.map(\.status) == report.zones.map(\.status)
     guard report.hasMoved || !(report.isInSync || isSame) else { return false }
     try print(report)
     return true

@@ -57,7 +57,8 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
 
   /// Errors of a remote that concern one zone. All others, those of later versions too, end the round.
   private static let zoneCodes: [RemoteError.Code] = [
-    .overQuota, .denied, .damagedSegment, .newerSegment, .missingSegment, .quarantined, .damagedAsset, .wentBack,
+    .overQuota, .denied, .damagedSegment, .newerSegment, .missingSegment, .quarantined, .damagedAsset,
+    .wentBack,
     .zoneUnknown, .mismatch,
   ]
 
@@ -69,8 +70,8 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
   /// The same of a whole round: where it came from no zone's part, all of them wait for it.
   var ofRound: SyncFailure {
     SyncFailure(
-      code: code, message: message, hint: hint, scope: .round, retryAfterMilliseconds: retryAfterMilliseconds,
-      offset: offset)
+      code: code, message: message, hint: hint, scope: .round,
+      retryAfterMilliseconds: retryAfterMilliseconds, offset: offset)
   }
 
   public var description: String { "\(message) (\(code)). \(hint)" }

@@ -31,7 +31,8 @@ public struct SyncReport: Hashable, Sendable {
   public var assetProblemCount: Int { zones.reduce(0) { $0 + $1.assetProblemCount } }
   /// Whether every zone that is synced is in step with the remote, as far as the round saw it.
   public var isInSync: Bool {
-    failure == nil && listProblems.isEmpty && zones.allSatisfy { [.inSync, .local, .removed].contains($0.status) }
+    failure == nil && listProblems.isEmpty
+      && zones.allSatisfy { [.inSync, .local, .removed].contains($0.status) }
   }
   /// Whether anything moved, in either direction.
   public var hasMoved: Bool {

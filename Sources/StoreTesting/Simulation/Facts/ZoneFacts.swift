@@ -91,7 +91,9 @@ final class ZoneFacts {
     let index = writers.firstIndex { $0.replica == header.replica && $0.epoch == header.epoch }
     let last = index.map { writers[$0] }
     // Where its writer could not read the first, damaged on its way, it lies there twice.
-    if let last, header.sequences.upperBound == last.lastSequence, header.contentHash == last.lastHash { return }
+    if let last, header.sequences.upperBound == last.lastSequence, header.contentHash == last.lastHash {
+      return
+    }
     guard header.sequences.lowerBound == (last?.lastSequence ?? 0) + 1 else {
       throw SimulationFailure(
         .sequencesAreGapless,
