@@ -157,22 +157,23 @@ struct StoresBeingMade {
   func together() async throws {
     for round in 0..<20 {
       let name = "store \(round)"
-      let identities = Mutex<Set<ReplicaID>>([])
-      await withTaskGroup(of: Void.self) { group in
+      var identities: Set<ReplicaID> = []
+      await withTaskGroup(of: ReplicaID?.self) { group in
         for _ in 0..<4 {
-          group.addTask {
+          group.addTask { [directory] in
             do {
               let store = try directory.store(name)
-              identities.withLock { _ = $0.insert(store.identity.replica) }
-              store.close()
+              defer { store.close() }
+              return store.identity.replica
             } catch {
               #expect((error as? StoreError)?.code == .alreadyOpen)
+              return nil
             }
           }
         }
+        for await identity in group { if let identity { identities.insert(identity) } }
       }
-      let count = identities.withLock { $0.count }
-      #expect(count == 1)
+      #expect(identities.count == 1)
     }
   }
 

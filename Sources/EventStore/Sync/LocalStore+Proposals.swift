@@ -26,7 +26,7 @@ extension LocalStore {
       }
       let made = try storage.interned.incarnations.makeNumber(
         for: incarnation, in: storage.tables.incarnations, storage.transaction)
-      try storage.put(.proposedIncarnation(number), in: storage.tables.incarnations) { writer in
+      try storage.putChecked(.proposedIncarnation(number), in: storage.tables.incarnations) { writer in
         writer.append(varint: UInt64(made.rawValue))
       }
       return incarnation
@@ -53,7 +53,7 @@ extension Tables {
   func proposedIncarnation(
     of zone: ZoneNumber, _ transaction: borrowing LMDBTransaction
   ) throws -> IncarnationNumber? {
-    try transaction.withValue(of: TableKey.proposedIncarnation(zone).span, in: incarnations) { row in
+    try transaction.withCheckedValue(of: TableKey.proposedIncarnation(zone), in: incarnations) { row in
       var reader = ByteReader(row)
       let number = IncarnationNumber(rawValue: try reader.readUInt32Varint("proposal"))
       try reader.finish("proposal")

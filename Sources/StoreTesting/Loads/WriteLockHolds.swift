@@ -1,5 +1,5 @@
-package import EventStore
-package import OperationFormat
+import EventStore
+import OperationFormat
 package import Replicator
 internal import Synchronization
 

@@ -9,6 +9,8 @@ final class SimulationFacts: @unchecked Sendable {
   /// The lives of zones at the remote, in the order in which they began.
   private(set) var lives: [ZoneFacts] = []
   private(set) var databaseToken: DatabaseToken?
+  /// Zones that a device deleted before it knew of a log of theirs: the remote may have made one already.
+  var deletedInTheMaking: Set<ZoneID> = []
   /// Where a copy of the remote is another than the remote; nil where it is none.
   private var fork: (life: ZoneFacts, offset: Int)?
 
@@ -49,9 +51,12 @@ final class SimulationFacts: @unchecked Sendable {
       switch event.kind {
       case .created: lives.append(ZoneFacts(event.zone, event.incarnation))
       default:
-        guard let life = life(event.incarnation), life.isDeletionAsked else {
+        guard let life = life(event.incarnation),
+          life.isDeletionAsked || deletedInTheMaking.contains(life.zone)
+        else {
           throw SimulationFailure(.nothingVanishes, "zone \(event.zone) was deleted at the remote by nobody")
         }
+        life.isDeletionAsked = true
         life.isClosed = true
       }
     }
@@ -106,7 +111,7 @@ final class SimulationFacts: @unchecked Sendable {
     // Once a zone is out of the way, one that was a device's own alone too, the list is read again: another one of its
     // name may have been passed over.
     let offset = state.databaseToken?.offset ?? 0
-    let isGone = !device.deletedZones.isEmpty || lives.contains(where: \.isDeletionAsked)
+    let isGone = !device.deletedZones.isEmpty || !deletedInTheMaking.isEmpty || lives.contains(where: \.isDeletionAsked)
     if let token = view.databaseToken, offset < token.offset, offset > 0 || !isGone {
       throw SimulationFailure(.tokenIsNotAhead, "d\(device.number)'s database token went back")
     }

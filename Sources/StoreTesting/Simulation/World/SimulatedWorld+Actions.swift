@@ -160,6 +160,7 @@ extension SimulatedWorld {
     }
     let facts = device.view.zones[choices.next(below: device.view.zones.count)].facts
     let zone = facts.zone
+    if facts.incarnation == nil { self.facts.deletedInTheMaking.insert(zone) }
     mark(.zoneDeleted)
     note("d\(device.number) deletes zone \(zone)")
     facts.isDeletionAsked = true
