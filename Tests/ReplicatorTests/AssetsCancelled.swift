@@ -57,12 +57,14 @@ struct AssetsCancelled {
   func stops(_ work: Work) async throws {
     let scratch = TemporaryDirectory()
     let reads = Reads()
-    let device = try Device(in: scratch.path, "a", seed: 1, configure: {
-      $0.assetFault = { call in
-        reads.add(call)
-        return nil
-      }
-    })
+    let device = try Device(
+      in: scratch.path, "a", seed: 1,
+      configure: {
+        $0.assetFault = { call in
+          reads.add(call)
+          return nil
+        }
+      })
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
     // One asset, so that its folders are there and the zone is at the remote.
     _ = try await device.setAsset([1, 2, 3], of: "small")

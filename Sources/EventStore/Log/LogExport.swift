@@ -228,7 +228,8 @@ extension WriteBatch {
     let isAnother = parent.replica != header.replica || parent.epoch != header.epoch
     guard header.sequence == 1, isAnother, parent.sequence <= last else {
       throw StoreError(
-        .importInvalid, "the transaction at position \(position) names \(parent) as its parent, which it cannot",
+        .importInvalid,
+        "the transaction at position \(position) names \(parent) as its parent, which it cannot",
         hint: "the file was changed: export the log again")
     }
   }

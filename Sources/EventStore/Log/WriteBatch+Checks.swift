@@ -107,7 +107,8 @@ extension WriteBatch {
       of: parent.replica, in: storage.tables.replicas, storage.transaction)
     let placed = try replica.map { try self.placed($0, parent.epoch, log) } ?? 0
     guard parent.sequence <= placed else {
-      throw mismatch("names \(parent) as its parent, and the log before it has \(placed) of that lane", .parent)
+      throw mismatch(
+        "names \(parent) as its parent, and the log before it has \(placed) of that lane", .parent)
     }
   }
 

@@ -204,7 +204,8 @@ package final class WriteBatch {
         replica: try storage.replicaID(parent.replica), epoch: parent.epoch, sequence: parent.sequence)
     }
     return TransactionHeader(
-      replica: identity.replica, epoch: draft.viewpoint.epoch, sequence: draft.sequence, zone: draft.id!, base: base,
+      replica: identity.replica, epoch: draft.viewpoint.epoch, sequence: draft.sequence, zone: draft.id!,
+      base: base,
       parent: parent)
   }
 

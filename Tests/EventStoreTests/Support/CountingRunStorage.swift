@@ -18,7 +18,7 @@ final class CountingRunStorage: RunStorage {
   func withRun<R>(_ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R? {
     reads += 1
     return try rows.withRun(key) { row in
-      if row.unsafeLoad(fromByteOffset: 0, as: UInt8.self) == 1 { leafReads += 1 }
+      if row.hasPrefix([1]) { leafReads += 1 }
       return try body(row)
     }
   }

@@ -111,7 +111,8 @@ final class SimulationFacts: @unchecked Sendable {
     // Once a zone is out of the way, one that was a device's own alone too, the list is read again: another one of its
     // name may have been passed over.
     let offset = state.databaseToken?.offset ?? 0
-    let isGone = !device.deletedZones.isEmpty || !deletedInTheMaking.isEmpty || lives.contains(where: \.isDeletionAsked)
+    let isGone =
+      !device.deletedZones.isEmpty || !deletedInTheMaking.isEmpty || lives.contains(where: \.isDeletionAsked)
     if let token = view.databaseToken, offset < token.offset, offset > 0 || !isGone {
       throw SimulationFailure(.tokenIsNotAhead, "d\(device.number)'s database token went back")
     }

@@ -24,7 +24,9 @@ extension SimulatedWorld {
   }
 
   /// Writes a field of a record, which is made first where it is not there.
-  func write(_ value: String, to field: Name, of name: Name, in zone: ZoneID, on device: SimulatedDevice) throws {
+  func write(_ value: String, to field: Name, of name: Name, in zone: ZoneID, on device: SimulatedDevice)
+    throws
+  {
     guard let store = device.store else { return }
     try act(device) {
       try store.writeBlockingThisThread { transaction in
@@ -62,7 +64,8 @@ extension SimulatedWorld {
       guard first.map({ $0.digest == digest }) ?? true else {
         throw SimulationFailure(
           .equalSetsAreEqual,
-          "after \(what), d\(first!.device.number) and d\(device.number) say that \(zone) is in sync, and differ")
+          "after \(what), d\(first!.device.number) and d\(device.number) say that \(zone) is in sync, and differ"
+        )
       }
       first = first ?? (device, digest)
       _ = try executor.wait { try await store.rebuild() }

@@ -45,7 +45,9 @@ extension SimulatedWorld {
         return true
       }
     }
-    let count = lines.count { if case .transaction(let entry) = $0 { entry.isWrite(of: "imported", in: zone) } else { false } }
+    let count = lines.count {
+      if case .transaction(let entry) = $0 { entry.isWrite(of: "imported", in: zone) } else { false }
+    }
     device.end()
     executor.run()
     let new = newDevice(like: device)
@@ -73,13 +75,16 @@ extension SimulatedWorld {
     guard found != .int(Int64(count)) else { return }
     throw SimulationFailure(
       .countedOnce,
-      "after \(what), d\(device.number) counts \(found.map { "\($0)" } ?? "no") of \(count) writes of \(record)")
+      "after \(what), d\(device.number) counts \(found.map { "\($0)" } ?? "no") of \(count) writes of \(record)"
+    )
   }
 }
 
 extension LogEntry {
   fileprivate func isWrite(of name: Name, in zone: ZoneID) -> Bool {
     transaction.zone == zone
-      && transaction.operations.contains { if case .update(name, _, "writes", _) = $0 { true } else { false } }
+      && transaction.operations.contains {
+        if case .update(name, _, "writes", _) = $0 { true } else { false }
+      }
   }
 }

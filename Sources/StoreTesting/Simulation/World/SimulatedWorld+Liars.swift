@@ -36,7 +36,9 @@ extension SimulatedWorld {
     let state = try store.syncState()
     guard let token = state.zones.first(where: { $0.zone == zone })?.token else { return }
     let pending = try store.read { try $0.pending(in: zone) }
-    let identity = pending.first.map { StoreIdentity(replica: $0.transaction.replica, epoch: $0.transaction.epoch) }
+    let identity = pending.first.map {
+      StoreIdentity(replica: $0.transaction.replica, epoch: $0.transaction.epoch)
+    }
     let own = identity ?? state.identity
     let next = try pending.first?.transaction.sequence ?? nextSequence(of: own, in: zone, store)
     for segment in try segments(of: lie, own, next: next, token, seed: UInt64(choices.next(below: 1 << 20))) {
