@@ -32,7 +32,8 @@ struct OpenedStore {
     #endif
     environment = try Self.openEnvironment(directory, options)
     do {
-      (tables, identity) = try Self.open(environment, directory, creates, configuration)
+      // Where a store was made, a file without one has lost it.
+      (tables, identity) = try Self.open(environment, directory, creates && !isMade, configuration)
       if !isMade && !configuration.isReadOnly {
         // A consistent store's first commit is not on the disk otherwise, and the mark would outlive it.
         if !configuration.isUnsynced { try environment.sync() }

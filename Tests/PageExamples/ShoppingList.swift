@@ -101,8 +101,10 @@ struct BriefShoppingListWorlds {
     var options = SimulationOptions(workloads: [BriefShoppingWorkload()])
     options.steps = 150
     let simulation = Simulation(options)
+    // Most come down to a few steps: a world that also lacks other faults is needed for that.
+    let failing = (1...100 as ClosedRange<UInt64>).filter { simulation.run(seed: $0).failure != nil }
     let seed = try #require(
-      (1...100 as ClosedRange<UInt64>).first { simulation.run(seed: $0).failure != nil })
+      try failing.first { try simulation.shrink(seed: $0)?.stepCount ?? .max <= 12 } ?? failing.first)
     // page
     let smallest = try #require(try simulation.shrink(seed: seed), "seed \(seed) does not fail")
     #expect(smallest.failure.invariant == .workloadHolds, "\(smallest)")

@@ -22,8 +22,9 @@ struct AppendsThatMeetTheirOwn {
     var bytes = try #require(remote.objects.contents[name])
     bytes[bytes.count - 100] ^= 1
     remote.objects.replace(name, with: bytes)
-    let error = await #expect(throws: RemoteError.self) { try await remote.append(segment, after: 0) }
-    #expect(error?.code == .damagedSegment)
+    // It is put again behind: who reads on finds it there.
+    let outcome = try await remote.append(segment, after: 0)
+    #expect(outcome == .appended(SegmentPlace(offset: 2)))
   }
 
   @Test("Other content under some of the same sequences is a fork, however it was cut")
@@ -57,7 +58,7 @@ struct AppendsThatMeetTheirOwn {
     let token = ChangeToken(
       zone: zone, incarnation: maker.incarnation, offset: 1, hash: first.header.contentHash)
     _ = try await counted.segments(after: token, bytesMax: 1 << 20)
-    #expect(counter.calls.total == 2)
+    #expect(counter.calls.total == 3)
     counter.reset()
     _ = try await counted.append(try maker.next(), after: 1)
     #expect(counter.calls.total == 4)
@@ -112,8 +113,9 @@ struct AppendsThatMeetTheirOwn {
     var damaged = bytes
     damaged[damaged.count / 2] ^= 1
     remote.objects.replace(name, with: damaged)
-    let failure = await #expect(throws: RemoteError.self) { try await remote.zoneEvents(after: token) }
-    #expect(failure?.code == .damaged)
+    let told = try await remote.zoneEvents(after: token)
+    #expect(told.events.isEmpty && told.token.offset < token.offset || told.token == token)
+    #expect(told.problems.map(\.failure.code) == [RemoteError.Code.damaged.rawValue])
     remote.objects.replace(name, with: bytes)
     let page = try await remote.zoneEvents(after: token)
     #expect(page.token == token)

@@ -21,7 +21,7 @@ struct GeneratedSegments {
     let zone = generator.zone
     _ = try await remote.createZone(zone, proposing: generator.incarnation)
     var kinds: Set<SegmentGenerator.Kind> = []
-    for offset in 0..<90 as Range<UInt64> {
+    for offset in 0..<200 as Range<UInt64> {
       let segment = try generator.next()
       #expect(try again.next().packed.bytes == segment.packed.bytes)
       kinds.insert(segment.kind)

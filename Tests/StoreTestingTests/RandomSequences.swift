@@ -23,9 +23,9 @@ struct RandomSequences {
 
   @Test("they come to where faults may lie")
   func coversWhatMatters() {
-    let coverage = FoldCheck(seed: 4).run(sequences: 0..<400).coverage
+    let coverage = FoldCheck(seed: 4).run(sequences: 0..<1200).coverage
     for (name, count) in coverage.named {
-      #expect(count > 0, "no \(name) in 400 sequences")
+      #expect(count > 0, "no \(name) in 1,200 sequences")
     }
     #expect(coverage.headsMax > 4)
   }

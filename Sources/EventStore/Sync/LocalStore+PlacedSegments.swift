@@ -35,7 +35,8 @@ extension ReadTransaction {
   package func placedSegment(
     at offset: UInt64, of zone: ZoneID, _ incarnation: IncarnationID
   ) throws -> PlacedSegment? {
-    guard let (number, found, row) = try segmentRow(at: offset, of: zone, incarnation), !row.isQuarantined
+    guard let (number, found, row) = try segmentRow(at: offset, of: zone, incarnation), !row.isQuarantined,
+      row.rejection == nil
     else { return nil }
     let reader = LogReader(tables, interned)
     var transactions: [[UInt8]] = []

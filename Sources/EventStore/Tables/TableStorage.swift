@@ -251,18 +251,20 @@ package final class TableStorage: FoldStorage {
     var cursor = try transaction.openCursor(tables.segments)
     var isThere = try cursor.seek(atOrAfter: TableKey.segment(zone, incarnation, offsets.lowerBound).span)
     while isThere {
-      let run = try cursor.withEntry { key, row -> PlacedRun? in
-        guard compareBytes(key, end.span) <= 0 else { return nil }
+      let (isWithin, run) = try cursor.withCheckedEntry { key, row -> (Bool, PlacedRun?) in
+        guard compareBytes(key, end.span) <= 0 else { return (false, nil) }
         let segment = try SegmentRow(row)
+        // What was rejected or given up has placed nothing.
+        if segment.rejection != nil || segment.isQuarantined { return (true, nil) }
         guard segment.first <= segment.last else {
           throw FormatError(
             .damaged, at: 0, in: "segment row", expected: "sequences in order", found: "\(segment.first)")
         }
-        return PlacedRun(
-          replica: segment.replica, epoch: segment.epoch, sequences: segment.first...segment.last)
+        let sequences = segment.first...segment.last
+        return (true, PlacedRun(replica: segment.replica, epoch: segment.epoch, sequences: sequences))
       }
-      guard let run else { break }
-      runs.append(run)
+      guard isWithin else { break }
+      if let run { runs.append(run) }
       isThere = try cursor.next()
     }
     return runs

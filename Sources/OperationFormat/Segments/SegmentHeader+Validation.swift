@@ -21,10 +21,6 @@ extension SegmentHeader {
   private func validateContent() throws(FormatError) {
     let (first, last) = (sequences.lowerBound, sequences.upperBound)
     guard first > 0 else { throw Self.fail("segment.sequences", expected: "1 or more", found: first) }
-    guard last <= Limits.placeMax else {
-      throw Self.fail(
-        "segment.lastSequence", expected: "at most \(Limits.placeMax)", found: last, .limitExceeded)
-    }
     guard 1...UInt64(Limits.segmentOperationsMax) ~= operationCount else {
       throw Self.fail(
         "segment.operationCount", expected: "1 to \(Limits.segmentOperationsMax)", found: operationCount,

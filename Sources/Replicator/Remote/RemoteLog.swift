@@ -118,7 +118,7 @@ public struct ZoneEventPage: Hashable, Sendable {
   /// The events behind the first that cannot be read. They come again with each page that ends before that.
   public var later: [ZoneEvent] = []
 
-  /// - Parameter startOffset: the offset of the token that it follows; nil if each offset has an event.
+  /// Creates a page. `startOffset` is the offset of the token that it follows; nil if each offset has an event.
   public init(events: [ZoneEvent], token: DatabaseToken, hasMore: Bool, startOffset: UInt64? = nil) {
     self.events = events
     self.token = token
