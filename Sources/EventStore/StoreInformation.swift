@@ -24,6 +24,8 @@ public struct StoreInformation: Hashable, Sendable {
     public let changeToken: ChangeToken?
     /// Who wrote in it, in the order of their identities.
     public let replicas: [Replica]
+    /// The segments of its remote log that every replica rejects, in order.
+    public let rejected: [RejectedSegment]
   }
 
   /// One replica's part in a zone.
@@ -136,7 +138,8 @@ extension ReadTransaction {
       pending: try pendingCount(in: zone), records: records,
       hiddenRecords: hidden, conflicts: conflicts, token: try token(of: zone),
       changeToken: try changeToken(row.token, zone),
-      replicas: replicas.sorted { ($0.replica, $0.epoch) < ($1.replica, $1.epoch) })
+      replicas: replicas.sorted { ($0.replica, $0.epoch) < ($1.replica, $1.epoch) },
+      rejected: try rejectedSegments(in: zone))
   }
 
   /// Up to where a zone's remote log was folded; nil for a zone that was never synced.

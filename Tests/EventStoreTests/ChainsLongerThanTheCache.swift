@@ -29,7 +29,8 @@ struct ChainsLongerThanTheCache {
   func scanned(backward: Bool) {
     for fate in [RecordFates.Fate.there, .gone(missing: [])] {
       for count in [100, 1000, 10_000, 20_000] {
-        #expect(steps(count, countMax: 256, backward: backward, fate) <= 4 * count + count * count / (2 * 256))
+        #expect(
+          steps(count, countMax: 256, backward: backward, fate) <= 4 * count + count * count / (2 * 256))
       }
     }
   }

@@ -89,11 +89,17 @@ private struct InfoPage {
       "token",
       zone.changeToken.map { "offset \($0.offset) of incarnation \($0.incarnation)" } ?? "never synced")
     for (index, replica) in zone.replicas.enumerated() {
-      let isOwn = replica.replica == own.replica && replica.epoch == own.epoch
+      let isOwn = replica.replica == own.replica
       try row(
         index == 0 ? "replicas" : "",
         "\(replica.replica), epoch \(replica.epoch), up to sequence \(Display.count(replica.lastSequence))"
           + (isOwn ? ", this store" : ""))
+    }
+    for (index, segment) in zone.rejected.enumerated() {
+      try row(
+        index == 0 ? "rejected" : "",
+        "offset \(segment.offset) of \(segment.writer.replica), epoch \(segment.writer.epoch): \(segment.reason)",
+        .warning)
     }
     try columns.flush()
   }
@@ -146,6 +152,13 @@ extension JSON {
           .object([
             "replica": .text($0.replica), "epoch": .number($0.epoch),
             "lastSequence": .number($0.lastSequence),
+          ])
+        }),
+      "rejected": .array(
+        zone.rejected.map {
+          .object([
+            "offset": .number($0.offset), "replica": .text($0.writer.replica),
+            "epoch": .number($0.writer.epoch), "reason": .string("\($0.reason)"),
           ])
         }),
     ])

@@ -47,6 +47,10 @@ struct SyncPage: Sendable {
   /// What is said below a zone's line: why it is not in sync, and of assets, if there is anything.
   private static func below(_ zone: ZoneReport) -> [String] {
     var lines = explanation(zone.status).map { [$0] } ?? []
+    if zone.rejectedSegments > 0 {
+      let count = Display.count(zone.rejectedSegments, "segment")
+      lines.append("rejected \(count), as every replica does: `replay info` lists them")
+    }
     for (verb, count, bytes) in [
       ("sent", zone.sentAssets, zone.assetBytesSent),
       ("received", zone.receivedAssets, zone.assetBytesReceived),
@@ -129,6 +133,7 @@ extension JSON {
       "sentSegments": .number(zone.sentSegments), "bytesSent": .number(zone.bytesSent),
       "received": .number(zone.received), "receivedSegments": .number(zone.receivedSegments),
       "bytesReceived": .number(zone.bytesReceived), "conflicts": .number(zone.conflicts),
+      "rejectedSegments": .number(zone.rejectedSegments),
       "sentAssets": .number(zone.sentAssets), "assetBytesSent": .number(zone.assetBytesSent),
       "receivedAssets": .number(zone.receivedAssets), "assetBytesReceived": .number(zone.assetBytesReceived),
       "assetProblemCount": .number(zone.assetProblemCount),
