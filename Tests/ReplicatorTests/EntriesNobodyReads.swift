@@ -234,6 +234,10 @@ struct EntriesNobodyReads {
     for index in 0..<4 {
       newer[start + count - 4 + index] = UInt8(truncatingIfNeeded: checksum >> UInt32(8 * index))
     }
+    let end = newer.count - ContentHash.byteCount
+    var writer = ByteWriter()
+    ContentHash(of: Array(newer[start..<end]).span.bytes).write(to: &writer)
+    newer.replaceSubrange(end..., with: writer.span.withUnsafeBytes { Array($0) })
     try await world.place.replace(world.name(3), with: newer)
     #expect(await code(world.entry(3), last: 4) == .newerSegment)
     let names = try await world.place.objects.list().compactMap(\.name)
