@@ -84,7 +84,7 @@ extension ObjectRemote {
         .mismatch, "\(place) can be read", hint: "only what nobody can read is given up", offset: place.offset
       )
     case .givenUp(let before): return .givenUp(before)
-    case .newer(let error): throw error
+    case .newer(let error): throw place.log == nil ? error : error.ofSegment
     case .end where place.offset >= last:
       throw RemoteError(
         .mismatch, "nothing lies at \(place), nor behind it",
