@@ -161,5 +161,5 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
 
 extension FormatError {
   /// What it says, without its code.
-  fileprivate var text: String { "\(subject) at byte \(offset): expected \(expected), found \(found)" }
+  var text: String { "\(subject) at byte \(offset): expected \(expected), found \(found)" }
 }

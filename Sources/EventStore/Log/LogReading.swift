@@ -338,7 +338,7 @@ struct LogReader {
     guard let error = error as? FormatError else { return error }
     return StoreError(
       error.code == .newerFormat ? .newerFormat : .damaged,
-      "the log entry at position \(position) cannot be read: \(error)",
+      "the log entry at position \(position) cannot be read: \(error.text)",
       hint: StoreError.damageHint, underlying: error)
   }
 }
