@@ -35,8 +35,8 @@ public enum Limits {
 
 /// The limits of segments.
 extension Limits {
-  /// The greatest sequence of a segment, and the greatest offset in a log: what comes after either is still a number. A
-  /// replica that makes a million transactions a second gets there after 290,000 years.
+  /// The greatest offset in a log: the one after it is still a number. A log that grows by a million segments a second gets
+  /// there after 290,000 years.
   public static let placeMax = UInt64(Int64.max)
   /// The longest note on a tombstone: a sentence for people, as a transaction's label.
   public static let noteBytesMax = labelBytesMax
