@@ -20,7 +20,7 @@ extension LocalStore {
   /// Folds the log again after ``renewLane(of:contestedBy:)``, unless that was done. If it is cut short, the next call or
   /// the next opening of the store goes on.
   package func finishRenewal() async throws {
-    guard try tables.unfoldedKinds(try environment.beginRead()).contains(where: \.isKnown) else { return }
+    guard try read({ try tables.unfoldedKinds($0.transaction) }).contains(where: \.isKnown) else { return }
     _ = try await rebuild()
   }
 
