@@ -8,6 +8,8 @@ SWIFT ?= swift
 # Sequences that `make test` lets FoldCheck run, and its seed.
 SEQUENCES ?= 1000000
 SEED ?= 1
+# Damaged data files that `make damage` opens in each way.
+DAMAGED_FILES ?= 3000
 # Worlds that `make simulate` runs, and how many of them `make test` does; and how many with assets.
 SEEDS ?= 1..100000
 CHECKED_SEEDS ?= 1..2000
@@ -22,7 +24,7 @@ REPLAY = "$$($(SWIFT) build -c release --show-bin-path)/replay"
 # Known bugs are compiled into no other build, so this one has a place of its own.
 PLANTED := PLANTED_BUGS=1 $(SWIFT) build -c release --scratch-path .build-planted
 
-.PHONY: help setup build test test-debug foldcheck simulate simulate-check planted bench bench-smoke instructions demo lint docs soak clean
+.PHONY: help setup build test test-debug damage foldcheck simulate simulate-check planted bench bench-smoke instructions demo lint docs soak clean
 
 help: ## Shows this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -38,6 +40,10 @@ test: test-debug foldcheck simulate-check ## Runs every test, then FoldCheck and
 test-debug: setup
 	$(SWIFT) build --build-tests
 	$(SWIFT) test --skip-build
+
+damage: setup ## Damages 3,000 data files in each of three ways, which must end no process: DAMAGED_FILES=3000
+	$(SWIFT) build --build-tests
+	DAMAGED_FILES=$(DAMAGED_FILES) $(SWIFT) test --skip-build --filter DamageTests
 
 foldcheck: build ## Checks the fold against a naive oracle: SEQUENCES=… SEED=…
 	$(REPLAY) foldcheck --sequences $(SEQUENCES) --seed $(SEED)

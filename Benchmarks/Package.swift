@@ -30,16 +30,6 @@ let package = Package(
     .executableTarget(
       name: "Instructions",
       dependencies: ["Stores", .product(name: "EventStore", package: "tributary")], swiftSettings: settings),
-    // How long the write lock is held while segments are folded.
-    .executableTarget(
-      name: "LockHolds",
-      dependencies: [
-        .product(name: "EventStore", package: "tributary"),
-        .product(name: "Replicator", package: "tributary"),
-        .product(name: "StoreTesting", package: "tributary"),
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ],
-      swiftSettings: settings),
     .executableTarget(
       name: "Bench",
       dependencies: [

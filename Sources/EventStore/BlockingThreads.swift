@@ -47,7 +47,7 @@ package final class BlockingThreads: Sendable {
         do {
           try pool.add(call) {
             let result = Swift.Result { try body(call) }
-            if call.end() { continuation.resume(with: result) }
+            return { if call.end() { continuation.resume(with: result) } }
           }
         } catch {
           if call.end() { continuation.resume(throwing: error) }
@@ -63,7 +63,10 @@ package final class BlockingThreads: Sendable {
   /// - Throws: ``StoreError`` `system` if there is no thread and none can be started.
   package func start(_ body: @escaping @Sendable () -> Void) throws {
     guard let pool else { return body() }
-    try pool.add(BlockingCall(), body)
+    try pool.add(BlockingCall()) {
+      body()
+      return {}
+    }
   }
 }
 
@@ -108,12 +111,14 @@ package final class BlockingCall: Sendable {
   }
 
   /// Runs its body on this thread, unless it was left.
-  fileprivate func run(_ body: () -> Void) {
+  ///
+  /// - Returns: what gives the result to who waits for it; nil if it was left.
+  fileprivate func run(_ body: BlockingPool.Body) -> (@Sendable () -> Void)? {
     let runs = state.withLock { state in
       if state.cancellation == .waits { state.leave = nil }
       return !state.isOver
     }
-    if runs { Self.$current.withValue(self, operation: body) }
+    return runs ? Self.$current.withValue(self, operation: body) : nil
   }
 
   /// Ends it.
@@ -140,7 +145,9 @@ package final class BlockingCall: Sendable {
 ///
 /// It is `@unchecked Sendable` because its monitor guards what changes.
 private final class BlockingPool: @unchecked Sendable {
-  private typealias Job = (call: BlockingCall, body: @Sendable () -> Void)
+  /// Does the work, and returns what tells of it.
+  typealias Body = @Sendable () -> @Sendable () -> Void
+  private typealias Job = (call: BlockingCall, body: Body)
 
   private let countMax: Int
   private let monitor = Monitor()
@@ -154,7 +161,7 @@ private final class BlockingPool: @unchecked Sendable {
   var threadCount: Int { monitor.withLock { count } }
 
   /// Queues a call, and starts a thread for it if none is idle and there may be one more.
-  func add(_ call: BlockingCall, _ body: @escaping @Sendable () -> Void) throws {
+  func add(_ call: BlockingCall, _ body: @escaping Body) throws {
     var failure: (any Error)?
     monitor.changeForOne {
       if queue.count >= count - busyCount && count < countMax {
@@ -196,8 +203,11 @@ private final class BlockingPool: @unchecked Sendable {
         if isBusy { busyCount += 1 } else if isClosed { count -= 1 }
         return isBusy || isClosed
       }
-      guard let job else { return }
-      job.call.run(job.body)
+      if job == nil { return }
+      let tell = job.flatMap { $0.call.run($0.body) }
+      // What the body holds, such as a file's lock, is released before anybody knows that it has ended.
+      job = nil
+      tell?()
     }
   }
 }

@@ -33,7 +33,10 @@ struct Replay: AsyncParsableCommand {
       CommandGroup(name: "Sync", subcommands: [SyncCommand.self]),
       CommandGroup(
         name: "Test",
-        subcommands: [ScenarioCommand.self, HistoryCommand.self, FoldCheckCommand.self, SimulateCommand.self]),
+        subcommands: [
+          ScenarioCommand.self, HistoryCommand.self, FoldCheckCommand.self, SimulateCommand.self,
+          LockHoldsCommand.self,
+        ]),
     ])
 
   static func main() async {

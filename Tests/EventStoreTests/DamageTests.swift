@@ -13,6 +13,8 @@ import Testing
 @Suite("A data file is damaged", .serialized)
 struct DamageTests {
   let directory = TemporaryDirectory()
+  /// How many damaged files each case has: few in a working day's tests, all with `DAMAGED_FILES=3000`.
+  private static let count = getenv("DAMAGED_FILES").flatMap { UInt64(String(cString: $0)) } ?? 400
 
   /// Damages copies of a small store's file in other processes; gives the outcomes, and how processes ended.
   private func run(
@@ -61,11 +63,11 @@ struct DamageTests {
     "verified before it is read, it is refused, reported or right, and no process dies",
     .timeLimit(.minutes(20)))
   func verified() {
-    let (outcomes, ends) = run(0..<2000, "verify")
+    let (outcomes, ends) = run(0..<Self.count, "verify")
     print("damage, verified: \(outcomes.sorted { $0.key < $1.key }), \(ends.count) processes died")
     #expect(ends == [])
     #expect(Set(outcomes.keys).isSubset(of: ["refused", "reported", "sound"]))
-    #expect(outcomes.values.reduce(0, +) == 2000)
+    #expect(outcomes.values.reduce(0, +) == Int(Self.count))
     #expect(outcomes["sound", default: 0] > 0 && outcomes["reported", default: 0] > 0)
   }
 
@@ -73,12 +75,12 @@ struct DamageTests {
     "read, written and rebuilt without verification, it is refused or serves, and no process dies",
     .timeLimit(.minutes(20)), arguments: ["read", "flip"])
   func unverified(_ mode: String) {
-    let (outcomes, ends) = run(0..<3000, mode)
+    let (outcomes, ends) = run(0..<Self.count, mode)
     print("damage, \(mode): \(outcomes.sorted { $0.key < $1.key }), \(ends.count) processes died")
     // LMDB trusts its pages: its assertion, or its access beyond a page, ends the process. Opening checks them.
     #expect(ends == [])
     #expect(Set(outcomes.keys).isSubset(of: ["refused", "correct", "other"]))
-    #expect(outcomes.values.reduce(0, +) == 3000)
+    #expect(outcomes.values.reduce(0, +) == Int(Self.count))
     #expect(outcomes["refused", default: 0] > 0 && outcomes["correct", default: 0] > 0)
   }
 }

@@ -100,9 +100,11 @@ struct BriefShoppingListWorlds {
   func isFound() throws {
     var options = SimulationOptions(workloads: [BriefShoppingWorkload()])
     options.steps = 150
+    // What comes after a world has come to rest breaks no rule of the app, and takes most of the time.
+    options.faults.subtract([.logImported, .peerThatLies, .storeCopied])
     let simulation = Simulation(options)
     // Most come down to a few steps: a world that also lacks other faults is needed for that.
-    let failing = (1...100 as ClosedRange<UInt64>).filter { simulation.run(seed: $0).failure != nil }
+    let failing = (1...40 as ClosedRange<UInt64>).filter { simulation.run(seed: $0).failure != nil }
     let seed = try #require(
       try failing.first { try simulation.shrink(seed: $0)?.stepCount ?? .max <= 12 } ?? failing.first)
     // page

@@ -32,7 +32,8 @@ struct SealsWithoutEvents {
 
   @Test("Whoever fetches to the seal tells the list, once, and the zone goes here too")
   func fetched() async throws {
-    let (remote, device, _, _) = try await world()
+    let (remote, device, _, scratch) = try await world()
+    defer { withExtendedLifetime(scratch) {} }
     #expect(try await fates(remote) == [.created])
     let report = try await device.sync(remote)
     #expect(report.zones.map(\.status) == [.removed])
@@ -44,7 +45,8 @@ struct SealsWithoutEvents {
 
   @Test("Whoever appends behind it tells the list, and keeps what was never shipped")
   func appended() async throws {
-    let (remote, device, incarnation, _) = try await world()
+    let (remote, device, incarnation, scratch) = try await world()
+    defer { withExtendedLifetime(scratch) {} }
     try await device.set("title", of: "first", to: "changed")
     let report = try await device.sync(remote, .ship)
     #expect(report.zones.map(\.status) == [.paused(.deleted)])
@@ -56,7 +58,8 @@ struct SealsWithoutEvents {
 
   @Test("Whoever deletes it again ends what the first one began")
   func deleted() async throws {
-    let (remote, device, incarnation, _) = try await world()
+    let (remote, device, incarnation, scratch) = try await world()
+    defer { withExtendedLifetime(scratch) {} }
     for _ in 0..<2 { try await remote.reopened().deleteZone(zone, incarnation) }
     #expect(try await fates(remote.reopened()) == [.created, .deleted])
     device.store.close()
@@ -64,7 +67,8 @@ struct SealsWithoutEvents {
 
   @Test("One who must not write there is told the end, and leaves the list as it is")
   func readOnly() async throws {
-    let (remote, device, incarnation, _) = try await world()
+    let (remote, device, incarnation, scratch) = try await world()
+    defer { withExtendedLifetime(scratch) {} }
     let before = remote.objects.contents
     let reader = ObjectRemote(remote.objects, isReadOnly: true)
     var token = try #require(try device.store.syncState().zones[0].token)

@@ -38,7 +38,7 @@ struct HistoryRuns {
   @Test(
     "end equal on every device, whatever the schedule of syncs and the remote", .serialized,
     arguments: schedules,
-    [3, 4] as [UInt64])
+    [3] as [UInt64])
   func endEqual(schedule: (devices: Int, syncEvery: Int, offline: Double), seed: UInt64) async throws {
     let temporary = TemporaryDirectory()
     let history = GeneratedHistory(commits: 100, seed: seed)

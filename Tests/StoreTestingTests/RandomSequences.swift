@@ -5,10 +5,10 @@ import Testing
 struct RandomSequences {
   @Test("replicas agree with the oracle and with each other", arguments: [1, 2, 3] as [UInt64])
   func areSound(seed: UInt64) {
-    let report = FoldCheck(seed: seed).run(sequences: 0..<700)
+    let report = FoldCheck(seed: seed).run(sequences: 0..<200)
     let failure = report.failure.map(\.description)
     #expect(failure == nil)
-    #expect(report.sequences == 700)
+    #expect(report.sequences == 200)
   }
 
   @Test("a seed that nobody chose is as sound")
@@ -16,7 +16,7 @@ struct RandomSequences {
     var generator = SystemRandomNumberGenerator()
     let seed = generator.next()
     print("random sequences: seed \(seed)")
-    let report = FoldCheck(seed: seed).run(sequences: 0..<900)
+    let report = FoldCheck(seed: seed).run(sequences: 0..<300)
     let failure = report.failure.map(\.description)
     #expect(failure == nil)
   }
@@ -46,10 +46,10 @@ struct RandomSequences {
   @Test("half of the sequences have about eight transactions or fewer")
   func sequencesAreSmall() {
     let check = FoldCheck(seed: 7)
-    let counts = (0..<501).map { number in
+    let counts = (0..<301).map { number in
       check.run(sequences: number..<number + 1).coverage.transactions
     }.sorted()
-    #expect((6...9).contains(counts[250]))
+    #expect((6...9).contains(counts[150]))
     #expect(counts.last! <= FoldSchedule.transactionsMax)
   }
 

@@ -10,12 +10,16 @@ extension Verification {
     var wide: Set<[UInt8]> = []
     for state in live.sorted() {
       let state = StateNumber(rawValue: state)
-      try source.snapshot.forEachStoredRow(in: state, after: nil) { _, row in
+      try source.snapshot.forEachStoredRow(in: state, after: nil) { name, row in
         guard WideRow.isBase(row) || DividedRow.isBase(row),
           let number = try? RecordLayout.recordNumber(of: row)
         else { return true }
         let owner = Self.owner(ElementKey(state: state, record: number, cell: .existence))
         if WideRow.isBase(row) { wide.insert(owner) } else { divided.insert(owner) }
+        let existence = try? RecordLayout.place(of: .existence, in: row)
+        if WideRow.isBase(row), let existence, existence.entry.upperBound < row.byteCount {
+          report.add(.record, "\(name.bytes)", "the row's fields lie in it and in blocks")
+        }
         return true
       }
     }

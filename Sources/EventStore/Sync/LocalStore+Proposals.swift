@@ -12,15 +12,19 @@ extension LocalStore {
   ) async throws -> IncarnationID {
     // A commit brings the next round: a call that fails again and again must make none.
     let known = try read { transaction in
-      let (number, _) = try transaction.tables.zone(zone, transaction.interned, transaction.transaction)
-      return try transaction.proposedIncarnation(of: number)
+      let tables = transaction.tables
+      let (number, _) = try tables.zone(zone, transaction.interned, transaction.transaction)
+      return try tables.openProposal(of: number, transaction.transaction).map {
+        try transaction.interned.incarnations.identity(
+          of: $0, in: tables.incarnations, transaction.transaction)
+      }
     }
     if let known { return known }
     return try await perform(isRepeatable: true) { batch in
       let storage = batch.storage
       let (number, row) = try storage.zone(zone)
       guard row.status == .attached else { throw StoreError.unknown(zone) }
-      if let found = try storage.tables.proposedIncarnation(of: number, storage.transaction) {
+      if let found = try storage.tables.openProposal(of: number, storage.transaction) {
         return try storage.interned.incarnations.identity(
           of: found, in: storage.tables.incarnations, storage.transaction)
       }
@@ -59,5 +63,13 @@ extension Tables {
       try reader.finish("proposal")
       return number
     }
+  }
+
+  /// The same, unless the log that it names was deleted since: then the zone is to be made under another one.
+  fileprivate func openProposal(
+    of zone: ZoneNumber, _ transaction: borrowing LMDBTransaction
+  ) throws -> IncarnationNumber? {
+    guard let found = try proposedIncarnation(of: zone, transaction) else { return nil }
+    return try isGone(found, transaction) ? nil : found
   }
 }

@@ -152,8 +152,10 @@ package struct SegmentGenerator {
       let record = Name("record \(random.next(below: 100))")
       return random.next(below: 2) == 0 ? .delete(record: record) : .create(record: record, type: "type")
     case .largeValues:
-      let bytes = (0..<Limits.inlineValueBytesMax / 8 - 8).map { _ in random.next() }
-      return update(few, "photo", .set(.bytes(bytes.flatMap { withUnsafeBytes(of: $0, Array.init) })))
+      // As large as a value may be, and as it is packed about half as large.
+      let bytes = (0..<64).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+      let count = Limits.inlineValueBytesMax / 64 - 1
+      return update(few, "photo", .set(.bytes((0..<count).flatMap { _ in bytes })))
     case .mixed:
       let kinds = Kind.allCases.filter { $0 != .mixed && $0 != .largeValues }
       return operation(of: kinds[random.next(below: kinds.count)], writer: writer)

@@ -23,9 +23,10 @@ package struct WriteLockHolds: Sendable {
   ///   - count: how many segments the generator makes.
   ///   - directory: where the store is made.
   ///   - now: a clock that never goes back, in nanoseconds.
+  ///   - progress: called before each segment; what it throws ends the work.
   package static func folding(
     _ count: Int, of generator: SegmentGenerator, in directory: String,
-    now: @escaping @Sendable () -> UInt64
+    now: @escaping @Sendable () -> UInt64, progress: () throws -> Void = {}
   ) async throws -> WriteLockHolds {
     var generator = generator
     let watch = LockWatch(now)
@@ -39,6 +40,7 @@ package struct WriteLockHolds: Sendable {
     try await store.adopt(zone, generator.incarnation)
     var holds = WriteLockHolds()
     for _ in 0..<count {
+      try progress()
       let segment = try generator.next()
       _ = watch.take()
       _ = try await store.fold([segment.remote])

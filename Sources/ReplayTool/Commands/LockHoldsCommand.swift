@@ -1,0 +1,89 @@
+import ArgumentParser
+import Dispatch
+import EventStore
+import Foundation
+import OperationFormat
+import StoreTesting
+
+/// `replay lockholds`: measures how long folding holds a store's write lock.
+struct LockHoldsCommand: ReplayCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "lockholds",
+    abstract: "Measures how long each commit holds the write lock while segments are folded.",
+    discussion: """
+      Folds segments into a new store, each in a commit of its own or several: segments of every kind that the \
+      format allows, made from a seed, or those of a remote. Whoever else writes to a store waits as long.
+
+      Example: replay lockholds --count 10000 --seed 7
+      Example: replay lockholds --remote folder:/tmp/remote
+      """)
+
+  @Option(help: "How many segments are made.")
+  var count = 1000
+
+  @Option(help: "What the segments are made from.")
+  var seed: UInt64 = 1
+
+  @Option(help: "The most operations in one segment.")
+  var operationsMax = Limits.segmentOperationsMax
+
+  @Option(help: ArgumentHelp("Fold what this remote has instead: folder:DIR.", valueName: "remote"))
+  var remote: String?
+
+  @Flag(name: .long, help: "Print JSON: one object.")
+  var json = false
+
+  var printsJSON: Bool { json }
+
+  func validate() throws {
+    guard count > 0, 1...Limits.segmentOperationsMax ~= operationsMax else {
+      throw ValidationError(
+        "--count is at least 1, --operations-max from 1 to \(Limits.segmentOperationsMax).")
+    }
+  }
+
+  func run(_ console: Console) async throws -> ToolError.Exit? {
+    let scratch = TemporaryDirectory()
+    defer { withExtendedLifetime(scratch) {} }
+    let store = scratch.path + "/store"
+    let now: @Sendable () -> UInt64 = { DispatchTime.now().uptimeNanoseconds }
+    let holds: WriteLockHolds
+    if let remote {
+      let opened = try await RemoteAddress(remote).open(creates: false)
+      holds = try await .fetching(opened, in: store, now: now)
+    } else {
+      let generator = SegmentGenerator(
+        ZoneID(name: "notes"), IncarnationID(rawValue: 5), seed: seed, operationsMax: operationsMax)
+      holds = try await .folding(count, of: generator, in: store, now: now) {
+        if console.isInterrupted() { throw Interrupted() }
+      }
+    }
+    try show(holds, console)
+    return nil
+  }
+
+  private func show(_ holds: WriteLockHolds, _ console: Console) throws {
+    if json {
+      return try console.output.line(
+        .members([
+          "count": .number(holds.holds.count), "median": holds.quantile(0.5).map(Self.json),
+          "percentile99": holds.quantile(0.99).map(Self.json), "longest": holds.quantile(1).map(Self.json),
+        ]))
+    }
+    try console.output.line("\(holds.holds.count) commits or segments of \(remote ?? "seed \(seed)")")
+    for (name, part) in [("median", 0.5), ("99th percentile", 0.99), ("longest", 1)] {
+      guard let hold = holds.quantile(part) else { continue }
+      try console.output.line("\(name): \(Self.text(hold))")
+    }
+    try console.output.line("the longest ten:")
+    for hold in holds.longest(10) { try console.output.line("  \(Self.text(hold))") }
+  }
+
+  private static func text(_ hold: WriteLockHolds.Hold) -> String {
+    String(format: "%.1f ms", Double(hold.nanoseconds) / 1e6) + " (\(hold.what))"
+  }
+
+  private static func json(_ hold: WriteLockHolds.Hold) -> JSON {
+    .object(["nanoseconds": .number(hold.nanoseconds), "what": .text(hold.what)])
+  }
+}
