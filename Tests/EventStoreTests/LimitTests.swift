@@ -219,6 +219,24 @@ struct LimitTests {
     #expect(report.problems == [])
   }
 
+  @Test("a transaction makes one record again 127 times at the most: each looks at all its fields")
+  func makingAgain() async throws {
+    let store = try await makeStore()
+    try await expect(.transactionTooLarge, store, "128 times") { tx in
+      for _ in 0...128 {
+        try tx.create(note("again"), type: "t")
+        try tx.delete(note("again"))
+      }
+    }
+    try await expect(nil, store, "127 times") { tx in
+      for _ in 0...127 {
+        try tx.create(note("again"), type: "t")
+        try tx.delete(note("again"))
+      }
+    }
+    try checkContiguous(store)
+  }
+
   @Test("a transaction has at most 8 MiB")
   func bytes() async throws {
     let store = try await makeStore()

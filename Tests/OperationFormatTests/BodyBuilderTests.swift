@@ -35,6 +35,40 @@ struct BodyBuilderTests {
     }
   }
 
+  static func steps(of body: ByteWriter) throws -> Int {
+    var layout = BodyLayout()
+    try layout.parse(body.span)
+    var work = FoldWork()
+    work.add(layout, body.span)
+    return work.steps
+  }
+
+  @Test("The steps of operations are as the format's page counts them")
+  func steps() throws {
+    func steps(_ operations: LogOperation...) throws -> Int {
+      var builder = BodyBuilder()
+      try Self.append(operations, to: &builder)
+      var writer = ByteWriter()
+      builder.finish(timestamp: Timestamp(rawValue: 1), into: &writer)
+      #expect(builder.steps == (try Self.steps(of: writer)))
+      return builder.steps
+    }
+    func update(_ change: FieldChange) -> LogOperation {
+      .update(record: "r", type: "t", field: "f", change)
+    }
+    let create = LogOperation.create(record: "r", type: "t")
+    #expect(try steps(create, .delete(record: "r"), update(.set(1))) == 3)
+    #expect(try steps(update(.set(.bytes([UInt8](repeating: 0, count: 5120))))) == 11)
+    #expect(try steps(update(.insertElements([1, 2, 3], after: nil))) == 4)
+    #expect(try steps(update(.insertText(String(repeating: "x", count: 640), after: nil))) == 12)
+    let run = { (count: UInt64) in UnitSpan(first: UnitReference(number: 0), count: count) }
+    #expect(try steps(update(.removeText([run(640), run(63)]))) == 13)
+    #expect(try steps(update(.removeElements([run(.max)]))) > Limits.foldStepsMax)
+    #expect(try steps(update(.removeElements([run(.max), run(.max)]))) > Limits.foldStepsMax)
+    #expect(try steps(create, create, create) == 3 + 2 * 1024)
+    #expect(try steps(.unknown(kind: 999, payload: [UInt8](repeating: 0, count: 1024))) == 3)
+  }
+
   @Test("One builder makes body after body, each with the bytes of the obvious encoder")
   func reuse() throws {
     var random = SeededGenerator(91)
@@ -50,6 +84,7 @@ struct BodyBuilderTests {
         label: transaction.label, schemaVersion: transaction.schemaVersion, into: &writer)
       #expect(writer.bytes == NaiveTransaction(transaction).body, "seed \(random.seed)")
       #expect(builder.operationCount == transaction.operations.count)
+      #expect(builder.steps == (try Self.steps(of: writer)))
       #expect(builder.byteCount >= writer.count)
       #expect(builder.byteCount <= writer.count + BodyFormat.fixedBytesMax)
     }

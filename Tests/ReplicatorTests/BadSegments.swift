@@ -37,6 +37,8 @@ struct BadSegments {
     case seenOther
     /// Other content of what is known already.
     case fork
+    /// It makes one record over and over: each time all its fields would be looked at.
+    case work
 
     /// Why every replica rejects it; nil if nobody can tell what is there.
     var rejection: SegmentRejection? {
@@ -49,6 +51,7 @@ struct BadSegments {
       case .hole: .hole
       case .seenLater, .seenOther: .base
       case .fork: .fork
+      case .work: .work
       }
     }
   }
@@ -129,6 +132,9 @@ struct BadSegments {
     case .fork:
       var maker = SegmentMaker(zone, token.incarnation, replica: right.header.replica)
       bad = enclosed(try maker.next())
+    case .work:
+      bad = enclosed(
+        try maker.next((0..<130).map { _ in LogOperation.create(record: "again", type: "note") }))
     }
     return bad
   }

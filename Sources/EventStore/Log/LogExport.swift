@@ -197,8 +197,14 @@ extension WriteBatch {
     let received = try storage.tables.leastReceived(
       of: replica, header.epoch, header.sequence, in: zone, storage.transaction)
     try checkParent(of: header, zone, at: entry.position)
-    try append(
-      numbered, body: bytes.span.bytes.extracting(reader.position...), receivedMilliseconds: received)
+    let body = bytes.span.bytes.extracting(reader.position...)
+    try layout.parse(body)
+    var work = FoldWork()
+    work.add(layout, body)
+    guard work.steps <= Limits.foldStepsMax else {
+      throw StoreError.tooMuchWork("the transaction at position \(entry.position)", work.steps)
+    }
+    try appendParsed(numbered, body: body, receivedMilliseconds: received)
     clock.observe(entry.transaction.timestamp, wallMilliseconds: wallMilliseconds())
     let isShipped = try isPlaced(header, zone, replica)
     if !isShipped { try storage.adoptLane(replica, header.epoch, of: zone) }

@@ -20,6 +20,8 @@ public enum SegmentRejection: UInt8, Hashable, Sendable, CaseIterable {
   case fork = 6
   /// An earlier segment of its writer was rejected, which closed the writer's lane.
   case laneClosed = 7
+  /// Folding it would take more steps than a segment may: see ``Limits/foldStepsMax``.
+  case work = 8
 }
 
 extension SegmentRejection: CustomStringConvertible {
@@ -32,6 +34,7 @@ extension SegmentRejection: CustomStringConvertible {
     case .content: "its content is malformed"
     case .fork: "the log has other content under its sequences"
     case .laneClosed: "an earlier segment of its writer was rejected"
+    case .work: "it is more work than a segment may be"
     }
   }
 }

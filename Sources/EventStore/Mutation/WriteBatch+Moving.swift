@@ -56,6 +56,7 @@ extension WriteBatch {
   private func checkRoom(for operations: Int, _ bytes: Int, in draft: Draft) throws {
     try Self.checkSize(
       operations: draft.builder.operationCount + operations,
-      bytes: draft.builder.byteCount + bytes + 2 * Self.operationBytesMax)
+      bytes: draft.builder.byteCount + bytes + 2 * Self.operationBytesMax,
+      steps: draft.builder.steps + operations + bytes / 64)
   }
 }

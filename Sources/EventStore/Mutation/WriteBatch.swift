@@ -171,7 +171,8 @@ package final class WriteBatch {
       draft.builder.finish(
         timestamp: timestamp, writeID: writeID, author: author, label: label, schemaVersion: schemaVersion,
         into: &body)
-      try Self.checkSize(operations: draft.builder.operationCount, bytes: body.count)
+      try Self.checkSize(
+        operations: draft.builder.operationCount, bytes: body.count, steps: draft.builder.steps)
       // Nothing that is the app's can fail any more, so nothing need be undone alone.
       if used == 1 { try storage.dropUntouchedNested() }
       try fold.flush()
@@ -234,7 +235,7 @@ package final class WriteBatch {
   }
 
   /// Refuses what no segment could hold: checked while the write goes on, and exactly at its end.
-  static func checkSize(operations: Int, bytes: Int) throws {
+  static func checkSize(operations: Int, bytes: Int, steps: Int) throws {
     // The header that goes with the body in a segment has at most two names, two identities and numbers.
     let bytesMax = Limits.transactionBytesMax - 512
     guard operations <= Limits.transactionOperationsMax, bytes <= bytesMax else {
@@ -244,6 +245,7 @@ package final class WriteBatch {
           + "\(Limits.transactionOperationsMax) operations and \(bytesMax) bytes",
         hint: "split it into several writes")
     }
+    guard steps <= Limits.foldStepsMax else { throw StoreError.tooMuchWork("a write", steps) }
   }
 
   /// The zone's draft, a new one on the first touch.
@@ -400,7 +402,8 @@ package final class WriteBatch {
 
   func nextOperation(_ draft: Draft) throws -> UInt32 {
     let count = draft.builder.operationCount
-    try Self.checkSize(operations: count + 1, bytes: draft.builder.byteCount)
+    try Self.checkSize(
+      operations: count + 1, bytes: draft.builder.byteCount, steps: draft.builder.steps)
     return UInt32(count)
   }
 
@@ -418,5 +421,15 @@ package final class WriteBatch {
     kept.removeAll(keepingCapacity: true)
     zoneChanges.removeAll(keepingCapacity: true)
     appendedBytes = 0
+  }
+}
+
+extension StoreError {
+  /// The error of a transaction that no replica would fold.
+  static func tooMuchWork(_ what: String, _ steps: Int) -> StoreError {
+    StoreError(
+      .transactionTooLarge,
+      "\(what) takes \(steps) steps to be folded in one zone, over the limit of \(Limits.foldStepsMax)",
+      hint: "split it into several writes")
   }
 }

@@ -87,8 +87,10 @@ extension WriteBatch {
     step.position = done
     let replay = try LogReplay(batch: self)
     let reader = LogReader(storage.tables, storage.interned)
-    var byteCount = 0
-    while step.position < step.last, byteCount < LogReplay.stepBytesMax {
+    var (byteCount, operationCount) = (0, 0)
+    while step.position < step.last, byteCount < LogReplay.stepBytesMax,
+      operationCount < LogReplay.stepOperationsMax
+    {
       let position = step.position.next
       // The entry is copied: the fold writes while it reads.
       let entry = try reader.withEntryUnlessRemoved(at: position, storage.transaction) { ($0, $1.bytes) }
@@ -101,7 +103,10 @@ extension WriteBatch {
       let building = zone.building
       if !zone.status.isGone { try storage.nameSequence(header, position) }
       // A zone made since the rebuild began has nothing to rebuild.
-      if building != .none { try replay.fold(header, body: body.span.bytes, into: building) }
+      if building != .none {
+        try replay.fold(header, body: body.span.bytes, into: building)
+        operationCount += layout.operations.count
+      }
       byteCount += body.count
       step.transactions += 1
       step.position = position

@@ -8,6 +8,9 @@ struct LogReplay {
   /// turn.
   static let stepBytesMax = 8 << 20
 
+  /// And at as many operations: others who write wait as long.
+  static let stepOperationsMax = 8192
+
   let batch: WriteBatch
   private let incarnations: UInt32
 

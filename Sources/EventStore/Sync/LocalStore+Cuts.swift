@@ -22,6 +22,9 @@ extension LocalStore {
 }
 
 extension ReadTransaction {
+  /// A segment ends at the transaction that would make folding it more steps.
+  private static let stepsAimedAt = 16_384
+
   package func nextCut(of zone: ZoneID) throws -> SegmentCut? {
     let (number, row) = try tables.zone(zone, interned, transaction)
     guard row.status == .attached, let token = row.token else { return nil }
@@ -95,10 +98,10 @@ extension ReadTransaction {
       hint: "they are kept here; let the store that wrote them sync, or export them with `replay export`")
   }
 
-  /// As many of a lane's next transactions as a segment holds.
+  /// As many of a lane's next transactions as others fold at once without making their writers wait.
   private func proposal(_ lane: PendingLane, _ zone: ZoneNumber) throws -> [[UInt8]] {
     var transactions: [[UInt8]] = []
-    var operationCount = 0
+    var work = FoldWork()
     var byteCount = 0
     var layout = BodyLayout()
     var sequence = lane.placed + 1
@@ -109,12 +112,14 @@ extension ReadTransaction {
       var reader = ByteReader(bytes.span.bytes)
       _ = try TransactionHeader.read(from: &reader)
       try layout.parse(bytes.span.bytes.extracting(reader.position...))
-      operationCount += layout.operations.count
+      work.add(layout, bytes.span.bytes.extracting(reader.position...))
       byteCount += SegmentBody.byteCount(ofTransactionOf: bytes.count)
-      let isOver =
-        operationCount > Limits.segmentOperationsMax || byteCount > Limits.segmentPackedBytesMax
+      let isOver = work.steps > Self.stepsAimedAt || byteCount > Limits.segmentPackedBytesMax
       // One transaction is never too large for a segment.
       if isOver && !transactions.isEmpty { break }
+      if work.steps > Limits.foldStepsMax {
+        throw StoreError.tooMuchWork("transaction \(sequence) of zone “\(try interned.zones.identity(of: zone, in: tables.zones, transaction))”", work.steps)
+      }
       transactions.append(bytes)
       sequence += 1
     }

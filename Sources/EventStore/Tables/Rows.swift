@@ -184,7 +184,7 @@ package struct SegmentRow: Hashable, Sendable {
       let byte = try reader.readUInt8("segment.rejection")
       guard let reason = SegmentRejection(rawValue: byte) else {
         throw FormatError(
-          .unknownTag, at: reader.position - 1, in: "segment.rejection", expected: "1 to 7", found: "\(byte)")
+          .unknownTag, at: reader.position - 1, in: "segment.rejection", expected: "1 to 8", found: "\(byte)")
       }
       rejection = reason
     }

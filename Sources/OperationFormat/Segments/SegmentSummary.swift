@@ -15,7 +15,11 @@ package struct SegmentSummary: Sendable {
   /// The least and the greatest timestamp; nil before the first transaction.
   package private(set) var timestamps: ClosedRange<Timestamp>?
 
+  /// What folding them takes.
+  package var steps: Int { work.steps }
+
   private var layout = BodyLayout()
+  private var work = FoldWork()
 
   package init(incarnation: IncarnationID) {
     self.incarnation = incarnation
@@ -53,6 +57,7 @@ package struct SegmentSummary: Sendable {
         .limitExceeded, at: origin, in: "segment.operationCount",
         expected: "at most \(Limits.segmentOperationsMax)", found: "\(operationCount)")
     }
+    work.add(layout, body)
     let least = min(timestamps?.lowerBound ?? layout.timestamp, layout.timestamp)
     let greatest = max(timestamps?.upperBound ?? layout.timestamp, layout.timestamp)
     timestamps = least...greatest

@@ -7,13 +7,18 @@
 package struct BodyBuilder: ~Copyable, Sendable {
   /// How many operations have been appended.
   package private(set) var operationCount = 0
+  /// What folding them takes: see ``FoldWork``.
+  package private(set) var steps = 0
 
   private var names = ByteWriter()
   private var nameRanges: [Range<Int>] = []
+  /// Whether a record of that name was made.
+  private var made: [Bool] = []
   private var numbers = NameTable()
   private var operations = ByteWriter()
   /// Where the last operation begins, if it is one on a field; else −1.
   private var lastOperation = -1
+  private var lastSteps = 0
   private var usedNames = 0
   // With operations of unknown kinds, the table of names is kept as it is: they may use any of it.
   private var keepsNames = false
@@ -23,8 +28,10 @@ package struct BodyBuilder: ~Copyable, Sendable {
   /// Forgets everything but the capacity.
   package mutating func removeAll() {
     operationCount = 0
+    steps = 0
     names.removeAll()
     nameRanges.removeAll(keepingCapacity: true)
+    made.removeAll(keepingCapacity: true)
     numbers.removeAll()
     operations.removeAll()
     lastOperation = -1
@@ -54,12 +61,14 @@ package struct BodyBuilder: ~Copyable, Sendable {
     numbers.insert(search)
     names.append(count: bytes.byteCount)
     nameRanges.append(names.count..<(names.count + bytes.byteCount))
+    made.append(false)
     names.append(bytes)
     return nameRanges.count - 1
   }
 
   package mutating func appendCreate(record: Int, type: Int) {
     lastOperation = -1
+    noteMade(record)
     beginOperation(.create, byteCount: size(record) + size(type))
     appendName(record, bytesMax: Limits.recordNameBytesMax)
     appendName(type, bytesMax: Limits.nameBytesMax)
@@ -86,6 +95,7 @@ package struct BodyBuilder: ~Copyable, Sendable {
   /// - Parameter place: where from, as ``RecordID/encodeOtherPlace(into:)`` wrote it.
   package mutating func appendMoveHere(record: Int, type: Int, from place: RawSpan) {
     lastOperation = -1
+    noteMade(record)
     beginOperation(.moveHere, byteCount: size(record) + size(type) + place.byteCount)
     appendName(record, bytesMax: Limits.recordNameBytesMax)
     appendName(type, bytesMax: Limits.nameBytesMax)
@@ -101,11 +111,14 @@ package struct BodyBuilder: ~Copyable, Sendable {
     precondition(kind.hasField, "kind \(kind.rawValue) has no field")
     assert(Self.isOperand(operand, of: kind), "bytes that are no operand of kind \(kind.rawValue)")
     lastOperation = operations.count
+    let stepsBefore = steps
     beginOperation(kind, byteCount: size(record) + size(type) + size(field) + operand.byteCount)
     appendName(record, bytesMax: Limits.recordNameBytesMax)
     appendName(type, bytesMax: Limits.nameBytesMax)
     appendName(field, bytesMax: Limits.nameBytesMax)
     operations.append(operand)
+    steps += FoldWork.steps(ofUnits: kind, operand: operand)
+    lastSteps = steps - stepsBefore
   }
 
   /// Takes back the last operation, which was one on a field and whose names were all used before it, so that a longer one
@@ -114,6 +127,7 @@ package struct BodyBuilder: ~Copyable, Sendable {
     precondition(lastOperation >= 0, "no operation to take back")
     operations.truncate(to: lastOperation)
     operationCount -= 1
+    steps -= lastSteps
     lastOperation = -1
   }
 
@@ -161,6 +175,12 @@ package struct BodyBuilder: ~Copyable, Sendable {
     operations.append(varint: kind.rawValue)
     operations.append(count: byteCount)
     operationCount += 1
+    steps += FoldWork.steps(ofPayload: byteCount)
+  }
+
+  private mutating func noteMade(_ record: Int) {
+    if made[record] { steps += FoldWork.stepsOfMakingAgain }
+    made[record] = true
   }
 
   private mutating func appendName(_ number: Int, bytesMax: Int) {

@@ -83,6 +83,6 @@ package enum SegmentPacker {
       transactions.append(transaction.withUnsafeBytes { Array($0) })
     }
     try header.check(summary)
-    return UnpackedSegment(header: header, transactions: transactions)
+    return UnpackedSegment(header: header, transactions: transactions, steps: summary.steps)
   }
 }

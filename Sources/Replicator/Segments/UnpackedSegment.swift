@@ -6,8 +6,12 @@ package struct UnpackedSegment: Hashable, Sendable {
   /// The canonical bytes of its transactions, in the order of their sequences.
   package var transactions: [[UInt8]]
 
-  package init(header: SegmentHeader, transactions: [[UInt8]]) {
+  /// What folding it takes: see ``FoldWork``.
+  package var steps: Int
+
+  package init(header: SegmentHeader, transactions: [[UInt8]], steps: Int) {
     self.header = header
     self.transactions = transactions
+    self.steps = steps
   }
 }

@@ -4,6 +4,8 @@ import EventStore
 package struct EffectRunner: Sendable {
   /// Segments are folded in one commit until they have so many bytes unpacked: memory stays bounded.
   static let foldBytesMax = 2 << 20
+  /// And until they are so many steps of work: others who write wait for the commit.
+  static let foldStepsMax = 8192
   /// Another process that ships the same zone may take the cut away so often before it counts as a failure.
   static let cutsMax = 16
 
@@ -165,7 +167,7 @@ package struct EffectRunner: Sendable {
         outcome.problem = SyncFailure(error)
         break
       }
-      if batch.unpackedBytes >= Self.foldBytesMax { try await commit(&batch, &outcome) }
+      if batch.unpackedBytes >= Self.foldBytesMax || batch.steps >= Self.foldStepsMax { try await commit(&batch, &outcome) }
       if outcome.problem != nil { return outcome }
     }
     let problem = outcome.problem
@@ -271,11 +273,15 @@ extension RemoteSegment {
       previousHash: header.previousHash, transactions: unpacked.transactions)
     writer = StoreIdentity(replica: header.replica, epoch: header.epoch)
     saidSequences = header.sequences
+    if unpacked.steps > Limits.foldStepsMax {
+      transactions = []
+      rejection = .work
+    }
   }
 
   /// A segment that is as its writer made it, and whose content is not what its header says.
   fileprivate init(malformed header: SegmentHeader, _ stored: StoredSegment) {
-    self.init(UnpackedSegment(header: header, transactions: []), stored)
+    self.init(UnpackedSegment(header: header, transactions: [], steps: 0), stored)
     rejection = .content
   }
 }
@@ -292,13 +298,14 @@ private struct FoldBatch {
 
   var parts: [Part] = []
   var unpackedBytes = 0
+  var steps = 0
 
   /// Unpacks a segment, checked against what was asked for: an offset of the log that a token is of.
   mutating func append(_ stored: StoredSegment, at expected: UInt64, of token: ChangeToken) throws {
     if FrameKind(of: stored.bytes.span.bytes) == .tombstone {
       return try appendTombstone(stored, at: expected, of: token)
     }
-    let (segment, header) = try Self.unpack(stored)
+    let (segment, header, steps) = try Self.unpack(stored)
     guard stored.offset == expected, header.zone == token.zone, header.incarnation == token.incarnation else {
       throw RemoteError(
         .mismatch,
@@ -309,21 +316,22 @@ private struct FoldBatch {
     parts.append(
       Part(segment: segment, header: header, byteCount: stored.bytes.count))
     unpackedBytes += Int(header.unpackedBytes)
+    self.steps += steps
   }
 
   /// Unpacks a segment. One that arrived whole and cannot be unpacked is malformed for everyone; one that was damaged, or
   /// that a later version may understand, is an error.
   private static func unpack(
     _ stored: StoredSegment
-  ) throws(FormatError) -> (RemoteSegment, SegmentHeader) {
+  ) throws(FormatError) -> (RemoteSegment, SegmentHeader, steps: Int) {
     do throws(FormatError) {
       let unpacked = try SegmentPacker.unpack(stored.bytes)
-      return (RemoteSegment(unpacked, stored), unpacked.header)
+      return (RemoteSegment(unpacked, stored), unpacked.header, unpacked.steps)
     } catch {
       // Its frame has a hash over all of it.
       let (header, _) = try SegmentFrame.read(stored.bytes.span.bytes)
       guard error.code != .newerFormat else { throw error }
-      return (RemoteSegment(malformed: header, stored), header)
+      return (RemoteSegment(malformed: header, stored), header, 0)
     }
   }
 

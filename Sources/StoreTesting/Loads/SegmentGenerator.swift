@@ -52,6 +52,8 @@ package struct SegmentGenerator {
   private let operationsMax: Int
   private var random: SeededRandom
   private var writers: [Writer]
+  /// The record that was deleted or made last.
+  private var lives = 0
   /// Of the segments so far, in the order of their offsets.
   private var hashes: [ContentHash] = []
 
@@ -149,7 +151,9 @@ package struct SegmentGenerator {
       return update("document", "items", sequenceChange(of: kind, isText: false, writer))
     case .contributions: return update(few, "votes", .contribute(.int(Int64(random.next(below: 100)))))
     case .lives:
-      let record = Name("record \(random.next(below: 100))")
+      // No record twice in a segment: making one again is much work.
+      lives = (lives + 1) % 70_000
+      let record = Name("record \(lives)")
       return random.next(below: 2) == 0 ? .delete(record: record) : .create(record: record, type: "type")
     case .largeValues:
       // As large as a value may be, and as it is packed about half as large.

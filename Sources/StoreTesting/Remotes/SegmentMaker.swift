@@ -33,7 +33,15 @@ public struct SegmentMaker: Sendable {
   public mutating func next(
     transactions: Int = 1, valueBytes: Int = 16, base: (offset: UInt64, hash: ContentHash)? = nil
   ) throws -> PackedSegment {
-    let segment = try make(transactions, valueBytes, base, random: &random)
+    try advance(make(transactions, valueBytes, base, random: &random))
+  }
+
+  /// Makes the next segment of one transaction with these operations.
+  package mutating func next(_ operations: [LogOperation]) throws -> PackedSegment {
+    try advance(pack([transaction(nextSequence, operations, base: nil)], baseHash: .zero))
+  }
+
+  private mutating func advance(_ segment: PackedSegment) -> PackedSegment {
     nextSequence = segment.header.sequences.upperBound + 1
     previousHash = segment.header.contentHash
     return segment
@@ -51,18 +59,28 @@ public struct SegmentMaker: Sendable {
     var transactions: [[UInt8]] = []
     for index in 0..<UInt64(count) {
       let value = (0..<valueBytes).map { _ in UInt8.random(in: .min ... .max, using: &random) }
-      let sequence = nextSequence + index
       transactions.append(
-        try LogTransaction(
-          replica: replica, epoch: epoch, sequence: sequence, zone: zone,
-          base: base.map { Base(incarnation: incarnation, offset: $0.offset) },
-          timestamp: Timestamp(rawValue: (1_700_000_000_000 + sequence) << 16),
-          operations: [.set(record: "record", type: "type", field: "field", value: .bytes(value))]
-        ).encoded())
+        try transaction(
+          nextSequence + index,
+          [.set(record: "record", type: "type", field: "field", value: .bytes(value))],
+          base: base?.offset))
     }
+    return try pack(transactions, baseHash: base?.hash ?? .zero)
+  }
+
+  private func transaction(
+    _ sequence: UInt64, _ operations: [LogOperation], base: UInt64?
+  ) throws -> [UInt8] {
+    try LogTransaction(
+      replica: replica, epoch: epoch, sequence: sequence, zone: zone,
+      base: base.map { Base(incarnation: incarnation, offset: $0) },
+      timestamp: Timestamp(rawValue: (1_700_000_000_000 + sequence) << 16), operations: operations
+    ).encoded()
+  }
+
+  private func pack(_ transactions: [[UInt8]], baseHash: ContentHash) throws -> PackedSegment {
     let header = try SegmentHeader.describing(
-      transactions, incarnation: incarnation, baseHash: { _ in base?.hash ?? .zero },
-      previousHash: previousHash)
+      transactions, incarnation: incarnation, baseHash: { _ in baseHash }, previousHash: previousHash)
     return try SegmentPacker.pack(SegmentCut(header: header, isStored: false, transactions: transactions))
   }
 }
