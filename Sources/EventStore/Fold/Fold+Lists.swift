@@ -41,7 +41,7 @@ extension Fold {
         var end = seen.first
         end.number = seen.end
         let keys = try storage.elementKeys(in: itemKey(seen.first, of: cell)..<itemKey(end, of: cell))
-        for key in keys { try removeItem(key.item, of: cell, in: &sequence) }
+        try removeItems(try keys.map { try $0.item }, of: cell, in: &sequence)
       }
     }
     try write(sequence.root, of: cell)
@@ -97,13 +97,14 @@ extension Fold {
   mutating func clearList(_ cell: CellNumber, index: UInt32) throws {
     var sequence = try sequence(of: cell)
     let prefix = ElementKey.items(of: state, record: try recordNumber, cell: cell)
-    for (key, _) in try storage.elements(under: prefix) {
+    let items = try storage.elements(under: prefix).compactMap { key, _ in
       let item = try key.item
       guard let operation = try sequence.operation(making: item), try hasSeen(operation, at: index) else {
-        continue
+        return nil as UnitID?
       }
-      try removeItem(item, of: cell, in: &sequence)
+      return item
     }
+    try removeItems(items, of: cell, in: &sequence)
     try write(sequence.root, of: cell)
   }
 
@@ -216,17 +217,22 @@ extension Fold {
     }
   }
 
-  private mutating func removeItem(
-    _ item: UnitID, of cell: CellNumber, in sequence: inout UnitSequence<Storage>
+  /// Takes elements out. Their places are hidden together, so that a leaf is written once for all that it has.
+  private mutating func removeItems(
+    _ items: [UnitID], of cell: CellNumber, in sequence: inout UnitSequence<Storage>
   ) throws {
-    let key = try itemKey(item, of: cell)
-    guard let row = try storage.readElement(key) else { return }
-    try sequence.setVisible(false, UnitRange(first: try ItemRow.place(in: row.span.bytes), count: 1))
-    for register in [ItemRegister.place, .value] {
-      try removeHeads(of: register.path(cell, item))
+    var places = UnitRanges()
+    for item in items {
+      let key = try itemKey(item, of: cell)
+      guard let row = try storage.readElement(key) else { continue }
+      places.append(UnitRange(first: try ItemRow.place(in: row.span.bytes), count: 1))
+      for register in [ItemRegister.place, .value] {
+        try removeHeads(of: register.path(cell, item))
+      }
+      try storage.deleteElement(key)
+      try note([], at: ItemRegister.value.path(cell, item))
     }
-    try storage.deleteElement(key)
-    try note([], at: ItemRegister.value.path(cell, item))
+    for range in places.joined() { try sequence.setVisible(false, range) }
   }
 }
 

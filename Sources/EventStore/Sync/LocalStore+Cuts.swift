@@ -23,7 +23,7 @@ extension LocalStore {
 
 extension ReadTransaction {
   /// A segment ends at the transaction that would make folding it more steps.
-  private static let stepsAimedAt = 16_384
+  private static let stepsAimedAt = 32_768
 
   package func nextCut(of zone: ZoneID) throws -> SegmentCut? {
     let (number, row) = try tables.zone(zone, interned, transaction)

@@ -3,9 +3,11 @@
 ///
 /// | what | steps |
 /// |---|---|
-/// | an operation | 1, and 1 for each 512 bytes of its payload; no more for one of an unknown kind |
-/// | each element that it inserts, each run of units that it removes | 1 |
-/// | each 64 units that a run names, each 64 bytes of text that it inserts | 1 |
+/// | an operation of any kind | 2, and 1 for each 256 bytes of its payload |
+/// | an operation on a list or a text | 14 more |
+/// | each element that it inserts, each run of units that it removes | 8 |
+/// | each unit of a list that a run names | 4 |
+/// | each 4 units of a text that a run names | 1 |
 /// | making a record that was made before in the same transactions: all its fields are looked at once more | 1,024 |
 ///
 /// A segment of more steps than ``Limits/foldStepsMax`` is rejected by every replica: who folds it would hold its store's
@@ -31,43 +33,42 @@ package struct FoldWork: Sendable {
     }
   }
 
+  /// The steps of one operation alone.
+  package static func steps(of change: FieldChange) throws(FormatError) -> Int {
+    var operand = ByteWriter()
+    try change.encode(into: &operand)
+    return steps(ofPayload: operand.count) + steps(ofUnits: change.kind, operand: operand.span)
+  }
+
   private mutating func add(_ more: Int) { steps = Self.sum(steps, more) }
 
   /// The steps of any operation.
-  static func steps(ofPayload byteCount: Int) -> Int { 1 + byteCount / 512 }
+  static func steps(ofPayload byteCount: Int) -> Int { 2 + byteCount / 256 }
 
   /// What an operation on a list or a text takes beside that.
   ///
   /// - Parameter operand: bytes that were found valid.
   @inline(__always)
   static func steps(ofUnits kind: OperationKind, operand: RawSpan) -> Int {
-    guard kind.namesUnits else { return 0 }
-    switch kind {
-    case .insertElements: return elements(of: operand)
-    case .removeElements, .removeText: return runs(of: operand)
-    case .insertText: return operand.byteCount / 64
-    default: return 0
-    }
+    kind.namesUnits ? 14 + steps(ofNamed: kind, operand) : 0
   }
 
-  private static func elements(of operand: RawSpan) -> Int {
-    var reader = ByteReader(operand)
-    var units = UnitReader()
-    do throws(FormatError) {
-      _ = try units.readOrigin(&reader)
-      return try FieldChange.readCount(&reader)
-    } catch {
-      return 0
-    }
-  }
-
-  private static func runs(of operand: RawSpan) -> Int {
+  private static func steps(ofNamed kind: OperationKind, _ operand: RawSpan) -> Int {
     var reader = ByteReader(operand)
     var units = UnitReader()
     var steps = 0
     do throws(FormatError) {
-      for _ in 0..<(try FieldChange.readCount(&reader)) {
-        steps = sum(steps, 1 + Int(clamping: try units.readRun(&reader).count / 64))
+      switch kind {
+      case .insertElements:
+        _ = try units.readOrigin(&reader)
+        steps = 8 * (try FieldChange.readCount(&reader))
+      case .removeElements, .removeText:
+        for _ in 0..<(try FieldChange.readCount(&reader)) {
+          // More than are ever allowed are too many, and never more than a sum can hold.
+          let count = Int(min(try units.readRun(&reader).count, 1 << 32))
+          steps = sum(steps, 8 + (kind == .removeText ? count / 4 : count * 4))
+        }
+      default: break
       }
     } catch {
       // Its beginning counts.
