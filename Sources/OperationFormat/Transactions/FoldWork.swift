@@ -28,7 +28,7 @@ package struct FoldWork: Sendable {
       add(Self.steps(ofPayload: operation.payload.count))
       add(Self.steps(ofUnits: operation.kind, operand: body.extracting(operation.operand)))
       guard operation.kind == .create || operation.kind == .moveHere else { continue }
-      let name = body.extracting(layout.names[operation.record]).bytes
+      let name = body.extracting(layout.names[operation.record]).withUnsafeBytes { Array($0) }
       if !made.insert(name).inserted { add(Self.stepsOfMakingAgain) }
     }
   }
