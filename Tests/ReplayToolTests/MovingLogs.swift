@@ -126,7 +126,7 @@ struct MovingLogs {
     #expect(after.output == exported.output)
   }
 
-  @Test("a damaged line is told by its number, and nothing is imported", arguments: 0..<16)
+  @Test("a damaged line is told by its number, and nothing is imported", arguments: 0..<19)
   func refusesDamage(_ kind: Int) async throws {
     let store = try await ShoppingStore()
     var lines = await tool.run("export", store.path).lines
@@ -175,6 +175,16 @@ struct MovingLogs {
     case 14:
       expected = "line 6"
       replace(6, #""arrived":1"#, #""arrived":999999999"#)
+    // No log has the greatest numbers that there are: the one after is counted with.
+    case 15:
+      expected = "first or more, from 1, was expected"
+      replace(4, #""last":"#, #""last":18446744073709551615,"was":"#)
+    case 16:
+      expected = "an offset of a log was expected"
+      replace(4, #""offset":"#, #""offset":9223372036854775808,"was":"#)
+    case 17:
+      expected = "the number of a reason that this version knows was expected"
+      replace(4, #""first":1"#, #""rejected":8,"first":1"#)
     default:
       expected = "line 8"
       lines.insert(lines[6], at: 7)

@@ -52,6 +52,7 @@ struct SyncCommands {
     #expect(made.exit == 0)
     let typo = await tool().run("sync", path("a"), "--remote", remote, "--zone", "nope")
     #expect(typo.exit == 2 && typo.errors.contains("the store has no zone “nope”"), "\(typo)")
+    #expect(typo.output == "")
     let right = await tool().run("sync", path("a"), "--remote", remote, "--zone", "notes")
     #expect(right.exit == 0)
     // A zone that is the remote's alone comes with the round.

@@ -15,9 +15,7 @@ extension WriteBatch {
         throw StoreError(
           .mismatch,
           "offset \(segment.offset) of zone “\(segment.zone)” was given up at the remote, and this store has what was there",
-          hint:
-            "if no store has read past it since, take its amendment away and run `replay remote --repair` with "
-            + "this store; else import a copy of its log into a new store")
+          hint: "read the zone's log again from there: `replay sync --reread ZONE@OFFSET`")
       }
     } else {
       try storage.place(.quarantined(segment.hash), in: zone, incarnation, at: segment.offset)

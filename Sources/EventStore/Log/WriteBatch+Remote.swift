@@ -272,7 +272,9 @@ extension WriteBatch {
     else {
       throw StoreError(
         .mismatch, "the remote has another segment at offset \(offset) than before",
-        hint: "the remote was changed behind its writers' backs: check it, or restore it")
+        hint:
+          "the remote was changed behind its writers' backs: check it, or restore it. Where it is right, this store "
+          + "reads it again with `replay sync --reread ZONE@OFFSET`")
     }
   }
 

@@ -95,7 +95,10 @@ extension ReadTransaction {
     throw StoreError(
       .laneClosed,
       "\(lane.count) transactions of zone “\(zone)” are of a lane that its log has closed at offset \(closure)",
-      hint: "they are kept here; let the store that wrote them sync, or export them with `replay export`")
+      hint:
+        "they are kept here. If the store that wrote them still syncs, it sends them itself: let go of them with "
+        + "`replay sync --let-go ZONE`. If it is gone, send them as this store's with `replay sync --take-over ZONE`"
+    )
   }
 
   /// As many of a lane's next transactions as others fold at once without making their writers wait.

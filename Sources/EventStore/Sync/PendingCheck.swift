@@ -12,16 +12,16 @@ extension Tables {
   /// is read when it is cut.
   ///
   /// - Throws: ``StoreError`` `damaged`.
-  /// - Complexity: reads two entries at most, and none where nothing is pending.
+  /// - Complexity: reads two entries at most, and none where nothing is pending, or they are not to be read.
   func checkPending(
     of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber, placed: UInt64, last: UInt64,
-    _ transaction: borrowing LMDBTransaction
+    readsEntries: Bool = true, _ transaction: borrowing LMDBTransaction
   ) throws {
     guard placed <= last else {
       throw StoreError.unmatched(
         "sequence \(placed) lies in the remote log, and the last one here is \(last)")
     }
-    guard placed < last else { return }
+    guard placed < last, readsEntries else { return }
     for sequence in Set([placed + 1, last]) {
       guard let position = try position(of: replica, epoch, sequence, in: zone, transaction) else {
         throw StoreError.unmatched("sequence \(sequence) of \(last), which was not sent, has no position")

@@ -13,6 +13,8 @@ struct UnitRenaming {
 
   /// The lane that is cut in two.
   let old: UnitMaker
+  /// The second part's lane, for transactions of a third one; nil for those of the second part itself.
+  var new: UnitMaker?
   /// How many units of each cell stay the old lane's.
   private var kept: [Cell: UInt64] = [:]
 
@@ -65,12 +67,15 @@ struct UnitRenaming {
     }
   }
 
-  private func isOld(_ unit: UnitReference) -> Bool { unit.maker == nil || unit.maker == old }
+  private func isOld(_ unit: UnitReference) -> Bool {
+    unit.maker == old || unit.maker == nil && new == nil
+  }
 
   private func rename(_ unit: UnitReference, _ kept: UInt64) -> UnitReference {
     guard isOld(unit) else { return unit }
     return unit.number < kept
-      ? UnitReference(maker: old, number: unit.number) : UnitReference(number: unit.number - kept)
+      ? UnitReference(maker: old, number: unit.number)
+      : UnitReference(maker: new, number: unit.number - kept)
   }
 
   private func rename(_ run: UnitSpan, _ kept: UInt64) -> [UnitSpan] {
@@ -80,7 +85,7 @@ struct UnitRenaming {
     }
     return [
       UnitSpan(first: rename(run.first, kept), count: kept - first),
-      UnitSpan(first: UnitReference(number: 0), count: run.count - (kept - first)),
+      UnitSpan(first: UnitReference(maker: new, number: 0), count: run.count - (kept - first)),
     ]
   }
 

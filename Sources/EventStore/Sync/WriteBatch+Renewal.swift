@@ -72,7 +72,8 @@ extension WriteBatch {
     let old = try tables.pendingLane(
       replica, row.ownEpoch(identity), of: number, token, storage.transaction)
     guard let first = try firstLost(of: old, number, token.incarnation, segment) else { return nil }
-    let lost = try rewritten(try lost(first, of: old, number), old, row.state)
+    let maker = UnitMaker(replica: identity.replica, epoch: old.epoch)
+    let lost = try renamed(try entries(first, of: old, number), old, maker, row.state).entries
     try takeOut(lost.map(\.position), first, of: old, number)
     // What both branches have stays pending under the old epoch, and is shipped first.
     if old.placed < first - 1 { try storage.adoptLane(replica, old.epoch, of: number) }
@@ -89,17 +90,17 @@ extension WriteBatch {
       }
     }
     if let parent { try storage.setParent(parent, of: replica, epoch, in: number) }
-    for (index, entry) in lost.enumerated() {
-      let header = LogEntryHeader(
-        zone: number, replica: replica, epoch: epoch, sequence: UInt64(index) + 1, base: entry.header.base,
-        parent: index == 0 ? parent : nil, arrivalDelay: entry.header.arrivalDelay)
-      _ = try storage.append(header, body: entry.body.span.bytes)
-    }
+    try append(lost, as: replica, epoch, parent)
     guard !lost.isEmpty else { return 0 }
+    try foldAgain()
+    return lost.count
+  }
+
+  /// Begins to fold the log again, which has changed behind the fold. ``LocalStore/finishRenewal()`` ends it.
+  func foldAgain() throws {
     try abandonRebuild()
     try storage.setUnfoldedKinds(storage.unfoldedKinds().union([.set]))
     _ = try startRebuild()
-    return lost.count
   }
 
   /// The first own transaction that the log cannot take; nil if it can take all.
@@ -111,10 +112,18 @@ extension WriteBatch {
     {
       return lane.placed + 1
     }
-    for bytes in segment?.transactions ?? [] {
+    let id = StoreIdentity(replica: identity.replica, epoch: lane.epoch)
+    return try segment.flatMap { try firstDifferent(from: lane, id, zone, in: $0) }
+  }
+
+  /// The first pending transaction of a lane that a segment has with other bytes; nil if it has none, or is another's.
+  func firstDifferent(
+    from lane: PendingLane, _ id: StoreIdentity, _ zone: ZoneNumber, in segment: RemoteSegment
+  ) throws -> UInt64? {
+    for bytes in segment.transactions {
       var reader = ByteReader(bytes.span.bytes)
       let header = try TransactionHeader.read(from: &reader)
-      guard header.replica == identity.replica, header.epoch == lane.epoch else { return nil }
+      guard header.replica == id.replica, header.epoch == id.epoch else { return nil }
       guard header.sequence > lane.placed,
         let entry = try entry(lane.replica, lane.epoch, header.sequence, zone)
       else { continue }
@@ -124,14 +133,28 @@ extension WriteBatch {
     return nil
   }
 
-  private struct LostEntry {
+  /// A transaction that the log does not take as it is.
+  struct LostEntry {
     var position: Position
     var header: LogEntryHeader
     var body: [UInt8]
   }
 
+  /// Appends transactions to the log once more, as those of another lane. They are folded with the log.
+  func append(
+    _ entries: [LostEntry], as replica: ReplicaNumber, _ epoch: UInt32,
+    _ parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)?
+  ) throws {
+    for (index, entry) in entries.enumerated() {
+      let header = LogEntryHeader(
+        zone: entry.header.zone, replica: replica, epoch: epoch, sequence: UInt64(index) + 1,
+        base: entry.header.base, parent: index == 0 ? parent : nil, arrivalDelay: entry.header.arrivalDelay)
+      _ = try storage.append(header, body: entry.body.span.bytes)
+    }
+  }
+
   /// A lane's transactions from one on.
-  private func lost(_ first: UInt64, of lane: PendingLane, _ zone: ZoneNumber) throws -> [LostEntry] {
+  func entries(_ first: UInt64, of lane: PendingLane, _ zone: ZoneNumber) throws -> [LostEntry] {
     guard first <= lane.last else { return [] }
     return try (first...lane.last).map { sequence in
       guard let (header, body) = try entry(lane.replica, lane.epoch, sequence, zone),
@@ -142,34 +165,40 @@ extension WriteBatch {
     }
   }
 
-  /// Transactions as those of the next epoch say the same: what they have inserted into lists and texts has other names
+  /// Transactions as those of another lane say the same: what they have inserted into lists and texts has other names
   /// there.
-  private func rewritten(
-    _ entries: [LostEntry], _ lane: PendingLane, _ state: StateNumber
-  ) throws -> [LostEntry] {
+  func renamed(
+    _ entries: [LostEntry], _ lane: PendingLane, _ maker: UnitMaker, _ state: StateNumber
+  ) throws -> (entries: [LostEntry], renaming: UnitRenaming) {
     let reader = LogReader(storage.tables, storage.interned)
-    var transactions = try entries.map { try reader.entry(at: $0.position, storage.transaction).transaction }
-    let renaming = try UnitRenaming(
-      of: UnitMaker(replica: identity.replica, epoch: lane.epoch), in: transactions
-    ) { record, field, isText in
+    let transactions = try entries.map { try reader.entry(at: $0.position, storage.transaction).transaction }
+    let renaming = try UnitRenaming(of: maker, in: transactions) { record, field, isText in
       guard try fold.find(Array(record.rawValue.utf8).span.bytes, in: state) else { return 0 }
       let cell = CellNumber(try internName(field), isText ? .text : .list)
       return try fold.sequence(of: cell).nextNumber(of: lane.replica, lane.epoch)
     }
-    var rewritten = entries
-    for index in transactions.indices {
-      guard let operations = renaming.renamed(transactions[index].operations) else { continue }
-      transactions[index].operations = operations
-      let bytes = try transactions[index].encoded()
+    return (try renamed(entries, renaming), renaming)
+  }
+
+  /// Transactions with their units renamed.
+  func renamed(_ entries: [LostEntry], _ renaming: UnitRenaming) throws -> [LostEntry] {
+    let logReader = LogReader(storage.tables, storage.interned)
+    return try entries.map { entry in
+      var (renamed, transaction) = (
+        entry, try logReader.entry(at: entry.position, storage.transaction).transaction
+      )
+      guard let operations = renaming.renamed(transaction.operations) else { return entry }
+      transaction.operations = operations
+      let bytes = try transaction.encoded()
       var reader = ByteReader(bytes.span.bytes)
       _ = try TransactionHeader.read(from: &reader)
-      rewritten[index].body = bytes.span.bytes.extracting(reader.position...).bytes
+      renamed.body = bytes.span.bytes.extracting(reader.position...).bytes
+      return renamed
     }
-    return rewritten
   }
 
   /// Takes a lane's transactions from one on out of the log.
-  private func takeOut(
+  func takeOut(
     _ positions: [Position], _ first: UInt64, of lane: PendingLane, _ zone: ZoneNumber
   ) throws {
     fold.reset()
@@ -182,7 +211,7 @@ extension WriteBatch {
   }
 
   /// An epoch of a replica that nothing in a zone is of.
-  private func nextEpoch(
+  func nextEpoch(
     of replica: ReplicaNumber, _ zone: ZoneNumber, _ incarnation: IncarnationNumber
   ) throws -> UInt32 {
     let tables = storage.tables

@@ -340,6 +340,11 @@ package final class TableStorage: FoldStorage {
       writer.append(varint: UInt64(parent.epoch))
       writer.append(varint: parent.sequence)
     }
+    forgetLineages()
+  }
+
+  /// Forgets what is cached of what lanes continue.
+  func forgetLineages() {
     lineages.removeAll(keepingCapacity: true)
     zonesVersion += 1
   }

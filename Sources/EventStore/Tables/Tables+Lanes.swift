@@ -8,6 +8,9 @@ import OperationFormat
 // | 3, zone (4), incarnation (4), replica (4), epoch (4) | offset, varint | the log closed the lane: its first segment that was rejected |
 // | 4, zone (4), replica (4), epoch (4) | nothing | this store ships the lane, though it is not its present own one |
 // | 5, zone (4), incarnation (4), offset (8) | nothing | a segment that was rejected; its row in `segments` says why |
+// | 6, zone (4), 0 (4), 0 (4) | offset, varint | the zone's log is being read again from there |
+// | 6, zone (4), replica (4), epoch (4) | nothing | an adopted lane of another store whose places were taken back for that |
+// | 7, zone (4), incarnation (4), offset (8) | `SegmentRow` | what was folded there before that |
 
 /// Transactions of one lane that no remote has, as far as the store knows.
 package struct PendingLane: Hashable, Sendable {
@@ -61,7 +64,7 @@ extension TableKey {
 
   /// The beginnings of all rows of `replicas` that are a zone's.
   static func lanesOfZone(_ zone: ZoneNumber) -> [TableKey] {
-    [2, 3, 4, 5].map { (kind: UInt8) in
+    [2, 3, 4, 5, 6, 7].map { (kind: UInt8) in
       var key = TableKey()
       key.append(kind)
       key.append(zone)
@@ -105,8 +108,14 @@ extension Tables {
   func adoptedLanes(
     of zone: ZoneNumber, _ transaction: borrowing LMDBTransaction
   ) throws -> [(replica: ReplicaNumber, epoch: UInt32)] {
+    try lanes(under: .adoptedLanes(zone), transaction)
+  }
+
+  /// The lanes that rows are of whose keys begin with a kind and a zone.
+  func lanes(
+    under prefix: TableKey, _ transaction: borrowing LMDBTransaction
+  ) throws -> [(replica: ReplicaNumber, epoch: UInt32)] {
     var found: [(replica: ReplicaNumber, epoch: UInt32)] = []
-    let prefix = TableKey.adoptedLanes(zone)
     let bytes = prefix.span.bytes
     var cursor = try transaction.openCursor(replicas)
     var isThere = try cursor.seek(atOrAfter: prefix.span)
@@ -122,7 +131,13 @@ extension Tables {
     return found
   }
 
+  /// Of so many adopted lanes the pending entries are looked up when lanes are counted; those of the others when it is
+  /// their turn to be shipped.
+  static let checkedLanesMax = 8
+
   /// The lanes with transactions that no remote has: adopted ones first, then this store's own.
+  ///
+  /// - Complexity: a few look-ups a lane; entries of the log are read of ``checkedLanesMax`` adopted ones and the own one.
   package func pendingLanes(
     of zone: ZoneNumber, _ row: ZoneRow, _ identity: StoreIdentity, _ interned: Interned,
     _ transaction: borrowing LMDBTransaction
@@ -132,20 +147,26 @@ extension Tables {
       lanes.append((own, row.ownEpoch(identity)))
     }
     var pending: [PendingLane] = []
-    for (replica, epoch) in lanes {
-      let lane = try pendingLane(replica, epoch, of: zone, row.token, transaction)
+    for (index, (replica, epoch)) in lanes.enumerated() {
+      let lane = try pendingLane(
+        replica, epoch, of: zone, row.token,
+        readsEntries: pending.count < Self.checkedLanesMax || index == lanes.count - 1, transaction)
       if lane.count > 0 { pending.append(lane) }
     }
     return pending
   }
 
+  /// What is pending of a lane.
+  ///
+  /// - Parameter readsEntries: whether the first and the last of it are looked up in the log.
   func pendingLane(
     _ replica: ReplicaNumber, _ epoch: UInt32, of zone: ZoneNumber, _ token: ZoneRow.Token?,
-    _ transaction: borrowing LMDBTransaction
+    readsEntries: Bool = true, _ transaction: borrowing LMDBTransaction
   ) throws -> PendingLane {
     let placed = try token.map { try lastPlaced(replica, epoch, in: zone, $0.incarnation, transaction) } ?? 0
     let last = try lastSequence(of: replica, epoch, in: zone, transaction)
-    try checkPending(of: replica, epoch, in: zone, placed: placed, last: last, transaction)
+    try checkPending(
+      of: replica, epoch, in: zone, placed: placed, last: last, readsEntries: readsEntries, transaction)
     return PendingLane(replica: replica, epoch: epoch, placed: placed, last: last)
   }
 
@@ -216,6 +237,14 @@ extension TableStorage {
     try putChecked(.closedLane(zone, incarnation, replica, epoch), in: tables.replicas) {
       $0.append(varint: offset)
     }
+    try takeBackPlaces(replica, epoch, of: zone, incarnation, from: offset)
+  }
+
+  /// Takes away the places of a lane from an offset on.
+  func takeBackPlaces(
+    _ replica: ReplicaNumber, _ epoch: UInt32, of zone: ZoneNumber, _ incarnation: IncarnationNumber,
+    from offset: UInt64
+  ) throws {
     var last = try tables.lastPlaced(replica, epoch, in: zone, incarnation, transaction)
     while last > 0 {
       let place = try tables.placement(of: replica, epoch, last, in: zone, incarnation, transaction)

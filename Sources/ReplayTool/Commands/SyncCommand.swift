@@ -1,4 +1,6 @@
 import ArgumentParser
+import EventStore
+import OperationFormat
 import Replicator
 import Synchronization
 
@@ -14,6 +16,15 @@ struct SyncCommand: ReplayCommand {
         replay sync notes.store --remote folder:/mnt/team/notes
         replay sync notes.store --remote folder:/mnt/team/notes --create-remote --attach shopping
         replay sync copy.store --remote folder:/mnt/team/notes --create-store
+
+      Where a remote was tampered with and put right again, or went back to an old copy, --reread lets a store read a \
+      zone's log again: what it had rejected there or read otherwise counts no more, and what the log has not of what \
+      others wrote goes here too. What was written here is kept, and sent. Only then it is as a new store is:
+        replay sync notes.store --remote folder:/mnt/team/notes --reread shopping@12
+
+      What a store imported and is to send for another one, it cannot send any more where the remote has closed that \
+      one's lane. If the other store still syncs, it sends all of it again itself: --let-go. If it is gone: --take-over. \
+      Where both send it, it counts twice.
       """)
 
   @OptionGroup var store: StoreOptions
@@ -29,6 +40,27 @@ struct SyncCommand: ReplayCommand {
     help: ArgumentHelp("Sync this local zone from now on; may be given more than once.", valueName: "zone"))
   var attach: [String] = []
 
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Read this zone's log again, from an offset or from its start; may be given more than once.",
+      valueName: "zone[@offset]"))
+  var reread: [String] = []
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Send as this store's what another one wrote in this zone, and the remote does not take of it.",
+      valueName: "zone"))
+  var takeOver: [String] = []
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Let go of what another store wrote in this zone, and the remote does not take of it.",
+      valueName: "zone"))
+  var letGo: [String] = []
+
   @Flag(help: "Go on until interrupted: sync whenever something changes here or there.")
   var watch = false
 
@@ -43,6 +75,10 @@ struct SyncCommand: ReplayCommand {
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let chosen = try zone.map(Inputs.zone)
     let attached = try attach.map(Inputs.zone)
+    let reread = try reread.map(RereadArgument.init)
+    let closed =
+      try takeOver.map { (try Inputs.zone($0), ClosedLaneAnswer.takeOver) }
+      + letGo.map { (try Inputs.zone($0), .letGo) }
     let address = try RemoteAddress(remote)
     // A store is made only for a remote that is there, or is to be made with it.
     if createStore, !createRemote {
@@ -57,6 +93,13 @@ struct SyncCommand: ReplayCommand {
     if !attached.isEmpty {
       try await opened.write { tx in for zone in attached { try tx.attachZone(zone) } }
     }
+    for place in reread { try await place.begin(opened) }
+    for (zone, answer) in closed {
+      guard try await opened.settleClosedLanes(of: zone, answer) == 0 else { continue }
+      throw ToolError(
+        "laneClosed", "the remote takes all that this store has to send of zone “\(Display.zone(zone))”",
+        hint: "sync without --take-over and --let-go", exit: .input)
+    }
     var configuration = ReplicatorConfiguration()
     configuration.makeRandom = console.makeRandom
     let replicator = LogReplicator(
@@ -64,10 +107,14 @@ struct SyncCommand: ReplayCommand {
       configuration: configuration)
     let page = SyncPage(output: console.output, printsJSON: store.json)
     if watch { return try await keepSyncing(replicator, page, console) }
-    let exit = try await syncOnce(replicator, page, console)
+    let report = try await syncOnce(replicator, console)
     // A zone of the remote may have come with the round.
-    try opened.read { transaction in for zone in chosen { try Inputs.check(zone, in: transaction) } }
-    return exit
+    if report.failure == nil {
+      try opened.read { transaction in for zone in chosen { try Inputs.check(zone, in: transaction) } }
+    }
+    try page.print(report)
+    if report.isInSync { return nil }
+    return report.failures.contains { $0.isOfRemote } ? .remote : .problem
   }
 
   /// - Parameter own: the remote that the store was synced with; nil if it has none.
@@ -84,9 +131,7 @@ struct SyncCommand: ReplayCommand {
     }
   }
 
-  private func syncOnce(
-    _ replicator: LogReplicator, _ page: SyncPage, _ console: Console
-  ) async throws -> ToolError.Exit? {
+  private func syncOnce(_ replicator: LogReplicator, _ console: Console) async throws -> SyncReport {
     let round = Task { try await replicator.syncOnce() }
     let watching = Task {
       try await Self.wait(while: { !console.isInterrupted() })
@@ -94,10 +139,7 @@ struct SyncCommand: ReplayCommand {
     }
     defer { watching.cancel() }
     do {
-      let report = try await round.value
-      try page.print(report)
-      if report.isInSync { return nil }
-      return report.failures.contains { $0.isOfRemote } ? .remote : .problem
+      return try await round.value
     } catch is CancellationError {
       throw Interrupted()
     }
@@ -127,6 +169,33 @@ struct SyncCommand: ReplayCommand {
 
   private static func wait(while condition: () -> Bool) async throws {
     while condition() { try await SystemTimer.sleep(milliseconds: 100) }
+  }
+}
+
+/// A zone whose log is read again, as the user names it: ZONE@OFFSET, or ZONE for its start.
+private struct RereadArgument {
+  var zone: ZoneID
+  var offset: UInt64 = 1
+
+  init(_ text: String) throws {
+    guard let mark = text.lastIndex(of: "@"), mark > text.startIndex,
+      let offset = UInt64(text[text.index(after: mark)...])
+    else {
+      zone = try Inputs.zone(text)
+      return
+    }
+    guard 1...Limits.placeMax ~= offset else {
+      throw ToolError.input(
+        "entryInvalid", "“\(Display.plain(text))” names no offset of a log", hint: "offsets count from 1")
+    }
+    (zone, self.offset) = (try Inputs.zone(String(text[..<mark])), offset)
+  }
+
+  func begin(_ store: LocalStore) async throws {
+    guard try await store.beginRereading(zone, from: offset) == nil else { return }
+    throw ToolError(
+      "zoneUnknown", "zone “\(Display.zone(zone))” was never synced: there is no log of it to read again",
+      hint: "sync it first", exit: .input)
   }
 }
 

@@ -86,8 +86,15 @@ extension ImportedLine {
     let replica = try members.parsed("replica", as: ReplicaID.self, identifier)
     let first: UInt64 = try members.integer("first")
     let last: UInt64 = try members.integer("last")
-    // An entry that was given up has none.
-    guard first <= last, first > 0 || last == 0 else {
+    var rejection: SegmentRejection?
+    if let number: UInt8 = try members.integerIfPresent("rejected") {
+      guard let known = SegmentRejection(rawValue: number) else {
+        throw members.wrong("rejected", "the number of a reason that this version knows")
+      }
+      rejection = known
+    }
+    // An entry that was given up has none. What was folded has no last sequence that there can be.
+    guard first <= last, first > 0 || last == 0, last < .max || rejection != nil else {
       throw members.wrong("last", "first or more, from 1,")
     }
     return .line(
@@ -96,11 +103,14 @@ extension ImportedLine {
           zone: zone, place: place, replica: replica, epoch: try members.integer("epoch"),
           sequences: first...last,
           hash: try members.parsed("hash", hash),
-          receivedMilliseconds: try members.integerIfPresent("received"))))
+          receivedMilliseconds: try members.integerIfPresent("received"), rejection: rejection)))
   }
 
   private static func base(_ members: inout JSONMembers) throws(JSONError) -> Base {
-    Base(incarnation: try members.parsed("incarnation", identifier), offset: try members.integer("offset"))
+    let base = Base(
+      incarnation: try members.parsed("incarnation", identifier), offset: try members.integer("offset"))
+    guard base.offset <= Limits.placeMax else { throw members.wrong("offset", "an offset of a log") }
+    return base
   }
 }
 

@@ -13,7 +13,7 @@ import EventStore
 // | store | the first line: "version" of this form, 1; "replica", "epoch" of the store |
 // | policy | "type", "policy": latest, deleteWins or updateWins |
 // | zone | "zone", "attachment": local or attached; "base", and "token" with its "hash", if it was synced |
-// | segment | "zone", "incarnation", "offset", "replica", "epoch", "first", "last", "hash", "received"; "first" and "last" are 0 for an entry that was given up |
+// | segment | "zone", "incarnation", "offset", "replica", "epoch", "first", "last", "hash", "received", "rejected"; "first" and "last" are 0 for an entry that was given up, "rejected" is the number of `SegmentRejection`, absent where the segment was folded |
 // | transaction | as in JSON+Transaction.swift, with "arrived", "position", "time" and "sha256" of its bytes |
 //
 // A transaction whose line would be too long has instead of its parts "bytes", its bytes in base64.
@@ -53,6 +53,7 @@ extension JSON {
           "epoch": .number(segment.epoch), "first": .number(segment.sequences.lowerBound),
           "last": .number(segment.sequences.upperBound), "hash": .text(segment.hash),
           "received": segment.receivedMilliseconds.map { .number($0) },
+          "rejected": segment.rejection.map { .number($0.rawValue) },
         ])
       ])
     case .transaction(let entry):

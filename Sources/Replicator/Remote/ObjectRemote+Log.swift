@@ -255,8 +255,9 @@ extension ObjectRemote {
     return RemoteError(
       .wentBack, "\(name) was read here, and is not there any more, or is another segment",
       hint:
-        "the remote was restored from an old copy, lost its last segments, or was tampered with: put the newest "
-        + "copy in its place, or run `replay remote --repair` with this store, which puts back what nothing replaced",
+        "the remote was restored from an old copy, lost its last segments, or was tampered with: put the newest copy in "
+        + "its place, or run `replay remote --repair` with this store, which puts back what nothing replaced. Where the "
+        + "remote is right, this store reads it again with `replay sync --reread ZONE`",
       offset: offset)
   }
 
@@ -267,8 +268,7 @@ extension ObjectRemote {
       "\(ObjectName.entry(of: token.incarnation, token.offset)) of \(name) was given up, and this store has what was "
         + "there: other stores do not",
       hint:
-        "if no store has read past it since, take its amendment away and run `replay remote --repair` with this "
-        + "store; else import a copy of its log into a new store",
+        "sync again: the store reads the log again from there, and sends what nobody has",
       offset: token.offset)
   }
 }

@@ -164,8 +164,10 @@ extension RemoteAudit {
     guard header.base < offset else {
       return problems.append(Problem(place: place, message: "its base \(header.base) is not before it"))
     }
-    // Of what nobody can read, and of what was given up, nobody knows the hash.
-    guard let found = logs[index].hashes[Int(header.base) - 1],
+    // Of what nobody can read, and of what was given up, nobody knows the hash. Nor of what a remote has left out that gives
+    // its segments other offsets than asked for.
+    guard header.base <= UInt64(logs[index].hashes.count),
+      let found = logs[index].hashes[Int(header.base) - 1],
       !logs[index].tombstones.contains(where: { $0.offset == header.base }), found != header.baseHash
     else { return }
     problems.append(

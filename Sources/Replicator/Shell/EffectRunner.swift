@@ -68,8 +68,7 @@ package struct EffectRunner: Sendable {
           guard try store.isGone(incarnation) else { throw error }
           return .deletedMeanwhile(incarnation)
         }
-      case .fetch(let token):
-        return .fetched(try await remote.segments(after: token, bytesMax: pageBytesMax))
+      case .fetch(let token): return try await fetch(zone, after: token)
       case .fold(let segments, let token): return .folded(try await fold(segments, after: token))
       case .prepare:
         guard let (segment, named) = try await prepare(zone) else { return .prepared(nil) }
@@ -107,6 +106,7 @@ package struct EffectRunner: Sendable {
 
   /// The next segment to ship, its cut stored, and the assets that it names; nil if nothing is pending.
   private func prepare(_ zone: ZoneID) async throws -> (PackedSegment, [AssetReference])? {
+    if try store.isRereading(zone) { try await readOn(zone) }
     if try store.isOwnLaneClosed(of: zone) { try await renewLane(of: zone) }
     for _ in 0..<Self.cutsMax {
       guard let cut = try store.nextCut(of: zone) else { return nil }
@@ -139,7 +139,7 @@ package struct EffectRunner: Sendable {
   ///
   /// - Returns: whether the lane was closed or contested at all.
   @discardableResult
-  private func renewLane(of zone: ZoneID, contestedBy segment: RemoteSegment? = nil) async throws -> Bool {
+  func renewLane(of zone: ZoneID, contestedBy segment: RemoteSegment? = nil) async throws -> Bool {
     guard try await store.renewLane(of: zone, contestedBy: segment) != nil else { return false }
     try await store.finishRenewal()
     return true
@@ -148,7 +148,7 @@ package struct EffectRunner: Sendable {
   // MARK: Folding
 
   /// Folds segments until one cannot be.
-  private func fold(_ segments: [StoredSegment], after token: ChangeToken) async throws -> FoldOutcome {
+  func fold(_ segments: [StoredSegment], after token: ChangeToken) async throws -> FoldOutcome {
     var outcome = FoldOutcome(token: token)
     var batch = FoldBatch()
     for (index, stored) in segments.enumerated() {
@@ -213,7 +213,9 @@ package struct EffectRunner: Sendable {
     do {
       return try await take(part, &outcome)
     } catch let error as StoreError {
-      if error.code == .fork, try await renewLane(of: segment.zone, contestedBy: segment) {
+      if error.code == .fork, try await giveWay(to: segment) { return try await take(part, &outcome) }
+      if error.code == .mismatch, segment.isQuarantined, try await reread(segment.zone, from: segment.offset)
+      {
         return try await take(part, &outcome)
       }
       let failure = SyncFailure(error)
@@ -251,7 +253,7 @@ package struct EffectRunner: Sendable {
 }
 
 extension FoldOutcome {
-  fileprivate mutating func add(_ more: FoldReport, segments count: Int, bytes byteCount: Int) {
+  mutating func add(_ more: FoldReport, segments count: Int, bytes byteCount: Int) {
     report.folded += more.folded
     report.known += more.known
     report.retimed += more.retimed

@@ -1,0 +1,206 @@
+import LMDB
+package import OperationFormat
+
+extension LocalStore {
+  /// Begins to read a zone's remote log again from an offset: what the store knew of the log from there on counts no more.
+  ///
+  /// Rejections, closures, places and rows of segments from the offset on are taken back, and the token stands before it.
+  /// No transaction is taken away: the store's own ones that have no place any more are pending, those of others wait.
+  /// ``endRereading(_:)`` is to be called once the log was read to its end; until then nothing of the zone may be shipped.
+  /// If it is cut short, the next round goes on.
+  ///
+  /// - Parameter offset: from 1; one behind the token stands for the token's next one.
+  /// - Returns: the first offset that is read again; nil if the store knows no log of the zone.
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  /// - Complexity: linear in the segments from the offset on
+  @discardableResult
+  package func beginRereading(_ zone: ZoneID, from offset: UInt64) async throws -> UInt64? {
+    try await perform(isRepeatable: true) { try $0.beginRereading(zone, from: offset) }
+  }
+
+  /// Whether a zone's log is being read again.
+  package func isRereading(_ zone: ZoneID) throws -> Bool {
+    try read { transaction in
+      let (number, _) = try transaction.tables.zone(zone, transaction.interned, transaction.transaction)
+      return try transaction.tables.rereading(of: number, transaction.transaction) != nil
+    }
+  }
+
+  /// Takes away what others' segment says otherwise of a lane that waits: the log counts.
+  ///
+  /// - Returns: whether a lane waited, and differs.
+  package func yieldLane(of zone: ZoneID, to segment: RemoteSegment) async throws -> Bool {
+    try await perform(isRepeatable: true) { try $0.yieldLane(of: zone, to: segment) }
+  }
+
+  /// Ends what ``beginRereading(_:from:)`` began, once the zone's log was read to its end.
+  ///
+  /// What lies in the log comes in the log's order here too, and what is pending behind it, so that folding meets causes
+  /// before effects. Of others' transactions that have no place any more, those that lay in an entry which was given up
+  /// are pending, and shipped as they were. Those that the log does not take, or has replaced, are taken out: the store
+  /// is as one that is new. ``finishRenewal()`` is to be called afterwards: it folds the log again.
+  ///
+  /// - Complexity: linear in the transactions from the offset on, in one commit
+  package func endRereading(_ zone: ZoneID) async throws {
+    try await perform(isRepeatable: true) { try $0.endRereading(zone) }
+  }
+}
+
+extension Tables {
+  /// The first offset from which a zone's log is being read again; nil if it is not.
+  func rereading(of zone: ZoneNumber, _ transaction: borrowing LMDBTransaction) throws -> UInt64? {
+    try transaction.withCheckedValue(of: .rereading(zone), in: replicas) { row in
+      var reader = ByteReader(row)
+      return try reader.readVarint("rereading")
+    }
+  }
+
+  /// The lanes of others whose places were taken back.
+  fileprivate func heldLanes(
+    of zone: ZoneNumber, _ transaction: borrowing LMDBTransaction
+  ) throws -> [(replica: ReplicaNumber, epoch: UInt32)] {
+    try lanes(under: .heldLanes(zone), transaction).filter { $0.replica != .none }
+  }
+}
+
+extension WriteBatch {
+  func beginRereading(_ zone: ZoneID, from offset: UInt64) throws -> UInt64? {
+    let (number, known) = try storage.zone(zone)
+    guard let token = known.token else { return nil }
+    var row = known
+    let tables = storage.tables
+    let before = try tables.rereading(of: number, storage.transaction)
+    let first = max(1, min(offset, token.offset + 1))
+    let own = try storage.interned.replicas.makeNumber(
+      for: identity.replica, in: tables.replicas, storage.transaction)
+    for lane in try storage.takeBackSegments(of: number, token.incarnation, from: first) {
+      let isOwn = lane.replica == own
+      try storage.takeBackPlaces(lane.replica, lane.epoch, of: number, token.incarnation, from: first)
+      if isOwn && lane.epoch == row.ownEpoch(identity) { continue }
+      let key = TableKey.adoptedLane(number, lane.replica, lane.epoch)
+      // What was pending of it before stays so.
+      if try storage.transaction.contains(key.span, in: tables.replicas) { continue }
+      try storage.adoptLane(lane.replica, lane.epoch, of: number)
+      if !isOwn { try storage.holdLane(lane.replica, lane.epoch, of: number) }
+    }
+    try storage.takeBackClosures(of: number, token.incarnation, from: first)
+    try storage.removeCut(of: number)
+    let hash = try tables.segment(at: first - 1, in: number, token.incarnation, storage.transaction)?.hash
+    row.token = ZoneRow.Token(incarnation: token.incarnation, offset: first - 1, hash: hash ?? .zero)
+    storage.setZoneRow(row, number)
+    try storage.setRereading(from: min(first, before ?? first), of: number)
+    return first
+  }
+
+  func yieldLane(of zone: ZoneID, to segment: RemoteSegment) throws -> Bool {
+    let (number, row) = try storage.zone(zone)
+    guard let token = row.token else { return false }
+    let writer = try self.lane(of: segment)
+    let key = TableKey.heldLane(number, writer.number, writer.epoch)
+    guard try storage.transaction.contains(key.span, in: storage.tables.replicas) else { return false }
+    let lane = try storage.tables.pendingLane(
+      writer.number, writer.epoch, of: number, token, storage.transaction)
+    guard let first = try firstDifferent(from: lane, writer.id, number, in: segment) else { return false }
+    try takeOut(first, of: lane, number)
+    try foldAgain()
+    return true
+  }
+
+  func endRereading(_ zone: ZoneID) throws {
+    let (number, row) = try storage.zone(zone)
+    let tables = storage.tables
+    guard let token = row.token, let first = try tables.rereading(of: number, storage.transaction)
+    else { return }
+    for held in try tables.heldLanes(of: number, storage.transaction) {
+      let lane = try tables.pendingLane(held.replica, held.epoch, of: number, token, storage.transaction)
+      guard lane.count > 0 else { continue }
+      let isClosed =
+        try tables.closure(
+          of: held.replica, held.epoch, in: number, token.incarnation, storage.transaction) != nil
+      let isGivenUp = try wasGivenUp(lane, number, token.incarnation)
+      if isClosed || !isGivenUp { try takeOut(lane.placed + 1, of: lane, number) }
+    }
+    try storage.removeRereading(of: number, token.incarnation)
+    try storage.dropShippedLanes(of: number, token.incarnation)
+    try reorder(number, token.incarnation, from: first)
+    try foldAgain()
+  }
+
+  /// Whether the first transaction of a lane that has no place lay in an entry which was given up since.
+  private func wasGivenUp(
+    _ lane: PendingLane, _ zone: ZoneNumber, _ incarnation: IncarnationNumber
+  ) throws -> Bool {
+    let tables = storage.tables
+    var isGivenUp = false
+    try tables.forEachFormerSegment(in: zone, incarnation, storage.transaction) { offset, former in
+      guard former.replica == lane.replica, former.epoch == lane.epoch, former.first <= lane.placed + 1,
+        lane.placed < former.last
+      else { return }
+      let found = try tables.segment(at: offset, in: zone, incarnation, storage.transaction)
+      isGivenUp = isGivenUp || found?.isQuarantined ?? false
+    }
+    return isGivenUp
+  }
+
+  /// Takes a lane's transactions from one on out of the log.
+  private func takeOut(_ first: UInt64, of lane: PendingLane, _ zone: ZoneNumber) throws {
+    guard first <= lane.last else { return }
+    let positions = try (first...lane.last).map { try position($0, of: lane.replica, lane.epoch, zone) }
+    try takeOut(positions, first, of: lane, zone)
+    if first == 1 { try storage.removeParent(of: lane.replica, lane.epoch, in: zone) }
+  }
+
+  private func position(
+    _ sequence: UInt64, of replica: ReplicaNumber, _ epoch: UInt32, _ zone: ZoneNumber
+  ) throws -> Position {
+    let found = try storage.tables.position(of: replica, epoch, sequence, in: zone, storage.transaction)
+    if let found { return found }
+    throw StoreError(
+      .damaged, "sequence \(sequence) of zone number \(zone.rawValue) has no position",
+      hint: StoreError.damageHint)
+  }
+
+  /// Puts a zone's transactions from an offset on into the order of its remote log, and what is pending behind them.
+  private func reorder(
+    _ zone: ZoneNumber, _ incarnation: IncarnationNumber, from first: UInt64
+  ) throws {
+    let tables = storage.tables
+    var order: [Position] = []
+    try tables.forEachSegment(in: zone, incarnation, from: first, storage.transaction) { offset, row in
+      guard row.rejection == nil, !row.isQuarantined else { return }
+      var next = row.first
+      while next <= row.last {
+        let place = try tables.placement(
+          of: row.replica, row.epoch, next, in: zone, incarnation, storage.transaction)
+        guard let place else { return }
+        if place.offset == offset {
+          for sequence in next...min(place.last, row.last) {
+            order.append(try position(sequence, of: row.replica, row.epoch, zone))
+          }
+        }
+        next = place.last + 1
+      }
+    }
+    var pending: [Position] = []
+    for lane in try tables.lanes(of: zone, storage.transaction) {
+      let placed = try tables.lastPlaced(
+        lane.replica, lane.epoch, in: zone, incarnation, storage.transaction)
+      guard placed < lane.last else { continue }
+      for sequence in placed + 1...lane.last {
+        pending.append(try position(sequence, of: lane.replica, lane.epoch, zone))
+      }
+    }
+    order += pending.sorted()
+    // Those that are before all that follow stay where they are.
+    var least = order
+    for index in least.indices.dropLast().reversed() { least[index] = min(least[index], least[index + 1]) }
+    let kept = zip(order, least).prefix { $0 == $1 }.count
+    let reader = LogReader(tables, storage.interned)
+    for position in order[kept...] {
+      let (header, body) = try reader.withEntry(at: position, storage.transaction) { ($0, $1.bytes) }
+      try storage.removeEntries(position...position)
+      _ = try storage.append(header, body: body.span.bytes)
+    }
+    storage.forgetSequences()
+  }
+}

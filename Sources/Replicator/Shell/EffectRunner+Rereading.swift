@@ -1,0 +1,73 @@
+import EventStore
+import OperationFormat
+
+/// Reading a log again: where an entry was given up that the store had folded, or where its user says so.
+extension EffectRunner {
+  /// Fetches a page. Where the token's entry was given up, the log is read again from there, to its end: that was folded then.
+  func fetch(_ zone: ZoneID, after token: ChangeToken) async throws -> ZoneResult {
+    do throws(RemoteError) {
+      return .fetched(try await remote.segments(after: token, bytesMax: pageBytesMax))
+    } catch {
+      guard error.code == .quarantined, let offset = error.offset, try await reread(zone, from: offset)
+      else { throw error }
+      return .folded(try await readOn(zone))
+    }
+  }
+
+  /// Takes an entry for given up that the store has folded. What nobody else will get by it is pending again.
+  ///
+  /// - Returns: whether the store knows the zone's log.
+  func reread(_ zone: ZoneID, from offset: UInt64) async throws -> Bool {
+    try await store.beginRereading(zone, from: offset) != nil
+  }
+
+  /// Reads a zone's log to its end, from where the store stands, and ends a rereading there.
+  @discardableResult
+  func readOn(_ zone: ZoneID) async throws -> FoldOutcome {
+    var token = try folded(zone)
+    var outcome = FoldOutcome(token: token)
+    while true {
+      let page: FetchOutcome
+      do throws(RemoteError) {
+        page = try await remote.segments(after: token, bytesMax: pageBytesMax)
+      } catch {
+        // The one before was given up too.
+        guard error.code == .quarantined, let offset = error.offset, offset <= token.offset,
+          try await reread(zone, from: offset)
+        else { throw error }
+        token = try folded(zone)
+        continue
+      }
+      // A log that was closed says so at the next fetch.
+      guard case .segments(let segments, _) = page else { return outcome }
+      guard !segments.isEmpty else {
+        try await store.endRereading(zone)
+        try await store.finishRenewal()
+        return outcome
+      }
+      let folded = try await fold(segments, after: token)
+      outcome.add(folded.report, segments: folded.segments, bytes: folded.bytes)
+      (outcome.token, token) = (folded.token, folded.token)
+      // Nothing is shipped before the log was read to its end.
+      if let problem = folded.problem { throw problem }
+    }
+  }
+
+  /// Up to where a zone's log is folded.
+  private func folded(_ zone: ZoneID) throws -> ChangeToken {
+    if let token = try store.read({ try $0.changeToken(of: zone) }) { return token }
+    throw StoreError(.zoneUnknown, "zone “\(zone)” was never synced", hint: "sync it first")
+  }
+
+  /// Lets what this store has pending of a lane give way to the log's branch of it: its own part gets another epoch, and
+  /// what it had read of another store's is not in the log any more.
+  ///
+  /// - Returns: whether the segment can be folded now.
+  func giveWay(to segment: RemoteSegment) async throws -> Bool {
+    guard try await store.yieldLane(of: segment.zone, to: segment) else {
+      return try await renewLane(of: segment.zone, contestedBy: segment)
+    }
+    try await store.finishRenewal()
+    return true
+  }
+}

@@ -1,0 +1,212 @@
+import EventStore
+import Foundation
+import OperationFormat
+import Replicator
+import StoreTesting
+import Synchronization
+import Testing
+
+@testable import ReplayTool
+
+@Suite("Remotes that whoever runs them mends")
+struct RemotesMended {
+  let temporary = TemporaryDirectory()
+  private var folder: String { temporary.path + "/remote" }
+  private var remote: String { "folder:\(folder)" }
+
+  private func path(_ name: String) -> String { "\(temporary.path)/\(name).store" }
+
+  private func run(_ arguments: String..., seed: UInt64 = 1) async -> Tool.Result {
+    var tool = Tool()
+    let random = Mutex(SeededRandom(seed: seed))
+    let bits = Bits(random: random)
+    tool.makeRandom = { bits.next() }
+    return await tool.run(arguments)
+  }
+
+  private final class Bits: Sendable {
+    private let random: Mutex<SeededRandom>
+    init(random: consuming Mutex<SeededRandom>) { self.random = random }
+    func next() -> UInt64 { random.withLock { $0.next() } }
+  }
+
+  private func sync(_ name: String, _ more: String..., seed: UInt64 = 1) async -> Tool.Result {
+    var tool = Tool()
+    let bits = Bits(random: Mutex(SeededRandom(seed: seed)))
+    tool.makeRandom = { bits.next() }
+    return await tool.run(["sync", path(name), "--remote", remote] + more)
+  }
+
+  /// Makes a record in a store, which is made if there is none.
+  private func write(_ name: String, _ record: String, seed: UInt64) async throws {
+    var configuration = StoreConfiguration()
+    let bits = Bits(random: Mutex(SeededRandom(seed: seed)))
+    configuration.makeRandom = { bits.next() }
+    configuration.wallMilliseconds = { ShoppingStore.start }
+    configuration.isUnsynced = true
+    let store = try LocalStore(directory: path(name), durability: .consistent, configuration: configuration)
+    try await store.write { tx in
+      let zone = ZoneID(name: "notes")
+      try tx.createZone(zone)
+      try tx.create(RecordID(zone: zone, name: Name(record)), type: "note", fields: ["n": 1])
+    }
+    store.close()
+  }
+
+  /// A store that has shipped three segments.
+  private func shipped() async throws {
+    try await write("a", "first", seed: 10)
+    let made = await sync("a", "--create-remote", "--attach", "notes")
+    try #require(made.exit == 0, "\(made)")
+    for record in ["second", "third"] {
+      try await write("a", record, seed: 11)
+      try #require(await sync("a").exit == 0)
+    }
+  }
+
+  private func file(_ offset: UInt64) async throws -> URL {
+    let events = try await FolderRemote(directory: folder).zoneEvents(after: nil).events
+    let incarnation = try #require(events.first).incarnation
+    return URL(fileURLWithPath: "\(folder)/\(ObjectName.entry(of: incarnation, offset))")
+  }
+
+  private func digest(_ name: String) async -> String { await run("digest", path(name)).output }
+
+  @Test("zeros at the end: told, no store has what was there, given up, and all read on")
+  func quarantine() async throws {
+    try await shipped()
+    try Data(count: 300).write(to: try await file(4))
+    try await write("a", "late", seed: 12)
+    let parked = await sync("a")
+    #expect(parked.exit == 1 && parked.output.contains("parked at offset 4"), "\(parked)")
+    #expect(parked.output.contains("sent 1 transaction") && parked.output.contains("replay remote --repair"))
+    #expect(await run("info", path("a")).output.contains("pending       0"))
+    let unsound = await run("remote", remote)
+    #expect(unsound.exit == 1 && unsound.output.contains("0000000000000004 cannot be read"), "\(unsound)")
+    #expect(unsound.output.contains("--quarantine ZONE@OFFSET") && !unsound.output.contains("sound\n"))
+    let unknown = await run("remote", remote, "--repair", path("a"))
+    #expect(unknown.exit == 1 && unknown.output.hasPrefix("unknown  notes@4: "), "\(unknown)")
+    let given = await run("remote", remote, "--quarantine", "notes@4", "--note", "power cut")
+    #expect(given.exit == 0 && given.output.hasSuffix("\nsound\n"), "\(given)")
+    #expect(
+      given.output.contains("offset 4, ") && given.output.contains("300 bytes")
+        && given.output.contains(#""power cut""#))
+    let readable = await run("remote", remote, "--quarantine", "notes@2")
+    #expect(readable.exit != 0 && readable.errors.contains("can be read"), "\(readable)")
+    let first = await sync("a")
+    let second = await sync("c", "--create-store", seed: 3)
+    #expect(first.exit == 0 && second.exit == 0, "\(first) \(second)")
+    let digests = (await digest("a"), await digest("c"))
+    #expect(digests.0 == digests.1 && digests.0.contains("notes"))
+  }
+
+  @Test("a hole in the middle: told, put back from a store that has it, and read on")
+  func repair() async throws {
+    try await shipped()
+    try FileManager.default.removeItem(at: try await file(2))
+    let parked = await sync("d", "--create-store", seed: 4)
+    #expect(parked.exit == 1 && parked.output.contains("parked at offset 2"), "\(parked)")
+    let unsound = await run("remote", remote)
+    #expect(unsound.exit == 1 && unsound.output.contains("0000000000000002"), "\(unsound)")
+    let mended = await run("remote", remote, "--repair", path("a"))
+    #expect(mended.exit == 0 && mended.output.hasPrefix("put back  notes@2\n"), "\(mended)")
+    #expect(mended.output.hasSuffix("\nsound\n"))
+    #expect(await sync("d", seed: 4).exit == 0)
+    let digests = (await digest("a"), await digest("d"))
+    #expect(digests.0 == digests.1)
+  }
+
+  @Test("an event of the list of zones that nobody can read: told, and given up")
+  func quarantineOfAnEvent() async throws {
+    try await shipped()
+    let file = URL(fileURLWithPath: "\(folder)/\(ObjectName.zoneEvent(2))")
+    try Data(count: 200).write(to: file)
+    let held = await sync("d", "--create-store", seed: 4)
+    #expect(held.exit == 1 && held.output.contains("the list of zones waits at event 2"), "\(held)")
+    #expect(held.output.contains("received 3 transactions"))
+    let given = await run("remote", remote, "--quarantine", "@2")
+    #expect(given.exit == 0 && given.output.contains("event 2 of the list of zones"), "\(given)")
+    #expect(await sync("d", seed: 4).exit == 0)
+  }
+
+  @Test(
+    "what was folded and given up since is sent again by the store that has it, and goes through export and import"
+  )
+  func standsOnIt() async throws {
+    try await shipped()
+    try Data(count: 300).write(to: try await file(3))
+    #expect(await sync("a").exit == 1)
+    #expect(await run("remote", remote, "--quarantine", "notes@3").exit == 0)
+    let again = await sync("a")
+    #expect(again.exit == 0 && again.output.contains("sent 1 transaction"), "\(again)")
+    let other = await sync("b", "--create-store", seed: 5)
+    #expect(other.exit == 0 && other.output.contains("received 3 transactions"), "\(other)")
+    let digests = (await digest("a"), await digest("b"))
+    #expect(digests.0 == digests.1)
+    let log = "\(temporary.path)/log.jsonl"
+    #expect(await run("export", path("b"), "--output", log).exit == 0)
+    #expect(await run("import", path("i"), log, seed: 6).exit == 0)
+    #expect(await digest("i") == digests.0)
+    let imported = await sync("i", seed: 6)
+    #expect(imported.exit == 0 && imported.output.contains("received nothing"), "\(imported)")
+    #expect(await run("verify", path("i")).exit == 0)
+  }
+
+  @Test("a log that was tampered with and put right is read again with --reread")
+  func reread() async throws {
+    try await shipped()
+    let third = try await file(3)
+    let right = try Data(contentsOf: third)
+    let incarnation = try #require(
+      try await FolderRemote(directory: folder).zoneEvents(after: nil).events.first
+    )
+    .incarnation
+    var maker = SegmentMaker(ZoneID(name: "notes"), incarnation, replica: ReplicaID(rawValue: 77))
+    let bytes = SegmentEnvelope.encode(
+      offset: 3, receivedMilliseconds: nil, segment: try maker.next().bytes.span.bytes)
+    try Data(bytes).write(to: third)
+    #expect(await sync("b", "--create-store", seed: 5).exit == 0)
+    try right.write(to: third)
+    let stuck = await sync("b", seed: 5)
+    #expect(stuck.exit == 1 && stuck.output.contains("(wentBack)"), "\(stuck)")
+    #expect(stuck.output.contains("--reread"))
+    let never = await sync("b", "--reread", "nope@3", seed: 5)
+    #expect(never.exit == 2, "\(never)")
+    let mended = await sync("b", "--reread", "notes@3", seed: 5)
+    #expect(mended.exit == 0, "\(mended)")
+    let digests = (await digest("a"), await digest("b"))
+    #expect(digests.0 == digests.1)
+    #expect(await run("verify", path("b")).exit == 0)
+    #expect(await sync("b", seed: 5).exit == 0)
+  }
+
+  @Test("a log whose writer begins at sequence 5 is not sound, and every device says why it leaves it out")
+  func beginsAtFive() async throws {
+    try await shipped()
+    let incarnation = try #require(
+      try await FolderRemote(directory: folder).zoneEvents(after: nil).events.first
+    )
+    .incarnation
+    var maker = SegmentMaker(ZoneID(name: "notes"), incarnation, replica: ReplicaID(rawValue: 77))
+    for _ in 1...4 { _ = try maker.next() }
+    let bytes = SegmentEnvelope.encode(
+      offset: 4, receivedMilliseconds: nil, segment: try maker.next().bytes.span.bytes)
+    try Data(bytes).write(to: try await file(4))
+    let audit = await run("remote", remote)
+    #expect(
+      audit.exit == 1 && audit.output.contains("it begins at sequence 5, and its writer has none before it"))
+    #expect(!audit.output.contains("\nsound\n"), "\(audit)")
+    let round = await sync("a")
+    #expect(round.exit == 0 && round.output.contains("rejected 1 segment"), "\(round)")
+    let info = await run("info", path("a"))
+    #expect(
+      info.output.contains("offset 4 of ") && info.output.contains("do not follow its writer's last one"))
+    // A rejected segment stays one through export and import.
+    let log = "\(temporary.path)/log.jsonl"
+    #expect(await run("export", path("a"), "--output", log).exit == 0)
+    #expect(await run("import", path("i"), log, seed: 6).exit == 0)
+    let imported = await run("info", path("i"))
+    #expect(imported.output.contains("do not follow its writer's last one"), "\(imported)")
+    #expect(await run("verify", path("i")).exit == 0)
+  }
+}

@@ -1,0 +1,106 @@
+import EventStore
+import OperationFormat
+import StoreTesting
+import Testing
+
+@testable import Replicator
+
+@Suite("What a store imported and is to ship, and whose lane the log has closed")
+struct ClosedLanesOfOthers {
+  private let shared = RecordID(zone: zone, name: "shared")
+
+  private func write(_ device: Device, _ text: String) async throws {
+    try await device.store.write { tx in
+      try tx.createZone(zone)
+      try tx.attachZone(zone)
+      if try !tx.contains(shared) { try tx.create(shared, type: "note") }
+      try tx.create(RecordID(zone: zone, name: Name(text)), type: "note")
+      try tx.add(1, to: "count", of: shared)
+      let end = try tx.text(of: "body", in: shared)?.unicodeScalars.count ?? 0
+      try tx.insertText(text, at: end, in: "body", of: shared)
+      try tx.insertElements([.string(text)], at: 0, in: "items", of: shared)
+    }
+  }
+
+  /// A device with two transactions that it has not shipped; and one that has imported its log and gone on. The remote has
+  /// a segment in the first one's name that everybody rejects.
+  private func world(_ remote: any RemoteLog, _ parent: String, hasShipped: Bool) async throws -> [Device] {
+    let old = try Device(in: parent, "old", seed: 1)
+    let other = try Device(in: parent, "other", seed: 5)
+    try await write(hasShipped ? old : other, "a")
+    try await (hasShipped ? old : other).sync(remote)
+    try await old.sync(remote)
+    for text in ["bc", "de"] { try await write(old, text) }
+    let new = try Device(in: parent, "new", seed: 2)
+    var lines: [ExportedLine] = []
+    try old.store.read { tx in
+      try tx.forEachExportedLine {
+        lines.append($0)
+        return true
+      }
+    }
+    try await new.store.importLines(lines)
+    let state = try old.store.syncState()
+    let token = try #require(state.zones.first?.token)
+    var maker = SegmentMaker(zone, token.incarnation, replica: state.identity.replica)
+    for _ in 1...8 { _ = try maker.next() }
+    _ = try await remote.append(try maker.next(), after: token.offset)
+    try await write(new, "fg")
+    let report = try await new.sync(remote)
+    guard case .failed(let failure)? = report.zones.first?.status else {
+      Issue.record("\(report)")
+      return [old, new]
+    }
+    #expect(failure.code == "laneClosed" && failure.hint.contains("--take-over ZONE"), "\(failure)")
+    #expect(try new.pending() == 3)
+    return [old, new]
+  }
+
+  private func text(_ device: Device) throws -> String? {
+    try device.store.read { try $0.text(of: "body", in: shared) }
+  }
+
+  @Test(
+    "The store that wrote it is gone: this one takes it over, and it means what it meant",
+    arguments: [true, false])
+  func takenOver(hasShipped: Bool) async throws {
+    let scratch = TemporaryDirectory()
+    let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
+    let world = try await world(remote, scratch.path, hasShipped: hasShipped)
+    let device = world[1]
+    let before = try text(device)
+    let count = try await device.store.settleClosedLanes(of: zone, .takeOver)
+    #expect(count == 2)
+    try await device.store.finishRenewal()
+    #expect(try text(device) == before && before == "abcdefg")
+    #expect(try device.pending() == 3)
+    let new = try Device(in: scratch.path, "fresh", seed: 9)
+    try await settle([device, new], remote)
+    #expect(try text(new) == before && device.digests() == new.digests())
+    #expect(try device.pending() == 0)
+    for device in [device, new] { #expect(try device.store.verify().isSound) }
+    let again = try await device.store.settleClosedLanes(of: zone, .takeOver)
+    #expect(again == 0)
+    for device in world + [new] { device.store.close() }
+  }
+
+  @Test("The store that wrote it sends it again: this one lets it go", arguments: [true, false])
+  func letGo(hasShipped: Bool) async throws {
+    let scratch = TemporaryDirectory()
+    let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
+    let world = try await world(remote, scratch.path, hasShipped: hasShipped)
+    let count = try await world[1].store.settleClosedLanes(of: zone, .letGo)
+    #expect(count == 2)
+    try await world[1].store.finishRenewal()
+    let new = try Device(in: scratch.path, "fresh", seed: 9)
+    try await settle(world + [new], remote)
+    for device in world + [new] {
+      #expect(try device.digests() == new.digests() && device.pending() == 0)
+      #expect(try device.recordNames().count == 5)
+      let sum = try device.store.read { try $0.counter("count", of: shared)?.value }
+      #expect(sum == .int(4))
+      #expect(try device.store.verify().isSound)
+      device.store.close()
+    }
+  }
+}

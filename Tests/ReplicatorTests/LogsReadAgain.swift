@@ -1,0 +1,231 @@
+import EventStore
+import OperationFormat
+import StoreTesting
+import Testing
+
+@testable import Replicator
+
+@Suite("A log that is read again")
+struct LogsReadAgain {
+  /// Two devices, each of which has shipped two segments of one zone; and a third that is new.
+  private struct World {
+    var place: RemotePlace
+    var devices: [Device]
+    var incarnation: IncarnationID
+    var remote: any RemoteLog { place.remote }
+
+    func name(_ offset: UInt64) -> ObjectName { .entry(of: incarnation, offset) }
+
+    /// Puts a segment in the place of an entry, as nobody may.
+    func replace(_ offset: UInt64, with segment: PackedSegment) async throws {
+      let bytes = SegmentEnvelope.encode(
+        offset: offset, receivedMilliseconds: nil, segment: segment.bytes.span.bytes)
+      try await place.replace(name(offset), with: bytes)
+    }
+
+    func giveUp(_ offset: UInt64) async throws {
+      let objects = place.remote as! any LogOfObjects
+      try await place.replace(name(offset), with: [1, 2, 3])
+      _ = try await objects.log.quarantine(
+        EntryPlace(log: EntryPlace.Log(zone, incarnation), offset: offset), last: 100, note: "lost",
+        milliseconds: 1_700_000_000_000)
+    }
+
+    func close() { for device in devices { device.store.close() } }
+  }
+
+  private func world(_ kind: RemotePlace.Kind, _ parent: String, segments: Int = 4) async throws -> World {
+    let place = try await RemotePlace(kind, in: parent)
+    let devices = try (1...3).map { try Device(in: parent, "d\($0)", seed: UInt64($0)) }
+    for number in 0..<segments {
+      try await write(devices[number % 2], number)
+      try await devices[number % 2].sync(place.remote)
+    }
+    try await settle(Array(devices.prefix(2)), place.remote)
+    let token = try #require(try devices[0].store.syncState().zones.first?.token)
+    try #require(token.offset == UInt64(segments))
+    return World(place: place, devices: devices, incarnation: token.incarnation)
+  }
+
+  /// A record of its own, and counters, sets, texts and lists that all share.
+  private func write(_ device: Device, _ number: Int) async throws {
+    try await device.store.write { tx in
+      try tx.createZone(zone)
+      try tx.attachZone(zone)
+      try tx.create(RecordID(zone: zone, name: Name("\(number)")), type: "note")
+      let shared = RecordID(zone: zone, name: "shared")
+      if try !tx.contains(shared) { try tx.create(shared, type: "note") }
+      try tx.add(1, to: "count", of: shared)
+      if number % 3 == 2 {
+        try tx.remove(.int(0), from: "tags", of: shared)
+      } else {
+        try tx.insert(.int(Int64(number % 2)), into: "tags", of: shared)
+      }
+      try tx.insertText("\(number)", at: 0, in: "body", of: shared)
+    }
+  }
+
+  private enum Tampering: CaseIterable {
+    /// The entry's writer seems to pass over sequences: every reader rejects it, and closes the lane.
+    case rejected
+    /// A writer that nobody knows.
+    case stranger
+    /// Other work of the entry's writer.
+    case branch
+  }
+
+  /// Another segment than an entry's, that was put in its place.
+  private func other(
+    than right: [UInt8], _ how: Tampering, _ incarnation: IncarnationID
+  ) throws -> PackedSegment {
+    let envelope = try SegmentEnvelope.read(right.span.bytes)
+    let header = try SegmentPacker.unpack(Array(right[envelope.segment])).header
+    var replica = header.replica
+    var sequence = header.sequences.lowerBound
+    switch how {
+    case .rejected: sequence += 1
+    case .stranger: (replica, sequence) = (ReplicaID(rawValue: 77), 1)
+    case .branch: break
+    }
+    let transaction = try LogTransaction(
+      replica: replica, epoch: 0, sequence: sequence, zone: zone,
+      timestamp: Timestamp(rawValue: 1_600_000_000_000 << 16),
+      operations: [
+        .create(record: "other", type: "note"),
+        .update(record: "shared", type: "note", field: "count", .add(.int(100))),
+        .update(record: "shared", type: "note", field: "body", .insertText("other", after: nil)),
+      ]
+    ).encoded()
+    let made = try SegmentHeader.describing(
+      [transaction], incarnation: incarnation, baseHash: { _ in .zero },
+      previousHash: how == .stranger ? .zero : header.previousHash)
+    return try SegmentPacker.pack(
+      SegmentCut(header: made, isStored: false, transactions: [transaction]))
+  }
+
+  @Test(
+    "A remote that was tampered with and put right: a device that read it then is as a new one",
+    arguments: RemotePlace.Kind.allCases, Tampering.allCases)
+  private func tamperedWith(kind: RemotePlace.Kind, how: Tampering) async throws {
+    let scratch = TemporaryDirectory()
+    let world = try await world(kind, scratch.path)
+    let right = try #require(try await world.place.get(world.name(3)))
+    try await world.replace(3, with: try other(than: right, how, world.incarnation))
+    let device = world.devices[2]
+    try await device.sync(world.remote)
+    // It builds on what it has read, and sends that.
+    try await write(device, 10)
+    try await device.sync(world.remote)
+    try await write(device, 11)
+    try await world.place.replace(world.name(3), with: right)
+    try await settle(Array(world.devices.prefix(2)), world.remote)
+    let hasFolded = try device.recordNames().contains { $0.hasSuffix(":other") }
+    #expect(hasFolded == (how != .rejected))
+    #expect(try device.digests() != world.devices[0].digests())
+    let first = try await device.store.beginRereading(zone, from: 3)
+    #expect(first == 3)
+    if how == .branch { try device.reopen() }
+    try await settle(world.devices, world.remote)
+    let new = try Device(in: scratch.path, "new", seed: 9)
+    try await settle([new], world.remote)
+    #expect(try device.recordNames().count == 7)
+    try await expectSameAsNew(world.devices + [new], world.remote)
+    new.store.close()
+    world.close()
+  }
+
+  /// Checks that devices agree, that nothing is pending, and that each is what its log folds to.
+  private func expectSameAsNew(
+    _ devices: [Device], _ remote: any RemoteLog, sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws {
+    for device in devices {
+      #expect(try device.pending() == 0, sourceLocation: sourceLocation)
+      #expect(try device.digests() == devices[devices.count - 1].digests(), sourceLocation: sourceLocation)
+      let rejected = try device.store.read { try $0.rejectedSegments(in: zone) }
+      let others = try devices[devices.count - 1].store.read { try $0.rejectedSegments(in: zone) }
+      #expect(rejected == others, sourceLocation: sourceLocation)
+      #expect(try !device.store.isRereading(zone), sourceLocation: sourceLocation)
+      let report = try device.store.verify()
+      #expect(report.isSound, "\(report)", sourceLocation: sourceLocation)
+    }
+  }
+
+  @Test(
+    "Entries that were given up and that stores had folded are offered again",
+    arguments: RemotePlace.Kind.allCases, [[4], [3, 4], [2, 3, 4]] as [[UInt64]])
+  func givenUp(kind: RemotePlace.Kind, offsets: [UInt64]) async throws {
+    let scratch = TemporaryDirectory()
+    let world = try await world(kind, scratch.path)
+    try await write(world.devices[0], 5)
+    for offset in offsets { try await world.giveUp(offset) }
+    try await settle(world.devices, world.remote)
+    try await expectSameAsNew(world.devices, world.remote)
+    #expect(try world.devices[2].recordNames().count == 6)
+    world.close()
+  }
+
+  @Test("A store that alone has what was given up ships it as it was", arguments: RemotePlace.Kind.allCases)
+  func onlyOneHasIt(kind: RemotePlace.Kind) async throws {
+    let scratch = TemporaryDirectory()
+    let world = try await world(kind, scratch.path)
+    try await world.giveUp(4)
+    // Its writer is gone.
+    let rest = [world.devices[0], world.devices[2]]
+    try await settle(rest, world.remote)
+    try await expectSameAsNew(rest, world.remote)
+    #expect(try world.devices[2].recordNames().count == 5)
+    try await settle(world.devices, world.remote)
+    try await expectSameAsNew(world.devices, world.remote)
+    world.close()
+  }
+
+  @Test(
+    "Where its writer's later work is in the log, that is rejected, and its writer issues all of it again",
+    arguments: RemotePlace.Kind.allCases)
+  func laterWorkIsThere(kind: RemotePlace.Kind) async throws {
+    let scratch = TemporaryDirectory()
+    let world = try await world(kind, scratch.path, segments: 6)
+    try await world.giveUp(4)
+    // Nothing tells them of what lies before their tokens: their users do.
+    for device in world.devices.prefix(2) { try await device.store.beginRereading(zone, from: 4) }
+    try await write(world.devices[0], 10)
+    try await settle(world.devices, world.remote)
+    try await expectSameAsNew(world.devices, world.remote)
+    #expect(try world.devices[2].recordNames().count == 8)
+    world.close()
+  }
+
+  @Test(
+    "An acknowledgement ahead of what was read, and its entry given up", arguments: RemotePlace.Kind.allCases)
+  func acknowledgedAhead(kind: RemotePlace.Kind) async throws {
+    let scratch = TemporaryDirectory()
+    let world = try await world(kind, scratch.path)
+    try await write(world.devices[2], 7)
+    try await world.devices[2].sync(world.remote, .ship)
+    try await world.giveUp(5)
+    try await settle(world.devices, world.remote)
+    try await expectSameAsNew(world.devices, world.remote)
+    #expect(try world.devices[0].recordNames().count == 6)
+    world.close()
+  }
+
+  @Test("A rereading that an unreadable entry holds up ships nothing, and ends where it can be read on")
+  func heldUp() async throws {
+    let scratch = TemporaryDirectory()
+    let world = try await world(.memory, scratch.path)
+    let device = world.devices[0]
+    let right = try #require(try await world.place.get(world.name(3)))
+    try await world.place.replace(world.name(3), with: [1, 2, 3])
+    try await device.store.beginRereading(zone, from: 2)
+    try await write(device, 9)
+    let report = try await device.sync(world.remote)
+    #expect(!report.isInSync && report.sent == 0, "\(report)")
+    #expect(try device.store.isRereading(zone))
+    #expect(try device.recordNames().count == 6, "what was folded stays until the log is read again")
+    try device.reopen()
+    try await world.place.replace(world.name(3), with: right)
+    try await settle(world.devices, world.remote)
+    try await expectSameAsNew(world.devices, world.remote)
+    world.close()
+  }
+}
