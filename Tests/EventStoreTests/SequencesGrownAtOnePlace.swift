@@ -38,6 +38,7 @@ struct SequencesGrownAtOnePlace {
         replica: inserter.replica, epoch: inserter.epoch, sequence: UInt64(turn + 1), index: 0)
       let hasSeen = { (head: HeadID) in Inserter(head) == inserter || sees(head) }
       let left = manner.left(turn, inserter)
+      sequence = sequence.forNextOperation()
       if sequence.isText {
         let text = [UInt8](repeating: 97, count: manner.units)
         _ = try sequence.insert(text: text.span.bytes, by: operation, after: left, hasSeen: hasSeen)
@@ -76,7 +77,7 @@ struct SequencesGrownAtOnePlace {
         let ratio = Double(many) / Double(few)
         let each = Double(many) / Double(2 * count * writers)
         print("\(writers) writers \(manner), text \(isText), in one go \(keepsView): \(each) rows, ×\(ratio)")
-        #expect(ratio <= 2.7, "\(manner), text \(isText), in one go \(keepsView): \(few), then \(many)")
+        #expect(ratio <= 2.5, "\(manner), text \(isText), in one go \(keepsView): \(few), then \(many)")
       }
     }
   }
@@ -95,7 +96,7 @@ struct SequencesGrownAtOnePlace {
       return grown.work
     }
     let (few, many) = (try work(100), try work(200))
-    #expect(Double(many) / Double(few) <= 2.7, "\(few), then \(many)")
+    #expect(Double(many) / Double(few) <= 2.3, "\(few), then \(many)")
   }
 
   @Test("cost about as much where each is of another epoch that has seen nothing")
@@ -111,7 +112,8 @@ struct SequencesGrownAtOnePlace {
       return grown.work
     }
     let (few, many) = (try work(500), try work(1000))
-    #expect(Double(many) / Double(few) <= 3, "\(few), then \(many)")
+    print("epochs: ×\(Double(many) / Double(few))")
+    #expect(Double(many) / Double(few) <= 2.5, "\(few), then \(many)")
   }
 
   @Test("are what the tree says, in any order", arguments: 0..<24 as Range<UInt64>)

@@ -32,6 +32,9 @@ struct Leaf {
   static let tag: UInt8 = 1
   /// Where the pieces begin.
   static let headerBytes = 5
+  /// The most bytes by which a row grows with a piece that is put in, without its text: at most 94 for the piece, 94
+  /// for the rest of one that it cuts, and 66 for origins of the pieces beside it that were told by their neighbours.
+  static let insertionBytesMax = 320
 
   var parent: NodeNumber
   var pieces: [Piece] = []
@@ -40,14 +43,20 @@ struct Leaf {
 
   init(parent: NodeNumber) { self.parent = parent }
 
-  var visible: UInt64 { pieces.reduce(0) { $1.isVisible ? $0 &+ $1.count : $0 } }
   var units: UInt64 { pieces.reduce(0) { $0 &+ $1.count } }
   /// The least level of a unit.
   var level: Level { pieces.reduce(pieces[0].level) { min($0, $1.level) } }
 
   /// How the node above tells of it.
   func asChild(_ node: NodeNumber) -> InnerNode.Child {
-    InnerNode.Child(node: node, units: units, visible: visible, level: level)
+    var child = InnerNode.Child(node: node, units: 0, visible: 0, level: pieces[0].level)
+    for index in pieces.indices {
+      let count = pieces[index].count
+      child.units &+= count
+      if pieces[index].isVisible { child.visible &+= count }
+      child.level = min(child.level, pieces[index].level)
+    }
+    return child
   }
 
   /// The UTF-8 of a piece.
@@ -68,6 +77,8 @@ extension Leaf {
     }
     parent = try reader.readBigEndian("runs.leaf.parent", as: UInt32.self)
     bytes = row.bytes
+    // A piece mostly takes five bytes or more.
+    pieces.reserveCapacity(row.byteCount / 5 + 2)
     var awaitsNext = false
     var awaiting: [Int] = []
     var units: UInt64 = 0

@@ -30,8 +30,7 @@ extension UnitSequence where Storage: RunStorage {
     var writer = ByteWriter()
     leaf.append(to: &writer)
     if writer.count <= limits.nodeBytesMax {
-      let key = keys.node(node)
-      try storage.writeRun(writer.span, key.span)
+      try writeRow(writer, of: node)
       try settle(node, below: leaf.parent, height: 1, as: [leaf.asChild(node)])
       return leaf.parent != 0 && writer.count < limits.nodeBytesMax / 4
     }
@@ -43,8 +42,7 @@ extension UnitSequence where Storage: RunStorage {
       let number = children.isEmpty ? node : try makeNode()
       writer.removeAll()
       part.append(to: &writer)
-      let key = keys.node(number)
-      try storage.writeRun(writer.span, key.span)
+      try writeRow(writer, of: number)
       if number != node { try place(part.pieces, in: number) }
       children.append(part.asChild(number))
     }
@@ -107,8 +105,8 @@ extension UnitSequence where Storage: RunStorage {
     var writer = ByteWriter()
     inner.append(to: &writer)
     if inner.children.count <= limits.childrenMax {
-      let key = keys.node(node)
-      try storage.writeRun(writer.span, key.span)
+      try writeRow(writer, of: node)
+      nodes.keep(inner, node)
       return try settle(node, below: inner.parent, height: height, as: [inner.asChild(node)])
     }
     let isTop = inner.parent == 0
@@ -122,8 +120,7 @@ extension UnitSequence where Storage: RunStorage {
       let part = InnerNode(parent: parent, children: group)
       writer.removeAll()
       part.append(to: &writer)
-      let key = keys.node(number)
-      try storage.writeRun(writer.span, key.span)
+      try writeRow(writer, of: number)
       children.append(part.asChild(number))
     }
     if isTop {
@@ -134,12 +131,25 @@ extension UnitSequence where Storage: RunStorage {
     }
   }
 
+  private func writeRow(_ writer: borrowing ByteWriter, of node: NodeNumber) throws {
+    let key = keys.node(node)
+    nodes.forget(node)
+    try storage.writeRun(writer.span, key.span)
+  }
+
+  private func deleteRow(of node: NodeNumber) throws {
+    let key = keys.node(node)
+    nodes.forget(node)
+    try storage.deleteRun(key.span)
+  }
+
   private mutating func setParent(of node: NodeNumber, to parent: NodeNumber) throws {
     let key = keys.node(node)
     guard var row = try storage.withRun(key.span, { row in row.bytes }), row.count > Leaf.headerBytes else {
       throw FormatError.damagedRuns("node", expected: "a node \(node)", found: "no row")
     }
     withUnsafeBytes(of: parent.bigEndian) { row.replaceSubrange(1..<Leaf.headerBytes, with: $0) }
+    nodes.forget(node)
     try storage.writeRun(row.span.bytes, key.span)
   }
 
@@ -159,10 +169,8 @@ extension UnitSequence where Storage: RunStorage {
       var writer = ByteWriter()
       joined.append(to: &writer)
       guard writer.count <= limits.nodeBytesMax * 3 / 4 else { continue }
-      var key = keys.node(child.node)
-      try storage.writeRun(writer.span, key.span)
-      key = keys.node(next.node)
-      try storage.deleteRun(key.span)
+      try writeRow(writer, of: child.node)
+      try deleteRow(of: next.node)
       try place(right.pieces, in: child.node)
       above.join(index)
       return try writeJoined(above, parent, height: 2)
@@ -174,8 +182,7 @@ extension UnitSequence where Storage: RunStorage {
     if inner.parent == 0, inner.children.count == 1, node == root.node, height == root.height {
       root.node = inner.children[0].node
       root.height -= 1
-      let key = keys.node(node)
-      try storage.deleteRun(key.span)
+      try deleteRow(of: node)
       return try setParent(of: root.node, to: 0)
     }
     try write(inner, node, height: height, changed: inner.children.count - 1)
@@ -191,10 +198,8 @@ extension UnitSequence where Storage: RunStorage {
       for moved in right.children { try setParent(of: moved.node, to: child.node) }
       var writer = ByteWriter()
       joined.append(to: &writer)
-      var key = keys.node(child.node)
-      try storage.writeRun(writer.span, key.span)
-      key = keys.node(next.node)
-      try storage.deleteRun(key.span)
+      try writeRow(writer, of: child.node)
+      try deleteRow(of: next.node)
       above.join(index)
       return try writeJoined(above, inner.parent, height: height + 1)
     }

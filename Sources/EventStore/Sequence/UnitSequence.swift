@@ -22,6 +22,7 @@ package struct UnitSequence<Storage: RunReading> {
   let limits: SequenceLimits
   /// What is known of what the inserting transaction has seen, if that is to be kept for the next insertion.
   package var view: SequenceView?
+  let nodes = NodeCache()
 
   package init(
     _ storage: Storage, _ keys: RunKeys, root: SequenceRoot, isText: Bool, limits: SequenceLimits = .init()
@@ -39,20 +40,24 @@ package struct UnitSequence<Storage: RunReading> {
   // MARK: Nodes
 
   func leaf(_ node: NodeNumber) throws -> Leaf {
+    if let known = nodes.leaf(node) { return known }
     let key = keys.node(node)
     let isText = isText
     let leaf = try storage.withRun(key.span) { row in try Leaf(row, isText: isText) }
     guard let leaf else {
       throw FormatError.damagedRuns("node", expected: "a leaf \(node)", found: "no row")
     }
+    nodes.keep(leaf, node)
     return leaf
   }
 
   func inner(_ node: NodeNumber) throws -> InnerNode {
+    if let known = nodes.inner(node) { return known }
     let key = keys.node(node)
     guard let inner = try storage.withRun(key.span, { row in try InnerNode(row) }) else {
       throw FormatError.damagedRuns("node", expected: "an inner node \(node)", found: "no row")
     }
+    nodes.keep(inner, node)
     return inner
   }
 
