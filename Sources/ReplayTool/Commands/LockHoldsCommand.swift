@@ -30,15 +30,18 @@ struct LockHoldsCommand: ReplayCommand {
   @Option(help: ArgumentHelp("Fold what this remote has instead: folder:DIR.", valueName: "remote"))
   var remote: String?
 
+  @Option(help: "How many of the longest holds are shown.")
+  var longest = 10
+
   @Flag(name: .long, help: "Print JSON: one object.")
   var json = false
 
   var printsJSON: Bool { json }
 
   func validate() throws {
-    guard count > 0, 1...Limits.segmentOperationsMax ~= operationsMax else {
+    guard count > 0, longest > 0, 1...Limits.segmentOperationsMax ~= operationsMax else {
       throw ValidationError(
-        "--count is at least 1, --operations-max from 1 to \(Limits.segmentOperationsMax).")
+        "--count and --longest are at least 1, --operations-max from 1 to \(Limits.segmentOperationsMax).")
     }
   }
 
@@ -75,8 +78,8 @@ struct LockHoldsCommand: ReplayCommand {
       guard let hold = holds.quantile(part) else { continue }
       try console.output.line("\(name): \(Self.text(hold))")
     }
-    try console.output.line("the longest ten:")
-    for hold in holds.longest(10) { try console.output.line("  \(Self.text(hold))") }
+    try console.output.line("the longest:")
+    for hold in holds.longest(longest) { try console.output.line("  \(Self.text(hold))") }
   }
 
   private static func text(_ hold: WriteLockHolds.Hold) -> String {

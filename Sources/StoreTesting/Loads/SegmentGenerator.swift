@@ -33,6 +33,8 @@ package struct SegmentGenerator {
   package struct Segment: Sendable {
     package var kind: Kind
     package var operationCount: Int
+    /// What folding it takes: see `FoldWork`.
+    package var steps: Int
     package var packed: PackedSegment
     /// As a store folds it.
     package var remote: RemoteSegment
@@ -127,7 +129,8 @@ package struct SegmentGenerator {
     writers[index] = writer
     hashes.append(header.contentHash)
     return Segment(
-      kind: kind, operationCount: operations.count, packed: packed,
+      kind: kind, operationCount: operations.count, steps: try SegmentPacker.unpack(packed.bytes).steps,
+      packed: packed,
       remote: RemoteSegment(
         zone: zone, incarnation: incarnation, offset: UInt64(hashes.count), hash: header.contentHash,
         receivedMilliseconds: nil, base: header.base, baseHash: header.baseHash,

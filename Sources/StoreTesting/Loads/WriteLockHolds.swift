@@ -7,7 +7,7 @@ internal import Synchronization
 package struct WriteLockHolds: Sendable {
   /// What one segment cost.
   package struct Hold: Sendable {
-    /// What it was, such as “counters, 65536 operations”.
+    /// What it was, such as “counters, 65536 operations, 131072 steps”.
     package var what: String
     /// The longest of the commits that folded it.
     package var nanoseconds: UInt64
@@ -44,7 +44,9 @@ package struct WriteLockHolds: Sendable {
       let segment = try generator.next()
       _ = watch.take()
       _ = try await store.fold([segment.remote])
-      holds.add("\(segment.kind.rawValue), \(segment.operationCount) operations", watch.take())
+      holds.add(
+        "\(segment.kind.rawValue), \(segment.operationCount) operations, \(segment.steps) steps", watch.take()
+      )
     }
     return holds
   }
