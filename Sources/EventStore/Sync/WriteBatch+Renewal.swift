@@ -32,6 +32,9 @@ extension LocalStore {
 
 extension ReadTransaction {
   fileprivate func isOwnLaneClosed(of zone: ZoneID) throws -> Bool {
+    #if PLANTED_BUGS
+      if PlantedBug.closedLaneNotRenewed.isPlanted { return false }
+    #endif
     let (number, row) = try tables.zone(zone, interned, transaction)
     guard let incarnation = row.token?.incarnation,
       let replica = try interned.replicas.number(of: identity.replica, in: tables.replicas, transaction)
@@ -89,6 +92,9 @@ extension WriteBatch {
       }
     }
     if let parent { try storage.setParent(parent, of: replica, epoch, in: number) }
+    #if PLANTED_BUGS
+      if PlantedBug.rejectedPendingLost.isPlanted { return 0 }
+    #endif
     for (index, entry) in lost.enumerated() {
       let header = LogEntryHeader(
         zone: number, replica: replica, epoch: epoch, sequence: UInt64(index) + 1, base: entry.header.base,
