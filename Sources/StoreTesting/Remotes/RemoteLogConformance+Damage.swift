@@ -25,7 +25,7 @@ extension RemoteLogConformance {
       // Twice: what is told once is told again.
       for _ in 0..<2 {
         let start = ChangeToken.start(of: RemoteTrial.zone, incarnation)
-        if damage == .givenUp {
+        if damage.isGivenUp {
           try await readsTombstone(from: start, segments, trial, door)
           continue
         }
@@ -39,11 +39,11 @@ extension RemoteLogConformance {
         }
         try trial.expect(read, segments[..<2].map(\.bytes), "what comes before it")
         try await trial.expect(damage.code, "a fetch of it") {
-          try await trial.doors[door].segments(after: token(segments, 2, incarnation), bytesMax: 1 << 20)
+          try await trial.doors[door].segments(after: Self.token(segments, 2, incarnation), bytesMax: 1 << 20)
         }
       }
       // What lies behind it is read by a token behind it.
-      let rest = try await trial.page(after: token(segments, 4, incarnation), door: door)
+      let rest = try await trial.page(after: Self.token(segments, 4, incarnation), door: door)
       guard case .segments(let found, hasMore: false) = rest, found.map(\.bytes) == [segments[4].bytes] else {
         throw trial.failure("what lies behind it: \(rest)")
       }
@@ -58,7 +58,7 @@ extension RemoteLogConformance {
     while true {
       let last = token
       let outcome = try await trial.retrying {
-        try await trial.doors[door].segments(after: last, bytesMax: 1 << 20)
+        try await trial.doors[door].segments(after: last, bytesMax: 1)
       }
       guard case .segments(let page, _) = outcome else { throw trial.failure("the zone is gone") }
       // Behind a bad network a page ends early, and a segment's bytes too.
@@ -107,9 +107,9 @@ extension RemoteLogConformance {
     let (incarnation, segments, _) = try await makeLog(of: 3, trial)
     try await trial.damage(damage, incarnation, 2)
     for door in 0..<2 {
-      let token = token(segments, 2, incarnation)
+      let token = Self.token(segments, 2, incarnation)
       // Where its header can be read, that says that it is the token's.
-      if damage == .flipped {
+      if damage == .flipped || damage == .flippedAndGivenUp {
         let page = try await trial.page(after: token, door: door)
         guard case .segments(let found, hasMore: false) = page, found.map(\.bytes) == [segments[2].bytes]
         else { throw trial.failure("a token of it gave \(page)") }
@@ -150,7 +150,9 @@ extension RemoteLogConformance.EntryDamage {
     switch self {
     case .missing: .missingSegment
     case .zeros, .flipped: .damagedSegment
-    case .givenUp: .quarantined
+    case .givenUp, .flippedAndGivenUp: .quarantined
     }
   }
+
+  fileprivate var isGivenUp: Bool { self == .givenUp || self == .flippedAndGivenUp }
 }

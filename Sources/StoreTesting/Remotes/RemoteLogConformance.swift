@@ -32,8 +32,10 @@ public struct RemoteLogConformance: Sendable {
     case zeros
     /// A bit of the segment's last byte is wrong: its header can be read.
     case flipped
-    /// It was damaged, and whoever runs the remote has put a tombstone.
+    /// As ``zeros``, and whoever runs the remote has put a tombstone.
     case givenUp
+    /// As ``flipped``, and whoever runs the remote has put a tombstone.
+    case flippedAndGivenUp
   }
 
   /// One thing that must hold.

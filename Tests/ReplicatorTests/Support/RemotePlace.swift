@@ -54,12 +54,12 @@ struct RemotePlace: Sendable {
     switch damage {
     case .missing: try await replace(name, with: nil)
     case .zeros, .givenUp: try await replace(name, with: [UInt8](repeating: 0, count: 300))
-    case .flipped:
+    case .flipped, .flippedAndGivenUp:
       guard var bytes = try await get(name), !bytes.isEmpty else { return }
       bytes[bytes.count - 1] ^= 1
       try await replace(name, with: bytes)
     }
-    guard damage == .givenUp, let log = (remote as? any LogOfObjects)?.log else { return }
+    guard damage == .givenUp || damage == .flippedAndGivenUp, let log = (remote as? any LogOfObjects)?.log else { return }
     let place = EntryPlace(log: EntryPlace.Log(zone, incarnation), offset: offset)
     _ = try await log.quarantine(place, last: .max, note: "lost", milliseconds: 1_700_000_000_000)
   }

@@ -23,7 +23,10 @@ extension SimulatedWorld {
     mark(.remoteDamaged)
     isCopied = true
     // What a peer shipped that is gone since, no store has: it is given up. Else it is put back from a store.
-    let (damage, isGivenUp) = (choices.pick(Damage.allCases), choices.next(below: 2) == 1)
+    let (drawn, isGivenUp) = (choices.pick(Damage.allCases), choices.next(below: 2) == 1)
+    // A server remembers what it has read of its list.
+    let remembersEvents = configuration.place == .server
+    let damage = drawn == .damagedEvent && remembersEvents ? .garbageEvent : drawn
     note("the remote is damaged: \(damage)")
     switch damage {
     case .garbageEvent: try addGarbageEvent(remote, zone, device)
@@ -165,11 +168,12 @@ extension SimulatedWorld {
     try executor.wait { try await remote.damage(place.name, Self.damage(.garbageEvent)) }
     let made = ZoneID(name: "made beside damage")
     let makesZone = device.selects(made)
-    if makesZone { try write("made", to: "value", of: "damaged", in: made, on: device) }
-    try write("known", to: "value", of: "damaged", in: zone, on: device)
     if makesZone, let store = device.store {
+      try act(device) { try store.writeBlockingThisThread { _ = try $0.createZone(made) } }
+      try write("made", to: "value", of: "damaged", in: made, on: device)
       try act(device) { try store.writeBlockingThisThread { try $0.attachZone(made) } }
     }
+    try write("known", to: "value", of: "damaged", in: zone, on: device)
     for device in devices where device.store != nil {
       try syncAlone(device)
       try checkTellsOfList(device, place)
@@ -215,15 +219,17 @@ extension SimulatedWorld {
 
 /// The remote of a world, as whoever runs it sees it.
 private struct DamagedRemote: ForwardingRemote, LogOfObjects {
-  let log: ObjectRemote
+  private let place: SimulatedPlace
   private let objects: KeptObjects
 
   /// - Returns: nil for a remote of the app's own.
   init?(_ place: SimulatedPlace) {
-    guard let objects = place.kept, let log = place.server as? ObjectRemote else { return nil }
-    (self.log, self.objects) = (log, objects)
+    guard let objects = place.kept else { return nil }
+    (self.place, self.objects) = (place, objects)
   }
 
+  /// Each looks for itself, and remembers nothing.
+  var log: ObjectRemote { place.makeLog(over: objects) }
   var remote: any RemoteLog { log }
 
   func damage(_ name: ObjectName, _ change: ([UInt8]) -> [UInt8]?) async throws(RemoteError) {
