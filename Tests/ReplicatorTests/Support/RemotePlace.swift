@@ -59,7 +59,8 @@ struct RemotePlace: Sendable {
       bytes[bytes.count - 1] ^= 1
       try await replace(name, with: bytes)
     }
-    guard damage == .givenUp || damage == .flippedAndGivenUp, let log = (remote as? any LogOfObjects)?.log else { return }
+    guard [.givenUp, .flippedAndGivenUp].contains(damage), let log = (remote as? any LogOfObjects)?.log
+    else { return }
     let place = EntryPlace(log: EntryPlace.Log(zone, incarnation), offset: offset)
     _ = try await log.quarantine(place, last: .max, note: "lost", milliseconds: 1_700_000_000_000)
   }

@@ -49,7 +49,11 @@ extension SimulatedWorld {
 
   /// Lets all devices sync, and checks that they end equal in a zone, with nothing pending, and say so.
   func checkAgreement(in zone: ZoneID, _ what: String) throws {
-    let devices = devices.filter { $0.store != nil && $0.selects(zone) }
+    let devices = devices.filter { device in
+      // One that keeps an earlier life of the zone for what was never shipped has no part in this one.
+      device.store != nil && device.selects(zone)
+        && !device.view.zones.contains { $0.facts.zone == zone && $0.facts.isClosed }
+    }
     for _ in 0..<4 { for device in devices { try syncAlone(device) } }
     var first: (device: SimulatedDevice, digest: ContentHash)?
     for device in devices {

@@ -42,6 +42,7 @@ extension SimulatedWorld {
     try boot(new)
     try checkAgreement(in: zone, "damage of the remote (\(damage))")
     for device in devices where device.store != nil {
+      try syncAlone(device)
       let report = device.replicators[0].last?.report
       guard let report, report.failure == nil, report.listProblems.isEmpty else {
         throw SimulationFailure(.noSurprise, "d\(device.number) finds damage in a remote that was mended")
