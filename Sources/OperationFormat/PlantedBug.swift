@@ -177,6 +177,27 @@
     /// 5, 11: a write that throws, or a fold that fails.
     case failedWriteCommitted
 
+    // MARK: What a log may not say
+
+    /// 2, 3: a log that is imported with pending transactions, whose old store is gone.
+    case adoptedLanesNotShipped
+    /// 3, 16: a peer that names a parent that nobody has.
+    case parentUnchecked
+    /// 5, 16: a peer that names a parent later than in its first transaction.
+    case lineageReplaced
+    /// 5, 16: a peer that claims to have seen what comes later.
+    case lyingBaseFolded
+    /// 16: a peer that goes on after a hole in its sequences.
+    case closedLaneStaysOpen
+    /// 2: a peer that writes under another's identity.
+    case closedLaneNotRenewed
+    /// 3, 10: a peer that writes under the identity of one that has something pending.
+    case rejectedPendingLost
+    /// 12: a peer that invents more kinds than are noted.
+    case greatestKindsKept
+    /// 16: a remote that loses an entry in the middle of a log.
+    case holeIsEnd
+
     // MARK: Rounds
 
     /// 14: an error of the list of zones that others have of one zone.

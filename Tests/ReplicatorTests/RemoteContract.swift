@@ -47,6 +47,41 @@ struct RemoteContract {
     try await RemoteLogConformance { try await kind.make($0) }.run(RemoteLogConformance.checks[index])
   }
 
+  @Test(
+    "is kept where entries are damaged", arguments: RemotePlace.Kind.allCases,
+    RemoteLogConformance.damageChecks.indices)
+  func isKeptWithDamage(_ kind: RemotePlace.Kind, _ index: Int) async throws {
+    let scratch = TemporaryDirectory()
+    let conformance = RemoteLogConformance(damageable: { doors in
+      let place = try await RemotePlace(kind, in: scratch.path)
+      return ((0..<doors).map { _ in place.remote }, { try await place.damage($0, $1, $2) })
+    })
+    try await conformance.run(RemoteLogConformance.damageChecks[index])
+  }
+
+  @Test(
+    "is kept where entries are damaged, on a bad network", arguments: RemotePlace.Kind.allCases,
+    RemoteLogConformance.damageChecks.indices)
+  func isKeptWithDamageOnABadNetwork(_ kind: RemotePlace.Kind, _ index: Int) async throws {
+    let scratch = TemporaryDirectory()
+    let conformance = RemoteLogConformance(
+      seed: 4, triesMax: 200,
+      damageable: { doors in
+        let place = try await RemotePlace(kind, in: scratch.path)
+        let faulty: [any RemoteLog] = (0..<doors).map { FaultyRemote(place.remote, seed: UInt64($0) + 4) }
+        return (faulty, { try await place.damage($0, $1, $2) })
+      })
+    try await conformance.run(RemoteLogConformance.damageChecks[index])
+  }
+
+  @Test("needs to be told how entries are damaged")
+  func needsDamage() async throws {
+    await #expect(throws: RemoteLogConformance.Failure.self) {
+      try await RemoteLogConformance { try await RemoteKind.memory.make($0) }
+        .run(RemoteLogConformance.damageChecks[0])
+    }
+  }
+
   @Test("is kept on a bad network", arguments: RemoteKind.allCases, 1...3 as ClosedRange<UInt64>)
   func isKeptOnABadNetwork(_ kind: RemoteKind, _ seed: UInt64) async throws {
     let faults = Mutex<[FaultyRemote]>([])

@@ -14,6 +14,11 @@ extension WriteBatch {
     if header.sequence == 1, let parent = header.parent {
       try storage.setParent(parent, of: header.replica, header.epoch, in: header.zone)
     }
+    #if PLANTED_BUGS
+      if PlantedBug.lineageReplaced.isPlanted, let parent = header.parent {
+        try storage.setParent(parent, of: header.replica, header.epoch, in: header.zone)
+      }
+    #endif
     _ = try storage.append(header, body: body)
     try countAssets(of: layout.operations, body, in: header.zone)
     appendedBytes += body.byteCount

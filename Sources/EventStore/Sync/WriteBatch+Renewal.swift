@@ -32,6 +32,9 @@ extension LocalStore {
 
 extension ReadTransaction {
   fileprivate func isOwnLaneClosed(of zone: ZoneID) throws -> Bool {
+    #if PLANTED_BUGS
+      if PlantedBug.closedLaneNotRenewed.isPlanted { return false }
+    #endif
     let (number, row) = try tables.zone(zone, interned, transaction)
     guard let incarnation = row.token?.incarnation,
       let replica = try interned.replicas.number(of: identity.replica, in: tables.replicas, transaction)
@@ -90,6 +93,9 @@ extension WriteBatch {
       }
     }
     if let parent { try storage.setParent(parent, of: replica, epoch, in: number) }
+    #if PLANTED_BUGS
+      if PlantedBug.rejectedPendingLost.isPlanted { return 0 }
+    #endif
     try append(lost, as: replica, epoch, parent)
     guard !lost.isEmpty else { return 0 }
     try foldAgain()

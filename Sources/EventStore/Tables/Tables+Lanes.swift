@@ -211,6 +211,9 @@ extension Tables {
 extension TableStorage {
   /// Remembers that this store ships a lane.
   func adoptLane(_ replica: ReplicaNumber, _ epoch: UInt32, of zone: ZoneNumber) throws {
+    #if PLANTED_BUGS
+      if PlantedBug.adoptedLanesNotShipped.isPlanted { return }
+    #endif
     try putChecked(.adoptedLane(zone, replica, epoch), in: tables.replicas) { _ in }
   }
 
@@ -234,6 +237,9 @@ extension TableStorage {
   ) throws {
     let known = try tables.closure(of: replica, epoch, in: zone, incarnation, transaction)
     if let known, known <= offset { return }
+    #if PLANTED_BUGS
+      if PlantedBug.closedLaneStaysOpen.isPlanted { return }
+    #endif
     try putChecked(.closedLane(zone, incarnation, replica, epoch), in: tables.replicas) {
       $0.append(varint: offset)
     }

@@ -4,8 +4,9 @@
 /// | what | steps |
 /// |---|---|
 /// | an operation of any kind | 2, and 1 for each 256 bytes of its payload |
-/// | an operation on a list or a text | 14 more |
-/// | each element that it inserts, each run of units that it removes | 8 |
+/// | an operation on a list or a text | 10 more |
+/// | each element that it inserts | 4 |
+/// | each run of units that it removes | 8 |
 /// | each unit of a list that a run names | 4 |
 /// | each 4 units of a text that a run names | 1 |
 /// | making a record that was made before in the same transactions: all its fields are looked at once more | 1,024 |
@@ -50,7 +51,7 @@ package struct FoldWork: Sendable {
   /// - Parameter operand: bytes that were found valid.
   @inline(__always)
   static func steps(ofUnits kind: OperationKind, operand: RawSpan) -> Int {
-    kind.namesUnits ? 14 + steps(ofNamed: kind, operand) : 0
+    kind.namesUnits ? 10 + steps(ofNamed: kind, operand) : 0
   }
 
   private static func steps(ofNamed kind: OperationKind, _ operand: RawSpan) -> Int {
@@ -61,7 +62,7 @@ package struct FoldWork: Sendable {
       switch kind {
       case .insertElements:
         _ = try units.readOrigin(&reader)
-        steps = 8 * (try FieldChange.readCount(&reader))
+        steps = 4 * (try FieldChange.readCount(&reader))
       case .removeElements, .removeText:
         for _ in 0..<(try FieldChange.readCount(&reader)) {
           // More than are ever allowed are too many, and never more than a sum can hold.

@@ -121,7 +121,8 @@ extension ObjectRemote {
     do throws(RemoteError) {
       switch try await look(token.incarnation, token.zone, token.offset) {
       case .segment(let found)? where found.header.contentHash == token.hash: return
-      case .tombstone?: break
+      // Its header may be whole, and its body not: then something else may count, which is read whole.
+      case .segment?, .tombstone?: break
       case nil where try await isHole(token.offset, of: token.incarnation): break
       default: throw try await logWentBack(token.incarnation, token.offset)
       }

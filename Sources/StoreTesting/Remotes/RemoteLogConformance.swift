@@ -15,6 +15,29 @@ public struct RemoteLogConformance: Sendable {
   /// Opens a new and empty remote through so many doors: each is the remote as another process sees it.
   public typealias Making = @Sendable (_ doors: Int) async throws -> [any RemoteLog]
 
+  /// Opens one as ``Making`` does, and says how what it has of segments is damaged behind its back.
+  public typealias MakingDamageable =
+    @Sendable (_ doors: Int) async throws -> (
+      doors: [any RemoteLog], damage: Damaging
+    )
+
+  /// Damages the entry at an offset of a log, or gives it up.
+  public typealias Damaging = @Sendable (EntryDamage, IncarnationID, _ offset: UInt64) async throws -> Void
+
+  /// What may have become of an entry of a log.
+  public enum EntryDamage: Hashable, Sendable, CaseIterable {
+    /// It is not there any more.
+    case missing
+    /// 300 zero bytes are in its place: nobody can read whose it was.
+    case zeros
+    /// A bit of the segment's last byte is wrong: its header can be read.
+    case flipped
+    /// As ``zeros``, and whoever runs the remote has put a tombstone.
+    case givenUp
+    /// As ``flipped``, and whoever runs the remote has put a tombstone.
+    case flippedAndGivenUp
+  }
+
   /// One thing that must hold.
   public struct Check: Sendable, CustomStringConvertible {
     /// What must hold, a sentence.
@@ -42,7 +65,7 @@ public struct RemoteLogConformance: Sendable {
 
   private let seed: UInt64
   private let triesMax: Int
-  private let make: Making
+  private let make: MakingDamageable
 
   /// Creates the suite for one kind of remote.
   ///
@@ -54,6 +77,26 @@ public struct RemoteLogConformance: Sendable {
   public init(seed: UInt64 = 1, triesMax: Int = 1, _ make: @escaping Making) {
     self.seed = seed
     self.triesMax = triesMax
+    self.make = { doors in
+      (
+        try await make(doors),
+        { damage, _, offset in
+          throw Failure(
+            check: "\(damage)", message: "nothing says how offset \(offset) is damaged", seed: seed)
+        }
+      )
+    }
+  }
+
+  /// Creates the suite for a remote whose entries can be damaged: ``damageChecks`` need it.
+  ///
+  /// - Parameters:
+  ///   - seed: decides about all that is random.
+  ///   - triesMax: as in ``init(seed:triesMax:_:)``.
+  ///   - make: makes a remote for a check.
+  public init(seed: UInt64 = 1, triesMax: Int = 1, damageable make: @escaping MakingDamageable) {
+    self.seed = seed
+    self.triesMax = triesMax
     self.make = make
   }
 
@@ -61,12 +104,13 @@ public struct RemoteLogConformance: Sendable {
   ///
   /// - Throws: ``Failure``, or an error of the remote that it should not have thrown.
   public func run(_ check: Check) async throws {
-    let doors = try await make(check.doors)
-    let trial = RemoteTrial(check: check.name, doors: doors, seed: seed, triesMax: triesMax)
+    let (doors, damage) = try await make(check.doors)
+    let trial = RemoteTrial(
+      check: check.name, doors: doors, seed: seed, triesMax: triesMax, damage: damage)
     try await check.body(trial)
   }
 
-  /// All of them.
+  /// All that need no damage.
   public static let checks: [Check] =
     zoneChecks + appendChecks + fetchChecks + deletionChecks + assetChecks
 }

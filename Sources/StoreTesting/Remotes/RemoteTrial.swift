@@ -7,6 +7,7 @@ struct RemoteTrial: Sendable {
   let doors: [any RemoteLog]
   let seed: UInt64
   let triesMax: Int
+  let damage: RemoteLogConformance.Damaging
 
   static let zone = ZoneID(name: "notes")
 

@@ -33,6 +33,7 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
   case remoteUnmounted
   case remoteForeign
   case remoteOld
+  case remoteDamaged
   case zoneDeleted
   case zoneRecreated
   // Ways of use.
@@ -82,6 +83,8 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
     case .remoteForeign: "another remote is in the remote's place: 5 % of the seeds"
     case .remoteOld:
       "an old copy of the remote, or one that others went on with, is in its place: 5 % of the seeds"
+    case .remoteDamaged:
+      "an entry is lost or damaged once all is at rest; it is put back, or given up: 15 % of the seeds"
     case .zoneDeleted: "a zone is deleted, while others write to it: 10 % of the seeds"
     case .zoneRecreated: "a zone is made again under the name of a deleted one: half of the seeds"
     case .groupCommit: "several writes wait and share a commit, one of which may fail"

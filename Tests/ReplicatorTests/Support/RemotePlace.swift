@@ -46,6 +46,25 @@ struct RemotePlace: Sendable {
     if let bytes { _ = try await objects.putIfAbsent(name, bytes) }
   }
 
+  /// Damages an entry of a log, or gives it up.
+  func damage(
+    _ damage: RemoteLogConformance.EntryDamage, _ incarnation: IncarnationID, _ offset: UInt64
+  ) async throws {
+    let name = ObjectName.entry(of: incarnation, offset)
+    switch damage {
+    case .missing: try await replace(name, with: nil)
+    case .zeros, .givenUp: try await replace(name, with: [UInt8](repeating: 0, count: 300))
+    case .flipped, .flippedAndGivenUp:
+      guard var bytes = try await get(name), !bytes.isEmpty else { return }
+      bytes[bytes.count - 1] ^= 1
+      try await replace(name, with: bytes)
+    }
+    guard [.givenUp, .flippedAndGivenUp].contains(damage), let log = (remote as? any LogOfObjects)?.log
+    else { return }
+    let place = EntryPlace(log: EntryPlace.Log(zone, incarnation), offset: offset)
+    _ = try await log.quarantine(place, last: .max, note: "lost", milliseconds: 1_700_000_000_000)
+  }
+
   /// All objects as they are.
   func copy() async throws -> [ObjectName: [UInt8]] {
     var copy: [ObjectName: [UInt8]] = [:]

@@ -32,6 +32,12 @@ final class KeptObjects: ObjectStore {
   func delete(_ name: ObjectName) async throws(RemoteError) { try await objects.delete(name) }
   func changes() -> AsyncStream<Void> { objects.changes() }
 
+  /// Puts other bytes in an object's place, or takes it away.
+  func replace(_ name: ObjectName, with bytes: [UInt8]?) async throws(RemoteError) {
+    try await objects.delete(name)
+    if let bytes { _ = try await objects.putIfAbsent(name, bytes) }
+  }
+
   func copy() -> MemoryObjects {
     let copy = MemoryObjects(name: "old copy")
     for (name, bytes) in puts.withLock({ $0 }) { copy.replace(name, with: bytes) }

@@ -41,6 +41,9 @@ final class SimulatedPlace: Sendable {
     self.foreign = foreign
   }
 
+  /// The objects, where they are there to be damaged.
+  var kept: KeptObjects? { objects }
+
   /// Whether anything may have been put since this was last asked.
   func takeChange() -> Bool {
     guard let count = objects?.count else { return true }

@@ -10,6 +10,7 @@ struct SimulationPlan: Hashable, Sendable {
     case disk
     case identities
     case aftermath
+    case damage
   }
 
   let seed: UInt64

@@ -67,7 +67,7 @@ extension SimulatedWorld {
   }
 
   /// A write that was counted twice, or not at all, shows in a counter.
-  private func checkWrites(
+  func checkWrites(
     _ count: Int, of name: Name, in zone: ZoneID, on device: SimulatedDevice, _ what: String
   ) throws {
     let record = RecordID(zone: zone, name: name)

@@ -47,11 +47,46 @@ extension SimulatedWorld {
     }
     try write("after", to: "other", of: "lie", in: zone, on: victim)
     try checkAgreement(in: zone, "a lie (\(lie))")
+    try checkRejections(of: lie, behind: token)
+    for device in devices where device.store != nil && device.selects(zone) {
+      try checkWrites(isPending ? 3 : 2, of: "lie", in: zone, on: device, "a lie (\(lie))")
+    }
     guard lie == .inventedKinds else { return }
     for device in devices where device.selects(zone) {
       guard let store = device.store, try !store.knowsUnfolded(OperationKind.lastKnown.next) else { continue }
       throw SimulationFailure(
         .unknownIsKept, "d\(device.number) would not fold a kind of the next version after an upgrade")
+    }
+  }
+
+  /// All list what they have rejected, and why.
+  private func checkRejections(of lie: Lie, behind token: ChangeToken) throws {
+    var expected: [UInt64: SegmentRejection]? =
+      switch lie {
+      case .lateParent: [2: .parent]
+      case .absentParent: [1: .parent]
+      case .hole: [1: .hole, 2: .laneClosed]
+      case .base: [1: .base]
+      case .victimsHole: [1: .hole]
+      // That it follows another segment than the victim's last shows only where that lies alone.
+      case .victimsNext: nil
+      case .inventedKinds: [:]
+      }
+    for device in devices where device.selects(token.zone) {
+      guard let store = device.store else { continue }
+      let rejected = try store.read { try $0.rejectedSegments(in: token.zone) }
+      var found: [UInt64: SegmentRejection] = [:]
+      for segment in rejected where segment.offset > token.offset {
+        found[segment.offset - token.offset] = segment.reason
+      }
+      let reasons = expected ?? found
+      guard found == reasons else {
+        let (found, reasons) = (found.count, reasons.count)
+        throw SimulationFailure(
+          .nothingIsSilent,
+          "after a lie (\(lie)), d\(device.number) has not rejected what it must: \(found) of \(reasons)")
+      }
+      expected = reasons
     }
   }
 
@@ -83,7 +118,9 @@ extension SimulatedWorld {
     switch lie {
     case .lateParent:
       let (first, hash) = try pack([transaction(1)], token)
-      return [first, try pack([transaction(2, parent: next - 1 + (random.next() & 1))], token, hash).0]
+      let later = LogOperation.set(record: "lie", type: "aftermath", field: "late", value: .string("lie"))
+      let second = transaction(2, parent: next - 1 + (random.next() & 1), [later])
+      return [first, try pack([second], token, hash).0]
     case .absentParent: return [try pack([transaction(1, parent: next)], token).0]
     case .hole: return [try pack([transaction(5)], token).0, try pack([transaction(6)], token).0]
     case .base: return [try pack([transaction(1, base: token.offset + 7)], token).0]
