@@ -2,7 +2,7 @@ extension Case {
   /// All cases, in the order of the table.
   static var all: [Case] {
     commitsInMemory + durableCommits + [tasks] + reads + [folding, rebuilding, past] + ycsb + shipping
-      + [growth, elements, texts, references, space]
+      + [growth, elements, texts] + [2, 3, 16].map { onePlace(writers: $0) } + [references, space]
   }
 
   private static var commitsInMemory: [Case] {
