@@ -75,7 +75,7 @@ struct SequencesOfManyUnits {
   @Test("take few bytes when they are typed one by one")
   func bytesOfTypedText() throws {
     var writer = Writer(seed: 3)
-    let count = 100_000
+    let count = 30_000
     for index in 0..<count { try writer.insert(index % 6 == 5 ? " " : "a", at: index) }
     let text = try writer.sequence.text()
     #expect(text.utf8.count == count)
