@@ -124,7 +124,10 @@ struct SimulationShrinker {
       let left = plan.recorded[stream]?.count ?? 0
       isSmaller =
         try changeRuns(left, least: max(1, left / Self.streamParts)) { candidate, range in
-          for index in range { candidate.recorded[stream]?[index] = 0 }
+          // A smaller world may have drawn less.
+          for index in range.clamped(to: 0..<(candidate.recorded[stream]?.count ?? 0)) {
+            candidate.recorded[stream]?[index] = 0
+          }
         } || isSmaller
     }
     return isSmaller

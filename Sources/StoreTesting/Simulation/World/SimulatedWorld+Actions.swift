@@ -214,6 +214,8 @@ extension SimulatedWorld {
       for: life, wall: configuration.startMilliseconds + now, &choices)
     let log = place.server
     let outcome = try executor.wait { try await log.append(segment, after: 0) }
+    // A deletion that is under way has sealed the log, and is not in the list of zones yet.
+    if case .gone = outcome { return }
     guard case .appended = outcome else {
       throw SimulationFailure(.noSurprise, "a newer version's append came to \(outcome)")
     }

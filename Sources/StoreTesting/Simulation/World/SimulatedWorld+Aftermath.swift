@@ -42,6 +42,15 @@ extension SimulatedWorld {
     }
   }
 
+  /// The devices that sync a zone as it is now. One that keeps an earlier life of it for what was never shipped has no part
+  /// in this one.
+  func devicesWithPart(in zone: ZoneID) -> [SimulatedDevice] {
+    devices.filter { device in
+      device.store != nil && device.selects(zone)
+        && !device.view.zones.contains { $0.facts.zone == zone && $0.facts.isClosed }
+    }
+  }
+
   func syncAlone(_ device: SimulatedDevice, _ steps: SyncSteps = .all) throws {
     try act(device) { try deliver(.syncRequested(steps), device, 0) }
     try drain()
@@ -49,11 +58,7 @@ extension SimulatedWorld {
 
   /// Lets all devices sync, and checks that they end equal in a zone, with nothing pending, and say so.
   func checkAgreement(in zone: ZoneID, _ what: String) throws {
-    let devices = devices.filter { device in
-      // One that keeps an earlier life of the zone for what was never shipped has no part in this one.
-      device.store != nil && device.selects(zone)
-        && !device.view.zones.contains { $0.facts.zone == zone && $0.facts.isClosed }
-    }
+    let devices = devicesWithPart(in: zone)
     for _ in 0..<4 { for device in devices { try syncAlone(device) } }
     var first: (device: SimulatedDevice, digest: ContentHash)?
     for device in devices {

@@ -24,7 +24,7 @@ extension SimulatedWorld {
     try syncAlone(copy)
     try syncAlone(device, choices.next(below: 2) == 0 ? .all : .ship)
     try checkAgreement(in: zone, "a copy")
-    for device in devices where device.store != nil && device.selects(zone) {
+    for device in devicesWithPart(in: zone) {
       try checkWrites(isPendingBefore ? 3 : 2, of: "copied", in: zone, on: device, "a copy")
     }
   }
@@ -61,7 +61,7 @@ extension SimulatedWorld {
       try write("old again", to: "value", of: "imported", in: zone, on: device)
     }
     try checkAgreement(in: zone, "an import")
-    for device in devices where device.store != nil && device.selects(zone) {
+    for device in devicesWithPart(in: zone) {
       try checkWrites(count + (returns ? 2 : 1), of: "imported", in: zone, on: device, "an import")
     }
   }

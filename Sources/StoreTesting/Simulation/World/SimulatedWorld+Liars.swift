@@ -48,7 +48,7 @@ extension SimulatedWorld {
     try write("after", to: "other", of: "lie", in: zone, on: victim)
     try checkAgreement(in: zone, "a lie (\(lie))")
     try checkRejections(of: lie, behind: token)
-    for device in devices where device.store != nil && device.selects(zone) {
+    for device in devicesWithPart(in: zone) {
       try checkWrites(isPending ? 3 : 2, of: "lie", in: zone, on: device, "a lie (\(lie))")
     }
     guard lie == .inventedKinds else { return }

@@ -176,6 +176,8 @@ final class SimulatedWorld: @unchecked Sendable {
       devices.count, device.configuration, options.workloads, parent: directory.path,
       random: plan.random(.identities).stream(UInt64(devices.count) + 2))
     new.clockOffset = device.clockOffset
+    // By now all have been upgraded.
+    new.isOlder = device.isOlder
     devices.append(new)
     return new
   }
