@@ -23,7 +23,7 @@ extension LocalStore {
 
 extension ReadTransaction {
   /// A segment ends at the transaction that would make folding it more steps.
-  private static let stepsAimedAt = 32_768
+  private static let stepsAimedAt = Limits.foldStepsMax / 4
 
   package func nextCut(of zone: ZoneID) throws -> SegmentCut? {
     let (number, row) = try tables.zone(zone, interned, transaction)
@@ -121,7 +121,8 @@ extension ReadTransaction {
       // One transaction is never too large for a segment.
       if isOver && !transactions.isEmpty { break }
       if work.steps > Limits.foldStepsMax {
-        throw StoreError.tooMuchWork("transaction \(sequence) of zone “\(try interned.zones.identity(of: zone, in: tables.zones, transaction))”", work.steps)
+        let id = try interned.zones.identity(of: zone, in: tables.zones, transaction)
+        throw StoreError.tooMuchWork("transaction \(sequence) of zone “\(id)”", work.steps)
       }
       transactions.append(bytes)
       sequence += 1

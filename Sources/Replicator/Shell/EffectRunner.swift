@@ -167,7 +167,9 @@ package struct EffectRunner: Sendable {
         outcome.problem = SyncFailure(error)
         break
       }
-      if batch.unpackedBytes >= Self.foldBytesMax || batch.steps >= Self.foldStepsMax { try await commit(&batch, &outcome) }
+      if batch.unpackedBytes >= Self.foldBytesMax || batch.steps >= Self.foldStepsMax {
+        try await commit(&batch, &outcome)
+      }
       if outcome.problem != nil { return outcome }
     }
     let problem = outcome.problem
