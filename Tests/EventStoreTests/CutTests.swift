@@ -160,7 +160,7 @@ struct CutTests {
     #expect(absent == .zoneUnknown)
   }
 
-  @Test("it ends at a quarter of the work that a segment may be, two steps for a small operation", arguments: [-1, 0, 1])
+  @Test("it ends at a quarter of the work that a segment may be", arguments: [-1, 0, 1])
   func operations(_ excess: Int) async throws {
     let store = try directory.store()
     try await store.makeAttachedZone()
