@@ -19,8 +19,10 @@ struct FolderProcesses {
     let incarnation = try await remote.createZone(zone, proposing: IncarnationID(rawValue: UInt128(seed)))
     var random = SeededRandom(seed: seed)
     let count = 150
+    // Those that are to be killed have so much to do that they are at it, however late that is.
     let children = (1...8).map {
-      ChildProcess("append", directory.path + "/remote", "\(incarnation)", "\($0)", "\(count)")
+      ChildProcess(
+        "append", directory.path + "/remote", "\(incarnation)", "\($0)", "\($0 > 4 ? count : 20 * count)")
     }
     // A reader beside them sees whole segments alone.
     let reading = try await FolderRemote(directory: directory.path + "/remote")
@@ -56,7 +58,7 @@ struct FolderProcesses {
       let end = child.wait()
       if index >= 4 { #expect(end == .exit(0)) }
     }
-    #expect(acknowledged.contains { $0.count < count }, "none was killed in the middle")
+    #expect(acknowledged[..<4].contains { $0.count < 20 * count }, "none was killed in the middle")
     reader.cancel()
     let seen = try await reader.value
     var all: [SegmentHeader] = []
