@@ -24,9 +24,9 @@ extension Case {
 
   /// Folding what some writers put at one place, against as much by one writer alone.
   static func onePlace(writers: Int) -> Case {
-    Case(title: "folding 10,000 insertions each of \(writers) writers at one place of a text") {
+    Case(title: "folding 20,000 insertions of \(writers) writers at one place of a text") {
       place, sizes in
-      let count = sizes.count(10_000)
+      let count = max(1, sizes.count(20_000) / writers)
       var comparisons: [Comparison] = []
       for manner in Manner.allCases {
         let many = try await written(manner, by: writers, count: count, place)
@@ -34,7 +34,7 @@ extension Case {
         comparisons.append(
           Comparison(
             title:
-              "folding 10,000 insertions each of \(writers) writers at one place of a text, each \(manner.rawValue)",
+              "folding 20,000 insertions of \(writers) writers at one place of a text, each \(manner.rawValue)",
             unit: "insertions", otherwise: "as many by one writer", count: writers * count,
             participants: [folding(many, .tributary, place), folding(one, .other, place)]))
       }
