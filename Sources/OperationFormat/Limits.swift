@@ -42,7 +42,7 @@ extension Limits {
   public static let noteBytesMax = labelBytesMax
   /// The most operations in one segment.
   public static let segmentOperationsMax = transactionOperationsMax
-  /// The most steps of work that folding one segment, or one transaction, may be: see ``FoldWork``. A commit folds a whole segment,
+  /// The most steps of work that folding one segment, or one transaction, may be: see `FoldWork`. A commit folds a whole segment,
   /// because what is written between two parts of one could not say which of them it had seen.
   public static let foldStepsMax = 163_840
   /// The largest body of a segment as it is packed (8 MiB, and what one largest transaction is framed with).

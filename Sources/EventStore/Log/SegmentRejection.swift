@@ -20,7 +20,7 @@ public enum SegmentRejection: UInt8, Hashable, Sendable, CaseIterable {
   case fork = 6
   /// An earlier segment of its writer was rejected, which closed the writer's lane.
   case laneClosed = 7
-  /// Folding it would take more steps than a segment may: see ``Limits/foldStepsMax``.
+  /// Folding it would take more steps than a segment may: see `Limits.foldStepsMax`.
   case work = 8
 }
 
