@@ -103,7 +103,8 @@ struct BriefShoppingListWorlds {
     // What comes after a world has come to rest breaks no rule of the app, and takes most of the time.
     options.faults.subtract([.logImported, .peerThatLies, .storeCopied, .remoteDamaged])
     let simulation = Simulation(options)
-    let seed = try #require((1...200 as ClosedRange<UInt64>).first { simulation.run(seed: $0).failure != nil })
+    let seed = try #require(
+      (1...200 as ClosedRange<UInt64>).first { simulation.run(seed: $0).failure != nil })
     // page
     let smallest = try #require(try simulation.shrink(seed: seed), "seed \(seed) does not fail")
     #expect(smallest.failure.invariant == .workloadHolds, "\(smallest)")
