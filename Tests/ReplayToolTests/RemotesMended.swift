@@ -3,12 +3,11 @@ import Foundation
 import OperationFormat
 import Replicator
 import StoreTesting
-import Synchronization
 import Testing
 
 @testable import ReplayTool
 
-@Suite("Remotes that whoever runs them mends")
+@Suite("Remotes that are mended from the command line")
 struct RemotesMended {
   let temporary = TemporaryDirectory()
   private var folder: String { temporary.path + "/remote" }
@@ -18,21 +17,14 @@ struct RemotesMended {
 
   private func run(_ arguments: String..., seed: UInt64 = 1) async -> Tool.Result {
     var tool = Tool()
-    let random = Mutex(SeededRandom(seed: seed))
-    let bits = Bits(random: random)
+    let bits = SharedBits(seed)
     tool.makeRandom = { bits.next() }
     return await tool.run(arguments)
   }
 
-  private final class Bits: Sendable {
-    private let random: Mutex<SeededRandom>
-    init(random: consuming Mutex<SeededRandom>) { self.random = random }
-    func next() -> UInt64 { random.withLock { $0.next() } }
-  }
-
   private func sync(_ name: String, _ more: String..., seed: UInt64 = 1) async -> Tool.Result {
     var tool = Tool()
-    let bits = Bits(random: Mutex(SeededRandom(seed: seed)))
+    let bits = SharedBits(seed)
     tool.makeRandom = { bits.next() }
     return await tool.run(["sync", path(name), "--remote", remote] + more)
   }
@@ -40,7 +32,7 @@ struct RemotesMended {
   /// Makes a record in a store, which is made if there is none.
   private func write(_ name: String, _ record: String, seed: UInt64) async throws {
     var configuration = StoreConfiguration()
-    let bits = Bits(random: Mutex(SeededRandom(seed: seed)))
+    let bits = SharedBits(seed)
     configuration.makeRandom = { bits.next() }
     configuration.wallMilliseconds = { ShoppingStore.start }
     configuration.isUnsynced = true

@@ -247,7 +247,7 @@ struct SyncCommands {
 }
 
 /// Random bits for closures.
-private final class SharedBits: Sendable {
+final class SharedBits: Sendable {
   private let generator: Mutex<SeededGenerator>
   init(_ seed: UInt64) { generator = Mutex(SeededGenerator(seed: seed)) }
   func next() -> UInt64 { generator.withLock { $0.next() } }

@@ -18,7 +18,7 @@ extension Verification {
         if WideRow.isBase(row) { wide.insert(owner) } else { divided.insert(owner) }
         let existence = try? RecordLayout.place(of: .existence, in: row)
         if WideRow.isBase(row), let existence, existence.entry.upperBound < row.byteCount {
-          report.add(.record, "\(name.bytes)", "the row's fields lie in it and in blocks")
+          report.add(.record, "\(name.bytes)", "the row has fields in it and in blocks")
         }
         return true
       }

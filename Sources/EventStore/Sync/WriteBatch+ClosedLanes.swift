@@ -13,7 +13,7 @@ extension LocalStore {
   /// Settles what is pending in a zone of lanes that are not this store's own, such as those of a log that it imported,
   /// and that the remote log has closed: nobody can ship it as it is. ``finishRenewal()`` is to be called afterwards.
   ///
-  /// If the store that wrote them issues them again and this one takes them over, they count twice: whoever decides must
+  /// If the store that wrote them issues them again and this one takes them over, they count twice: who decides must
   /// know of it.
   ///
   /// - Returns: how many transactions were taken over, or let go.

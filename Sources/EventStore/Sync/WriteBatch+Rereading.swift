@@ -7,7 +7,7 @@ extension LocalStore {
   /// Rejections, closures, places and rows of segments from the offset on are taken back, and the token stands before it.
   /// No transaction is taken away: the store's own ones that have no place any more are pending, those of others wait.
   /// ``endRereading(_:)`` is to be called once the log was read to its end; until then nothing of the zone may be shipped.
-  /// If it is cut short, the next round goes on.
+  /// If it is cut short, the next round continues.
   ///
   /// - Parameter offset: from 1; one behind the token stands for the token's next one.
   /// - Returns: the first offset that is read again; nil if the store knows no log of the zone.
@@ -35,7 +35,7 @@ extension LocalStore {
 
   /// Ends what ``beginRereading(_:from:)`` began, once the zone's log was read to its end.
   ///
-  /// What lies in the log comes in the log's order here too, and what is pending behind it, so that folding meets causes
+  /// What is in the log comes in the log's order here too, and what is pending behind it, so that folding meets causes
   /// before effects. Of others' transactions that have no place any more, those that lay in an entry which was given up
   /// are pending, and shipped as they were. Those that the log does not take, or has replaced, are taken out: the store
   /// is as one that is new. ``finishRenewal()`` is to be called afterwards: it folds the log again.

@@ -5,26 +5,15 @@ import OperationFormat
 
 extension TableKey {
   static func heldLane(_ zone: ZoneNumber, _ replica: ReplicaNumber, _ epoch: UInt32) -> TableKey {
-    var key = heldLanes(zone)
-    key.append(replica)
-    key.append(epoch)
-    return key
+    heldLanes(zone).appending(replica, epoch)
   }
 
-  static func heldLanes(_ zone: ZoneNumber) -> TableKey {
-    var key = TableKey()
-    key.append(UInt8(6))
-    key.append(zone)
-    return key
-  }
+  static func heldLanes(_ zone: ZoneNumber) -> TableKey { rows(.heldLanes, of: zone) }
 
   static func formerSegment(
     _ zone: ZoneNumber, _ incarnation: IncarnationNumber, _ offset: UInt64
   ) -> TableKey {
-    var key = TableKey()
-    key.append(UInt8(7))
-    key.append(zone)
-    key.append(incarnation)
+    var key = rows(.formerSegments, of: zone, incarnation)
     key.append(offset)
     return key
   }
@@ -127,10 +116,7 @@ extension TableStorage {
   func takeBackClosures(
     of zone: ZoneNumber, _ incarnation: IncarnationNumber, from offset: UInt64
   ) throws {
-    var prefix = TableKey()
-    prefix.append(UInt8(3))
-    prefix.append(zone)
-    prefix.append(incarnation)
+    let prefix = TableKey.rows(.closedLanes, of: zone, incarnation)
     let bytes = prefix.span.bytes
     var closed: [TableKey] = []
     var cursor = try transaction.openCursor(tables.replicas)

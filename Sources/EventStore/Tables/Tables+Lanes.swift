@@ -28,49 +28,60 @@ extension TableKey {
   static func closedLane(
     _ zone: ZoneNumber, _ incarnation: IncarnationNumber, _ replica: ReplicaNumber, _ epoch: UInt32
   ) -> TableKey {
-    var key = TableKey()
-    key.append(UInt8(3))
-    key.append(zone)
-    key.append(incarnation)
-    key.append(replica)
-    key.append(epoch)
-    return key
+    rows(.closedLanes, of: zone, incarnation).appending(replica, epoch)
   }
 
   static func adoptedLane(_ zone: ZoneNumber, _ replica: ReplicaNumber, _ epoch: UInt32) -> TableKey {
-    var key = adoptedLanes(zone)
-    key.append(replica)
-    key.append(epoch)
-    return key
+    adoptedLanes(zone).appending(replica, epoch)
   }
 
-  static func adoptedLanes(_ zone: ZoneNumber) -> TableKey {
-    var key = TableKey()
-    key.append(UInt8(4))
-    key.append(zone)
-    return key
-  }
+  static func adoptedLanes(_ zone: ZoneNumber) -> TableKey { rows(.adoptedLanes, of: zone) }
 
   static func rejectedSegment(
     _ zone: ZoneNumber, _ incarnation: IncarnationNumber, _ offset: UInt64
   ) -> TableKey {
-    var key = TableKey()
-    key.append(UInt8(5))
-    key.append(zone)
-    key.append(incarnation)
+    var key = rows(.rejectedSegments, of: zone, incarnation)
     key.append(offset)
     return key
   }
 
   /// The beginnings of all rows of `replicas` that are a zone's.
-  static func lanesOfZone(_ zone: ZoneNumber) -> [TableKey] {
-    [2, 3, 4, 5, 6, 7].map { (kind: UInt8) in
-      var key = TableKey()
-      key.append(kind)
-      key.append(zone)
-      return key
-    }
+  static func lanesOfZone(_ zone: ZoneNumber) -> [TableKey] { LaneRows.allCases.map { rows($0, of: zone) } }
+
+  /// The beginning of a zone's rows of one kind.
+  static func rows(_ kind: LaneRows, of zone: ZoneNumber) -> TableKey {
+    var key = TableKey()
+    key.append(kind.rawValue)
+    key.append(zone)
+    return key
   }
+
+  /// The same of one incarnation of the zone's log.
+  static func rows(
+    _ kind: LaneRows, of zone: ZoneNumber, _ incarnation: IncarnationNumber
+  ) -> TableKey {
+    var key = rows(kind, of: zone)
+    key.append(incarnation)
+    return key
+  }
+
+  func appending(_ replica: ReplicaNumber, _ epoch: UInt32) -> TableKey {
+    var key = self
+    key.append(replica)
+    key.append(epoch)
+    return key
+  }
+}
+
+/// The kinds of rows of `replicas` that are a zone's: the first byte of their keys.
+enum LaneRows: UInt8, CaseIterable {
+  case lineages = 2
+  case closedLanes = 3
+  case adoptedLanes = 4
+  case rejectedSegments = 5
+  /// Of a log that is being read again.
+  case heldLanes = 6
+  case formerSegments = 7
 }
 
 extension Tables {

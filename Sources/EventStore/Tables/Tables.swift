@@ -155,12 +155,7 @@ package struct TableKey {
   }
 
   package static func lineage(_ zone: ZoneNumber, _ replica: ReplicaNumber, _ epoch: UInt32) -> TableKey {
-    var key = TableKey()
-    key.append(UInt8(2))
-    key.append(zone)
-    key.append(replica)
-    key.append(epoch)
-    return key
+    rows(.lineages, of: zone).appending(replica, epoch)
   }
 
   package static func zoneRow(_ zone: ZoneNumber) -> TableKey {

@@ -12,7 +12,7 @@ struct LockHoldsCommand: ReplayCommand {
     abstract: "Measures how long each commit holds the write lock while segments are folded.",
     discussion: """
       Folds segments into a new store, each in a commit of its own or several: segments of every kind that the \
-      format allows, made from a seed, or those of a remote. Whoever else writes to a store waits as long.
+      format allows, made from a seed, or those of a remote. Others who write to a store wait as long.
 
       Example: replay lockholds --count 10000 --seed 7
       Example: replay lockholds --remote folder:/tmp/remote

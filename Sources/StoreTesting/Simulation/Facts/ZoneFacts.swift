@@ -90,7 +90,7 @@ final class ZoneFacts {
   private func chain(_ header: SegmentHeader, _ place: String) throws {
     let index = writers.firstIndex { $0.replica == header.replica && $0.epoch == header.epoch }
     let last = index.map { writers[$0] }
-    // Where its writer could not read the first, damaged on its way, it lies there twice. The second may come late.
+    // Where its writer could not read the first, damaged on its way, it is there twice. The second may come late.
     if last != nil, segments.contains(where: { $0.hash == header.contentHash }) { return }
     guard header.sequences.lowerBound == (last?.lastSequence ?? 0) + 1 else {
       throw SimulationFailure(
