@@ -17,7 +17,7 @@ public enum Limits {
   /// The longest label of a transaction: a sentence for people, not a document.
   public static let labelBytesMax = 1024
   /// The most operations in one transaction: as many as one segment may hold, because a transaction is never
-  /// cut in two.
+  /// cut in two. The work of folding them allows fewer: at most 24,576, see ``foldStepsMax``.
   public static let transactionOperationsMax = 65_536
   /// The most replicas' epochs whose units one operation names: more than a zone has writers. Each new one is compared with
   /// those before it.
@@ -43,8 +43,9 @@ extension Limits {
   /// The most operations in one segment.
   public static let segmentOperationsMax = transactionOperationsMax
   /// The most steps of work that folding one segment, or one transaction, may be: see `FoldWork`. A commit folds a whole segment,
-  /// because what is written between two parts of one could not say which of them it had seen.
-  public static let foldStepsMax = 163_840
+  /// because what is written between two parts of one could not say which of them it had seen. A step takes 5 µs at the
+  /// most on a laptop, so others wait a quarter of a second at the most.
+  public static let foldStepsMax = 49_152
   /// The largest body of a segment as it is packed (8 MiB, and what one largest transaction is framed with).
   public static let segmentPackedBytesMax = transactionBytesMax + 16
   /// The largest body of a segment as it is unpacked (64 MiB). It holds against what unpacking really gives.

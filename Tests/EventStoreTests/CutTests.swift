@@ -160,11 +160,11 @@ struct CutTests {
     #expect(absent == .zoneUnknown)
   }
 
-  @Test("it ends at a quarter of the work that a segment may be", arguments: [-1, 0, 1])
+  @Test("it ends at half of the work that a segment may be", arguments: [-1, 0, 1])
   func operations(_ excess: Int) async throws {
     let store = try directory.store()
     try await store.makeAttachedZone()
-    let counts = [Limits.foldStepsMax / 8 - 10, 10 + excess, 1]
+    let counts = [Limits.foldStepsMax / 4 - 10, 10 + excess, 1]
     for (number, count) in counts.enumerated() {
       try await store.write { tx in
         try tx.create(note("n\(number)"), type: "note")

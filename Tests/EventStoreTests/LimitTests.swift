@@ -198,38 +198,38 @@ struct LimitTests {
     try checkContiguous(store)
   }
 
-  @Test("a transaction has at most 65,536 operations, each zone's counted alone")
+  @Test("a transaction has at most 49,152 steps of work, two for each set, each zone's counted alone")
   func operations() async throws {
     let store = try await makeStore()
     let other = RecordID(zone: ZoneID(name: "other"), name: "r")
-    try await expect(nil, store, "65,536 and one in another zone") { tx in
+    try await expect(nil, store, "24,576 and one in another zone") { tx in
       try tx.createZone(other.zone)
       try tx.create(other, type: "t")
-      for number in 0..<65_536 { try tx.set("f", of: note("first"), to: .int(Int64(number))) }
+      for number in 0..<24_576 { try tx.set("f", of: note("first"), to: .int(Int64(number))) }
       let more = code { try tx.set("f", of: note("first"), to: 0) }
       #expect(more == .transactionTooLarge)
       let another = code { try tx.delete(note("first")) }
       #expect(another == .transactionTooLarge)
     }
     let count = try store.entries().last?.transaction.operations.count
-    #expect(count == 65_536)
+    #expect(count == 24_576)
     let value = try store.value("f", note("first"))
-    #expect(value == 65_535)
+    #expect(value == 24_575)
     let report = try store.verify()
     #expect(report.problems == [])
   }
 
-  @Test("a transaction makes one record again 159 times at the most: each looks at all its fields")
+  @Test("a transaction makes one record again 47 times at the most: each looks at all its fields")
   func makingAgain() async throws {
     let store = try await makeStore()
-    try await expect(.transactionTooLarge, store, "160 times") { tx in
-      for _ in 0...160 {
+    try await expect(.transactionTooLarge, store, "48 times") { tx in
+      for _ in 0...48 {
         try tx.create(note("again"), type: "t")
         try tx.delete(note("again"))
       }
     }
-    try await expect(nil, store, "159 times") { tx in
-      for _ in 0...159 {
+    try await expect(nil, store, "47 times") { tx in
+      for _ in 0...47 {
         try tx.create(note("again"), type: "t")
         try tx.delete(note("again"))
       }

@@ -166,7 +166,7 @@ struct MovesBetweenZones {
     #expect(after == before)
     try await store.write { tx in
       try tx.create(RecordID(zone: full, name: "s"), type: "note")
-      for _ in 0..<65_534 { try tx.set("f", of: RecordID(zone: full, name: "s"), to: 1) }
+      for _ in 0..<24_574 { try tx.set("f", of: RecordID(zone: full, name: "s"), to: 1) }
       let counts = tx.operationCounts
       // The copy takes three operations, and one is left.
       let refusal = code { try tx.move(note("r"), to: full) }

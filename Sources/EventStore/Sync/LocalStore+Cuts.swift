@@ -23,7 +23,7 @@ extension LocalStore {
 
 extension ReadTransaction {
   /// A segment ends at the transaction that would make folding it more steps.
-  private static let stepsAimedAt = Limits.foldStepsMax / 4
+  private static let stepsAimedAt = Limits.foldStepsMax / 2
 
   package func nextCut(of zone: ZoneID) throws -> SegmentCut? {
     let (number, row) = try tables.zone(zone, interned, transaction)

@@ -3,12 +3,14 @@
 ///
 /// | what | steps |
 /// |---|---|
-/// | an operation of any kind | 2, and 1 for each 256 bytes of its payload |
-/// | an operation on a list or a text | 10 more |
+/// | an operation of any kind | 2, and 1 for each 512 bytes of its payload |
+/// | an operation on a map, a counter or contributions | 2 more |
+/// | an operation on a list or a text | 22 more |
 /// | each element that it inserts | 4 |
-/// | each run of units that it removes | 8 |
-/// | each unit of a list that a run names | 4 |
-/// | each 4 units of a text that a run names | 1 |
+/// | each run of units that it removes | 16 |
+/// | each unit of a list that a run names | 1 |
+/// | each 2 units of a text that a run names, of its first 1,024 | 1 |
+/// | each 16 units of a text that a run names after those | 1 |
 /// | making a record that was made before in the same transactions: all its fields are looked at once more | 1,024 |
 ///
 /// A segment of more steps than ``Limits/foldStepsMax`` is rejected by every replica: who folds it would hold its store's
@@ -34,6 +36,11 @@ package struct FoldWork: Sendable {
     }
   }
 
+  /// As many steps as operations on registers, and what makes records, take at most.
+  package static func stepsMax(ofOperations count: Int, payloadBytes: Int) -> Int {
+    2 * count + payloadBytes / bytesOfStep
+  }
+
   /// The steps of one operation alone.
   package static func steps(of change: FieldChange) throws(FormatError) -> Int {
     var operand = ByteWriter()
@@ -44,14 +51,24 @@ package struct FoldWork: Sendable {
   private mutating func add(_ more: Int) { steps = Self.sum(steps, more) }
 
   /// The steps of any operation.
-  static func steps(ofPayload byteCount: Int) -> Int { 2 + byteCount / 256 }
+  static func steps(ofPayload byteCount: Int) -> Int { 2 + byteCount / bytesOfStep }
 
-  /// What an operation on a list or a text takes beside that.
+  /// So many bytes of a payload are as much work as a step.
+  private static let bytesOfStep = 512
+
+  /// What an operation on what merges takes beside that.
   ///
   /// - Parameter operand: bytes that were found valid.
   @inline(__always)
   static func steps(ofUnits kind: OperationKind, operand: RawSpan) -> Int {
-    kind.namesUnits ? 10 + steps(ofNamed: kind, operand) : 0
+    if kind.namesUnits { return 22 + steps(ofNamed: kind, operand) }
+    return kind == .add || kind == .put || kind == .removeKey || kind == .contribute ? 2 : 0
+  }
+
+  /// What a run of a text's units takes. Long runs are mostly told in few pieces.
+  private static func steps(ofTextRun count: Int) -> Int {
+    let first = min(count, 1024)
+    return first / 2 + (count - first) / 16
   }
 
   private static func steps(ofNamed kind: OperationKind, _ operand: RawSpan) -> Int {
@@ -67,7 +84,7 @@ package struct FoldWork: Sendable {
         for _ in 0..<(try FieldChange.readCount(&reader)) {
           // More than are ever allowed are too many, and never more than a sum can hold.
           let count = Int(min(try units.readRun(&reader).count, 1 << 32))
-          steps = sum(steps, 8 + (kind == .removeText ? count / 4 : count * 4))
+          steps = sum(steps, 16 + (kind == .removeText ? Self.steps(ofTextRun: count) : count))
         }
       default: break
       }

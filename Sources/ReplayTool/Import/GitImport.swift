@@ -129,11 +129,11 @@ struct GitImport {
     var operations = 0
     var bytes = 0
     var part: [FileChange] = []
-    while let next = rest.first, operations + next.operationsMax <= Limits.transactionOperationsMax,
-      bytes + next.bytesMax <= Self.bytesMax || part.isEmpty
-    {
+    while let next = rest.first {
       operations += next.operationsMax
       bytes += next.bytesMax
+      let steps = FoldWork.stepsMax(ofOperations: operations, payloadBytes: bytes)
+      if bytes > Self.bytesMax || steps > Limits.foldStepsMax, !part.isEmpty { break }
       part.append(next)
       rest.removeFirst()
     }

@@ -6,8 +6,8 @@ struct RecordImport {
   private static let linesMax = 500
   /// Bytes of lines in one write, so that it stays within a transaction's 8 MiB: in JSON nothing is smaller.
   private static let bytesMax = 4 << 20
-  /// Fields in one write, so that it stays within a transaction's 65,536 operations.
-  private static let fieldsMax = 50_000
+  /// Steps of work in one write, so that with its bytes it stays within the 49,152 of a transaction.
+  private static let stepsMax = 40_000
 
   /// A record of the file.
   struct Line: Sendable {
@@ -47,7 +47,7 @@ struct RecordImport {
   private var report = Report()
   private var waiting: [Line] = []
   private var waitingBytes = 0
-  private var waitingFields = 0
+  private var waitingSteps = 0
 
   init(open: @escaping () throws -> LocalStore, limit: Int, progress: Progress, assets: String? = nil) {
     self.open = open
@@ -71,13 +71,13 @@ struct RecordImport {
           throw lines.invalid(error)
         }
         if waitingBytes + byteCount > Self.bytesMax
-          || waitingFields + line.fields.operationCount > Self.fieldsMax
+          || waitingSteps + line.fields.steps > Self.stepsMax
         {
           try await write()
         }
         waiting.append(line)
         waitingBytes += byteCount
-        waitingFields += line.fields.operationCount + 1
+        waitingSteps += line.fields.steps + 2
         if waiting.count == Self.linesMax { try await write() }
         left -= 1
         next = left > 0 ? try lines.nextDocument() : nil
@@ -125,7 +125,7 @@ struct RecordImport {
     report.fieldsSet += done.fieldsSet
     waiting.removeAll(keepingCapacity: true)
     waitingBytes = 0
-    waitingFields = 0
+    waitingSteps = 0
   }
 
   /// Imports the assets that a line names and that are not here.

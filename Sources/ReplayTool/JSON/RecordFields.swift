@@ -57,15 +57,15 @@ struct RecordFields: Hashable, Sendable {
     return assets
   }
 
-  /// About as many operations as it takes to write them.
-  var operationCount: Int {
-    registers.count
+  /// About how much work it is to fold them, bytes aside: see the page *Format* of OperationFormat.
+  var steps: Int {
+    2 * registers.count
       + merging.values.reduce(0) { sum, kinds in
         kinds.reduce(sum) { sum, kind in
           switch kind.value {
-          case .array(let values): sum + values.count
-          case .map(let entries): sum + entries.count
-          default: sum + 1
+          case .array(let values): sum + 24 + 4 * values.count
+          case .map(let entries): sum + 4 * entries.count
+          default: sum + 24
           }
         }
       }

@@ -5,7 +5,7 @@ package struct EffectRunner: Sendable {
   /// Segments are folded in one commit until they have so many bytes unpacked: memory stays bounded.
   static let foldBytesMax = 2 << 20
   /// And until they are so many steps of work: others who write wait for the commit.
-  static let foldStepsMax = 16_384
+  static let foldStepsMax = 8192
   /// Another process that ships the same zone may take the cut away so often before it counts as a failure.
   static let cutsMax = 16
 

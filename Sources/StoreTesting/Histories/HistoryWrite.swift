@@ -39,10 +39,12 @@ enum HistoryWrite {
   private static func part(_ rest: inout ArraySlice<HistoryChange>) -> [HistoryChange] {
     var bytes = 0
     var part: [HistoryChange] = []
-    while let next = rest.first, part.count < Limits.transactionOperationsMax / operationsOfChangeMax {
+    while let next = rest.first {
       bytes +=
         2 * next.path.count + (next.content?.blob.utf8.count ?? 0) + operationsOfChangeMax * operationBytes
-      if bytes > bytesMax, !part.isEmpty { break }
+      let operations = (part.count + 1) * operationsOfChangeMax
+      let steps = FoldWork.stepsMax(ofOperations: operations, payloadBytes: bytes)
+      if bytes > bytesMax || steps > Limits.foldStepsMax, !part.isEmpty { break }
       part.append(next)
       rest.removeFirst()
     }

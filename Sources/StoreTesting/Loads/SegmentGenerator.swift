@@ -187,7 +187,7 @@ package struct SegmentGenerator {
     if made > 0, kind == .textRemovals || kind == .listRemovals {
       let spans = (0...random.next(below: 8)).map { _ in
         let first = UInt64(random.next(below: Int(made)))
-        let count = UInt64(random.next(below: min(Int(made - first), 1000)) + 1)
+        let count = UInt64(random.next(below: min(Int(made - first), 256)) + 1)
         return UnitSpan(first: unit(first), count: count)
       }
       return isText ? .removeText(spans) : .removeElements(spans)
