@@ -7,8 +7,10 @@ extension Fold {
     let place = try place(of: cell)
     let root =
       try place.body.isEmpty ? SequenceRoot() : SequenceRoot(row.span.bytes.extracting(place.body))
-    let keys = RunKeys(state: state, record: try recordNumber, cell: cell)
-    return UnitSequence(storage, keys, root: root, isText: cell.kind == .text)
+    let record = try recordNumber
+    return UnitSequence(
+      storage, RunKeys(state: state, record: record, cell: cell), root: root, isText: cell.kind == .text,
+      nodes: nodes.nodes(of: SequenceCell(state: state, record: record, cell: cell)))
   }
 
   /// Writes the root of a list or a text into the record's row.

@@ -38,6 +38,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   var existence: PlainExistence = .unknown
   var edited = ByteWriter()
   var views = SequenceViews()
+  var nodes = SequenceNodes()
   private var payload = ByteWriter()
 
   package init(storage: Storage) {
@@ -245,6 +246,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     existence = .unknown
     isChanged = false
     views.removeAll()
+    nodes.removeAll()
   }
 
   /// The type of the record at hand, nil if it is not alive. One that is may be hidden by a cascade.

@@ -1,17 +1,18 @@
 import OperationFormat
 
+/// A list or a text of a record.
+struct SequenceCell: Hashable {
+  var state: StateNumber
+  var record: UInt32
+  var cell: CellNumber
+}
+
 /// What is known of what one identity has seen of sequences, from one of its insertions to its next.
 ///
 /// It is dropped as soon as another identity's transaction is folded, or one that has seen more.
 struct SequenceViews {
-  private struct Cell: Hashable {
-    var state: StateNumber
-    var record: UInt32
-    var cell: CellNumber
-  }
-
   private var viewpoint: Viewpoint?
-  private var views: [Cell: SequenceView] = [:]
+  private var views: [SequenceCell: SequenceView] = [:]
 
   /// Sequences about which something is kept: it is a cache.
   private static let cellsMax = 64
@@ -24,14 +25,14 @@ struct SequenceViews {
       views.removeAll()
       self.viewpoint = viewpoint
     }
-    var view = views.removeValue(forKey: Cell(state: state, record: record, cell: cell)) ?? SequenceView()
+    var view = views.removeValue(forKey: SequenceCell(state: state, record: record, cell: cell)) ?? SequenceView()
     view.seesOthers = viewpoint.base != nil || !viewpoint.lineage.isEmpty || viewpoint.seesAllPlaced
     return view
   }
 
   mutating func put(_ view: SequenceView, of cell: CellNumber, _ record: UInt32, _ state: StateNumber) {
     if views.count >= Self.cellsMax { views.removeAll() }
-    views[Cell(state: state, record: record, cell: cell)] = view
+    views[SequenceCell(state: state, record: record, cell: cell)] = view
   }
 
   mutating func removeAll() {

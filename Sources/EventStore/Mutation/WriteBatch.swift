@@ -403,7 +403,8 @@ package final class WriteBatch {
   func nextOperation(_ draft: Draft) throws -> UInt32 {
     let count = draft.builder.operationCount
     try Self.checkSize(
-      operations: count + 1, bytes: draft.builder.byteCount, steps: draft.builder.steps)
+      operations: count + 1, bytes: draft.builder.byteCount,
+      steps: draft.builder.steps + FoldWork.steps(ofPayload: 0))
     return UInt32(count)
   }
 

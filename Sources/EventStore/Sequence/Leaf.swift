@@ -40,6 +40,8 @@ struct Leaf {
   var pieces: [Piece] = []
   /// The row that it was read from, then what was added: pieces name their text in it.
   var bytes: [UInt8] = []
+  /// The bytes of the row when it was read or written last.
+  var rowBytes = 0
 
   init(parent: NodeNumber) { self.parent = parent }
 
@@ -77,6 +79,7 @@ extension Leaf {
     }
     parent = try reader.readBigEndian("runs.leaf.parent", as: UInt32.self)
     bytes = row.bytes
+    rowBytes = row.byteCount
     // A piece mostly takes five bytes or more.
     pieces.reserveCapacity(row.byteCount / 5 + 2)
     var awaitsNext = false

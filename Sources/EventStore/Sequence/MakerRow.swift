@@ -23,6 +23,19 @@ struct MakerRow {
 
     var lastSequence: UInt64 { sequence &+ (operations &- 1) }
     var units: UInt64 { unitsEach &* operations }
+
+    func append(after last: UInt64, to writer: inout ByteWriter) {
+      let gap = sequence &- last
+      var flags = UInt8(min(gap, 31)) << 3
+      if index != 0 { flags |= 1 }
+      if unitsEach > 1 { flags |= 2 }
+      if operations > 1 { flags |= 4 }
+      writer.append(flags)
+      if gap >= 31 { writer.append(varint: gap - 31) }
+      if index != 0 { writer.append(varint: UInt64(index)) }
+      if unitsEach > 1 { writer.append(varint: unitsEach - 2) }
+      if operations > 1 { writer.append(varint: operations - 2) }
+    }
   }
 
   /// The first unit's number.
@@ -68,16 +81,7 @@ struct MakerRow {
   func append(to writer: inout ByteWriter) {
     var sequence: UInt64 = 0
     for entry in entries {
-      let gap = entry.sequence &- sequence
-      var flags = UInt8(min(gap, 31)) << 3
-      if entry.index != 0 { flags |= 1 }
-      if entry.unitsEach > 1 { flags |= 2 }
-      if entry.operations > 1 { flags |= 4 }
-      writer.append(flags)
-      if gap >= 31 { writer.append(varint: gap - 31) }
-      if entry.index != 0 { writer.append(varint: UInt64(entry.index)) }
-      if entry.unitsEach > 1 { writer.append(varint: entry.unitsEach - 2) }
-      if entry.operations > 1 { writer.append(varint: entry.operations - 2) }
+      entry.append(after: sequence, to: &writer)
       sequence = entry.lastSequence
     }
   }
@@ -136,6 +140,7 @@ struct MakerRow {
 extension UnitSequence {
   /// The row that tells who made a unit, or the last one before it; nil if the inserter has none.
   func makerRow(atMost unit: UnitID) throws -> MakerRow? {
+    if let row = nodes.makers(of: unit) { return row }
     let key = keys.makers(unit)
     return try storage.withLastRun(atMost: key.span, prefixBytes: RunKeys.inserterBytes) { key, row in
       try MakerRow(row, first: try RunKeys.number(of: key))
@@ -143,7 +148,9 @@ extension UnitSequence {
   }
 
   func lastMakerRow(of inserter: Inserter) throws -> MakerRow? {
-    try makerRow(atMost: UnitID(inserter, .max))
+    let row = try makerRow(atMost: UnitID(inserter, .max))
+    if let row { nodes.keepLast(row, of: inserter) }
+    return row
   }
 
   /// The number that the inserter's next unit gets: how many it has inserted.
@@ -235,6 +242,7 @@ extension UnitSequence where Storage: RunStorage {
       _ = row.append(sequence: operation.sequence, index: operation.index, units: units)
     }
     try write(row, of: inserter)
+    nodes.keepLast(row, of: inserter)
   }
 
   private func write(_ row: MakerRow, of inserter: Inserter) throws {

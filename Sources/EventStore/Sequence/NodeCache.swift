@@ -1,38 +1,64 @@
-/// Nodes of one sequence as they were read or written last. An operation comes by a node several times: on the
-/// way down to a unit, to its neighbours, and up again with new counts. It reads and parses the node once.
+/// Rows of one sequence as they were read or written last, parsed. An operation comes by a node several times: on the way
+/// down to a unit, to its neighbours, and up again with new counts; and mostly the next operation comes by the same ones.
 ///
-/// It belongs to one ``UnitSequence``. While that one lives, the rows change through it alone.
+/// It belongs to one ``UnitSequence``, or to those of one cell that follow each other. While it lives, the rows change
+/// through them alone.
 final class NodeCache {
-  private var inners: [(node: NodeNumber, inner: InnerNode)] = []
-  private var leaves: [(node: NodeNumber, leaf: Leaf)] = []
+  private var inners: [NodeNumber: InnerNode] = [:]
+  private var leaves: [NodeNumber: Leaf] = [:]
+  private let leavesMax: Int
+  /// The row of an inserter's last units, which its next ones come into.
+  private var makers: (inserter: Inserter, row: MakerRow)?
+  /// An inserter's row of the greatest first number.
+  private var places: (inserter: Inserter, row: PlaceRow)?
 
-  /// A way from the root down, and another one.
-  private static let innersMax = 8
-  /// A leaf and its neighbour.
-  private static let leavesMax = 2
+  /// A leaf takes up to about 20 KB of memory.
+  init(leavesMax: Int = 4) { self.leavesMax = leavesMax }
 
-  func inner(_ node: NodeNumber) -> InnerNode? { inners.first { $0.node == node }?.inner }
+  // MARK: Nodes
 
-  func leaf(_ node: NodeNumber) -> Leaf? { leaves.first { $0.node == node }?.leaf }
+  func inner(_ node: NodeNumber) -> InnerNode? { inners[node] }
 
+  func leaf(_ node: NodeNumber) -> Leaf? { leaves[node] }
+
+  /// Keeps a node as its row has it.
   func keep(_ inner: InnerNode, _ node: NodeNumber) {
-    if let index = inners.firstIndex(where: { $0.node == node }) {
-      inners[index].inner = inner
-      return
-    }
-    if inners.count == Self.innersMax { inners.removeFirst() }
-    inners.append((node, inner))
+    if inners.count >= 2 * leavesMax { inners.removeAll(keepingCapacity: true) }
+    inners[node] = inner
   }
 
-  /// Keeps a leaf as its row has it.
   func keep(_ leaf: Leaf, _ node: NodeNumber) {
-    if leaves.count == Self.leavesMax { leaves.removeFirst() }
-    leaves.append((node, leaf))
+    if leaves.count >= leavesMax { leaves.removeAll(keepingCapacity: true) }
+    leaves[node] = leaf
   }
 
   /// Forgets a node whose row changes or goes.
   func forget(_ node: NodeNumber) {
-    inners.removeAll { $0.node == node }
-    leaves.removeAll { $0.node == node }
+    inners[node] = nil
+    leaves[node] = nil
+  }
+
+  // MARK: Inserters
+
+  /// The row that tells who made a unit, if it is kept.
+  func makers(of unit: UnitID) -> MakerRow? {
+    guard let makers, makers.inserter == unit.inserter, makers.row.first <= unit.number else { return nil }
+    return makers.row
+  }
+
+  func keepLast(_ row: MakerRow, of inserter: Inserter) { makers = (inserter, row) }
+
+  /// The row that tells where a unit lies, if it is kept.
+  func places(of unit: UnitID) -> PlaceRow? {
+    guard let places, places.inserter == unit.inserter, places.row.first <= unit.number else { return nil }
+    return places.row
+  }
+
+  func keepLast(_ row: PlaceRow, of inserter: Inserter) { places = (inserter, row) }
+
+  /// Keeps a row that was written, if it is the last one of an inserter one of whose rows is kept.
+  func update(_ row: PlaceRow, of inserter: Inserter) {
+    guard let places, places.inserter == inserter, places.row.first <= row.first else { return }
+    self.places = (inserter, row)
   }
 }

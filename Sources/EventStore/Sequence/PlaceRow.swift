@@ -19,6 +19,8 @@ struct PlaceRow {
   /// Ascending, never empty; the first number is the key's.
   var entries: [Entry]
 
+  var first: UInt64 { entries[0].number }
+
   init(_ row: RawSpan, first: UInt64) throws(FormatError) {
     var reader = ByteReader(row)
     var number = first
@@ -80,6 +82,7 @@ struct PlaceRow {
 extension UnitSequence {
   /// The leaf that a unit lies in, nil if it was never told.
   func leafNumber(of unit: UnitID) throws -> NodeNumber? {
+    if let row = nodes.places(of: unit) { return row.leaf(of: unit.number) }
     let key = keys.places(unit)
     return try storage.withLastRun(atMost: key.span, prefixBytes: RunKeys.inserterBytes) { key, row in
       let row = try PlaceRow(row, first: try RunKeys.number(of: key))
@@ -89,19 +92,21 @@ extension UnitSequence {
 
   /// The leaf that a unit lies in, and the number up to which that is so; nil if its row tells of none that is greater.
   func place(of unit: UnitID) throws -> (leaf: NodeNumber, end: UInt64?)? {
-    try placeRow(atMost: unit.number, of: unit.inserter).map { _, row in
-      (row.leaf(of: unit.number), row.end(of: unit.number))
+    try placeRow(atMost: unit).map { row in (row.leaf(of: unit.number), row.end(of: unit.number)) }
+  }
+
+  private func placeRow(atMost unit: UnitID) throws -> PlaceRow? {
+    if let row = nodes.places(of: unit) { return row }
+    let key = keys.places(unit)
+    return try storage.withLastRun(atMost: key.span, prefixBytes: RunKeys.inserterBytes) { key, row in
+      try PlaceRow(row, first: try RunKeys.number(of: key))
     }
   }
 
-  private func placeRow(
-    atMost number: UInt64, of inserter: Inserter
-  ) throws -> (first: UInt64, row: PlaceRow)? {
-    let key = keys.places(UnitID(inserter, number))
-    return try storage.withLastRun(atMost: key.span, prefixBytes: RunKeys.inserterBytes) { key, row in
-      let first = try RunKeys.number(of: key)
-      return (first, try PlaceRow(row, first: first))
-    }
+  /// Reads the row of the greatest first number, for those that follow.
+  private func keepLastPlaceRow(of inserter: Inserter) throws {
+    let end = UnitID(inserter, .max)
+    if nodes.places(of: end) == nil, let row = try placeRow(atMost: end) { nodes.keepLast(row, of: inserter) }
   }
 }
 
@@ -112,16 +117,16 @@ extension UnitSequence where Storage: RunStorage {
   mutating func place(
     _ numbers: Range<UInt64>, of inserter: Inserter, in leaf: NodeNumber, areLast: Bool = false
   ) throws {
+    if areLast { try keepLastPlaceRow(of: inserter) }
     var keepsRest = !areLast
     var end = numbers.upperBound
-    if keepsRest, let (first, _) = try placeRow(atMost: end, of: inserter), first == end { keepsRest = false }
+    if keepsRest, let row = try placeRow(atMost: UnitID(inserter, end)), row.first == end { keepsRest = false }
     while end > numbers.lowerBound {
-      guard let found = try placeRow(atMost: end - 1, of: inserter) else {
+      guard var row = try placeRow(atMost: UnitID(inserter, end - 1)) else {
         let entries = [PlaceRow.Entry(number: numbers.lowerBound, leaf: leaf)]
         return try write(PlaceRow(entries: entries), of: inserter)
       }
-      var row = found.row
-      let start = max(found.first, numbers.lowerBound)
+      let start = max(row.first, numbers.lowerBound)
       if row.set(start..<end, to: leaf, keepsRest: keepsRest) { try write(row, of: inserter) }
       keepsRest = false
       end = start
@@ -130,7 +135,6 @@ extension UnitSequence where Storage: RunStorage {
 
   /// Writes a row, in two where it has become too long.
   private mutating func write(_ row: PlaceRow, of inserter: Inserter) throws {
-    guard let first = row.entries.first else { return }
     var writer = ByteWriter()
     row.append(to: &writer)
     if writer.count > SequenceLimits.packedBytesMax, row.entries.count > 1 {
@@ -139,7 +143,8 @@ extension UnitSequence where Storage: RunStorage {
       try write(PlaceRow(entries: Array(row.entries[..<cut])), of: inserter)
       return try write(PlaceRow(entries: Array(row.entries[cut...])), of: inserter)
     }
-    let key = keys.places(UnitID(inserter, first.number))
+    let key = keys.places(UnitID(inserter, row.first))
     try storage.writeRun(writer.span, key.span)
+    nodes.update(row, of: inserter)
   }
 }

@@ -161,8 +161,8 @@ struct Gap {
       gap.leaf.append(to: &writer)
       return writer.count <= bytesMax
     }
-    // The leaf is as it was read: mostly there is room, however the piece and those beside it are told.
-    if leaf.bytes.count + text.count + Leaf.insertionBytesMax <= bytesMax { return new.count }
+    // The leaf is as its row has it: mostly there is room, however the piece and those beside it are told.
+    if leaf.rowBytes + text.count + Leaf.insertionBytesMax <= bytesMax { return new.count }
     // A scalar takes a byte at least.
     var tooMany = text.isEmpty ? new.count : min(new.count, UInt64(bytesMax))
     if fits(tooMany) { return tooMany }

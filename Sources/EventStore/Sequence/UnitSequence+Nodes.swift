@@ -31,6 +31,12 @@ extension UnitSequence where Storage: RunStorage {
     leaf.append(to: &writer)
     if writer.count <= limits.nodeBytesMax {
       try writeRow(writer, of: node)
+      // Text that is not told any more stays in memory: then the row is read again.
+      if leaf.bytes.count <= 4 * limits.nodeBytesMax {
+        var leaf = leaf
+        leaf.rowBytes = writer.count
+        nodes.keep(leaf, node)
+      }
       try settle(node, below: leaf.parent, height: 1, as: [leaf.asChild(node)])
       return leaf.parent != 0 && writer.count < limits.nodeBytesMax / 4
     }

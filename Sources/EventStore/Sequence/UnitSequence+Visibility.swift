@@ -53,7 +53,8 @@ extension UnitSequence where Storage: RunStorage {
     if root.height < 2 { return true }
     if let child = above?.children.first(where: { $0.node == leaf }) { return child.visible > 0 }
     let key = keys.node(leaf)
-    let parent = try storage.withRun(key.span) { row in try row.bigEndian32(at: 1) }
+    let parent =
+      try nodes.leaf(leaf)?.parent ?? storage.withRun(key.span) { row in try row.bigEndian32(at: 1) }
     guard let parent else {
       throw FormatError.damagedRuns("node", expected: "a leaf \(leaf)", found: "no row")
     }

@@ -22,11 +22,19 @@ package struct UnitSequence<Storage: RunReading> {
   let limits: SequenceLimits
   /// What is known of what the inserting transaction has seen, if that is to be kept for the next insertion.
   package var view: SequenceView?
-  let nodes = NodeCache()
+  let nodes: NodeCache
 
   package init(
     _ storage: Storage, _ keys: RunKeys, root: SequenceRoot, isText: Bool, limits: SequenceLimits = .init()
   ) {
+    self.init(storage, keys, root: root, isText: isText, limits: limits, nodes: NodeCache())
+  }
+
+  init(
+    _ storage: Storage, _ keys: RunKeys, root: SequenceRoot, isText: Bool, limits: SequenceLimits = .init(),
+    nodes: NodeCache
+  ) {
+    self.nodes = nodes
     self.storage = storage
     self.keys = keys
     self.root = root

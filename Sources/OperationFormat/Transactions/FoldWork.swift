@@ -51,7 +51,7 @@ package struct FoldWork: Sendable {
   private mutating func add(_ more: Int) { steps = Self.sum(steps, more) }
 
   /// The steps of any operation.
-  static func steps(ofPayload byteCount: Int) -> Int { 2 + byteCount / bytesOfStep }
+  package static func steps(ofPayload byteCount: Int) -> Int { 2 + byteCount / bytesOfStep }
 
   /// So many bytes of a payload are as much work as a step.
   private static let bytesOfStep = 512
@@ -60,7 +60,7 @@ package struct FoldWork: Sendable {
   ///
   /// - Parameter operand: bytes that were found valid.
   @inline(__always)
-  static func steps(ofUnits kind: OperationKind, operand: RawSpan) -> Int {
+  package static func steps(ofUnits kind: OperationKind, operand: RawSpan) -> Int {
     if kind.namesUnits { return 22 + steps(ofNamed: kind, operand) }
     return kind == .add || kind == .put || kind == .removeKey || kind == .contribute ? 2 : 0
   }
