@@ -25,7 +25,8 @@ struct SequenceViews {
       views.removeAll()
       self.viewpoint = viewpoint
     }
-    var view = views.removeValue(forKey: SequenceCell(state: state, record: record, cell: cell)) ?? SequenceView()
+    let known = views.removeValue(forKey: SequenceCell(state: state, record: record, cell: cell))
+    var view = known ?? SequenceView()
     view.seesOthers = viewpoint.base != nil || !viewpoint.lineage.isEmpty || viewpoint.seesAllPlaced
     return view
   }

@@ -120,7 +120,7 @@ extension UnitSequence where Storage: RunStorage {
     if areLast { try keepLastPlaceRow(of: inserter) }
     var keepsRest = !areLast
     var end = numbers.upperBound
-    if keepsRest, let row = try placeRow(atMost: UnitID(inserter, end)), row.first == end { keepsRest = false }
+    if keepsRest, try placeRow(atMost: UnitID(inserter, end))?.first == end { keepsRest = false }
     while end > numbers.lowerBound {
       guard var row = try placeRow(atMost: UnitID(inserter, end - 1)) else {
         let entries = [PlaceRow.Entry(number: numbers.lowerBound, leaf: leaf)]
