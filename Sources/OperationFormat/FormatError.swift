@@ -28,6 +28,8 @@ public struct FormatError: Error, Equatable, Sendable, CustomStringConvertible {
     public static let trailingBytes = Code(rawValue: "trailingBytes")
     /// A field has a value that it can never have.
     public static let invalid = Code(rawValue: "invalid")
+    /// There was not enough memory to read the bytes; they may be right.
+    public static let outOfMemory = Code(rawValue: "outOfMemory")
 
     /// The code's stable text.
     public var description: String { rawValue }
@@ -65,6 +67,8 @@ public struct FormatError: Error, Equatable, Sendable, CustomStringConvertible {
       "A newer version may have written this: keep the bytes and read them again after an upgrade."
     case .truncated, .damaged:
       "The bytes were cut or changed on their way: fetch them again, or take them from another copy."
+    case .outOfMemory:
+      "The bytes may be right: read them again when more memory is free."
     case .limitExceeded:
       "Make it smaller: store large bytes as an asset, or split the write."
     default:

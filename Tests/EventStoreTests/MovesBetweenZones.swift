@@ -134,7 +134,8 @@ struct MovesBetweenZones {
   func refused() async throws {
     let store = try await makeStore()
     let full = ZoneID(name: "full")
-    let references = [Value](repeating: .reference(Reference(record: "x")), count: 200_000)
+    let name = Name(String(repeating: "x", count: 38))
+    let references = [Value](repeating: .reference(Reference(record: name)), count: 22_000)
     try await store.write { tx in
       try tx.createZone(full)
       for name in ["r", "there", "deleted", "wide"] {
@@ -142,7 +143,7 @@ struct MovesBetweenZones {
       }
       try tx.create(RecordID(zone: Self.other, name: "there"), type: "note")
       try tx.delete(note("deleted"))
-      // Each of them gets a name of five bytes and more.
+      // Each of them gets the name of its zone.
       try tx.set("refs", of: note("wide"), to: .array(references))
     }
     let before = try store.snapshot()

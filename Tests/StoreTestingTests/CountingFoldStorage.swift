@@ -54,6 +54,13 @@ final class CountingFoldStorage: FoldStorage {
     return found
   }
 
+  func forEachElement(under prefix: ElementKey, _ body: (ElementKey, RawSpan) throws -> Void) throws {
+    try storage.forEachElement(under: prefix) { key, row in
+      elementsRead += 1
+      try body(key, row)
+    }
+  }
+
   func readReference(_ key: ReferenceKey) -> [UInt8]? { storage.readReference(key) }
 
   func writeReference(_ row: RawSpan, _ key: ReferenceKey) { storage.writeReference(row, key) }

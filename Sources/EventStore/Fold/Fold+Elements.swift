@@ -15,10 +15,18 @@ extension Fold {
   /// Removes heads of all elements of a cell.
   mutating func removeElements(of cell: CellNumber, _ removal: Removal) throws {
     let prefix = ElementKey.elements(of: state, record: try recordNumber, cell: cell)
-    for (_, row) in try storage.elements(under: prefix) {
-      let identity = try ElementRow.identity(of: row.span.bytes)
-      try replace(
-        cell, row.span.bytes.extracting(identity), removing: removal, adding: nil, payload: RawSpan())
+    // Only those that change are kept in memory.
+    var changing: [[UInt8]] = []
+    try storage.forEachElement(under: prefix) { _, row in
+      let identity = try ElementRow.identity(of: row)
+      let heads = try RecordLayout.heads(of: identity.upperBound..<row.byteCount, in: row)
+      // Those that lie apart are looked at when the element is changed.
+      var changes = heads.total > heads.count
+      for index in 0..<heads.count where !changes { changes = try removes(removal, heads[index].head.id) }
+      if changes { changing.append(row.extracting(identity).bytes) }
+    }
+    for identity in changing {
+      try replace(cell, identity.span.bytes, removing: removal, adding: nil, payload: RawSpan())
     }
   }
 

@@ -97,12 +97,13 @@ extension Fold {
   mutating func clearList(_ cell: CellNumber, index: UInt32) throws {
     var sequence = try sequence(of: cell)
     let prefix = ElementKey.items(of: state, record: try recordNumber, cell: cell)
-    let items = try storage.elements(under: prefix).compactMap { key, _ in
+    var items: [UnitID] = []
+    try storage.forEachElement(under: prefix) { key, _ in
       let item = try key.item
       guard let operation = try sequence.operation(making: item), try hasSeen(operation, at: index) else {
-        return nil as UnitID?
+        return
       }
-      return item
+      items.append(item)
     }
     try removeItems(items, of: cell, in: &sequence)
     try write(sequence.root, of: cell)

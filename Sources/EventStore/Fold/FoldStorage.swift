@@ -16,6 +16,8 @@ package protocol FoldStorage: RunStorage {
   func deleteElement(_ key: ElementKey) throws
   /// All element rows whose key begins with `prefix`, in key order.
   func elements(under prefix: ElementKey) throws -> [(key: ElementKey, row: [UInt8])]
+  /// Gives all element rows whose key begins with `prefix` to a closure, in key order. The closure must not write.
+  func forEachElement(under prefix: ElementKey, _ body: (ElementKey, RawSpan) throws -> Void) throws
   /// The keys of all element rows from one up to and without another, in order.
   func elementKeys(in range: Range<ElementKey>) throws -> [ElementKey]
   /// The last element row at or before a key, and the key of the one after it; both only if they begin with `prefix`.

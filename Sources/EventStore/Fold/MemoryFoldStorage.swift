@@ -119,6 +119,12 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
     return found
   }
 
+  package func forEachElement(
+    under prefix: ElementKey, _ body: (ElementKey, RawSpan) throws -> Void
+  ) throws {
+    for (key, row) in elements(under: prefix) { try body(key, row.span.bytes) }
+  }
+
   package func element(
     atMost key: ElementKey, under prefix: ElementKey
   ) -> (found: (key: ElementKey, row: [UInt8])?, next: ElementKey?) {

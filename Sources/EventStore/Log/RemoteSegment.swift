@@ -92,6 +92,8 @@ package struct FoldReport: Hashable, Sendable {
   package var conflicts = 0
   /// Segments that every replica rejects.
   package var rejected = 0
+  /// How many of the segments were folded, from the first on: fewer than were given where they were much work.
+  package var segments = 0
   /// Up to where the zone of the last segment is folded now; nil if there was no segment.
   package var token: ChangeToken?
 
@@ -99,7 +101,14 @@ package struct FoldReport: Hashable, Sendable {
 }
 
 extension LocalStore {
+  /// Rows that are touched before a commit of several segments ends: what a segment takes beside the steps that can be counted
+  /// from it, such as a record's many elements that one operation looks at.
+  private static let foldedRowsMax = 50_000
+
   /// Folds segments of remote logs in, in the order given: transactions and token in one commit, or nothing.
+  ///
+  /// It ends after a segment by which it has touched so many rows that others who write have waited long enough;
+  /// ``FoldReport/segments`` tells how far it came.
   ///
   /// A segment at or before the zone's token is compared and changes nothing.
   ///
@@ -112,7 +121,11 @@ extension LocalStore {
     #endif
     return try await perform(isRepeatable: true) { batch in
       var report = FoldReport()
-      for segment in segments { try batch.fold(segment, &report) }
+      let start = batch.storage.touchedRows
+      for segment in segments where batch.storage.touchedRows - start < Self.foldedRowsMax {
+        try batch.fold(segment, &report)
+        report.segments += 1
+      }
       return report
     }
   }

@@ -43,7 +43,7 @@ extension WriteBatch {
     for change in content.changes {
       bytes += change.operand.count
       steps += FoldWork.steps(ofPayload: change.operand.count + operationBytesMax)
-      steps += FoldWork.steps(ofUnits: change.kind, operand: change.operand.span.bytes)
+      steps += FoldWork.steps(of: change.kind, operand: change.operand.span.bytes)
       // The changes of a field follow each other.
       if change.field != last { bytes += change.field.byteCount + 2 }
       last = change.field
@@ -52,7 +52,7 @@ extension WriteBatch {
       // A part ends up to 3 bytes early, at a whole scalar.
       let parts = text.utf8.count / (Limits.insertedTextBytesMax - 3) + 1
       operations += parts
-      steps += parts * FoldWork.steps(ofUnits: .insertText, operand: RawSpan())
+      steps += parts * FoldWork.steps(of: .insertText, operand: RawSpan())
       steps += FoldWork.stepsMax(ofOperations: parts, payloadBytes: text.utf8.count)
       bytes += text.utf8.count + field.byteCount + 2
     }

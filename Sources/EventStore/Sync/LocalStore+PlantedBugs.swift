@@ -95,6 +95,7 @@
     fileprivate func fold(_ segments: [RemoteSegment]) throws -> FoldReport {
       var report = FoldReport()
       for segment in segments { try fold(segment, &report) }
+      report.segments = segments.count
       return report
     }
   }

@@ -3,13 +3,15 @@ import OperationFormat
 
 extension TableStorage: RunStorage {
   package func withRun<R>(_ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R? {
-    try transaction.withValue(of: key, in: tables.runs, body)
+    touchedRows += 1
+    return try transaction.withValue(of: key, in: tables.runs, body)
   }
 
   package func withLastRun<R>(
     atMost key: RawSpan, prefixBytes: Int, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> R
   ) throws -> R? {
-    try tables.withLastRun(atMost: key, prefixBytes: prefixBytes, transaction, body)
+    touchedRows += 1
+    return try tables.withLastRun(atMost: key, prefixBytes: prefixBytes, transaction, body)
   }
 
   package func forEachRun(

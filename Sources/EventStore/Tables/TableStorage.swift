@@ -162,8 +162,12 @@ package final class TableStorage: FoldStorage {
 
   // MARK: Rows of records
 
+  /// Rows of records that were read, and of what belongs to them, since the storage was made: what a fold really took.
+  var touchedRows = 0
+
   package func readRecord(_ key: RawSpan, into row: inout [UInt8]) throws -> Bool {
-    try transaction.copyValue(of: key, in: tables.records, to: &row)
+    touchedRows += 1
+    return try transaction.copyValue(of: key, in: tables.records, to: &row)
   }
 
   package func writeRecord(_ row: RawSpan, _ key: RawSpan) throws {
@@ -182,7 +186,8 @@ package final class TableStorage: FoldStorage {
   }
 
   package func readElement(_ key: ElementKey) throws -> [UInt8]? {
-    try transaction.withValue(of: key.bytes.span.bytes, in: tables.elements) { $0.bytes }
+    touchedRows += 1
+    return try transaction.withValue(of: key.bytes.span.bytes, in: tables.elements) { $0.bytes }
   }
 
   package func writeElement(_ row: RawSpan, _ key: ElementKey) throws {
@@ -194,7 +199,18 @@ package final class TableStorage: FoldStorage {
   }
 
   package func elements(under prefix: ElementKey) throws -> [(key: ElementKey, row: [UInt8])] {
-    try tables.elements(under: prefix, transaction)
+    let found = try tables.elements(under: prefix, transaction)
+    touchedRows += found.count
+    return found
+  }
+
+  package func forEachElement(
+    under prefix: ElementKey, _ body: (ElementKey, RawSpan) throws -> Void
+  ) throws {
+    try tables.forEachElement(under: prefix, transaction) { key, row in
+      touchedRows += 1
+      try body(key, row)
+    }
   }
 
   package func elementKeys(in range: Range<ElementKey>) throws -> [ElementKey] {

@@ -126,18 +126,25 @@ extension Tables {
     under prefix: ElementKey, _ transaction: borrowing Transaction
   ) throws -> [(key: ElementKey, row: [UInt8])] {
     var found: [(key: ElementKey, row: [UInt8])] = []
+    try forEachElement(under: prefix, transaction) { key, row in found.append((key, row.bytes)) }
+    return found
+  }
+
+  package func forEachElement(
+    under prefix: ElementKey, _ transaction: borrowing Transaction,
+    _ body: (ElementKey, RawSpan) throws -> Void
+  ) throws {
     var cursor = try transaction.openCursor(elements)
     var isThere = try cursor.seek(atOrAfter: prefix.bytes.span.bytes)
     while isThere {
-      let isUnder = cursor.withEntry { key, row in
+      let isUnder = try cursor.withEntry { key, row in
         guard key.hasPrefix(prefix.bytes) else { return false }
-        found.append((ElementKey(bytes: key.bytes), row.bytes))
+        try body(ElementKey(bytes: key.bytes), row)
         return true
       }
-      guard isUnder else { break }
+      guard isUnder else { return }
       isThere = try cursor.next()
     }
-    return found
   }
 
   package func policies(_ transaction: borrowing Transaction) throws -> [NameNumber: ExistencePolicy] {

@@ -117,7 +117,7 @@ package struct BodyBuilder: ~Copyable, Sendable {
     appendName(type, bytesMax: Limits.nameBytesMax)
     appendName(field, bytesMax: Limits.nameBytesMax)
     operations.append(operand)
-    steps += FoldWork.steps(ofUnits: kind, operand: operand)
+    steps += FoldWork.steps(of: kind, operand: operand)
     lastSteps = steps - stepsBefore
   }
 

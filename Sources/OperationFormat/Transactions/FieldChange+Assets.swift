@@ -28,6 +28,15 @@ extension FieldChange {
   package static func appendAssets(
     _ kind: OperationKind, in operand: RawSpan, to assets: inout [AssetReference]
   ) throws(FormatError) {
+    try forEachValue(kind, in: operand) { value throws(FormatError) in
+      try Value.appendAssets(in: value, to: &assets)
+    }
+  }
+
+  /// Gives the values that an operand stores to a closure, encoded, in their order.
+  static func forEachValue(
+    _ kind: OperationKind, in operand: RawSpan, _ body: (RawSpan) throws(FormatError) -> Void
+  ) throws(FormatError) {
     var reader = ByteReader(operand)
     var units = UnitReader()
     switch kind {
@@ -39,11 +48,11 @@ extension FieldChange {
       for _ in 0..<(try readCount(&reader)) {
         let start = reader.position
         try validateValue(&reader)
-        try Value.appendAssets(in: operand.extracting(start..<reader.position), to: &assets)
+        try body(operand.extracting(start..<reader.position))
       }
       return
     default: return
     }
-    try Value.appendAssets(in: operand.extracting(reader.position...), to: &assets)
+    try body(operand.extracting(reader.position...))
   }
 }

@@ -4,6 +4,8 @@
 /// | what | steps |
 /// |---|---|
 /// | an operation of any kind | 2, and 1 for each 512 bytes of its payload |
+/// | each reference in its values | 2 |
+/// | each asset in its values | 4 |
 /// | an operation on a map, a counter or contributions | 2 more |
 /// | an operation on a list or a text | 22 more |
 /// | each element that it inserts | 4 |
@@ -11,13 +13,13 @@
 /// | each unit of a list that a run names | 1 |
 /// | each 2 units of a text that a run names, of its first 1,024 | 1 |
 /// | each 16 units of a text that a run names after those | 1 |
-/// | making a record that was made before in the same transactions: all its fields are looked at once more | 1,024 |
+/// | making a record that was made before in the same transactions: all its fields are looked at once more | 8,192 |
 ///
 /// A segment of more steps than ``Limits/foldStepsMax`` is rejected by every replica: who folds it would hold its store's
 /// write lock for too long. A write of more steps is refused where it is made.
 package struct FoldWork: Sendable {
   /// What it takes to make a record once more.
-  package static let stepsOfMakingAgain = 1024
+  package static let stepsOfMakingAgain = 8192
 
   package private(set) var steps = 0
   /// The names of the records that were made.
@@ -29,7 +31,7 @@ package struct FoldWork: Sendable {
   package mutating func add(_ layout: BodyLayout, _ body: RawSpan) {
     for operation in layout.operations {
       add(Self.steps(ofPayload: operation.payload.count))
-      add(Self.steps(ofUnits: operation.kind, operand: body.extracting(operation.operand)))
+      add(Self.steps(of: operation.kind, operand: body.extracting(operation.operand)))
       guard operation.kind == .create || operation.kind == .moveHere else { continue }
       let name = body.extracting(layout.names[operation.record]).withUnsafeBytes { Array($0) }
       if !made.insert(name).inserted { add(Self.stepsOfMakingAgain) }
@@ -41,11 +43,12 @@ package struct FoldWork: Sendable {
     2 * count + payloadBytes / bytesOfStep
   }
 
-  /// The steps of one operation alone.
+  /// The steps that one operation takes at most.
   package static func steps(of change: FieldChange) throws(FormatError) -> Int {
     var operand = ByteWriter()
     try change.encode(into: &operand)
-    return steps(ofPayload: operand.count) + steps(ofUnits: change.kind, operand: operand.span)
+    // Each of its names takes up to three bytes.
+    return steps(ofPayload: operand.count + 9) + steps(of: change.kind, operand: operand.span)
   }
 
   private mutating func add(_ more: Int) { steps = Self.sum(steps, more) }
@@ -56,13 +59,32 @@ package struct FoldWork: Sendable {
   /// So many bytes of a payload are as much work as a step.
   private static let bytesOfStep = 512
 
-  /// What an operation on what merges takes beside that.
+  /// What an operation takes beside that, by what it does and what its values name.
   ///
   /// - Parameter operand: bytes that were found valid.
   @inline(__always)
-  package static func steps(ofUnits kind: OperationKind, operand: RawSpan) -> Int {
-    if kind.namesUnits { return 22 + steps(ofNamed: kind, operand) }
-    return kind == .add || kind == .put || kind == .removeKey || kind == .contribute ? 2 : 0
+  package static func steps(of kind: OperationKind, operand: RawSpan) -> Int {
+    var steps = 0
+    if kind.namesUnits {
+      steps = 22 + self.steps(ofNamed: kind, operand)
+    } else if kind == .add || kind == .put || kind == .removeKey || kind == .contribute {
+      steps = 2
+    }
+    return kind.storesValues ? sum(steps, self.steps(ofNamesIn: operand, kind)) : steps
+  }
+
+  /// What the records and assets take that values name.
+  private static func steps(ofNamesIn operand: RawSpan, _ kind: OperationKind) -> Int {
+    var steps = 0
+    do throws(FormatError) {
+      try FieldChange.forEachValue(kind, in: operand) { value throws(FormatError) in
+        let names = try NamesInValue(in: value)
+        steps += 2 * names.references + 4 * names.assets
+      }
+    } catch {
+      // Its beginning counts.
+    }
+    return steps
   }
 
   /// What a run of a text's units takes. Long runs are mostly told in few pieces.

@@ -61,6 +61,12 @@ package struct OperationKind: RawRepresentable, Hashable, Sendable {
   /// Whether it works on a list or a text, and so names units.
   package var namesUnits: Bool { Self.insertElements.rawValue...Self.removeText.rawValue ~= rawValue }
 
+  /// Whether it brings values that a field stores. What is added to a counter names nothing.
+  var storesValues: Bool {
+    self == .set || self == .insert || self == .put || self == .contribute || self == .insertElements
+      || self == .replaceElement
+  }
+
   /// Whether it changes a field: then record, type and field are followed by its operand.
   package var hasField: Bool { Self.set.rawValue...Self.contribute.rawValue ~= rawValue }
 }

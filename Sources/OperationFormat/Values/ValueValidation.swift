@@ -1,11 +1,29 @@
 /// Passes over the next value, with the same checks as ``Value/read(from:)`` and the same errors, and builds
 /// nothing.
 package func validateValue(_ reader: inout ByteReader) throws(FormatError) {
-  let extent = ValueExtent(wholeFrom: reader)
-  try validateValue(&reader, extent)
+  var names = NamesInValue()
+  try validateValue(&reader, ValueExtent(wholeFrom: reader), &names)
 }
 
-private func validateValue(_ reader: inout ByteReader, _ extent: ValueExtent) throws(FormatError) {
+/// How many records and assets a value names.
+struct NamesInValue: Hashable {
+  var references = 0
+  var assets = 0
+
+  init() {}
+
+  /// Counts those of an encoded value.
+  init(in value: RawSpan) throws(FormatError) {
+    // Most values tell by their first byte that they name nothing.
+    guard ValueTag.reference.mayBe(in: value) || ValueTag.asset.mayBe(in: value) else { return }
+    var reader = ByteReader(value)
+    try validateValue(&reader, ValueExtent(wholeFrom: reader), &self)
+  }
+}
+
+private func validateValue(
+  _ reader: inout ByteReader, _ extent: ValueExtent, _ names: inout NamesInValue
+) throws(FormatError) {
   switch try reader.readValueTag(extent) {
   case .null, .false, .true: break
   case .int: _ = try reader.readZigzag("value.int")
@@ -16,6 +34,7 @@ private func validateValue(_ reader: inout ByteReader, _ extent: ValueExtent) th
   case .date: _ = try reader.readBytes(8, "value.date")
   case .uuid: _ = try reader.readBytes(16, "value.uuid")
   case .reference:
+    names.references += 1
     _ = try reader.readReferenceRule()
     if try reader.readReferenceHasZone() {
       _ = try reader.readZoneOwner("value.reference.zone.owner")
@@ -23,17 +42,18 @@ private func validateValue(_ reader: inout ByteReader, _ extent: ValueExtent) th
     }
     _ = try reader.readReferenceRecord()
   case .asset:
+    names.assets += 1
     _ = try reader.readBytes(ContentHash.byteCount, "value.asset.hash")
     _ = try reader.readVarint("value.asset.byteCount")
   case .array:
     let count = try reader.readElementCount(elementBytesMin: 1)
-    for _ in 0..<count { try validateValue(&reader, extent.nested()) }
+    for _ in 0..<count { try validateValue(&reader, extent.nested(), &names) }
   case .map:
     let count = try reader.readElementCount(elementBytesMin: 2)
     var previous: Range<Int>?
     for _ in 0..<count {
       previous = try reader.readMapKey(after: previous)
-      try validateValue(&reader, extent.nested())
+      try validateValue(&reader, extent.nested(), &names)
     }
   }
   try extent.checkSize(reader)

@@ -30,7 +30,7 @@ enum Zstandard {
   /// - Parameters:
   ///   - byteCount: what the frame must give, no more than a limit of the caller's.
   ///   - origin: the offset of `bytes` in the decoded thing, for errors.
-  /// - Throws: ``FormatError`` with `invalid` for anything else than such a frame.
+  /// - Throws: ``FormatError`` with `invalid` for anything else than such a frame, `outOfMemory` where that is short.
   static func unpack(
     _ bytes: RawSpan, byteCount: Int, origin: Int
   ) throws(FormatError) -> [UInt8] {
@@ -51,11 +51,17 @@ enum Zstandard {
     guard declared == UInt64(byteCount) else {
       throw fail("a frame that says it has \(byteCount) bytes", declared > 1 << 62 ? "none" : "\(declared)")
     }
+    // All the memory that the library takes: want of it must not be taken for bytes that are wrong.
+    guard let context = ZSTD_createDCtx() else {
+      throw FormatError(
+        .outOfMemory, at: origin, in: "segment.body", expected: "memory to unpack it", found: "too little")
+    }
+    defer { ZSTD_freeDCtx(context) }
     var given = 0
     // The library writes into the buffer alone, and stops at its end. It needs no window besides.
     let unpacked = [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
       given = bytes.withUnsafeBytes {
-        ZSTD_decompress(buffer.baseAddress, byteCount, $0.baseAddress, $0.count)
+        ZSTD_decompressDCtx(context, buffer.baseAddress, byteCount, $0.baseAddress, $0.count)
       }
       count = ZSTD_isError(given) == 0 ? given : 0
     }

@@ -182,19 +182,22 @@ package struct EffectRunner: Sendable {
 
   /// Folds a batch in one commit. If one of its segments cannot be folded, those before it are.
   private func commit(_ batch: inout FoldBatch, _ outcome: inout FoldOutcome) async throws {
-    let parts = batch.parts
+    var parts = batch.parts[...]
     batch = FoldBatch()
     #if PLANTED_BUGS
       if PlantedBug.pageCountedAsWhole.isPlanted, parts.count > 3, let last = parts.last {
-        guard try await fold(Array(parts.prefix(3)), &outcome) == nil else { return }
+        var first = parts.prefix(3)
+        guard try await fold(&first, &outcome) == nil else { return }
         guard let header = last.header else { return }
         return try await skip(header, at: last.segment.offset, &outcome)
       }
     #endif
-    guard !parts.isEmpty, try await fold(parts, &outcome) != nil else { return }
+    guard !parts.isEmpty, try await fold(&parts, &outcome) != nil else { return }
     #if PLANTED_BUGS
       if PlantedBug.tokenPassesParked.isPlanted {
-        for part in parts where try await fold([part], &outcome) != nil {
+        for part in parts {
+          var alone = [part][...]
+          guard try await fold(&alone, &outcome) != nil else { continue }
           guard let header = part.header else { return }
           try await skip(header, at: part.segment.offset, &outcome)
         }
@@ -238,13 +241,19 @@ package struct EffectRunner: Sendable {
     return true
   }
 
-  /// Folds segments in one commit: all of them, or none.
+  /// Folds segments, each commit as many as are not too much work, and takes away those that were.
   ///
-  /// - Returns: why none was folded, where that concerns their zone alone.
-  private func fold(_ parts: [FoldBatch.Part], _ outcome: inout FoldOutcome) async throws -> SyncFailure? {
+  /// - Returns: why none of those that are left was folded, where that concerns their zone alone.
+  private func fold(
+    _ parts: inout ArraySlice<FoldBatch.Part>, _ outcome: inout FoldOutcome
+  ) async throws -> SyncFailure? {
     do {
-      let report = try await store.fold(parts.map(\.segment))
-      outcome.add(report, segments: parts.count, bytes: parts.reduce(0) { $0 + $1.byteCount })
+      while !parts.isEmpty {
+        let report = try await store.fold(parts.map(\.segment))
+        let folded = parts.prefix(report.segments)
+        outcome.add(report, segments: folded.count, bytes: folded.reduce(0) { $0 + $1.byteCount })
+        parts = parts.dropFirst(folded.count)
+      }
       return nil
     } catch {
       let failure = SyncFailure(error)
@@ -323,8 +332,8 @@ private struct FoldBatch {
     self.steps += steps
   }
 
-  /// Unpacks a segment. One that arrived whole and cannot be unpacked is malformed for everyone; one that was damaged, or
-  /// that a later version may understand, is an error.
+  /// Unpacks a segment. One that arrived whole and cannot be unpacked is malformed for everyone; one that was damaged, that
+  /// a later version may understand, or for which memory is short, is an error.
   private static func unpack(
     _ stored: StoredSegment
   ) throws(FormatError) -> (RemoteSegment, SegmentHeader, steps: Int) {
@@ -334,7 +343,7 @@ private struct FoldBatch {
     } catch {
       // Its frame has a hash over all of it.
       let (header, _) = try SegmentFrame.read(stored.bytes.span.bytes)
-      guard error.code != .newerFormat else { throw error }
+      guard error.code != .newerFormat, error.code != .outOfMemory else { throw error }
       return (RemoteSegment(malformed: header, stored), header, 0)
     }
   }

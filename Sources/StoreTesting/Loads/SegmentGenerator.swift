@@ -89,13 +89,13 @@ package struct SegmentGenerator {
       random.next(below: 20) == 0 ? operationsMax : min(operationsMax, count + random.next(below: count))
     if kind == .largeValues { count = min(count, 7) }
     var operations: [LogOperation] = []
-    // One operation is less than a quarter of what a segment may be.
+    // One operation is less than an eighth of what a segment may be.
     var steps = 0
-    while operations.count < count, steps < Limits.foldStepsMax / 4 * 3 {
+    while operations.count < count, steps < Limits.foldStepsMax / 8 * 7 {
       let operation = operation(of: kind, writer: index)
       operations.append(operation)
       if case .update(_, _, _, let change) = operation {
-        steps += try FoldWork.steps(of: change) + 1
+        steps += try FoldWork.steps(of: change)
       } else {
         steps += 2
       }

@@ -1,0 +1,38 @@
+import OperationFormat
+import StoreTesting
+import Testing
+
+@testable import EventStore
+
+@Suite("Folds that touch many rows")
+struct FoldsOfManyRows {
+  let directory = TemporaryDirectory()
+
+  @Test("who makes a record and has not seen its elements reads them and changes none: commits end early")
+  func making() async throws {
+    let store = try directory.store()
+    try await store.makeAttachedZone()
+    var remote = TestRemote()
+    let elements = (0..<6000).map { number in
+      LogOperation.update(record: "r", type: "t", field: "tags", .insert(.int(number)))
+    }
+    _ = try remote.append([transaction(1, 1, [.create(record: "r", type: "t")] + elements)])
+    for replica in 2..<42 as Range<UInt128> {
+      _ = try remote.append([transaction(replica, 1, [.create(record: "r", type: "t")])])
+    }
+    var commits: [Int] = []
+    while true {
+      let news = try remote.news(for: store)
+      if news.isEmpty { break }
+      commits.append(try await store.fold(news).segments)
+    }
+    #expect(commits.count > 3 && commits.reduce(0, +) == 41)
+    #expect(try store.read { try $0.elements(of: "tags", in: note("r")) }?.count == 6000)
+    // One that has seen them takes them away.
+    _ = try remote.append([transaction(50, 1, base: 41, [.create(record: "r", type: "t")])])
+    #expect(try await store.fold(try remote.news(for: store)).segments == 1)
+    #expect(try store.read { try $0.elements(of: "tags", in: note("r")) } == nil)
+    let report = try store.verify()
+    #expect(report.problems == [])
+  }
+}
