@@ -8,7 +8,7 @@
 /// | each asset in its values | 4 |
 /// | an operation on a map, a counter or contributions | 2 more |
 /// | an operation on a list or a text | 22 more |
-/// | each element that it inserts | 4 |
+/// | each element that it inserts | 2 |
 /// | each run of units that it removes | 16 |
 /// | each unit of a list that a run names | 1 |
 /// | each 2 units of a text that a run names, of its first 1,024 | 1 |
@@ -101,7 +101,7 @@ package struct FoldWork: Sendable {
       switch kind {
       case .insertElements:
         _ = try units.readOrigin(&reader)
-        steps = 4 * (try FieldChange.readCount(&reader))
+        steps = 2 * (try FieldChange.readCount(&reader))
       case .removeElements, .removeText:
         for _ in 0..<(try FieldChange.readCount(&reader)) {
           // More than are ever allowed are too many, and never more than a sum can hold.
