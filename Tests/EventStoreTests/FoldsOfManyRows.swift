@@ -35,4 +35,31 @@ struct FoldsOfManyRows {
     let report = try store.verify()
     #expect(report.problems == [])
   }
+
+  @Test("who makes a wide record and has not seen its fields reads each block of it once, and writes none")
+  func wide() async throws {
+    let store = try directory.store()
+    try await store.makeAttachedZone()
+    var remote = TestRemote()
+    let fields = (0..<4000).map { number in
+      LogOperation.update(record: "r", type: "t", field: Name("f\(number)"), .set(.int(number)))
+    }
+    _ = try remote.append([transaction(1, 1, [.create(record: "r", type: "t")] + fields)])
+    _ = try await store.fold(try remote.news(for: store))
+    _ = try remote.append([transaction(2, 1, [.create(record: "r", type: "t")])])
+    let news = try remote.news(for: store)
+    let touched = try await store.perform(isRepeatable: true) { batch in
+      let before = batch.storage.touchedRows
+      var report = FoldReport()
+      for segment in news { try batch.fold(segment, &report) }
+      return batch.storage.touchedRows - before
+    }
+    #expect(touched < 200)
+    #expect(try store.read { try $0.record(note("r")) }?.fields.count == 4000)
+    _ = try remote.append([transaction(3, 1, base: 2, [.create(record: "r", type: "t")])])
+    _ = try await store.fold(try remote.news(for: store))
+    #expect(try store.read { try $0.record(note("r")) }?.fields.count == 0)
+    let report = try store.verify()
+    #expect(report.problems == [])
+  }
 }

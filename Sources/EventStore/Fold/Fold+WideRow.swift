@@ -132,14 +132,33 @@ extension Fold {
     return parts
   }
 
-  /// The numbers of all cells of the record at hand, ascending.
-  mutating func cellNumbers() throws -> [CellNumber] {
-    guard isWide else { return try RecordLayout.cells(of: row.span.bytes) }
-    try closeBlock()
-    var cells = try RecordLayout.cells(of: row.span.bytes)
-    for (_, block) in try storage.elements(under: .blocks(of: state, record: try recordNumber)) {
-      var reader = ByteReader(block.span.bytes, at: try WideRow.cells(of: block.span.bytes))
-      while reader.remaining > 0 { cells.append(try RecordLayout.nextCell(&reader).number) }
+  /// The numbers of the cells of the record at hand, ascending; of those of heads only where the transaction, at one of its
+  /// operations, may have seen a head.
+  ///
+  /// - Complexity: linear in the record; it writes nothing
+  mutating func cellNumbers(seenAt index: UInt32) throws -> [CellNumber] {
+    if isWide { try closeBlock() }
+    var cells: [CellNumber] = []
+    func add(_ cell: (number: CellNumber, body: Range<Int>), of row: RawSpan) throws {
+      guard cell.number.isOfHeads else { return cells.append(cell.number) }
+      let heads = try RecordLayout.heads(of: cell.body, in: row)
+      // Those that lie apart are looked at when the cell is changed.
+      var isSeen = heads.total > heads.count
+      for head in 0..<heads.count where !isSeen {
+        isSeen = try removes(.seen(at: index), heads[head].head.id)
+      }
+      if isSeen { cells.append(cell.number) }
+    }
+    func addAll(_ reader: inout ByteReader, of row: RawSpan) throws {
+      while reader.remaining > 0 { try add(try RecordLayout.nextCell(&reader), of: row) }
+    }
+    let base = row.span.bytes
+    var reader = try RecordLayout.cellReader(of: base)
+    try addAll(&reader, of: base)
+    guard isWide else { return cells }
+    try storage.forEachElement(under: .blocks(of: state, record: try recordNumber)) { _, block in
+      var reader = ByteReader(block, at: try WideRow.cells(of: block))
+      try addAll(&reader, of: block)
     }
     return cells
   }

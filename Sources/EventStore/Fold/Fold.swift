@@ -56,7 +56,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     try select(record, in: state)
     try joinRegisters()
     try divideIfLarge()
-    for cell in try cellNumbers() where cell != .existence {
+    for cell in try cellNumbers(seenAt: index) where cell != .existence {
       #if PLANTED_BUGS
         if PlantedBug.createKeepsFields.isPlanted { break }
       #endif

@@ -9,10 +9,11 @@ import Synchronization
 extension Console {
   /// The process's own: standard input, output and error.
   ///
-  /// A closed pipe becomes an error of the write instead of a signal, and an interrupt from the keyboard is
-  /// asked for where a command can end well.
+  /// A closed pipe and a file over the process's limit become errors of the write instead of signals, and an interrupt from the
+  /// keyboard is asked for where a command can end well.
   static func makeSystem() -> Console {
     signal(SIGPIPE, SIG_IGN)
+    signal(SIGXFSZ, SIG_IGN)
     Interruption.catchSignals()
     return Console(
       output: makeOutput(STDOUT_FILENO, "standard output"),

@@ -54,11 +54,11 @@ package final class ObjectRemote: RemoteLog {
       try await makeLasting(UInt64(first) + 1...UInt64(last), of: .zones) { .zoneEvent($0) }
     }
     var page = ZoneEventPage(
-      events: list.entries[first..<last].compactMap(\.event),
+      events: list.events(first..<last),
       token: first == last ? token ?? list.token(at: 0) : list.token(at: UInt64(last)), hasMore: last < end,
       startOffset: UInt64(first))
     guard !page.hasMore else { return page }
-    page.later = list.entries[end...].compactMap(\.event)
+    page.later = list.events(end..<list.entries.count)
     page.problems = unreadable.compactMap { offset in
       list.entries[Int(offset) - 1].problem.map { ZoneListProblem(offset: offset, failure: SyncFailure($0)) }
     }

@@ -9,6 +9,8 @@ struct ZoneList: Sendable {
     var hash: ContentHash
     /// Why it cannot be read.
     var problem: RemoteError?
+    /// Whether the event changed anything. What cannot be, such as a second life beside the first, is nobody's business.
+    var counts = false
   }
 
   /// What was found at an offset of the list.
@@ -101,10 +103,18 @@ struct ZoneList: Sendable {
   /// Adds what was found at the place after the last.
   ///
   /// - Parameter name: where it lies, for errors.
-  /// - Throws: ``RemoteError`` `damaged` if it is an event that does not come after the last.
+  /// An event that names another one before it than is there counts as it stands: who joined two copies of a remote did not
+  /// mean to stop everybody.
+  ///
+  /// - Throws: ``RemoteError`` `damaged` for bytes that are no event.
   mutating func add(_ found: Found, _ name: ObjectName) throws(RemoteError) {
     entries.append(try entry(found, at: offset + 1, name))
-    apply(entries[entries.count - 1])
+    apply(entries.count - 1)
+  }
+
+  /// The events of some entries that count.
+  func events(_ range: Range<Int>) -> [ZoneEvent] {
+    entries[range].compactMap { $0.counts ? $0.event : nil }
   }
 
   /// Puts what was found since in the place of an event that could not be read.
@@ -113,7 +123,7 @@ struct ZoneList: Sendable {
   mutating func replace(at offset: UInt64, _ found: Found, _ name: ObjectName) throws(RemoteError) {
     entries[Int(offset) - 1] = try entry(found, at: offset, name)
     (live, logs, hasGaps) = ([:], [:], false)
-    for entry in entries { apply(entry) }
+    for index in entries.indices { apply(index) }
   }
 
   private func entry(_ found: Found, at offset: UInt64, _ name: ObjectName) throws(RemoteError) -> Entry {
@@ -123,10 +133,6 @@ struct ZoneList: Sendable {
     case .event(let bytes):
       do throws(FormatError) {
         let read = try ZoneEvent.read(bytes.span.bytes)
-        // After one that cannot be read comes what named it while it could be, or what was put since.
-        if !isUnknown(at: offset - 1) {
-          try checkIsSame(read.previous, token(at: offset - 1).hash, at: 0, "zoneEvent.previous")
-        }
         return Entry(event: read.event, hash: read.hash)
       } catch {
         throw .damaged(.damaged, name, error)
@@ -137,22 +143,29 @@ struct ZoneList: Sendable {
   /// Does what an event says.
   ///
   /// What cannot be, such as a second life beside the first, changes nothing: the first stays.
-  private mutating func apply(_ entry: Entry) {
-    guard let event = entry.event else {
+  private mutating func apply(_ index: Int) {
+    guard let event = entries[index].event else {
       hasGaps = true
       return
     }
+    entries[index].counts = apply(event)
+  }
+
+  /// - Returns: whether it changed anything.
+  private mutating func apply(_ event: ZoneEvent) -> Bool {
     switch event.kind {
     case .created:
-      guard live[event.zone] == nil, logs[event.incarnation] == nil else { return }
+      guard live[event.zone] == nil, logs[event.incarnation] == nil else { return false }
       begin(event)
-    case .deleted: end(event, .deleted)
-    case .purged: end(event, .purged)
+      return true
+    case .deleted: return end(event, .deleted)
+    case .purged: return end(event, .purged)
     case .reset:
-      guard logs[event.incarnation] == nil else { return }
+      guard logs[event.incarnation] == nil else { return false }
       if let before = live[event.zone] { logs[before]?.fate = .reset(event.incarnation) }
       begin(event)
-    default: return
+      return true
+    default: return false
     }
   }
 
@@ -161,12 +174,12 @@ struct ZoneList: Sendable {
     logs[event.incarnation] = Log(zone: event.zone)
   }
 
-  private mutating func end(_ event: ZoneEvent, _ fate: ZoneFate) {
+  private mutating func end(_ event: ZoneEvent, _ fate: ZoneFate) -> Bool {
     // The event of its beginning may be one that nobody can read.
     if logs[event.incarnation] == nil, hasGaps { logs[event.incarnation] = Log(zone: event.zone) }
-    guard let log = logs[event.incarnation], log.zone == event.zone, log.fate == nil else { return }
+    guard let log = logs[event.incarnation], log.zone == event.zone, log.fate == nil else { return false }
     logs[event.incarnation]?.fate = fate
-    guard live[event.zone] == event.incarnation else { return }
-    live[event.zone] = nil
+    if live[event.zone] == event.incarnation { live[event.zone] = nil }
+    return true
   }
 }

@@ -1,0 +1,56 @@
+import EventStore
+import OperationFormat
+import StoreTesting
+import Testing
+
+@testable import Replicator
+
+@Suite("Events of the list of zones that a peer made up")
+struct EventsThatCannotBe {
+  enum Lie: CaseIterable, Sendable {
+    /// It deletes a zone's log under another zone's name.
+    case deletesUnderAnotherName
+    /// It makes a zone of another one's log.
+    case makesOfAnotherLog
+    /// It names another event before it than is there.
+    case followsAnother
+  }
+
+  @Test(
+    "stop no zone and no store, and every store takes them alike", arguments: RemotePlace.Kind.allCases,
+    Lie.allCases)
+  func lies(kind: RemotePlace.Kind, lie: Lie) async throws {
+    let scratch = TemporaryDirectory()
+    let place = try await RemotePlace(kind, in: scratch.path)
+    var devices = try (1...2).map { try Device(in: scratch.path, "d\($0)", seed: UInt64($0)) }
+    try await devices[0].set("title", of: "first", to: "made")
+    try await settle(devices, place.remote)
+    let state = try devices[0].store.syncState()
+    let incarnation = try #require(state.zones.first?.token).incarnation
+    let token = try #require(state.databaseToken)
+    let made = ZoneID(name: "made up")
+    let event =
+      switch lie {
+      case .deletesUnderAnotherName: ZoneEvent(kind: .deleted, zone: made, incarnation: incarnation)
+      case .makesOfAnotherLog: ZoneEvent(kind: .created, zone: made, incarnation: incarnation)
+      case .followsAnother: ZoneEvent(kind: .created, zone: made, incarnation: IncarnationID(rawValue: 77))
+      }
+    let before = lie == .followsAnother ? ContentHash(of: [1].span.bytes) : token.hash
+    try await place.replace(
+      .zoneEvent(token.offset + 1), with: try event.encode(at: token.offset + 1, after: before))
+
+    try await devices[0].set("title", of: "second", to: "later")
+    devices.append(try Device(in: scratch.path, "d3", seed: 3))
+    try await settle(devices, place.remote)
+    // What comes after it counts.
+    try await devices[2].set("title", of: "first", to: "there", in: ZoneID(name: "more"))
+    try await settle(devices, place.remote)
+    let zones = lie == .followsAnother ? ["made up", "more", "notes"] : ["more", "notes"]
+    for device in devices {
+      #expect(try device.digests().keys.sorted() == zones)
+      #expect(try device.recordNames() == ["notes:first", "notes:second", "more:first"])
+    }
+    try await expectAgreement(devices, place.remote)
+    for device in devices { device.store.close() }
+  }
+}
