@@ -150,7 +150,8 @@ extension LMDBError.Code: CustomStringConvertible {
   private var systemRow: Row? {
     switch self {
     case .noSuchFile: ("ENOENT", "no such file or directory", "Create the directory first")
-    case .inputOutput: ("EIO", "the disk failed to read or write, or is full", "Make room, or check the disk; then open again")
+    case .inputOutput:
+      ("EIO", "the disk failed to read or write, or is full", "Make room, or check the disk; then open again")
     case .outOfMemory:
       ("ENOMEM", "no memory or address space is left", "Free memory, or reserve a smaller map")
     case .accessDenied: ("EACCES", "access is denied", "Check who owns the files, and their permissions")
