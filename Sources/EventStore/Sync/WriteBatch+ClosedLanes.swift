@@ -19,7 +19,8 @@ extension LocalStore {
   /// - Returns: how many transactions were taken over, or let go.
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   package func settleClosedLanes(of zone: ZoneID, _ answer: ClosedLaneAnswer) async throws -> Int {
-    try await perform(isRepeatable: true) { try $0.settleClosedLanes(of: zone, answer) }
+    try await finishRenewal()
+    return try await perform(isRepeatable: true) { try $0.settleClosedLanes(of: zone, answer) }
   }
 }
 
@@ -27,6 +28,7 @@ extension WriteBatch {
   fileprivate func settleClosedLanes(of zone: ZoneID, _ answer: ClosedLaneAnswer) throws -> Int {
     let (number, row) = try storage.zone(zone)
     guard let token = row.token else { return 0 }
+    try checkNamesAreNew(of: number)
     var count = 0
     for found in try storage.tables.adoptedLanes(of: number, storage.transaction) {
       let lane = try storage.tables.pendingLane(
@@ -68,7 +70,7 @@ extension WriteBatch {
     if answer == .takeOver {
       last = (own, epoch, UInt64(lost.count))
       renaming.new = UnitMaker(replica: identity.replica, epoch: epoch)
-      ownEntries = try renamed(ownEntries, renaming)
+      ownEntries = try renamed(ownEntries, [renaming])
     }
     try takeOut(lost.map(\.position), lane.placed + 1, of: lane, zone)
     if lane.placed == 0 { try storage.removeParent(of: lane.replica, lane.epoch, in: zone) }
@@ -77,6 +79,9 @@ extension WriteBatch {
       try append(lost, as: own, epoch, before)
       storage.forgetSequences()
       try storage.adoptLane(own, epoch, of: zone)
+      try note(
+        found, from: lane.placed + 1, of: Lane(zone: zone, replica: lane.replica, epoch: lane.epoch),
+        as: Lane(zone: zone, replica: own, epoch: epoch))
     }
     guard present.placed == 0 else { return lost.count }
     try takeOut(ownEntries.map(\.position), 1, of: present, zone)
