@@ -40,7 +40,7 @@ extension WriteBatch {
   ///   - rebased: gives another base to what had seen something that the log does not have.
   /// - Returns: how many transactions were issued again.
   func issueAgain(
-    _ cuts: [LaneCut], of zone: ZoneNumber, rebased: (BaseNumbers) -> BaseNumbers = { $0 }
+    _ cuts: [LaneCut], of zone: ZoneNumber, rebased: (BaseNumbers) -> BaseNumbers? = { $0 }
   ) throws -> Int {
     try checkNamesAreNew(of: zone)
     var row = try storage.zoneRow(zone)

@@ -125,12 +125,13 @@ extension WriteBatch {
   /// Appends transactions to the log once more, as those of another lane. They are folded with the log.
   func append(
     _ entries: [LostEntry], as replica: ReplicaNumber, _ epoch: UInt32,
-    _ parent: ParentNumbers?, rebased: (BaseNumbers) -> BaseNumbers = { $0 }
+    _ parent: ParentNumbers?, rebased: (BaseNumbers) -> BaseNumbers? = { $0 }
   ) throws {
     for (index, entry) in entries.enumerated() {
       let header = LogEntryHeader(
         zone: entry.header.zone, replica: replica, epoch: epoch, sequence: UInt64(index) + 1,
-        base: entry.header.base.map(rebased), parent: index == 0 ? parent : nil, arrivalDelay: entry.header.arrivalDelay)
+        base: entry.header.base.flatMap(rebased), parent: index == 0 ? parent : nil,
+        arrivalDelay: entry.header.arrivalDelay)
       _ = try storage.append(header, body: entry.body.span.bytes)
     }
   }

@@ -87,14 +87,17 @@ extension TableStorage {
 
   /// Forgets what a zone's records called otherwise than its log: they were made from the log anew.
   func removeRenamings(of zone: ZoneNumber) throws {
-    for kind in [LaneRows.renamedLanes, .keptUnits] {
-      let prefix = TableKey.rows(kind, of: zone)
-      let bytes = prefix.span.bytes
-      var cursor = try transaction.openCursor(tables.replicas)
-      while try cursor.seek(atOrAfter: prefix.span), cursor.withEntry({ key, _ in key.hasPrefix(bytes) }) {
-        try cursor.deleteCurrent()
-      }
-    }
+    for kind in [LaneRows.renamedLanes, .keptUnits] { try removeLaneRows(kind, of: zone) }
     forgetLineages()
+  }
+
+  /// Takes away all rows of a kind that are a zone's.
+  func removeLaneRows(_ kind: LaneRows, of zone: ZoneNumber) throws {
+    let prefix = TableKey.rows(kind, of: zone)
+    let bytes = prefix.span.bytes
+    var cursor = try transaction.openCursor(tables.replicas)
+    while try cursor.seek(atOrAfter: prefix.span), cursor.withEntry({ key, _ in key.hasPrefix(bytes) }) {
+      try cursor.deleteCurrent()
+    }
   }
 }
