@@ -71,6 +71,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public static let fork = Code(rawValue: "fork")
     /// The remote log has rejected a segment of the lane, and takes no more of it.
     public static let laneClosed = Code(rawValue: "laneClosed")
+    /// A zone's remote log is being read again, and what is asked for is not known before its end.
+    public static let rereading = Code(rawValue: "rereading")
     /// A remote transaction belongs to another zone or replica than it was given for.
     public static let mismatch = Code(rawValue: "mismatch")
     /// An import file is damaged.

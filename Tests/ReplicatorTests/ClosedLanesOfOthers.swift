@@ -5,6 +5,12 @@ import Testing
 
 @testable import Replicator
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 @Suite("What a store imported and is to ship, and whose lane the log has closed")
 struct ClosedLanesOfOthers {
   private let shared = RecordID(zone: zone, name: "shared")
@@ -100,6 +106,67 @@ struct ClosedLanesOfOthers {
       let sum = try device.store.read { try $0.counter("count", of: shared)?.value }
       #expect(sum == .int(4))
       #expect(try device.store.verify().isSound)
+      device.store.close()
+    }
+  }
+
+  /// A device that was restored from its backup after another one had imported its log, and has gone on otherwise since.
+  private func contestedWorld(_ remote: any RemoteLog, _ parent: String) async throws -> [Device] {
+    let old = try Device(in: parent, "old", seed: 1)
+    for text in ["a", "b"] { try await write(old, text) }
+    try await old.sync(remote)
+    old.store.close()
+    try FileManager.default.copyItem(atPath: old.directory, toPath: "\(parent)/backup.store")
+    try old.reopen()
+    for text in ["c", "de"] { try await write(old, text) }
+    let new = try Device(in: parent, "new", seed: 2)
+    var lines: [ExportedLine] = []
+    try old.store.read { tx in
+      try tx.forEachExportedLine {
+        lines.append($0)
+        return true
+      }
+    }
+    try await new.store.importLines(lines)
+    old.store.close()
+    let restored = try Device(in: parent, "backup", seed: 3)
+    try await write(restored, "x")
+    try await restored.sync(remote)
+    try await write(new, "fg")
+    return [restored, new]
+  }
+
+  @Test(
+    "The log has another branch of it: the user decides", arguments: [ClosedLaneAnswer.takeOver, .letGo],
+    [true, false])
+  func contested(answer: ClosedLaneAnswer, isReopened: Bool) async throws {
+    let scratch = TemporaryDirectory()
+    let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
+    let world = try await contestedWorld(remote, scratch.path)
+    let device = world[1]
+    for _ in 1...2 {
+      let report = try await device.sync(remote)
+      guard case .parked(let offset, let failure)? = report.zones.first?.status else {
+        Issue.record("\(report)")
+        return
+      }
+      #expect(offset == 2 && failure.code == "laneClosed" && failure.hint.contains("--take-over ZONE"))
+      #expect(report.sent == 0)
+    }
+    if isReopened { try device.reopen() }
+    let count = try await device.store.settleClosedLanes(of: zone, answer)
+    #expect(count == 2)
+    let again = try await device.store.settleClosedLanes(of: zone, answer)
+    #expect(again == 0)
+    let new = try Device(in: scratch.path, "fresh", seed: 9)
+    try await settle(world + [new], remote)
+    for device in world + [new] {
+      #expect(try device.digests() == new.digests() && device.pending() == 0)
+      #expect(try device.recordNames().count == (answer == .takeOver ? 7 : 5))
+      let sum = try device.store.read { try $0.counter("count", of: shared)?.value }
+      #expect(sum == .int(answer == .takeOver ? 6 : 4))
+      let report = try device.store.verify()
+      #expect(report.isSound, "\(report)")
       device.store.close()
     }
   }

@@ -222,10 +222,12 @@ struct LogsReadAgain {
     #expect(!report.isInSync && report.sent == 0, "\(report)")
     #expect(try device.store.isRereading(zone))
     #expect(try device.recordNames().count == 6, "what was folded stays until the log is read again")
+    #expect(throws: StoreError.self) { try device.store.read { try $0.forEachExportedLine { _ in true } } }
     try device.reopen()
     try await world.place.replace(world.name(3), with: right)
     try await settle(world.devices, world.remote)
     try await expectSameAsNew(world.devices, world.remote)
+    try device.store.read { try $0.forEachExportedLine { _ in true } }
     world.close()
   }
 }

@@ -54,12 +54,20 @@ package struct ExportedSegment: Hashable, Sendable {
 extension ReadTransaction {
   /// Calls a closure with the lines of the store's log, until it returns false: identity, policies, zones,
   /// segments, then the transactions in the log's order.
+  ///
+  /// - Throws: ``StoreError`` `rereading` while a zone's remote log is being read again: whose the transactions without a place
+  ///   are, and what takes their place, shows at its end. `damaged`, and what the closure throws.
   package func forEachExportedLine(_ body: (ExportedLine) throws -> Bool) throws {
+    let zones = try tables.zones(transaction)
+    for (number, id) in zones where try tables.rereading(of: number, transaction) != nil {
+      throw StoreError(
+        .rereading, "the log of zone “\(id)” is being read again: what is pending is not known before that ends",
+        hint: "run `replay sync` until the zone is in sync, and export then")
+    }
     guard try body(.header(identity)) else { return }
     for (type, policy) in try tables.policies(transaction).sorted(by: { $0.key < $1.key }) {
       guard try body(.policy(type: try snapshot.name(type), policy)) else { return }
     }
-    let zones = try tables.zones(transaction)
     for (number, id) in zones {
       guard let row = try tables.zoneRow(number, transaction) else { continue }
       let base = try row.base.map { try self.base($0.incarnation, $0.offset) }

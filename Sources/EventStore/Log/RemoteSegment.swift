@@ -119,6 +119,7 @@ extension LocalStore {
     #if PLANTED_BUGS
       if let report = try await foldAsPlanted(segments) { return report }
     #endif
+    try await finishRenewal()
     return try await perform(isRepeatable: true) { batch in
       var report = FoldReport()
       let start = batch.storage.touchedRows

@@ -6,6 +6,7 @@ extension WriteBatch {
   func fold(_ segment: RemoteSegment, _ report: inout FoldReport) throws {
     let (zone, incarnation) = try target(segment.zone, segment.incarnation)
     try checkFollows(segment, try storage.zoneRow(zone))
+    try checkNamesAreNew(of: zone)
     if segment.isQuarantined { return try foldQuarantined(segment, zone, incarnation, &report) }
     if let reason = segment.rejection { throw segment.invalid(reason, .mismatch, "\(reason)") }
     let lane = try self.lane(of: segment)

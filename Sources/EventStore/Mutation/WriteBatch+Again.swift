@@ -13,7 +13,8 @@ extension WriteBatch {
       let replica = try storage.interned.replicas.makeNumber(
         for: again.header.replica, in: storage.tables.replicas, storage.transaction)
       again.header.sequence = try storage.lastSequence(of: replica, again.header.epoch, in: zone) + 1
-      if again.header.sequence != transaction.header.sequence { try checkNamesNoUnits(again) }
+      let isFirst = again.header.sequence == transaction.header.sequence
+      if try !isFirst || !storage.renamings(of: zone).isEmpty { try checkNamesNoUnits(again) }
       if again.header.sequence > 1 { again.header.parent = nil }
       let body = again.body.span.bytes
       clock.last = max(clock.last, try timestamp(ofBody: body))

@@ -23,7 +23,8 @@ extension WriteBatch {
     try countAssets(of: layout.operations, body, in: header.zone)
     appendedBytes += body.byteCount
     let state = try storage.zoneRow(header.zone).state
-    try foldParsed(header, body: body, into: state, receivedMilliseconds: receivedMilliseconds)
+    let viewpoint = try storage.renamings(of: header.zone).inOldNames(viewpoint(of: header))
+    try foldParsed(viewpoint, body: body, into: state, receivedMilliseconds: receivedMilliseconds)
   }
 
   /// Folds an entry of the log into a state of its zone.
@@ -31,15 +32,16 @@ extension WriteBatch {
     _ header: LogEntryHeader, body: RawSpan, into state: StateNumber, receivedMilliseconds: UInt64?
   ) throws {
     try layout.parse(body)
-    try foldParsed(header, body: body, into: state, receivedMilliseconds: receivedMilliseconds)
+    try foldParsed(
+      viewpoint(of: header), body: body, into: state, receivedMilliseconds: receivedMilliseconds)
   }
 
   /// The parsed layout's operations, folded.
   private func foldParsed(
-    _ header: LogEntryHeader, body: RawSpan, into state: StateNumber, receivedMilliseconds: UInt64?
+    _ viewpoint: Viewpoint, body: RawSpan, into state: StateNumber, receivedMilliseconds: UInt64?
   ) throws {
     if layout.hasUnknown { try storage.noteUnfolded(layout.operations) }
-    fold.viewpoint = try viewpoint(of: header)
+    fold.viewpoint = viewpoint
     fold.timestamp = Self.effective(layout.timestamp, receivedMilliseconds)
     #if PLANTED_BUGS
       if PlantedBug.timestampUncapped.isPlanted { fold.timestamp = layout.timestamp }

@@ -22,7 +22,10 @@ package final class WriteBatch {
     @exclusivity(unchecked) private var bits: SIMD4<UInt64>?
     @exclusivity(unchecked) fileprivate(set) var zone: ZoneNumber = .none
     @exclusivity(unchecked) fileprivate(set) var state: StateNumber = .none
+    /// The write's lane in the log, and its sequence there. The viewpoint says what the records call them.
+    @exclusivity(unchecked) fileprivate var lane = Lane(zone: .none, replica: .none, epoch: 0)
     @exclusivity(unchecked) fileprivate var sequence: UInt64 = 0
+    @exclusivity(unchecked) fileprivate var renamings: [LaneRenaming] = []
     @exclusivity(unchecked) fileprivate var parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)?
     @exclusivity(unchecked) fileprivate(set) var viewpoint = Viewpoint(
       zone: .none, replica: .none, epoch: 0, sequence: 0, base: nil)
@@ -177,8 +180,8 @@ package final class WriteBatch {
       if used == 1 { try storage.dropUntouchedNested() }
       try fold.flush()
       let header = LogEntryHeader(
-        zone: draft.zone, replica: draft.viewpoint.replica, epoch: draft.viewpoint.epoch,
-        sequence: draft.sequence, base: draft.viewpoint.base, parent: draft.parent,
+        zone: draft.zone, replica: draft.lane.replica, epoch: draft.lane.epoch, sequence: draft.sequence,
+        base: draft.viewpoint.base, parent: draft.parent,
         arrivalDelay: wallMilliseconds() &- Int64(timestamp.milliseconds))
       let isCurrent = draft.version == storage.zonesVersion
       _ = try storage.append(header, body: body.span)
@@ -205,7 +208,7 @@ package final class WriteBatch {
         replica: try storage.replicaID(parent.replica), epoch: parent.epoch, sequence: parent.sequence)
     }
     return TransactionHeader(
-      replica: identity.replica, epoch: draft.viewpoint.epoch, sequence: draft.sequence, zone: draft.id!,
+      replica: identity.replica, epoch: draft.lane.epoch, sequence: draft.sequence, zone: draft.id!,
       base: base,
       parent: parent)
   }
@@ -213,7 +216,7 @@ package final class WriteBatch {
   /// Makes a draft whose transaction was appended ready for the one after it.
   private func advance(_ draft: Draft) {
     draft.sequence += 1
-    draft.viewpoint.sequence = draft.sequence
+    draft.viewpoint.sequence += 1
     draft.parent = nil
     draft.version = storage.zonesVersion
   }
@@ -276,10 +279,12 @@ package final class WriteBatch {
     draft.id = zone
     draft.zone = number
     draft.state = row.state
+    draft.lane = Lane(zone: number, replica: replica, epoch: epoch)
     draft.sequence = sequence
+    draft.renamings = try storage.renamings(of: number)
     // The first transaction of an identity that continues another names it.
     draft.parent = sequence == 1 ? parent.map { ($0.replica, $0.epoch, $0.through) } : nil
-    draft.viewpoint = viewpoint
+    draft.viewpoint = draft.renamings.isEmpty ? viewpoint : draft.renamings.inOldNames(viewpoint)
     draft.version = storage.zonesVersion
     draftCount += 1
     return draft
@@ -339,8 +344,14 @@ package final class WriteBatch {
   ) throws {
     let recordIndex = draft.builder.nameIndex(record)
     let typeIndex = try nameIndex(type, in: draft)
+    let fieldIndex = try nameIndex(field, in: draft)
+    guard !draft.renamings.isEmpty, kind.namesUnits else {
+      return draft.builder.append(
+        kind, record: recordIndex, type: typeIndex, field: fieldIndex, operand: operand)
+    }
+    let renamed = try operandInNewNames(kind, field, operand: operand, draft.renamings, own: draft.lane)
     draft.builder.append(
-      kind, record: recordIndex, type: typeIndex, field: try nameIndex(field, in: draft), operand: operand)
+      kind, record: recordIndex, type: typeIndex, field: fieldIndex, operand: renamed.span)
   }
 
   /// The type of a record that is alive in the write, nil for one that is not. It may be hidden by a cascade: then it can be

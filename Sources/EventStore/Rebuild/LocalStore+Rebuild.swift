@@ -134,6 +134,7 @@ extension WriteBatch {
         stateRow.status = status
         storage.setStateRow(stateRow, state)
       }
+      try storage.removeRenamings(of: zone)
       row.state = row.building
       row.building = .none
       storage.setZoneRow(row, zone)

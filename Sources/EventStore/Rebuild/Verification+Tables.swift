@@ -43,8 +43,10 @@ extension Verification {
       case (1, "zones"): return count <= 2 + 2 * Limits.nameBytesMax
       case (1, _): return count == 17
       case (2, "zones"), (3, "zones"): return count == 5
-      case (2, "replicas"), (4, "replicas"), (6, "replicas"): return count == 13
+      case (2, "replicas"), (4, "replicas"), (6, "replicas"), (8, "replicas"), (10, "replicas"):
+        return count == 13
       case (3, "replicas"), (5, "replicas"), (7, "replicas"): return count == 17
+      case (9, "replicas"): return count == 21
       case (2, "incarnations"), (3, "incarnations"): return count == 5
       default: return false
       }

@@ -45,7 +45,7 @@ extension ReadTransaction {
         header: cut.header(zone, incarnation, replica), isStored: true, transactions: transactions)
     }
     guard let lane = try nextLane(lanes, number) else { return nil }
-    try checkIsOpen(lane, zone, number, token.incarnation)
+    try checkIsOpen(lane, zone, number, token)
     let transactions = try proposal(lane, number)
     guard !transactions.isEmpty else {
       #if PLANTED_BUGS
@@ -88,17 +88,19 @@ extension ReadTransaction {
 
   /// Throws if the log takes no more of a lane.
   private func checkIsOpen(
-    _ lane: PendingLane, _ zone: ZoneID, _ number: ZoneNumber, _ incarnation: IncarnationNumber
+    _ lane: PendingLane, _ zone: ZoneID, _ number: ZoneNumber, _ token: ZoneRow.Token
   ) throws {
-    let closure = try tables.closure(of: lane.replica, lane.epoch, in: number, incarnation, transaction)
-    guard let closure else { return }
+    let closure = try tables.closure(
+      of: lane.replica, lane.epoch, in: number, token.incarnation, transaction)
+    guard let closure else {
+      let contested = try tables.contest(of: lane.replica, lane.epoch, in: number, token, transaction)
+      if let contested { throw StoreError.contested(lane, contested, zone) }
+      return
+    }
     throw StoreError(
       .laneClosed,
       "\(lane.count) transactions of zone “\(zone)” are of a lane that its log has closed at offset \(closure)",
-      hint:
-        "they are kept here. If the store that wrote them still syncs, it sends them itself: let go of them with "
-        + "`replay sync --let-go ZONE`. If it is gone, send them as this store's with `replay sync --take-over ZONE`"
-    )
+      hint: StoreError.closedLaneHint)
   }
 
   /// As many of a lane's next transactions as others fold at once without making their writers wait.

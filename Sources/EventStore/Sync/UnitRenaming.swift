@@ -5,18 +5,29 @@ import OperationFormat
 /// A lane numbers what it inserts into a cell from 0. Of a lane that is cut in two, the first part keeps its units; those
 /// of the second part are counted from 0 again, as the new lane's.
 struct UnitRenaming {
-  private struct Cell: Hashable {
+  struct Cell: Hashable {
     var record: Name
     var field: Name
     var isText: Bool
+  }
+
+  /// The units of one cell that get other names.
+  struct Units {
+    /// The lane that is cut in two.
+    var old: UnitMaker
+    /// The second part's lane, for transactions of a third one; nil for those of the second part itself.
+    var new: UnitMaker?
+    /// How many stay the old lane's.
+    var kept: UInt64
   }
 
   /// The lane that is cut in two.
   let old: UnitMaker
   /// The second part's lane, for transactions of a third one; nil for those of the second part itself.
   var new: UnitMaker?
-  /// How many units of each cell stay the old lane's.
-  private var kept: [Cell: UInt64] = [:]
+  /// How many units stay the old lane's, of each cell that the second part inserts into, in the order of first insertions.
+  private(set) var kept: [(cell: Cell, units: UInt64)] = []
+  private var places: [Cell: Int] = [:]
 
   /// - Parameters:
   ///   - transactions: those that get another epoch: all of the old lane's from one on.
@@ -26,14 +37,19 @@ struct UnitRenaming {
     count: (_ record: Name, _ field: Name, _ isText: Bool) throws -> UInt64
   ) throws {
     self.old = old
-    var made: [Cell: UInt64] = [:]
     for operation in transactions.lazy.flatMap(\.operations) {
-      guard let (cell, units) = Self.insertion(operation) else { continue }
-      made[cell, default: 0] += units
+      guard case .update(let record, _, let field, let change) = operation, change.insertedUnits > 0,
+        let cell = Self.cell(of: change, record, field)
+      else { continue }
+      let place = places[cell] ?? kept.count
+      places[cell] = place
+      if place == kept.count { kept.append((cell, 0)) }
+      // Counted first, and taken from all of them below.
+      kept[place].units += change.insertedUnits
     }
-    for (cell, units) in made {
+    for (place, (cell, made)) in kept.enumerated() {
       let all = try count(cell.record, cell.field, cell.isText)
-      kept[cell] = all - min(units, all)
+      kept[place].units = all - min(made, all)
     }
   }
 
@@ -45,51 +61,11 @@ struct UnitRenaming {
         let cell = Self.cell(of: change, record, field)
       else { continue }
       // A cell that the second part inserts nothing into has units of the first part alone.
-      let kept = kept[cell] ?? .max
-      renamed[index] = .update(record: record, type: type, field: field, rename(change, kept))
+      let units = Units(old: old, new: new, kept: places[cell].map { kept[$0].units } ?? .max)
+      renamed[index] = .update(record: record, type: type, field: field, units.renamed(change))
     }
     return renamed == operations ? nil : renamed
   }
-
-  // MARK: One change
-
-  private func rename(_ change: FieldChange, _ kept: UInt64) -> FieldChange {
-    switch change {
-    case .insertElements(let values, let origin):
-      .insertElements(values, after: origin.map { rename($0, kept) })
-    case .moveElement(let element, let origin):
-      .moveElement(rename(element, kept), after: origin.map { rename($0, kept) })
-    case .replaceElement(let element, let value): .replaceElement(rename(element, kept), value)
-    case .removeElements(let runs): .removeElements(runs.flatMap { rename($0, kept) })
-    case .insertText(let text, let origin): .insertText(text, after: origin.map { rename($0, kept) })
-    case .removeText(let runs): .removeText(runs.flatMap { rename($0, kept) })
-    case .set, .add, .insert, .remove, .put, .removeKey, .contribute: change
-    }
-  }
-
-  private func isOld(_ unit: UnitReference) -> Bool {
-    unit.maker == old || unit.maker == nil && new == nil
-  }
-
-  private func rename(_ unit: UnitReference, _ kept: UInt64) -> UnitReference {
-    guard isOld(unit) else { return unit }
-    return unit.number < kept
-      ? UnitReference(maker: old, number: unit.number)
-      : UnitReference(maker: new, number: unit.number - kept)
-  }
-
-  private func rename(_ run: UnitSpan, _ kept: UInt64) -> [UnitSpan] {
-    let first = run.first.number
-    guard isOld(run.first), first < kept, run.count > kept - first else {
-      return [UnitSpan(first: rename(run.first, kept), count: run.count)]
-    }
-    return [
-      UnitSpan(first: rename(run.first, kept), count: kept - first),
-      UnitSpan(first: UnitReference(maker: new, number: 0), count: run.count - (kept - first)),
-    ]
-  }
-
-  // MARK: Cells
 
   private static func cell(of change: FieldChange, _ record: Name, _ field: Name) -> Cell? {
     switch change {
@@ -99,17 +75,57 @@ struct UnitRenaming {
     case .set, .add, .insert, .remove, .put, .removeKey, .contribute: nil
     }
   }
+}
 
-  /// Where an operation inserts units, and how many.
-  private static func insertion(_ operation: LogOperation) -> (Cell, UInt64)? {
-    guard case .update(let record, _, let field, let change) = operation,
-      let cell = cell(of: change, record, field)
-    else { return nil }
+extension UnitRenaming.Units {
+  /// A change with its units renamed.
+  func renamed(_ change: FieldChange) -> FieldChange {
     switch change {
-    case .insertElements(let values, _): return (cell, UInt64(values.count))
-    case .moveElement: return (cell, 1)
-    case .insertText(let text, _): return (cell, UInt64(text.unicodeScalars.count))
-    default: return nil
+    case .insertElements(let values, let origin):
+      .insertElements(values, after: origin.map { rename($0) })
+    case .moveElement(let element, let origin):
+      .moveElement(rename(element), after: origin.map { rename($0) })
+    case .replaceElement(let element, let value): .replaceElement(rename(element), value)
+    case .removeElements(let runs): .removeElements(runs.flatMap { rename($0) })
+    case .insertText(let text, let origin): .insertText(text, after: origin.map { rename($0) })
+    case .removeText(let runs): .removeText(runs.flatMap { rename($0) })
+    case .set, .add, .insert, .remove, .put, .removeKey, .contribute: change
+    }
+  }
+
+  private func isOld(_ unit: UnitReference) -> Bool {
+    unit.maker == old || unit.maker == nil && new == nil
+  }
+
+  private func rename(_ unit: UnitReference) -> UnitReference {
+    guard isOld(unit) else { return unit }
+    return unit.number < kept
+      ? UnitReference(maker: old, number: unit.number)
+      : UnitReference(maker: new, number: unit.number - kept)
+  }
+
+  private func rename(_ run: UnitSpan) -> [UnitSpan] {
+    let first = run.first.number
+    guard isOld(run.first), first < kept, run.count > kept - first else {
+      return [UnitSpan(first: rename(run.first), count: run.count)]
+    }
+    return [
+      UnitSpan(first: rename(run.first), count: kept - first),
+      UnitSpan(first: UnitReference(maker: new, number: 0), count: run.count - (kept - first)),
+    ]
+  }
+}
+
+extension FieldChange {
+  /// How many units it inserts.
+  var insertedUnits: UInt64 {
+    switch self {
+    case .insertElements(let values, _): UInt64(values.count)
+    case .moveElement: 1
+    case .insertText(let text, _): UInt64(text.unicodeScalars.count)
+    case .replaceElement, .removeElements, .removeText, .set, .add, .insert, .remove, .put, .removeKey,
+      .contribute:
+      0
     }
   }
 }

@@ -2,7 +2,7 @@ import LMDB
 package import OperationFormat
 
 extension LocalStore {
-  /// Gives the store's own lane of a zone a new epoch, and makes what the log cannot take any more new transactions of it:
+  /// Gives a lane of this store's own of a zone a new epoch, and makes what the log cannot take any more new transactions of it:
   /// with their own bases and timestamps, so that they mean what they meant. Nothing is lost.
   ///
   /// The log takes no more of a lane where it has rejected a segment of it, or has another branch of it: the store was
@@ -14,7 +14,8 @@ extension LocalStore {
   /// - Returns: how many transactions were issued again; nil if the lane is neither closed nor contested.
   /// - Throws: ``StoreError`` `zoneUnknown`, `incarnationChanged`, `damaged`.
   package func renewLane(of zone: ZoneID, contestedBy segment: RemoteSegment? = nil) async throws -> Int? {
-    try await perform(isRepeatable: true) { try $0.renewLane(of: zone, contestedBy: segment) }
+    try await finishRenewal()
+    return try await perform(isRepeatable: true) { try $0.renewLane(of: zone, contestedBy: segment) }
   }
 
   /// Folds the log again after ``renewLane(of:contestedBy:)``, unless that was done. If it is cut short, the next call or
@@ -24,7 +25,7 @@ extension LocalStore {
     _ = try await rebuild()
   }
 
-  /// Whether the log has closed the store's own lane of a zone.
+  /// Whether the log has closed a lane of a zone that the store writes or wrote itself, and has something to ship of.
   package func isOwnLaneClosed(of zone: ZoneID) throws -> Bool {
     try read { try $0.isOwnLaneClosed(of: zone) }
   }
@@ -39,8 +40,10 @@ extension ReadTransaction {
     guard let incarnation = row.token?.incarnation,
       let replica = try interned.replicas.number(of: identity.replica, in: tables.replicas, transaction)
     else { return false }
-    let epoch = row.ownEpoch(identity)
-    return try tables.closure(of: replica, epoch, in: number, incarnation, transaction) != nil
+    let earlier = try tables.adoptedLanes(of: number, transaction).filter { $0.replica == replica }
+    return try (earlier + [(replica, row.ownEpoch(identity))]).contains {
+      try tables.closure(of: $0.replica, $0.epoch, in: number, incarnation, transaction) != nil
+    }
   }
 
   /// The segments of a zone's remote log that every replica rejects, in order.
@@ -68,38 +71,11 @@ extension WriteBatch {
   func renewLane(of zone: ZoneID, contestedBy segment: RemoteSegment?) throws -> Int? {
     let (number, known) = try storage.zone(zone)
     guard let token = known.token else { return nil }
-    var row = known
-    let tables = storage.tables
-    let replica = try storage.interned.replicas.makeNumber(
-      for: identity.replica, in: tables.replicas, storage.transaction)
-    let old = try tables.pendingLane(
-      replica, row.ownEpoch(identity), of: number, token, storage.transaction)
-    guard let first = try firstLost(of: old, number, token.incarnation, segment) else { return nil }
-    let maker = UnitMaker(replica: identity.replica, epoch: old.epoch)
-    let lost = try renamed(try entries(first, of: old, number), old, maker, row.state).entries
-    try takeOut(lost.map(\.position), first, of: old, number)
-    // What both branches have stays pending under the old epoch, and is shipped first.
-    if old.placed < first - 1 { try storage.adoptLane(replica, old.epoch, of: number) }
-    row.renewals = try nextEpoch(of: replica, number, token.incarnation) &- identity.epoch
-    storage.setZoneRow(row, number)
-    try storage.removeCut(of: number)
-    let epoch = row.ownEpoch(identity)
-    let parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)?
-    if first > 1 {
-      parent = (replica, old.epoch, first - 1)
-    } else {
-      parent = try storage.lineage(of: replica, old.epoch, in: number).first.map {
-        ($0.replica, $0.epoch, $0.through)
-      }
+    for lane in try ownLanes(of: number, known, token) {
+      guard let first = try firstLost(of: lane, number, token.incarnation, segment) else { continue }
+      return try issueAgain([LaneCut(lane: lane, first: first)], of: number)
     }
-    if let parent { try storage.setParent(parent, of: replica, epoch, in: number) }
-    #if PLANTED_BUGS
-      if PlantedBug.rejectedPendingLost.isPlanted { return 0 }
-    #endif
-    try append(lost, as: replica, epoch, parent)
-    guard !lost.isEmpty else { return 0 }
-    try foldAgain()
-    return lost.count
+    return nil
   }
 
   /// Begins to fold the log again, which has changed behind the fold. ``LocalStore/finishRenewal()`` ends it.
@@ -149,12 +125,13 @@ extension WriteBatch {
   /// Appends transactions to the log once more, as those of another lane. They are folded with the log.
   func append(
     _ entries: [LostEntry], as replica: ReplicaNumber, _ epoch: UInt32,
-    _ parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)?
+    _ parent: ParentNumbers?, rebased: (BaseNumbers) -> BaseNumbers? = { $0 }
   ) throws {
     for (index, entry) in entries.enumerated() {
       let header = LogEntryHeader(
         zone: entry.header.zone, replica: replica, epoch: epoch, sequence: UInt64(index) + 1,
-        base: entry.header.base, parent: index == 0 ? parent : nil, arrivalDelay: entry.header.arrivalDelay)
+        base: entry.header.base.flatMap(rebased), parent: index == 0 ? parent : nil,
+        arrivalDelay: entry.header.arrivalDelay)
       _ = try storage.append(header, body: entry.body.span.bytes)
     }
   }
@@ -173,8 +150,11 @@ extension WriteBatch {
 
   /// Transactions as those of another lane say the same: what they have inserted into lists and texts has other names
   /// there.
+  ///
+  /// - Parameter earlier: what is renamed besides, of lanes that this one continues.
   func renamed(
-    _ entries: [LostEntry], _ lane: PendingLane, _ maker: UnitMaker, _ state: StateNumber
+    _ entries: [LostEntry], _ lane: PendingLane, _ maker: UnitMaker, _ state: StateNumber,
+    after earlier: [UnitRenaming] = []
   ) throws -> (entries: [LostEntry], renaming: UnitRenaming) {
     let reader = LogReader(storage.tables, storage.interned)
     let transactions = try entries.map { try reader.entry(at: $0.position, storage.transaction).transaction }
@@ -183,18 +163,21 @@ extension WriteBatch {
       let cell = CellNumber(try internName(field), isText ? .text : .list)
       return try fold.sequence(of: cell).nextNumber(of: lane.replica, lane.epoch)
     }
-    return (try renamed(entries, renaming), renaming)
+    return (try renamed(entries, earlier + [renaming]), renaming)
   }
 
   /// Transactions with their units renamed.
-  func renamed(_ entries: [LostEntry], _ renaming: UnitRenaming) throws -> [LostEntry] {
+  func renamed(_ entries: [LostEntry], _ renamings: [UnitRenaming]) throws -> [LostEntry] {
     let logReader = LogReader(storage.tables, storage.interned)
     return try entries.map { entry in
       var (renamed, transaction) = (
         entry, try logReader.entry(at: entry.position, storage.transaction).transaction
       )
-      guard let operations = renaming.renamed(transaction.operations) else { return entry }
-      transaction.operations = operations
+      let before = transaction.operations
+      for renaming in renamings {
+        transaction.operations = renaming.renamed(transaction.operations) ?? transaction.operations
+      }
+      if transaction.operations == before { return entry }
       let bytes = try transaction.encoded()
       var reader = ByteReader(bytes.span.bytes)
       _ = try TransactionHeader.read(from: &reader)

@@ -38,20 +38,24 @@ extension LocalStore {
   /// What is in the log comes in the log's order here too, and what is pending behind it, so that folding meets causes
   /// before effects. Of others' transactions that have no place any more, those that lay in an entry which was given up
   /// are pending, and shipped as they were. Those that the log does not take, or has replaced, are taken out: the store
-  /// is as one that is new. ``finishRenewal()`` is to be called afterwards: it folds the log again.
+  /// is as one that is new. The store's own that had seen what the log does not have are issued again, with bases that reach
+  /// no further than what they had seen of it. ``finishRenewal()`` is to be called afterwards: it folds the log again.
   ///
   /// - Complexity: linear in the transactions from the offset on, in one commit
   package func endRereading(_ zone: ZoneID) async throws {
+    try await finishRenewal()
     try await perform(isRepeatable: true) { try $0.endRereading(zone) }
   }
 }
 
 extension Tables {
-  /// The first offset from which a zone's log is being read again; nil if it is not.
-  func rereading(of zone: ZoneNumber, _ transaction: borrowing LMDBTransaction) throws -> UInt64? {
+  /// From where a zone's log is being read again; nil if it is not.
+  func rereading(of zone: ZoneNumber, _ transaction: borrowing LMDBTransaction) throws -> Rereading? {
     try transaction.withCheckedValue(of: .rereading(zone), in: replicas) { row in
       var reader = ByteReader(row)
-      return try reader.readVarint("rereading")
+      let first = try reader.readVarint("rereading")
+      // An earlier version wrote the first offset alone.
+      return Rereading(first: first, seen: reader.remaining > 0 ? try reader.readVarint("rereading") : .max)
     }
   }
 
@@ -83,12 +87,16 @@ extension WriteBatch {
       try storage.adoptLane(lane.replica, lane.epoch, of: number)
       if !isOwn { try storage.holdLane(lane.replica, lane.epoch, of: number) }
     }
+    try storage.removeContests(of: number)
     try storage.takeBackClosures(of: number, token.incarnation, from: first)
     try storage.removeCut(of: number)
     let hash = try tables.segment(at: first - 1, in: number, token.incarnation, storage.transaction)?.hash
     row.token = ZoneRow.Token(incarnation: token.incarnation, offset: first - 1, hash: hash ?? .zero)
     storage.setZoneRow(row, number)
-    try storage.setRereading(from: min(first, before ?? first), of: number)
+    // The base stays until the log was read to its end: what is written before that has seen what is here.
+    let seen = row.base.map { $0.incarnation == token.incarnation ? $0.offset : 0 } ?? 0
+    try storage.setRereading(
+      Rereading(first: min(first, before?.first ?? first), seen: max(seen, before?.seen ?? 0)), of: number)
     return first
   }
 
@@ -109,8 +117,9 @@ extension WriteBatch {
   func endRereading(_ zone: ZoneID) throws {
     let (number, row) = try storage.zone(zone)
     let tables = storage.tables
-    guard let token = row.token, let first = try tables.rereading(of: number, storage.transaction)
+    guard let token = row.token, let rereading = try tables.rereading(of: number, storage.transaction)
     else { return }
+    let bases = try rereadBases(number, token.incarnation, rereading)
     for held in try tables.heldLanes(of: number, storage.transaction) {
       let lane = try tables.pendingLane(held.replica, held.epoch, of: number, token, storage.transaction)
       guard lane.count > 0 else { continue }
@@ -118,12 +127,39 @@ extension WriteBatch {
         try tables.closure(
           of: held.replica, held.epoch, in: number, token.incarnation, storage.transaction) != nil
       let isGivenUp = try wasGivenUp(lane, number, token.incarnation)
-      if isClosed || !isGivenUp { try takeOut(lane.placed + 1, of: lane, number) }
+      let isSeen = try firstRebased(of: lane, number, bases) == nil
+      if isClosed || !isGivenUp || !isSeen { try takeOut(lane.placed + 1, of: lane, number) }
     }
     try storage.removeRereading(of: number, token.incarnation)
     try storage.dropShippedLanes(of: number, token.incarnation)
-    try reorder(number, token.incarnation, from: first)
+    try reorder(number, token.incarnation, from: rereading.first)
+    try rebase(number, token, bases)
     try foldAgain()
+  }
+
+  /// Lets new transactions have seen the log as it is now, and pending ones no more of it than they had.
+  private func rebase(_ zone: ZoneNumber, _ token: ZoneRow.Token, _ bases: RereadBases) throws {
+    var row = try storage.zoneRow(zone)
+    row.base = token.offset > 0 ? (token.incarnation, token.offset) : nil
+    storage.setZoneRow(row, zone)
+    let own = try ownLanes(of: zone, row, token)
+    let cuts = try own.compactMap { lane in
+      try firstRebased(of: lane, zone, bases).map { LaneCut(lane: lane, first: $0) }
+    }
+    _ = try issueAgain(cuts, of: zone) { bases.rebased($0) }
+    for found in try storage.tables.adoptedLanes(of: zone, storage.transaction)
+    where found.replica != own.last?.replica {
+      let lane = try storage.tables.pendingLane(
+        found.replica, found.epoch, of: zone, token, storage.transaction)
+      guard let first = try firstRebased(of: lane, zone, bases),
+        let entry = try entry(lane.replica, lane.epoch, first, zone)
+      else { continue }
+      // Later ones have seen no less.
+      let limit = entry.header.base.flatMap { bases.rebased($0)?.offset } ?? 0
+      try storage.contest(
+        Lane(zone: zone, replica: lane.replica, epoch: lane.epoch),
+        ContestedLane(first: first, offset: .max, baseMax: limit))
+    }
   }
 
   /// Whether the first transaction of a lane that has no place lay in an entry which was given up since.

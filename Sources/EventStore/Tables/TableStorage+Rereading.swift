@@ -3,6 +3,14 @@ import OperationFormat
 
 // The rows of a zone whose log is being read again: see `Tables+Lanes.swift`.
 
+/// How far a zone's log is being read again.
+struct Rereading {
+  /// From which offset on.
+  var first: UInt64
+  /// The greatest base that a transaction may have from before.
+  var seen: UInt64
+}
+
 extension TableKey {
   static func heldLane(_ zone: ZoneNumber, _ replica: ReplicaNumber, _ epoch: UInt32) -> TableKey {
     heldLanes(zone).appending(replica, epoch)
@@ -59,8 +67,11 @@ extension Tables {
 }
 
 extension TableStorage {
-  func setRereading(from offset: UInt64, of zone: ZoneNumber) throws {
-    try putChecked(.rereading(zone), in: tables.replicas) { $0.append(varint: offset) }
+  func setRereading(_ rereading: Rereading, of zone: ZoneNumber) throws {
+    try putChecked(.rereading(zone), in: tables.replicas) {
+      $0.append(varint: rereading.first)
+      $0.append(varint: rereading.seen)
+    }
   }
 
   func holdLane(_ replica: ReplicaNumber, _ epoch: UInt32, of zone: ZoneNumber) throws {

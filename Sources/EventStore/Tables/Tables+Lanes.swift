@@ -8,9 +8,12 @@ import OperationFormat
 // | 3, zone (4), incarnation (4), replica (4), epoch (4) | offset, varint | the log closed the lane: its first segment that was rejected |
 // | 4, zone (4), replica (4), epoch (4) | nothing | this store ships the lane, though it is not its present own one |
 // | 5, zone (4), incarnation (4), offset (8) | nothing | a segment that was rejected; its row in `segments` says why |
-// | 6, zone (4), 0 (4), 0 (4) | offset, varint | the zone's log is being read again from there |
+// | 6, zone (4), 0 (4), 0 (4) | varint ×2 | the zone's log is being read again: `Rereading` |
 // | 6, zone (4), replica (4), epoch (4) | nothing | an adopted lane of another store whose places were taken back for that |
 // | 7, zone (4), incarnation (4), offset (8) | `SegmentRow` | what was folded there before that |
+// | 8, zone (4), replica (4), epoch (4) | varint ×3 | what the log calls a lane by now that the records still call so: `LaneRenaming` |
+// | 9, zone (4), replica (4), epoch (4), record number (4), cell (4) | varint | how many of its units there keep their names |
+// | 10, zone (4), replica (4), epoch (4) | varint ×3 | the log has another branch of an adopted lane: `ContestedLane` |
 
 /// Transactions of one lane that no remote has, as far as the store knows.
 package struct PendingLane: Hashable, Sendable {
@@ -82,6 +85,10 @@ enum LaneRows: UInt8, CaseIterable {
   /// Of a log that is being read again.
   case heldLanes = 6
   case formerSegments = 7
+  /// Until the log was folded again.
+  case renamedLanes = 8
+  case keptUnits = 9
+  case contestedLanes = 10
 }
 
 extension Tables {

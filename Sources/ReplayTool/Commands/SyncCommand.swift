@@ -23,8 +23,10 @@ struct SyncCommand: ReplayCommand {
         replay sync notes.store --remote folder:/mnt/team/notes --reread shopping@12
 
       What a store imported and is to send for another one, it cannot send any more where the remote has closed that \
-      one's lane. If the other store still syncs, it sends all of it again itself: --let-go. If it is gone: --take-over. \
-      Where both send it, it counts twice.
+      one's lane, or has another branch of it. If the other store still syncs, it sends all of it again itself: --let-go. \
+      If it is gone, or has lost it: --take-over. Where both send it, it counts twice. What was changed here of the texts and \
+      lists that --let-go lets go of does not meet them when they come again: what was removed here is back, and what was \
+      inserted here stands beside it. Look at these afterwards.
       """)
 
   @OptionGroup var store: StoreOptions
@@ -57,7 +59,8 @@ struct SyncCommand: ReplayCommand {
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "Let go of what another store wrote in this zone, and the remote does not take of it.",
+      "Let go of what another store wrote in this zone, and the remote does not take of it. Edits made here of its texts "
+        + "and lists do not apply when it comes again.",
       valueName: "zone"))
   var letGo: [String] = []
 

@@ -218,7 +218,11 @@ package struct EffectRunner: Sendable {
     do {
       return try await take(part, &outcome)
     } catch let error as StoreError {
-      if error.code == .fork, try await giveWay(to: segment) { return try await take(part, &outcome) }
+      var error = error
+      if error.code == .fork {
+        if try await giveWay(to: segment) { return try await take(part, &outcome) }
+        error = try await store.contestLane(of: segment.zone, by: segment) ?? error
+      }
       if error.code == .mismatch, segment.isQuarantined, try await reread(segment.zone, from: segment.offset)
       {
         return try await take(part, &outcome)

@@ -1,0 +1,98 @@
+import LMDB
+package import OperationFormat
+
+/// A lane that this store imported and is to ship, and that cannot be shipped as it is: the log has another branch of it, or
+/// not what it had seen.
+struct ContestedLane: Hashable {
+  /// The first transaction that cannot be shipped.
+  var first: UInt64
+  /// Where the log's branch lies, which the store cannot fold; it is over once that was folded or given up.
+  var offset: UInt64
+  /// Up to where the log has what those from there on had seen.
+  var baseMax: UInt64
+}
+
+extension LocalStore {
+  /// Remembers that the log has another branch of a lane that this store imported and is to ship. Its user decides what
+  /// becomes of it here: ``settleClosedLanes(of:_:)``.
+  ///
+  /// - Parameter segment: the log's branch.
+  /// - Returns: what to tell the user; nil if the store ships no such lane.
+  package func contestLane(of zone: ZoneID, by segment: RemoteSegment) async throws -> StoreError? {
+    try await perform(isRepeatable: true) { try $0.contestLane(of: zone, by: segment) }
+  }
+}
+
+extension WriteBatch {
+  fileprivate func contestLane(of zone: ZoneID, by segment: RemoteSegment) throws -> StoreError? {
+    let (number, row) = try storage.zone(zone)
+    guard let token = row.token else { return nil }
+    let writer = try self.lane(of: segment)
+    let key = TableKey.adoptedLane(number, writer.number, writer.epoch)
+    guard try storage.transaction.contains(key.span, in: storage.tables.replicas) else { return nil }
+    let lane = try storage.tables.pendingLane(
+      writer.number, writer.epoch, of: number, token, storage.transaction)
+    guard let first = try firstDifferent(from: lane, writer.id, number, in: segment) else { return nil }
+    let contested = ContestedLane(first: first, offset: segment.offset, baseMax: .max)
+    try storage.contest(Lane(zone: number, replica: writer.number, epoch: writer.epoch), contested)
+    return .contested(lane, contested, zone)
+  }
+}
+
+extension TableKey {
+  fileprivate static func contestedLane(
+    _ zone: ZoneNumber, _ replica: ReplicaNumber, _ epoch: UInt32
+  ) -> TableKey {
+    rows(.contestedLanes, of: zone).appending(replica, epoch)
+  }
+}
+
+extension Tables {
+  /// What is known of a lane that the log contests; nil for any other.
+  func contest(
+    of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber, _ token: ZoneRow.Token,
+    _ transaction: borrowing LMDBTransaction
+  ) throws -> ContestedLane? {
+    let key = TableKey.contestedLane(zone, replica, epoch)
+    let found = try transaction.withCheckedValue(of: key, in: replicas) { row in
+      var reader = ByteReader(row)
+      return ContestedLane(
+        first: try reader.readVarint("contested.first"), offset: try reader.readVarint("contested.offset"),
+        baseMax: try reader.readVarint("contested.base"))
+    }
+    return found.flatMap { $0.offset > token.offset ? $0 : nil }
+  }
+}
+
+extension TableStorage {
+  func contest(_ lane: Lane, _ contested: ContestedLane) throws {
+    try putChecked(.contestedLane(lane.zone, lane.replica, lane.epoch), in: tables.replicas) {
+      $0.append(varint: contested.first)
+      $0.append(varint: contested.offset)
+      $0.append(varint: contested.baseMax)
+    }
+  }
+
+  /// Forgets which lanes of a zone the log contests.
+  func removeContests(of zone: ZoneNumber) throws {
+    try removeLaneRows(.contestedLanes, of: zone)
+  }
+}
+
+extension StoreError {
+  static func contested(_ lane: PendingLane, _ contested: ContestedLane, _ zone: ZoneID) -> StoreError {
+    let count = lane.last - min(contested.first - 1, lane.last)
+    let why =
+      contested.offset == .max
+      ? "had seen what its log does not have any more"
+      : "are of a lane of which its log has another branch at offset \(contested.offset)"
+    return StoreError(
+      .laneClosed, "\(count) transactions of zone “\(zone)” \(why)", hint: Self.closedLaneHint)
+  }
+
+  /// What to do about transactions of another store that the log does not take.
+  static let closedLaneHint =
+    "they are kept here. If the store that wrote them still syncs, it sends them itself: let go of them with "
+    + "`replay sync --let-go ZONE`. If it is gone, or has lost them, send them as this store's with "
+    + "`replay sync --take-over ZONE`"
+}

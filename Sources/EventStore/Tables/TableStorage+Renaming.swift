@@ -1,0 +1,103 @@
+import LMDB
+import OperationFormat
+
+/// A lane that the log calls otherwise than a zone's records do.
+///
+/// Transactions that were issued again are in the log under another lane at once, and in the records once the log was folded
+/// again. What is written in between is in the log as the new lane says it, and in the records as the old one would have.
+/// Rows of `replicas` say so, and go when the new records take the place of the old ones: see `Tables+Lanes.swift`.
+struct LaneRenaming: Hashable {
+  /// What the records call it.
+  var old: Lane
+  /// What the log calls it.
+  var new: Lane
+  /// How many more sequences the old lane has than the new one.
+  var shift: UInt64
+}
+
+extension [LaneRenaming] {
+  /// What a transaction has seen, in the names that the records use.
+  func inOldNames(_ viewpoint: Viewpoint) -> Viewpoint {
+    var found = viewpoint
+    for renaming in self {
+      let (old, new) = (renaming.old, renaming.new)
+      if new.replica == viewpoint.replica, new.epoch == viewpoint.epoch {
+        (found.replica, found.epoch) = (old.replica, old.epoch)
+        found.sequence += renaming.shift
+      }
+      for seen in viewpoint.lineage where seen.replica == new.replica && seen.epoch == new.epoch {
+        found.lineage.append((old.replica, old.epoch, seen.through + renaming.shift))
+      }
+    }
+    return found
+  }
+}
+
+extension TableKey {
+  fileprivate static func renamedLane(_ lane: Lane) -> TableKey {
+    rows(.renamedLanes, of: lane.zone).appending(lane.replica, lane.epoch)
+  }
+
+  fileprivate static func keptUnits(_ lane: Lane, _ record: UInt32, _ cell: CellNumber) -> TableKey {
+    var key = rows(.keptUnits, of: lane.zone).appending(lane.replica, lane.epoch)
+    key.append(record)
+    key.append(cell.rawValue)
+    return key
+  }
+}
+
+extension TableStorage {
+  /// The lanes that a zone's records call otherwise than its log; nearly always none.
+  func renamings(of zone: ZoneNumber) throws -> [LaneRenaming] {
+    guard try zoneRow(zone).building != .none else { return [] }
+    return try tables.lanes(under: .rows(.renamedLanes, of: zone), transaction).map { replica, epoch in
+      let old = Lane(zone: zone, replica: replica, epoch: epoch)
+      let found = try transaction.withCheckedValue(of: .renamedLane(old), in: tables.replicas) { row in
+        var reader = ByteReader(row)
+        let new = Lane(
+          zone: zone, replica: ReplicaNumber(rawValue: try reader.readUInt32Varint("renamed.replica")),
+          epoch: try reader.readUInt32Varint("renamed.epoch"))
+        return LaneRenaming(old: old, new: new, shift: try reader.readVarint("renamed.shift"))
+      }
+      guard let found else { preconditionFailure("a row that a cursor has found is not there") }
+      return found
+    }
+  }
+
+  func addRenaming(_ renaming: LaneRenaming) throws {
+    try putChecked(.renamedLane(renaming.old), in: tables.replicas) {
+      $0.append(varint: UInt64(renaming.new.replica.rawValue))
+      $0.append(varint: UInt64(renaming.new.epoch))
+      $0.append(varint: renaming.shift)
+    }
+    forgetLineages()
+  }
+
+  /// How many units of a lane keep their names in a list or a text; nil if none got another one there.
+  func keptUnits(of lane: Lane, _ record: UInt32, _ cell: CellNumber) throws -> UInt64? {
+    try transaction.withCheckedValue(of: .keptUnits(lane, record, cell), in: tables.replicas) { row in
+      var reader = ByteReader(row)
+      return try reader.readVarint("renamed.kept")
+    }
+  }
+
+  func setKeptUnits(_ count: UInt64, of lane: Lane, _ record: UInt32, _ cell: CellNumber) throws {
+    try putChecked(.keptUnits(lane, record, cell), in: tables.replicas) { $0.append(varint: count) }
+  }
+
+  /// Forgets what a zone's records called otherwise than its log: they were made from the log anew.
+  func removeRenamings(of zone: ZoneNumber) throws {
+    for kind in [LaneRows.renamedLanes, .keptUnits] { try removeLaneRows(kind, of: zone) }
+    forgetLineages()
+  }
+
+  /// Takes away all rows of a kind that are a zone's.
+  func removeLaneRows(_ kind: LaneRows, of zone: ZoneNumber) throws {
+    let prefix = TableKey.rows(kind, of: zone)
+    let bytes = prefix.span.bytes
+    var cursor = try transaction.openCursor(tables.replicas)
+    while try cursor.seek(atOrAfter: prefix.span), cursor.withEntry({ key, _ in key.hasPrefix(bytes) }) {
+      try cursor.deleteCurrent()
+    }
+  }
+}

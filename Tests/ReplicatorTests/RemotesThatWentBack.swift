@@ -1,0 +1,131 @@
+import EventStore
+import OperationFormat
+import StoreTesting
+import Testing
+
+@testable import Replicator
+
+@Suite("A remote that went back to an old copy, and whose log is read again")
+struct RemotesThatWentBack {
+  private let shared = RecordID(zone: zone, name: "shared")
+
+  /// A record of its own, and one that all share.
+  private func write(_ device: Device, _ number: Int) async throws {
+    try await device.store.write { tx in
+      try tx.createZone(zone)
+      try tx.attachZone(zone)
+      try tx.create(RecordID(zone: zone, name: Name("\(number)")), type: "note")
+      if try !tx.contains(shared) { try tx.create(shared, type: "note") }
+      try tx.set("milk", of: shared, to: .int(Int64(number)))
+      try tx.add(.int(1), to: "count", of: shared)
+      try tx.insertText("\(number),", at: 0, in: "body", of: shared)
+    }
+  }
+
+  /// Two devices that write in turn and a third one that only reads: all have read 13 segments, and the remote has gone back
+  /// to what it had after 7.
+  private func world(_ place: RemotePlace, _ parent: String) async throws -> [Device] {
+    let devices = try (1...3).map { try Device(in: parent, "d\($0)", seed: UInt64($0)) }
+    var copy: [ObjectName: [UInt8]] = [:]
+    for number in 1...13 {
+      try await write(devices[number % 2], number)
+      try await devices[number % 2].sync(place.remote)
+      if number == 7 { copy = try await place.copy() }
+    }
+    try await settle(devices, place.remote)
+    try await place.restore(copy)
+    return devices
+  }
+
+  private func expectSameAsNew(_ devices: [Device], _ place: RemotePlace, _ parent: String) async throws {
+    let new = try Device(in: parent, "last", seed: 99)
+    try await settle(devices + [new], place.remote)
+    for device in devices + [new] {
+      #expect(try device.pending() == 0)
+      #expect(try device.digests() == new.digests())
+      let report = try device.store.verify()
+      #expect(report.isSound, "\(report)")
+      #expect(try !device.store.isRereading(zone))
+    }
+    new.store.close()
+  }
+
+  private func count(_ device: Device) throws -> Value? {
+    try device.store.read { try $0.counter("count", of: shared)?.value }
+  }
+
+  @Test("Nobody has shipped since: all of it is sent again", arguments: RemotePlace.Kind.allCases, [1, 5, 8])
+  func shorter(kind: RemotePlace.Kind, offset: UInt64) async throws {
+    let scratch = TemporaryDirectory()
+    let place = try await RemotePlace(kind, in: scratch.path)
+    let devices = try await world(place, scratch.path)
+    try await write(devices[0], 20)
+    let report = try await devices[0].sync(place.remote)
+    #expect(!report.isInSync)
+    for device in devices { try await device.store.beginRereading(zone, from: offset) }
+    // What is written before the log was read to its end comes with it.
+    try await write(devices[0], 21)
+    try await settle(devices, place.remote)
+    // A store that had nothing of its own there can write again.
+    try await write(devices[2], 22)
+    try await settle(devices, place.remote)
+    #expect(try count(devices[2]) == .int(16))
+    #expect(try devices[2].recordNames().count == 17)
+    try await expectSameAsNew(devices, place, scratch.path)
+    for device in devices { device.store.close() }
+  }
+
+  @Test("Another store has shipped since: what it wrote is concurrent with what had not seen it", arguments: [true, false])
+  func other(folds: Bool) async throws {
+    let scratch = TemporaryDirectory()
+    let place = try await RemotePlace(.memory, in: scratch.path)
+    let devices = try await world(place, scratch.path)
+    let other = try Device(in: scratch.path, "other", seed: 7)
+    try await other.sync(place.remote)
+    for number in 30..<38 {
+      try await other.set("milk", of: "shared", to: .string("from other \(number)"))
+      try await other.sync(place.remote)
+    }
+    // One that only read the log writes with the base of what is gone.
+    try await devices[2].set("milk", of: "shared", to: "from here")
+    // The other two have nothing to send: what they had shipped goes from all but them until they read again.
+    for device in devices { try await device.store.beginRereading(zone, from: 1) }
+    if folds { try await devices[2].sync(place.remote) }
+    try await settle(devices + [other], place.remote)
+    let all = devices + [other]
+    for device in all {
+      let conflicts = try device.store.read { try $0.conflicts(in: zone) }
+      #expect(conflicts.contains { $0.record == shared && $0.field == "milk" })
+      #expect(try count(device) == .int(13))
+    }
+    try await expectSameAsNew(all, place, scratch.path)
+    for device in all { device.store.close() }
+  }
+
+  @Test("An entry that was given up in a log that is the same otherwise changes no base")
+  func sameLog() async throws {
+    let scratch = TemporaryDirectory()
+    let place = try await RemotePlace(.memory, in: scratch.path)
+    let devices = try (1...2).map { try Device(in: scratch.path, "d\($0)", seed: UInt64($0)) }
+    for number in 1...6 {
+      try await write(devices[number % 2], number)
+      try await devices[number % 2].sync(place.remote)
+    }
+    try await settle(devices, place.remote)
+    try await write(devices[0], 7)
+    try await devices[0].store.beginRereading(zone, from: 3)
+    try await settle(devices, place.remote)
+    let lanes = try devices[0].store.read { tx in
+      var epochs: Set<UInt32> = []
+      try tx.history { transaction in
+        epochs.insert(transaction.transaction.epoch)
+        return true
+      }
+      return epochs
+    }
+    #expect(lanes == [0])
+    #expect(try devices[1].store.read { try $0.conflicts(in: zone) }.isEmpty)
+    try await expectSameAsNew(devices, place, scratch.path)
+    for device in devices { device.store.close() }
+  }
+}
