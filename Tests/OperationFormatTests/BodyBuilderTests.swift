@@ -77,7 +77,7 @@ struct BodyBuilderTests {
     #expect(try steps(update(.removeElements([run(10)]))) == 24 + 16 + 10)
     #expect(try steps(update(.removeElements([run(.max)]))) > Limits.foldStepsMax)
     #expect(try steps(update(.removeElements([run(.max), run(.max)]))) > Limits.foldStepsMax)
-    #expect(try steps(create, create, create) == 6 + 2 * 8192)
+    #expect(try steps(create, create, create) == 6 + 2 * 4096)
     #expect(try steps(.unknown(kind: 999, payload: [UInt8](repeating: 0, count: 1024))) == 4)
   }
 

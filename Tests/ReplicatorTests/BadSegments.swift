@@ -134,7 +134,7 @@ struct BadSegments {
       bad = enclosed(try maker.next())
     case .work:
       bad = enclosed(
-        try maker.next((0..<50).map { _ in LogOperation.create(record: "again", type: "note") }))
+        try maker.next((0..<14).map { _ in LogOperation.create(record: "again", type: "note") }))
     }
     return bad
   }

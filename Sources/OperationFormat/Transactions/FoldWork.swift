@@ -13,13 +13,13 @@
 /// | each unit of a list that a run names | 1 |
 /// | each 2 units of a text that a run names, of its first 1,024 | 1 |
 /// | each 16 units of a text that a run names after those | 1 |
-/// | making a record that was made before in the same transactions: all its fields are looked at once more | 8,192 |
+/// | making a record that was made before in the same transactions: all its fields are looked at once more | 4,096 |
 ///
 /// A segment of more steps than ``Limits/foldStepsMax`` is rejected by every replica: who folds it would hold its store's
 /// write lock for too long. A write of more steps is refused where it is made.
 package struct FoldWork: Sendable {
   /// What it takes to make a record once more.
-  package static let stepsOfMakingAgain = 8192
+  package static let stepsOfMakingAgain = 4096
 
   package private(set) var steps = 0
   /// The names of the records that were made.

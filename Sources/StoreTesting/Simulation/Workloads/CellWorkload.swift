@@ -22,9 +22,13 @@ public struct CellWorkload: SimulationWorkload {
     let cells = CellOperations(records: records, fields: fields, from: &choices)
     if choices.next(below: 10) == 9 { transaction.author = "somebody" }
     let operations = cells.draw(upTo: choices.next(below: 4) == 3 ? 20 : 4, from: &choices)
+    var made = 0
     for (index, drawn) in operations.enumerated() {
       let zone = zones[index % zones.count]
       let operation = merging(drawn, index)
+      if [.create, .moveAway].contains(operation.kind) { made += 1 }
+      // No write may make a record again more often.
+      if made > Self.makingsMax { break }
       // What leaves one zone goes to the other.
       try transaction.perform(operation, in: zone, movingTo: self.zones.first { $0 != zone })
       // A write reads what it wrote; of references that depends on their targets.
@@ -37,6 +41,8 @@ public struct CellWorkload: SimulationWorkload {
       }
     }
   }
+
+  private static let makingsMax = Limits.foldStepsMax / FoldWork.stepsOfMakingAgain - 1
 
   private static let merges: [FoldOperation.Kind] = [
     .add, .insert, .insertText, .put, .insertElements, .remove, .removeText, .removeKey, .moveElement,
