@@ -53,4 +53,30 @@ struct EventsThatCannotBe {
     try await expectAgreement(devices, place.remote)
     for device in devices { device.store.close() }
   }
+
+  @Test("A list of zones that went back is read again with a zone's log", arguments: RemotePlace.Kind.allCases)
+  func wentBack(kind: RemotePlace.Kind) async throws {
+    let scratch = TemporaryDirectory()
+    let place = try await RemotePlace(kind, in: scratch.path)
+    let devices = try (1...3).map { try Device(in: scratch.path, "d\($0)", seed: UInt64($0)) }
+    try await devices[0].set("title", of: "first", to: "made")
+    try await settle(devices.dropLast(), place.remote)
+    let copy = try await place.copy()
+    try await devices[0].set("title", of: "lost", to: 1, in: ZoneID(name: "lost"))
+    try await settle(devices.dropLast(), place.remote)
+    try await place.restore(copy)
+    try await devices[2].set("title", of: "new", to: 1, in: ZoneID(name: "new"))
+    try await devices[2].sync(place.remote)
+    for device in devices.dropLast() {
+      let failure = await #expect(throws: SyncFailure.self) { try await device.sync(place.remote) }
+      #expect(failure?.code == "wentBack" && failure?.hint.contains("--reread") == true)
+      _ = try await device.store.beginRereading(zone, from: 1)
+      let report = try await device.sync(place.remote)
+      #expect(report.failure == nil)
+      let zones = Dictionary(uniqueKeysWithValues: report.zones.map { ($0.zone.name, $0.status) })
+      #expect(zones["notes"] == .inSync && zones["new"] == .inSync, "\(report)")
+      #expect(try device.recordNames() == ["notes:first", "lost:lost", "new:new"])
+    }
+    for device in devices { device.store.close() }
+  }
 }

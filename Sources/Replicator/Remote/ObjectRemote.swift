@@ -235,8 +235,8 @@ package final class ObjectRemote: RemoteLog {
   private func listWentBack(_ offset: UInt64) -> RemoteError {
     RemoteError(
       .wentBack, "the list of zones of \(name) does not have its event \(offset) any more, or has another",
-      hint: "it was restored from an old copy, or tampered with: put the newest copy in its place. Where the remote is "
-        + "right, `replay sync --reread ZONE` lets this store read it again, for each zone")
+      hint: "it was restored from an old copy, or tampered with: put the newest copy in its place. Where the "
+        + "remote is right, `replay sync --reread ZONE` lets this store read it again, for each zone")
   }
 
   private func zoneUnknown(_ incarnation: IncarnationID) -> RemoteError {
