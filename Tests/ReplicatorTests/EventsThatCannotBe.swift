@@ -54,7 +54,8 @@ struct EventsThatCannotBe {
     for device in devices { device.store.close() }
   }
 
-  @Test("A list of zones that went back is read again with a zone's log", arguments: RemotePlace.Kind.allCases)
+  @Test(
+    "A list of zones that went back is read again with a zone's log", arguments: RemotePlace.Kind.allCases)
   func wentBack(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
     let place = try await RemotePlace(kind, in: scratch.path)
