@@ -94,10 +94,11 @@ extension ReadTransaction {
     guard let closure else { return }
     throw StoreError(
       .laneClosed,
-      "\(lane.count) transactions of zone “\(zone)” are of a lane that its log has closed at offset \(closure)",
+      "the log of zone “\(zone)” has closed a lane at offset \(closure), and \(lane.count) pending of it cannot be sent",
       hint:
         "they are kept here. If the store that wrote them still syncs, it sends them itself: let go of them with "
-        + "`replay sync --let-go ZONE`. If it is gone, send them as this store's with `replay sync --take-over ZONE`"
+        + "`replay sync STORE --remote REMOTE --let-go \(zone)`. If it is gone, send them as this store's with "
+        + "`replay sync STORE --remote REMOTE --take-over \(zone)`"
     )
   }
 
