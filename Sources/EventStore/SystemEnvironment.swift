@@ -36,7 +36,10 @@ public enum SystemEnvironment {
     var raw = stat()
     if stat(path, &raw) == 0 { return Int(raw.st_size) }
     if errno == ENOENT || errno == ENOTDIR { return nil }
-    if errno == EACCES { throw StoreError.unseen(EACCES, in: path) }
+    if errno == EACCES {
+      let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? path
+      throw StoreError.unseen(EACCES, in: directory)
+    }
     throw failure("stat", path)
   }
 

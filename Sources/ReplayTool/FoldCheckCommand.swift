@@ -4,7 +4,7 @@ import StoreTesting
 import Synchronization
 
 /// `replay foldcheck`: checks the fold against the naive oracle.
-struct FoldCheckCommand: AsyncParsableCommand {
+struct FoldCheckCommand: ReplayCommand {
   static let configuration = CommandConfiguration(
     commandName: "foldcheck", abstract: "Checks the fold against a naive second implementation.",
     discussion: """
@@ -43,19 +43,21 @@ struct FoldCheckCommand: AsyncParsableCommand {
     }
   }
 
-  func run() async throws {
+  var printsJSON: Bool { json }
+
+  func run(_ console: Console) async throws -> ToolError.Exit? {
     let check = FoldCheck(seed: seed, fault: plant)
     let range = only.map { $0..<$0 + 1 } ?? 0..<sequences
     if let only, !json {
-      for step in check.schedule(of: only).steps { print(step) }
+      for step in check.schedule(of: only).steps { try console.output.line("\(step)") }
     }
     let clock = ContinuousClock()
     let start = clock.now
-    let report = await report(of: check, range)
+    let report = try await report(of: check, range, console)
     let duration = start.duration(to: clock.now)
     let seconds = Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
-    try show(report, seconds: seconds)
-    if report.failure != nil { throw ExitCode(1) }
+    try show(report, seconds: seconds, console.output)
+    return report.failure == nil ? nil : .problem
   }
 
   private static func fault(_ name: String) throws -> FoldCheckFault {
@@ -67,48 +69,44 @@ struct FoldCheckCommand: AsyncParsableCommand {
 
   // MARK: Running
 
-  /// Runs the sequences, a range on each thread; all stop soon after one has failed.
-  private func report(of check: FoldCheck, _ range: Range<Int>) async -> FoldCheckReport {
-    let progress = Progress(total: range.count)
+  /// Runs the sequences, a range on each thread; all stop after one has failed, or the user asks for an end.
+  private func report(
+    of check: FoldCheck, _ range: Range<Int>, _ console: Console
+  ) async throws -> FoldCheckReport {
+    let progress = Progress(console)
+    defer { progress.end() }
+    let shared = Shared()
     let parts = min(threads, range.count)
-    let report = await withTaskGroup(of: FoldCheckReport.self) { group in
+    return try await withThrowingTaskGroup(of: FoldCheckReport.self) { group in
       for part in 0..<parts {
         let from = range.lowerBound + range.count * part / parts
         let to = range.lowerBound + range.count * (part + 1) / parts
         group.addTask {
-          let report = check.run(sequences: from..<to) { _ in progress.advance() }
-          if report.failure != nil { progress.stop() }
+          var problem: (any Error)?
+          let report = check.run(sequences: from..<to) { _ in
+            let count = shared.done.add(1, ordering: .relaxed).newValue
+            do {
+              try progress.update("sequences", done: count, total: UInt64(range.count))
+            } catch {
+              problem = error
+            }
+            return problem == nil && !shared.isStopped.load(ordering: .relaxed)
+          }
+          if problem != nil || report.failure != nil { shared.isStopped.store(true, ordering: .relaxed) }
+          if let problem { throw problem }
           return report
         }
       }
-      return await group.reduce(into: FoldCheckReport()) { $0.add($1) }
+      var whole = FoldCheckReport()
+      for try await report in group { whole.add(report) }
+      return whole
     }
-    progress.finish()
-    return report
   }
 
-  /// Counts thousands of sequences over all threads, and shows them where standard error is a terminal.
-  private final class Progress: Sendable {
-    private let total: Int
-    private let isShown = isatty(STDERR_FILENO) == 1
-    private let state = Mutex((done: 0, isStopped: false))
-
-    init(total: Int) { self.total = total }
-
-    /// Says whether to go on.
-    func advance() -> Bool {
-      state.withLock { state in
-        state.done += 1000
-        if isShown && state.done.isMultiple(of: 10_000) { write("\r\(state.done) of \(total) sequences") }
-        return !state.isStopped
-      }
-    }
-
-    func stop() { state.withLock { $0.isStopped = true } }
-
-    func finish() { if isShown { write("\r\u{1b}[K") } }
-
-    private func write(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
+  /// What the threads share: how many sequences are done, and whether all are to stop.
+  private final class Shared: Sendable {
+    let done = Atomic<UInt64>(0)
+    let isStopped = Atomic(false)
   }
 
   // MARK: The report
@@ -130,7 +128,7 @@ struct FoldCheckCommand: AsyncParsableCommand {
     var failure: Failure?
   }
 
-  private func show(_ report: FoldCheckReport, seconds: Double) throws {
+  private func show(_ report: FoldCheckReport, seconds: Double, _ output: Output) throws {
     let rate = Double(report.sequences) / max(seconds, 1e-9) / Double(min(threads, report.sequences))
     if json {
       let summary = Summary(
@@ -143,14 +141,14 @@ struct FoldCheckCommand: AsyncParsableCommand {
         })
       let encoder = JSONEncoder()
       encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-      return print(String(decoding: try encoder.encode(summary), as: UTF8.self))
+      return try output.line(String(decoding: try encoder.encode(summary), as: UTF8.self))
     }
     let time = String(format: "%.1f s, %.0f a second and thread", seconds, rate)
-    print("seed \(seed): \(report.sequences) sequences in \(time)")
+    try output.line("seed \(seed): \(report.sequences) sequences in \(time)")
     let width = report.coverage.named.map(\.name.count).max() ?? 0
     for (name, count) in report.coverage.named {
-      print("  \(name.padding(toLength: width, withPad: " ", startingAt: 0))  \(count)")
+      try output.line("  \(name.padding(toLength: width, withPad: " ", startingAt: 0))  \(count)")
     }
-    if let failure = report.failure { print("\n\(failure)") } else { print("sound") }
+    try output.line(report.failure.map { "\n\($0)" } ?? "sound")
   }
 }

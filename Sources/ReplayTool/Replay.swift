@@ -76,7 +76,10 @@ struct Replay: AsyncParsableCommand {
     } catch {
       // What was printed before the error stands before it.
       do { try console.output.flush() } catch { return 0 }
-      return finish(console, report(ToolError(error), printsJSON: command.printsJSON, console: console))
+      let isKept = error is Interrupted && command.keepsWork
+      let error =
+        isKept ? .interrupted(hint: "what was written before is kept; run it again") : ToolError(error)
+      return finish(console, report(error, printsJSON: command.printsJSON, console: console))
     }
   }
 

@@ -143,6 +143,48 @@ struct AssetCommands {
     #expect(!FileManager.default.fileExists(atPath: temporary.path + "/no.store"))
   }
 
+  @Test("a file that is gone or damaged here is brought from the remote again, as verify advises")
+  func download() async throws {
+    let assets = try await makeStore()
+    let remote = "folder:\(temporary.path)/remote"
+    let early = await Tool().run("asset", "download", path, "--remote", remote)
+    #expect(early.exit == 4, "\(early)")
+    _ = await Tool().run("sync", path, "--remote", remote, "--create-remote", "--attach", "album")
+    let store = try ShoppingStore.open(path)
+    let files = try assets.prefix(2).map { try store.assetPath($0) }
+    store.close()
+    try FileManager.default.removeItem(atPath: files[0])
+    try Data(repeating: 9, count: 1001).write(to: URL(fileURLWithPath: files[1]))
+    let verified = await Tool().run("verify", path)
+    #expect(verified.exit == 1 && verified.output.contains("`replay asset download STORE --remote REMOTE`"))
+    // The third one is nowhere.
+    let missing = await Tool().run("asset", "download", path, "--remote", remote)
+    #expect(missing.exit == 1 && missing.output.contains("downloaded 1 asset, 1,000 bytes"), "\(missing)")
+    #expect(missing.output.contains("asset \(assets[2].hash) is not at the remote"))
+    let damaged = await Tool().run(
+      "asset", "download", path, "\(assets[1].hash)", "--remote", remote, "--json")
+    #expect(
+      damaged.exit == 0 && damaged.output.contains(#""downloaded":["\#(assets[1].hash)"]"#), "\(damaged)")
+    for (index, file) in files.enumerated() {
+      let bytes = try Data(contentsOf: URL(fileURLWithPath: file))
+      #expect(bytes == Data(repeating: UInt8(index), count: 1000 + index))
+    }
+    let unknown = await Tool().run("asset", "upload", path, "ffff", "--remote", remote)
+    #expect(unknown.exit == 2, "\(unknown)")
+  }
+
+  @Test("a log that is exported without its assets says how many stay behind")
+  func exportTellsAssets() async throws {
+    _ = try await makeStore()
+    let without = await Tool().run("export", path, "--output", temporary.path + "/log.jsonl")
+    #expect(without.exit == 0)
+    #expect(
+      without.errors == "note: 2 assets not included: --assets DIRECTORY copies the files\n", "\(without)")
+    let with = await Tool().run(
+      "export", path, "--output", temporary.path + "/log.jsonl", "--assets", temporary.path + "/files")
+    #expect(with.exit == 0 && with.errors == "", "\(with)")
+  }
+
   @Test("a sync says what assets moved, and which did not")
   func sync() async throws {
     _ = try await makeStore()
@@ -185,7 +227,20 @@ struct AssetCommands {
       try flipped.write(to: url)
       let found = await Tool().run("remote", "folder:\(temporary.path)/remote")
       #expect(found.exit == 1 && found.output.contains(path) && found.output.contains(message))
-      try sound.write(to: url)
+      // What it advises puts it right, and no file is advised that a store could put back.
+      #expect(found.output.contains("`replay asset upload STORE ") && !found.output.contains("--repair"))
+      let digits = try #require(found.output.split(separator: "asset upload STORE ").last?.prefix(64))
+      let remote = "folder:\(temporary.path)/remote"
+      let other = "\(temporary.path)/\(name).store"
+      #expect(await Tool().run("sync", other, "--remote", remote, "--create-store").exit == 0)
+      #expect(await Tool().run("asset", "policy", other, "album", "eager").exit == 0)
+      let stuck = await Tool().run("sync", other, "--remote", remote)
+      #expect(stuck.exit == 1, "\(stuck)")
+      #expect(stuck.output.contains("replay asset upload STORE \(digits) --remote"), "\(stuck)")
+      let mended = await Tool().run(
+        "asset", "upload", self.path, String(digits), "--remote", "folder:\(temporary.path)/remote")
+      #expect(mended.exit == 0 && mended.output.hasPrefix("uploaded 1 asset, "), "\(mended)")
+      #expect(await Tool().run("remote", "folder:\(temporary.path)/remote").exit == 0)
     }
   }
 }

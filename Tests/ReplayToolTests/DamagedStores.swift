@@ -48,6 +48,20 @@ struct DamagedStores {
       let log = await tool.run("log", store.path)
       #expect(log.exit == (isLog ? 3 : 0))
       #expect(log.errors.contains("position 3") == isLog, "\(log.errors)")
+      // What is before it shows.
+      #expect(log.lines.filter { $0.contains("operation") }.count == (isLog ? 2 : 4), "\(log.output)")
+      if isLog {
+        let file = store.path + ".jsonl"
+        let export = await tool.run("export", store.path, "-o", file)
+        #expect(
+          export.exit == 3 && export.errors.contains("replay export \(store.path) --records"), "\(export)")
+        #expect(!export.errors.contains("`replay export` brings out the log"), "\(export)")
+        let records = await tool.run("export", store.path, "--records", "-o", file)
+        #expect(records.exit == 0, "\(records)")
+        let imported = await tool.run("import", store.path + ".new", file)
+        #expect(imported.exit == 0, "\(imported)")
+        #expect(result.output.contains("replay export --records"), "\(result.output)")
+      }
       guard !isLog else { continue }
       let rebuilt = await tool.run("rebuild", store.path)
       #expect(rebuilt.output == "rebuilt 1 zone from 4 transactions\n")

@@ -172,7 +172,19 @@ struct HistoryCommands {
     #expect(git.errors.contains("is no git repository"))
     let keep = await tool.run("history", "--generate", "5", "--keep", try GitFixture(in: temporary).directory)
     #expect(keep.errors.contains("is not empty"), "\(keep.errors)")
-    #expect(keep.exit == 1)
+    #expect(keep.exit == 2)
+  }
+
+  @Test("a folder that has been a remote is refused: what is in it would be taken for a difference")
+  func refusesUsedRemotes() async throws {
+    let arguments = [
+      "history", "--generate", "40", "--devices", "3", "--remote", "folder:\(temporary.path)/r",
+    ]
+    let first = await tool.run(arguments)
+    #expect(first.exit == 0, "\(first)")
+    let second = await tool.run(arguments + ["--seed", "2"])
+    #expect(second.exit == 2 && second.errors.contains("/r” is not empty"), "\(second)")
+    #expect(second.errors.contains("for the remote"))
   }
 
   @Test("an interrupt ends it and leaves nothing behind")

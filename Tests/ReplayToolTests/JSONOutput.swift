@@ -47,14 +47,15 @@ struct JSONOutput {
         "made":{"author":"ann","label":"Rename","position":2,"time":"2026-01-31T09:01:02.100Z",\
         "timestamp":"1769850062100.0"},"operation":"3f2a1b4c000000013f2a1b4c00000001.0.2.0",\
         "timestamp":"1769850062100.0","value":"Buy milk"},{"hadSeen":{"incarnation":"77aa0000000000000000000000000001",\
-        "offset":1},"lostBecause":{"earlierByMilliseconds":2100},"made":{"author":"bob","position":3,\
+        "offset":1},"lostBecause":{"earlierByMilliseconds":2100},\
+        "lostTo":"3f2a1b4c000000013f2a1b4c00000001.0.2.0","made":{"author":"bob","position":3,\
         "time":"2026-01-31T09:01:00.000Z","timestamp":"1769850060000.0"},\
         "operation":"9c1f03aa000000000000000000000002.0.1.0","placement":{"incarnation":\
         "77aa0000000000000000000000000001","offset":2,"received":1769850100000},"timestamp":"1769850060000.0",\
         "value":"Oat milk"}],"isVisible":true,"record":"shopping:milk","replaced":[{"made":{"author":"ann",\
         "label":"Shopping for the weekend","position":1,"time":"2026-01-31T09:00:00.000Z",\
         "timestamp":"1769850000000.0"},"operation":"3f2a1b4c000000013f2a1b4c00000001.0.1.2",\
-        "replacedBy":"3f2a1b4c000000013f2a1b4c00000001.0.2.0","value":"Milk"}]}
+        "replacedAt":2,"replacedBy":"3f2a1b4c000000013f2a1b4c00000001.0.2.0","value":"Milk"}]}
 
         """)
   }

@@ -1,4 +1,5 @@
 import EventStore
+import Foundation
 import StoreTesting
 import Testing
 
@@ -83,7 +84,7 @@ struct MovingLogs {
     let store = try await ShoppingStore()
     let exported = await tool.run("export", store.path)
     let imported = await tool.run("import", copy, "--json", input: Array(exported.output.utf8))
-    #expect(imported.output == #"{"lines":9,"transactions":4}"# + "\n")
+    #expect(imported.output == #"{"lines":10,"transactions":4}"# + "\n")
     let again = await tool.run("export", copy)
     #expect(again.lines.dropFirst() == exported.lines.dropFirst())
     let explained = await tool.run("explain", copy, "shopping:milk", "amount")
@@ -130,8 +131,8 @@ struct MovingLogs {
   func refusesDamage(_ kind: Int) async throws {
     let store = try await ShoppingStore()
     var lines = await tool.run("export", store.path).lines
-    // Lines 1 to 9: store, zone, three segments, four transactions.
-    #expect(lines.count == 10)
+    // Lines 1 to 10: store, zone, three segments, four transactions, end.
+    #expect(lines.count == 11)
     func replace(_ number: Int, _ old: String, _ new: String) {
       let changed = lines[number - 1].replacing(old, with: new, maxReplacements: 1)
       #expect(changed != lines[number - 1], "the test's own line has no \(old)")
@@ -161,9 +162,10 @@ struct MovingLogs {
     case 10:
       expected = "no zone"
       lines.remove(at: 1)
+      replace(9, #""lines":9"#, #""lines":8"#)
     case 11:
       expected = "line 1"
-      replace(1, #""version":1"#, #""version":2"#)
+      replace(1, #""version":2"#, #""version":3"#)
     case 12:
       expected = "line 4"
       replace(4, #""first":1"#, #""first":5"#)
@@ -196,6 +198,62 @@ struct MovingLogs {
     #expect(result.errors.contains("hint: "))
     let left = (try? transactions(copy)) ?? []
     #expect(left.isEmpty)
+  }
+
+  @Test(
+    "a log that is cut at a line is refused, whichever line it is; a file of version 1 says nothing of its end"
+  )
+  func refusesCutLogs() async throws {
+    let store = try await ShoppingStore()
+    let lines = await tool.run("export", store.path).lines.filter { !$0.isEmpty }
+    #expect(lines.last == #"{"end":{"lines":9}}"#)
+    let file = temporary.path + "/cut.jsonl"
+    for kept in 1..<lines.count {
+      let bytes = Array(lines.prefix(kept).joined(separator: "\n").utf8)
+      try Data(bytes).write(to: URL(fileURLWithPath: file))
+      for cut in [await tool.run("import", copy, file), await tool.run("import", copy, input: bytes)] {
+        #expect(cut.exit == 2 && cut.errors.contains("is cut"), "\(cut)")
+        #expect(cut.errors.contains("its last line, of kind “end”, is missing; nothing was imported"))
+        #expect(cut.errors.contains("hint: copy the whole file, or write it again with `replay export"))
+      }
+    }
+    // One that is missing in between, and one that is too many.
+    var fewer = lines
+    fewer.remove(at: 3)
+    let hole = await tool.run("import", copy, input: Array(fewer.joined(separator: "\n").utf8))
+    #expect(
+      hole.exit == 2 && hole.errors.contains("has 8 lines before its last one, which counts 9"), "\(hole)")
+    let more = await tool.run("import", copy, input: Array((lines + [lines[2]]).joined(separator: "\n").utf8))
+    #expect(more.exit == 2 && more.errors.contains("line 11 of standard input: a line behind the last one"))
+    let nothing = (try? transactions(copy)) ?? []
+    #expect(nothing.isEmpty)
+    var old = lines.dropLast(2)
+    old[0] = old[0].replacing(#""version":2"#, with: #""version":1"#)
+    let former = await tool.run("import", copy + "2", input: Array(old.joined(separator: "\n").utf8))
+    #expect(former.output == "imported 3 transactions\n", "\(former)")
+  }
+
+  @Test("of a large file that is cut nothing is imported: its end is looked at first")
+  func refusesLargeCutFiles() async throws {
+    let path = temporary.path + "/large"
+    let store = try ShoppingStore.open(path)
+    let zone = ZoneID(name: "z")
+    for number in 0..<12 {
+      try await store.write { tx in
+        try tx.createZone(zone)
+        let id = RecordID(zone: zone, name: Name("r\(number)"))
+        try tx.create(id, type: "t", fields: ["text": .string(String(repeating: "x", count: 1_000_000))])
+      }
+    }
+    store.close()
+    let file = temporary.path + "/large.jsonl"
+    #expect(await tool.run("export", path, "--output", file).exit == 0)
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: file))
+    let end = try #require(bytes.dropLast().lastIndex(of: UInt8(ascii: "\n")))
+    try bytes[...end].write(to: URL(fileURLWithPath: file))
+    let cut = await tool.run("import", copy, file)
+    #expect(cut.exit == 2 && cut.errors.contains("is cut: its last line"), "\(cut)")
+    #expect(cut.errors.contains("nothing was imported") && access(copy, F_OK) != 0)
   }
 
   @Test("a large log goes in by parts, and an error tells how far it came")
@@ -239,7 +297,7 @@ struct MovingLogs {
     let store = try await ShoppingStore()
     let file = temporary.path + "/log.jsonl"
     let exported = await tool.run("export", store.path, "--output", file)
-    #expect(exported.output == "wrote 9 lines to \(file)\n")
+    #expect(exported.output == "wrote 10 lines to \(file)\n")
     let imported = await tool.run("import", copy, file)
     #expect(imported.output == "imported 4 transactions\n")
     let failed = await tool.run("export", store.path, "--output", temporary.path + "/none/log.jsonl")

@@ -115,4 +115,28 @@ struct MovingRecords {
       "import", path, "--limit", "2", input: Array("\(line(1))\r\n\r\n\(line(2))\n\(line(3))".utf8))
     #expect(result.output == "imported 2 records: 2 created, 0 updated, 0 unchanged\n")
   }
+
+  @Test("a field that has a kind gets no other one by an import")
+  func refusesSecondKinds() async throws {
+    let path = temporary.path + "/kinds"
+    func lines(_ fields: String) -> [UInt8] { Array("{\"record\":\"z:r\",\"type\":\"t\",\(fields)}".utf8) }
+    let made = await tool.run(
+      "import", path, input: lines(#""fields":{"m":1},"merging":{"n":{"counter":5}}"#))
+    #expect(made.exit == 0, "\(made)")
+    for (fields, words) in [
+      (#""fields":{"n":9}"#, "field “n” of z:r is a counter in the store, and a register in the file"),
+      (
+        #""fields":{},"merging":{"m":{"counter":1}}"#, "is a register in the store, and a counter in the file"
+      ),
+      (#""fields":{},"merging":{"n":{"set":[1]}}"#, "is a counter in the store, and a set in the file"),
+    ] {
+      let refused = await tool.run("import", path, input: lines(fields))
+      #expect(refused.exit == 2 && refused.errors.contains(words), "\(refused)")
+    }
+    let state = await tool.run("state", path, "z:r", "--json")
+    #expect(state.output.contains(#""n":5"#) && state.output.contains(#""m":1"#), "\(state)")
+    let again = await tool.run(
+      "import", path, input: lines(#""fields":{"m":2,"n":null},"merging":{"n":{"counter":6}}"#))
+    #expect(again.exit == 0, "\(again)")
+  }
 }

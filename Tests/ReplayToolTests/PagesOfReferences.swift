@@ -76,4 +76,31 @@ struct PagesOfReferences {
     let holders = await tool.run(["holders", path, "travel:post"])
     #expect(holders.output == "lists:best  posts  set  none\n")
   }
+
+  @Test("a reference that reads as missing says so where it is explained")
+  func nullified() async throws {
+    let path = temporary.path + "/nullified"
+    let store = try ShoppingStore.open(path, TestClock(ShoppingStore.start))
+    try await store.write { tx in
+      try tx.createZone(Self.zone)
+      let post = Value.reference(Reference(record: "post", rule: .nullify))
+      try tx.create(record("post"), type: "post")
+      try tx.create(record("tag"), type: "tag", fields: ["post": post])
+      try tx.insertElements([post], at: 0, in: "posts", of: record("tag"))
+    }
+    store.close()
+    let before = await tool.run(["explain", path, "travel:tag", "post"])
+    #expect(before.exit == 0 && !before.output.contains("missing"), "\(before)")
+    let reopened = try ShoppingStore.open(path, TestClock(ShoppingStore.start))
+    try await reopened.write { try $0.delete(record("post")) }
+    reopened.close()
+    for field in ["post", "posts"] {
+      let told = await tool.run(["explain", path, "travel:tag", field])
+      #expect(told.output.contains("It reads as missing: travel:post is not there."), "\(told)")
+      let json = await tool.run(["explain", path, "travel:tag", field, "--json"])
+      #expect(json.output.contains(#""readsAsMissing":["travel:post"]"#), "\(json)")
+    }
+    let short = await tool.run(["explain", path, "travel:tag"])
+    #expect(short.lines.filter { $0.contains(", reads as missing") }.count == 2, "\(short)")
+  }
 }

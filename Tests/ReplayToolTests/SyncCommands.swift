@@ -97,9 +97,10 @@ struct SyncCommands {
       "--zone", "notes")
     #expect(first.exit == 0 && first.lines.count == 2 && first.lines[0].hasPrefix("notes"))
     let all = await tool().run("sync", path("a"), "--remote", remote)
-    #expect(all.exit == 0 && all.lines.count == 4)
+    #expect(all.exit == 0 && all.lines.count == 5)
     #expect(all.lines[0].contains("sent 2 transactions") && all.lines[1].contains("sent nothing"))
     #expect(all.lines[2].hasPrefix("own") && all.lines[2].contains("local"))
+    #expect(all.lines[3] == "  it is only here. Sync it from now on with --attach own")
     let second = await tool(2).run(
       "sync", path("b"), "--remote", remote, "--create-store", "--zone", "lists")
     #expect(second.exit == 0 && second.lines.count == 2 && second.lines[0].hasPrefix("lists"))
@@ -159,6 +160,29 @@ struct SyncCommands {
     #expect(await digest("a") == digest("b"))
   }
 
+  @Test("what is paused or forked says so, and what works, as text and as data")
+  func pausedAndForked() throws {
+    let zone = ZoneID(name: "notes")
+    for (status, words) in [
+      (ZoneStatus.paused(.deleted), "replay export STORE --records --zone notes"),
+      (.paused(.purged), "replay export STORE --records --zone notes"),
+      (.forked(offset: 3), "takes another epoch"),
+    ] {
+      var report = SyncReport()
+      var told = ZoneReport(zone)
+      told.status = status
+      report.zones = [told]
+      for printsJSON in [false, true] {
+        let sink = CapturedSink()
+        let output = Output(sink, isTerminal: false, usesColor: false)
+        try SyncPage(output: output, printsJSON: printsJSON).print(report)
+        try output.flush()
+        #expect(sink.text.contains(words), "\(sink.text)")
+        #expect(!printsJSON || sink.text.contains(#""hint":""#) && sink.text.contains(#""message":""#))
+      }
+    }
+  }
+
   @Test("what is wrong with the address, the zones, the store or the remote, each by its own code")
   func exitCodes() async throws {
     try await makeStore("a", zones: ["notes"], seed: 10)
@@ -166,16 +190,23 @@ struct SyncCommands {
     let scheme = await run(path("a"), "--remote", "ftp://x")
     #expect(scheme.exit == 2 && scheme.output == "")
     #expect(scheme.errors.contains("“ftp://x” names no kind of remote") && scheme.errors.contains("hint: "))
-    let newStore = await run(path("new"), "--remote", "ftp://x", "--create-store")
-    #expect(newStore.exit == 2 && !FileManager.default.fileExists(atPath: path("new")))
+    for remote in ["ftp://x", "memory"] {
+      let newStore = await run(path("new"), "--remote", remote, "--create-store", "--create-remote")
+      #expect(newStore.exit == 2 && !FileManager.default.fileExists(atPath: path("new")), "\(newStore)")
+    }
+    let memory = await run(path("a"), "--remote", "memory", "--attach", "notes")
+    #expect(memory.exit == 2 && memory.errors.contains("“memory” ends with the command"), "\(memory)")
     let zone = await run(path("a"), "--remote", remote, "--zone", "")
     #expect(zone.exit == 2 && zone.errors.contains("names no zone"))
     let noStore = await run(path("none"), "--remote", remote, "--create-remote")
     #expect(noStore.exit == 3 && !FileManager.default.fileExists(atPath: path("none")))
     #expect(!FileManager.default.fileExists(atPath: folder), "nothing is made for a store that is not there")
     let noRemote = await run(path("a"), "--remote", remote, "--attach", "notes")
-    #expect(noRemote.exit == 4 && noRemote.output == "" && noRemote.errors.contains("hint: "))
+    #expect(noRemote.exit == 4 && noRemote.output == "" && noRemote.errors.contains("Add --create-remote"))
     let noRemoteNewStore = await run(path("new"), "--remote", remote, "--create-store")
+    #expect(noRemoteNewStore.errors.contains("Add --create-remote"), "\(noRemoteNewStore)")
+    let notMade = await run(path("none"), "--remote", remote, "--create-remote")
+    #expect(notMade.errors.contains("Add --create-store"), "\(notMade)")
     #expect(noRemoteNewStore.exit == 4 && !FileManager.default.fileExists(atPath: path("new")))
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     let empty = await run(path("a"), "--remote", remote, "--attach", "notes", "--json")
@@ -184,6 +215,7 @@ struct SyncCommands {
     #expect(made.exit == 0 && made.output.contains("local"), "a remote that failed has attached nothing")
     let unknown = await run(path("a"), "--remote", remote, "--attach", "unknown")
     #expect(unknown.exit == 2 && unknown.errors.contains("zone “unknown”"))
+    #expect(unknown.errors.contains("hint: it has notes"), "\(unknown)")
     let other = await tool(9).run(
       "sync", path("a"), "--remote", "folder:\(temporary.path)/other", "--create-remote")
     #expect(
@@ -224,6 +256,17 @@ struct SyncCommands {
     let after = await tool().run("sync", path("a"), "--remote", remote)
     #expect(after.exit == 0)
     #expect(await digest("a") == digest("b"))
+  }
+
+  @Test("--watch ends after the first round where neither side has the zone", .timeLimit(.minutes(5)))
+  func watchesNoUnknownZone() async throws {
+    try await makeStore("a", zones: ["notes"], seed: 10)
+    #expect(
+      await tool().run("sync", path("a"), "--remote", remote, "--create-remote", "--attach", "notes").exit
+        == 0)
+    let result = await tool().run("sync", path("a"), "--remote", remote, "--watch", "--zone", "nope")
+    #expect(result.exit == 2 && result.errors.contains("the store has no zone “nope”"), "\(result)")
+    #expect(result.output == "")
   }
 
   @Test("interrupted in a round it says so, and the next run goes on")

@@ -122,6 +122,20 @@ struct WrongInput {
     #expect(error.line.contains(#""code":"usage""#))
   }
 
+  @Test("an interrupt says that nothing was changed where nothing was")
+  func interruptsTellTheTruth() async throws {
+    let store = try await ShoppingStore()
+    var interrupted = tool
+    interrupted.isInterrupted = { true }
+    for arguments in [["verify", store.path], ["export", store.path]] {
+      let result = await interrupted.run(arguments)
+      #expect(
+        result.exit == 130 && result.errors.contains("hint: nothing was changed; run it again"), "\(result)")
+    }
+    let rebuilt = await interrupted.run("rebuild", store.path)
+    #expect(rebuilt.exit != 130 || rebuilt.errors.contains("what was written before is kept"), "\(rebuilt)")
+  }
+
   @Test("a command or a remote that is nearly right is told")
   func tellsWhatIsMeant() async throws {
     for (wrong, right) in [("inof", "info"), ("exprot", "export"), ("syn", "sync"), ("exlpain", "explain")] {

@@ -155,9 +155,9 @@ struct ZoneRounds {
   }
 
   @Test(
-    "Nothing is appended to a log that went back, or is not known",
+    "Nothing is appended to a log that went back, is not known, or may not be read",
     arguments: [
-      RemoteError.Code.wentBack, .zoneUnknown,
+      RemoteError.Code.wentBack, .zoneUnknown, .denied,
     ])
   func wentBack(code: RemoteError.Code) {
     let report = play(

@@ -31,6 +31,8 @@ public struct Explanation: Hashable, Sendable {
     public let content: CellHead.Content
     /// The first operation in the log that replaced it.
     public let replacedBy: OperationID
+    /// The position of that operation's transaction.
+    public let replacedAt: Position
   }
 
   /// An operation that removed, replaced or moved some of what a list or a text had.
@@ -75,6 +77,28 @@ public struct Explanation: Hashable, Sendable {
   public let edits: [Edit]
   /// Where the record was before it was moved here, and its history goes on; nil if it was made here.
   public let movedFrom: RecordID?
+}
+
+extension Explanation {
+  /// The head to which one of the heads has lost, of those of its own key or element, and why; nil for one that shows.
+  package func loss(of index: Int) -> (winner: ExplainedHead, reason: Reason)? {
+    guard [.register, .map, .list].contains(kind) else { return nil }
+    let head = heads[index].head
+    // Those of one key or element are together, greatest first.
+    var first = index
+    while first > 0, heads[first - 1].head.content.element == head.content.element { first -= 1 }
+    return first < index ? (heads[first], Self.reason(heads[first].head, head)) : nil
+  }
+
+  fileprivate static func reason(_ winner: CellHead, _ loser: CellHead) -> Reason {
+    let (a, b) = (winner.timestamp, loser.timestamp)
+    if a.milliseconds != b.milliseconds {
+      return .laterTimestamp(milliseconds: a.milliseconds - b.milliseconds)
+    }
+    if a != b { return .laterCounter }
+    return winner.operation.transaction.replica == loser.operation.transaction.replica
+      ? .laterSequence : .greaterReplica
+  }
 }
 
 extension ReadTransaction {
@@ -137,7 +161,7 @@ extension ReadTransaction {
         ? field.flatMap { try snapshot.counterSum($0, of: record)?.counter } : nil,
       policy: policy, isVisible: try contains(record), missingTarget: try missingTarget(of: record),
       heads: explained,
-      reasons: isContested ? heads.dropFirst().map { Self.reason(heads[0], $0) } : [],
+      reasons: isContested ? heads.dropFirst().map { Explanation.reason(heads[0], $0) } : [],
       replaced: past.replaced, edits: element == nil ? past.edits : [], movedFrom: past.origin)
   }
 
@@ -176,16 +200,6 @@ extension ReadTransaction {
     }
   }
 
-  private static func reason(_ winner: CellHead, _ loser: CellHead) -> Explanation.Reason {
-    let (a, b) = (winner.timestamp, loser.timestamp)
-    if a.milliseconds != b.milliseconds {
-      return .laterTimestamp(milliseconds: a.milliseconds - b.milliseconds)
-    }
-    if a != b { return .laterCounter }
-    return winner.operation.transaction.replica == loser.operation.transaction.replica
-      ? .laterSequence : .greaterReplica
-  }
-
   /// The operations on a cell that are no heads any more, each with the first one that had seen it; and where the record
   /// came from.
   private func past(
@@ -195,7 +209,7 @@ extension ReadTransaction {
       var operation: OperationID
       var entry: LogEntry
       var content: CellHead.Content?
-      var replacedBy: OperationID?
+      var replacedBy: (operation: OperationID, position: Position)?
     }
     var found: [Found] = []
     var standing: [Int] = []
@@ -226,7 +240,7 @@ extension ReadTransaction {
             guard effect.element == nil || found[earlier].content?.element == effect.element,
               try hasSeen(entry.transaction, index, found[earlier].operation, in: record.zone)
             else { return true }
-            found[earlier].replacedBy = id
+            found[earlier].replacedBy = (id, entry.position)
             return false
           }
         }
@@ -241,7 +255,8 @@ extension ReadTransaction {
         return nil
       }
       return Explanation.Replaced(
-        operation: one.operation, entry: one.entry, content: content, replacedBy: by)
+        operation: one.operation, entry: one.entry, content: content, replacedBy: by.operation,
+        replacedAt: by.position)
     }
     return (replaced, edits, origin)
   }

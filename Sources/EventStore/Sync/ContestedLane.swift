@@ -87,12 +87,13 @@ extension StoreError {
       ? "had seen what its log does not have any more"
       : "are of a lane of which its log has another branch at offset \(contested.offset)"
     return StoreError(
-      .laneClosed, "\(count) transactions of zone “\(zone)” \(why)", hint: Self.closedLaneHint)
+      .laneClosed, "\(count) transactions of zone “\(zone)” \(why)", hint: closedLaneHint(zone))
   }
 
   /// What to do about transactions of another store that the log does not take.
-  static let closedLaneHint =
+  static func closedLaneHint(_ zone: ZoneID) -> String {
     "they are kept here. If the store that wrote them still syncs, it sends them itself: let go of them with "
-    + "`replay sync --let-go ZONE`. If it is gone, or has lost them, send them as this store's with "
-    + "`replay sync --take-over ZONE`"
+      + "`replay sync STORE --remote REMOTE --let-go \(zone)`. If it is gone, or has lost them, send them as this "
+      + "store's with `replay sync STORE --remote REMOTE --take-over \(zone)`"
+  }
 }

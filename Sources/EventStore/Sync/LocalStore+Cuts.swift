@@ -99,8 +99,8 @@ extension ReadTransaction {
     }
     throw StoreError(
       .laneClosed,
-      "\(lane.count) transactions of zone “\(zone)” are of a lane that its log has closed at offset \(closure)",
-      hint: StoreError.closedLaneHint)
+      "the log of zone “\(zone)” has closed a lane at offset \(closure), and \(lane.count) pending of it cannot be sent",
+      hint: StoreError.closedLaneHint(zone))
   }
 
   /// As many of a lane's next transactions as others fold at once without making their writers wait.

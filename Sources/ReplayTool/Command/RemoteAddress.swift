@@ -1,30 +1,29 @@
 import EventStore
 import Replicator
 
-/// Where a remote is, as the user names it: `folder:DIR`, or `memory` for one that ends with the command.
+/// Where a remote is, as the user names it: `folder:DIR`.
+///
+/// A remote in memory has no address: a store on the disk would belong to one that is gone with the command.
 struct RemoteAddress: Hashable {
-  enum Kind: Hashable {
-    case folder(String)
-    case memory
-  }
-
-  var kind: Kind
+  let directory: String
 
   /// Parses an address.
   ///
   /// - Throws: ``RemoteError`` `schemeUnknown`.
   init(_ text: String) throws(RemoteError) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-    switch (parts[0], parts.count) {
-    case ("folder", 2) where !parts[1].isEmpty: kind = .folder(String(parts[1]))
-    case ("memory", 1): kind = .memory
-    default:
+    guard parts.count == 2, parts[0] == "folder", !parts[1].isEmpty else {
+      if text == "memory" {
+        throw RemoteError(
+          .schemeUnknown, "“memory” ends with the command, and a store would belong to it all the same",
+          hint: "write folder:DIRECTORY; memory is for `replay history` and `replay scenario`")
+      }
       throw RemoteError(
         .schemeUnknown, "“\(Display.plain(text))” names no kind of remote that is known",
         hint: text.isEmpty || text.contains(":")
-          ? "write folder:DIRECTORY, or memory for a remote that ends with the command"
-          : "did you mean folder:\(Display.plain(text))?")
+          ? "write folder:DIRECTORY" : "did you mean folder:\(Display.plain(text))?")
     }
+    directory = String(parts[1])
   }
 
   /// Opens the remote.
@@ -34,12 +33,7 @@ struct RemoteAddress: Hashable {
   func open(
     creates: Bool, makeRandom: @escaping @Sendable () -> UInt64 = SystemEnvironment.makeRandom
   ) async throws(RemoteError) -> any RemoteLog {
-    switch kind {
-    case .folder(let directory):
-      if creates { return try await FolderRemote.create(directory: directory, makeRandom: makeRandom) }
-      return try await FolderRemote(directory: directory)
-    case .memory:
-      return MemoryRemote(identity: RemoteID(rawValue: UInt128(makeRandom()) << 64 | UInt128(makeRandom())))
-    }
+    if creates { return try await FolderRemote.create(directory: directory, makeRandom: makeRandom) }
+    return try await FolderRemote(directory: directory)
   }
 }

@@ -5,6 +5,9 @@ protocol ReplayCommand: AsyncParsableCommand {
   /// Whether the user asked for JSON.
   var printsJSON: Bool { get }
 
+  /// Whether some of what it does is kept when it is interrupted.
+  var keepsWork: Bool { get }
+
   /// Runs the command.
   ///
   /// - Returns: the exit code: 0, or that of a problem which was printed as the command's result.
@@ -12,6 +15,8 @@ protocol ReplayCommand: AsyncParsableCommand {
 }
 
 extension ReplayCommand {
+  var keepsWork: Bool { false }
+
   /// Runs the command for the process's own user. ArgumentParser asks for it; ``Replay/run(_:console:)`` is
   /// what is used.
   func run() async throws {

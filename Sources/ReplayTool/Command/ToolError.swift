@@ -44,9 +44,7 @@ struct ToolError: Error {
     case let error as SyncFailure:
       self.init(error.code, error.message, hint: error.hint, exit: .remote)
     case is Interrupted:
-      self.init(
-        "interrupted", "interrupted", hint: "what was written before is kept; run it again",
-        exit: .interrupted)
+      self = .interrupted(hint: "nothing was changed; run it again")
     default:
       self.init("failed", "\(error)", hint: "run the command with --help to see how it is used")
     }
@@ -65,6 +63,10 @@ struct ToolError: Error {
   static func opening(_ error: any Error) -> ToolError {
     let error = ToolError(error)
     return ToolError(error.code, error.message, hint: error.hint, exit: .store)
+  }
+
+  static func interrupted(hint: String) -> ToolError {
+    ToolError("interrupted", "interrupted", hint: hint, exit: .interrupted)
   }
 
   static func input(_ code: String, _ message: String, hint: String) -> ToolError {

@@ -6,7 +6,7 @@ struct AssetCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "asset",
     abstract:
-      "Lists the assets that a store's log names, copies one to a file, and says when they are downloaded.",
+      "Lists the assets that a store's log names, copies one to a file, and moves them to and from a remote.",
     discussion: """
       An asset is named by the 64 digits of its hash; the first ones are enough where no other begins with them.
 
@@ -14,8 +14,13 @@ struct AssetCommand: AsyncParsableCommand {
         replay asset list notes.store
         replay asset export notes.store 9f86d081 photo.jpg
         replay asset policy notes.store album eager
+        replay asset download notes.store --remote folder:/mnt/team/notes
+        replay asset upload notes.store 9f86d081 --remote folder:/mnt/team/notes
       """,
-    subcommands: [AssetListCommand.self, AssetExportCommand.self, AssetPolicyCommand.self])
+    subcommands: [
+      AssetListCommand.self, AssetExportCommand.self, AssetPolicyCommand.self, AssetDownloadCommand.self,
+      AssetUploadCommand.self,
+    ])
 }
 
 /// `replay asset list`: the assets that the log names.
@@ -88,7 +93,7 @@ struct AssetExportCommand: ReplayCommand {
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let opened = try store.openForReading(console)
     defer { opened.close() }
-    let asset = try find(in: opened)
+    let asset = try AssetChoice(hash).find(in: opened).reference
     var reader = try opened.openAsset(asset)
     let progress = Progress(console)
     let copy = try PartialFile(file)
@@ -111,34 +116,6 @@ struct AssetExportCommand: ReplayCommand {
     }
     return nil
   }
-
-  /// The asset whose hash begins so.
-  private func find(in opened: LocalStore) throws -> AssetReference {
-    guard !hash.isEmpty, hash.utf8.count <= 64, hash.utf8.allSatisfy({ Self.digits.contains($0) }) else {
-      throw ToolError.input(
-        "hashInvalid", "“\(Display.plain(hash))” is no hash",
-        hint: "give the first digits of one that `replay asset list` prints")
-    }
-    var found: [NamedAsset] = []
-    try opened.forEachAsset { asset in
-      if asset.reference.hash.description.hasPrefix(hash) { found.append(asset) }
-      return true
-    }
-    // Of one hash there may be references that say a wrong size: the file tells which is right.
-    let here = found.filter(\.isHere)
-    if here.count == 1 { return here[0].reference }
-    guard here.isEmpty, let first = found.first else {
-      throw ToolError(
-        here.isEmpty ? "assetUnknown" : "hashAmbiguous",
-        here.isEmpty
-          ? "the log names no asset whose hash begins with \(hash)"
-          : "\(here.count) assets have hashes that begin with \(hash)",
-        hint: here.isEmpty ? "`replay asset list` lists them" : "give more of its digits", exit: .input)
-    }
-    return first.reference
-  }
-
-  private static let digits = Set("0123456789abcdef".utf8)
 }
 
 extension JSON {

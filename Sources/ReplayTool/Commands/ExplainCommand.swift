@@ -60,10 +60,11 @@ struct ExplainCommand: ReplayCommand {
     else {
       throw try unknown(record, field, transaction)
     }
+    let nullified = try transaction.nullifiedTargets(explanation)
     let page = ExplanationPage(
       explanation: explanation, token: try transaction.token(of: record.zone),
-      identity: transaction.identity)
-    if store.json { return try console.output.line(JSON(explanation)) }
+      identity: transaction.identity, nullified: nullified)
+    if store.json { return try console.output.line(JSON(explanation, nullified)) }
     try page.print(console.output)
   }
 
@@ -76,7 +77,9 @@ struct ExplainCommand: ReplayCommand {
     if store.json {
       var explained: [Name: JSON] = [:]
       for field in fields {
-        explained[field] = try transaction.explain(record, field: field).map { JSON($0) }
+        explained[field] = try transaction.explain(record, field: field).map {
+          JSON($0, try transaction.nullifiedTargets($0))
+        }
       }
       return try console.output.line(
         .members([

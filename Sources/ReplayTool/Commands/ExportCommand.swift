@@ -38,12 +38,16 @@ struct ExportCommand: ReplayCommand {
     defer { opened.close() }
     let progress = Progress(console)
     func export(to output: Output) throws -> UInt64 {
-      try opened.read { transaction in
-        if let zone { try Inputs.check(zone, in: transaction) }
-        if records { try copyAssets(zone, transaction, opened) }
-        return try records
-          ? exportRecords(zone, transaction, output, progress)
-          : exportLog(zone, transaction, output, progress)
+      do {
+        return try opened.read { transaction in
+          if let zone { try Inputs.check(zone, in: transaction) }
+          if records { try copyAssets(zone, transaction, opened) }
+          return try records
+            ? exportRecords(zone, transaction, output, progress)
+            : exportLog(zone, transaction, output, progress)
+        }
+      } catch let error as StoreError where error.code == .damaged {
+        throw damaged(error)
       }
     }
     if !records, let assets {
@@ -54,6 +58,7 @@ struct ExportCommand: ReplayCommand {
         return true
       }
     }
+    if !records, assets == nil { try tellAssetsLeftOut(zone, opened, console) }
     guard let path = output else {
       _ = try export(to: console.output)
       progress.end()
@@ -69,6 +74,30 @@ struct ExportCommand: ReplayCommand {
       try console.output.line("wrote \(Display.count(lines, "line")) to \(Display.plain(path))")
     }
     return nil
+  }
+
+  /// What is left to do where the store's damage ends the export.
+  private func damaged(_ error: StoreError) -> ToolError {
+    let told = ToolError(error)
+    let hint =
+      records
+      ? "keep a copy of the directory, and run `replay verify`; give --zone to bring out the zones that can be read; what "
+        + "was sent comes from the remote"
+      : "keep a copy of the directory. `replay export \(store.directory) --records -o FILE` writes the records as they are, "
+        + "with what was never sent. Sync a new store, then `replay import` the file into it: what differs is set"
+    return ToolError(told.code, told.message, hint: hint, exit: told.exit)
+  }
+
+  /// Counts the assets that are here and that nothing copies, and says how they are.
+  private func tellAssetsLeftOut(_ zone: ZoneID?, _ opened: LocalStore, _ console: Console) throws {
+    var count: UInt64 = 0
+    try opened.forEachAsset { asset in
+      if asset.isHere, zone.map({ asset.zones.contains($0) }) ?? true { count += 1 }
+      return true
+    }
+    guard count > 0 else { return }
+    try console.errors.line(
+      "note: \(Display.count(count, "asset")) not included: --assets DIRECTORY copies the files")
   }
 
   /// Copies the assets that records name, before any line is written.
@@ -119,7 +148,8 @@ struct ExportCommand: ReplayCommand {
       lines += 1
       return true
     }
-    return lines
+    try output.line(JSON.endLine(after: lines))
+    return lines + 1
   }
 
   private static func write(_ entry: LogEntry, _ bytes: [UInt8], to output: Output) throws {

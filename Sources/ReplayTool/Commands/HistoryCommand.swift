@@ -33,7 +33,7 @@ struct HistoryCommand: ReplayCommand {
   @Option(help: ArgumentHelp("A history of so many commits, made from the seed.", valueName: "count"))
   var generate: Int?
 
-  @Option(help: ArgumentHelp("memory, or folder:DIR.", valueName: "remote"))
+  @Option(help: ArgumentHelp("memory, or folder:DIR, a new or an empty directory.", valueName: "remote"))
   var remote = "memory"
 
   @Option(help: "How many devices; one an author if not given.")
@@ -99,7 +99,9 @@ struct HistoryCommand: ReplayCommand {
       // An interrupt from the keyboard ends git too.
       throw Interrupted()
     } catch let error as HistoryError {
-      throw ToolError(error.code.rawValue, error.message, hint: error.hint)
+      throw ToolError(
+        error.code.rawValue, error.message, hint: error.hint,
+        exit: error.code == .directoryUnusable ? .input : .problem)
     }
     progress.end()
     let seconds = start.duration(to: time.now) / .seconds(1)

@@ -10,6 +10,11 @@ struct ImportCommand: ReplayCommand {
       are created where they are absent; else those of their fields are set that differ. A store that is \
       not there is made.
 
+      A line of records is an object with "record" (zone:name), "type", "fields" (values of registers by field) and, if \
+      there are any, "merging" (fields that merge: by field an object of one member, which is "counter", "set", "map", \
+      "list", "text" or "contributions"). Values are as --json prints them. The page “Exported lines” of EventStore's \
+      documentation says it all. A log ends with a line that counts its lines: one that is cut is refused.
+
       With --git every commit of the first-parent history becomes a transaction and every file a record of \
       type “file”.
 
@@ -38,6 +43,7 @@ struct ImportCommand: ReplayCommand {
   var limit: Int?
 
   var printsJSON: Bool { store.json }
+  var keepsWork: Bool { true }
 
   func validate() throws {
     if git != nil && file != nil { throw ValidationError("Give either a file or --git.") }
@@ -65,7 +71,8 @@ struct ImportCommand: ReplayCommand {
     var lines = LineReader(source)
     guard let first = try lines.nextDocument() else {
       throw ToolError.input(
-        "importEmpty", "\(lines.name) has no lines", hint: "give a file that `replay export` wrote")
+        "importEmpty", "\(lines.name) has no lines",
+        hint: "give a file that `replay export` wrote; `replay import --help` says what a line holds")
     }
     let open = { try store.openForWriting(console, creates: true) }
     if case .object(let members) = first.json, members["record"] != nil {

@@ -43,14 +43,20 @@ struct LogCommand: ReplayCommand {
     var page = LogPage(output: console.output, printsJSON: store.json, showsOperations: operations)
     var left = limit ?? .max
     var position = filter.after
-    try opened.read { transaction in
-      if let zone = filter.zone { try Inputs.check(zone, in: transaction) }
-      page.positionDigits = "\(try transaction.lastPosition())".count
-      if reverse {
-        try list(backwards: transaction, filter, console, &page, &left)
-      } else {
-        position = try list(transaction, filter, after: position, console, &page, &left)
+    do {
+      try opened.read { transaction in
+        if let zone = filter.zone { try Inputs.check(zone, in: transaction) }
+        page.positionDigits = "\(try transaction.lastPosition())".count
+        if reverse {
+          try list(backwards: transaction, filter, console, &page, &left)
+        } else {
+          position = try list(transaction, filter, after: position, console, &page, &left)
+        }
       }
+    } catch {
+      // What is before a damaged entry shows.
+      try page.flush()
+      throw error
     }
     try page.flush()
     if page.isEmpty, !follow, !store.json {

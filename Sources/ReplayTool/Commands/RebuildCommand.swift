@@ -15,6 +15,7 @@ struct RebuildCommand: ReplayCommand {
   @OptionGroup var store: StoreOptions
 
   var printsJSON: Bool { store.json }
+  var keepsWork: Bool { true }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let opened = try store.openForWriting(console, creates: false)

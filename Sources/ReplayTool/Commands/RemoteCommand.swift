@@ -15,7 +15,8 @@ struct RemoteCommand: ReplayCommand {
       What nobody can read, or is missing, holds up whoever has not read past it. --repair puts back what a store \
       has of it, also what a log lost at its end. Try that first, with every store that may have it. What no store \
       has is given up with --quarantine: every device takes the entry for an empty one. The work in it is lost, and \
-      later work of its writer may be left out too. Neither can be taken back.
+      later work of its writer may be left out too: whole lanes, which are listed. Neither can be taken back. A store \
+      that had read past the entry has to read the log again from there: `replay sync --reread`. The last lines say how.
 
       Examples:
         replay remote folder:/mnt/team/lists
@@ -46,13 +47,11 @@ struct RemoteCommand: ReplayCommand {
   var json = false
 
   var printsJSON: Bool { json }
+  var keepsWork: Bool { repair != nil || quarantine != nil }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let zone = try zone.map { try Inputs.zone($0) }
-    guard case .folder(let directory) = try RemoteAddress(address).kind else {
-      throw ToolError.input(
-        "remoteEmpty", "\(address) has nothing to show", hint: "name a folder: folder:DIRECTORY")
-    }
+    let directory = try RemoteAddress(address).directory
     if repair != nil && quarantine != nil {
       throw ToolError.input(
         "usage", "--repair and --quarantine are two things", hint: "repair first; give up what no store has")
@@ -80,10 +79,12 @@ struct RemoteCommand: ReplayCommand {
         "zoneUnknown", "the remote has no zone “\(Display.zone(zone))”",
         hint: "run it without --zone to see the zones that are there", exit: .input)
     }
+    let advice = RemoteAdvice(audit, remote: address, givenUp: place, steps: repair.map { ($0, steps) }).lines
     if json {
-      try console.output.line(JSON(audit, identity, foreign, repair == nil ? nil : steps))
+      try console.output.line(JSON(audit, identity, foreign, repair == nil ? nil : steps, advice: advice))
     } else {
-      try RemotePage(audit: audit, identity: identity, foreign: foreign, steps: steps).print(console.output)
+      try RemotePage(audit: audit, identity: identity, foreign: foreign, steps: steps, advice: advice)
+        .print(console.output)
     }
     let isDone = steps.allSatisfy { $0.outcome == .putBack }
     return audit.problems.isEmpty && isDone ? nil : .problem

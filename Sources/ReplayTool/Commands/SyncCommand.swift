@@ -10,7 +10,8 @@ struct SyncCommand: ReplayCommand {
     commandName: "sync", abstract: "Syncs a store with a remote: once, or on and on.",
     discussion: """
       It changes the store and the remote. Zones that are attached are shipped, and those of the remote appear here; \
-      a local zone is shipped once it is attached, with all its history. Whatever cuts it short, the next run goes on.
+      a local zone is shipped once it is attached, with all its history. Whatever cuts it short, the next run goes on. \
+      It ends with 1 if a zone could not be synced or an asset is damaged, with 4 if the remote cannot be used.
 
       Examples:
         replay sync notes.store --remote folder:/mnt/team/notes
@@ -74,6 +75,7 @@ struct SyncCommand: ReplayCommand {
   var createStore = false
 
   var printsJSON: Bool { store.json }
+  var keepsWork: Bool { true }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let chosen = try zone.map(Inputs.zone)
@@ -84,16 +86,15 @@ struct SyncCommand: ReplayCommand {
       + letGo.map { (try Inputs.zone($0), .letGo) }
     let address = try RemoteAddress(remote)
     // A store is made only for a remote that is there, or is to be made with it.
-    if createStore, !createRemote {
-      _ = try await address.open(creates: false, makeRandom: console.makeRandom)
-    }
-    let opened = try store.openForWriting(console, creates: createStore)
+    if createStore, !createRemote { _ = try await open(address, own: nil, console) }
+    let opened = try openStore(console)
     defer { opened.close() }
     // The remote is opened before anything changes here. A store that has one gets no new one: where the disk of its
     // own is not mounted, an empty folder must stay empty.
     let own = try opened.syncState().databaseToken?.remote
     let log = try await open(address, own: own, console)
     if !attached.isEmpty {
+      try opened.read { transaction in for zone in attached { try Inputs.check(zone, in: transaction) } }
       try await opened.write { tx in for zone in attached { try tx.attachZone(zone) } }
     }
     for place in reread { try await place.begin(opened) }
@@ -109,14 +110,19 @@ struct SyncCommand: ReplayCommand {
       store: opened, remote: log, zones: chosen.isEmpty ? .all : .only(Set(chosen)),
       configuration: configuration)
     let page = SyncPage(output: console.output, printsJSON: store.json)
-    if watch { return try await keepSyncing(replicator, page, console) }
-    let report = try await syncOnce(replicator, console)
     // A zone of the remote may have come with the round.
-    if report.failure == nil {
+    let check: @Sendable (SyncReport) throws -> Void = { report in
+      guard report.failure == nil else { return }
       try opened.read { transaction in for zone in chosen { try Inputs.check(zone, in: transaction) } }
     }
+    if watch { return try await keepSyncing(replicator, page, console, checkFirst: check) }
+    var report = try await syncOnce(replicator, console)
+    try check(report)
+    try opened.read { transaction in
+      for place in reread { try report.dropSettledConflicts(in: place.zone, transaction) }
+    }
     try page.print(report)
-    if report.isInSync { return nil }
+    if report.isInSync { return report.hasDamagedAssets ? .problem : nil }
     return report.failures.contains { $0.isOfRemote } ? .remote : .problem
   }
 
@@ -127,6 +133,12 @@ struct SyncCommand: ReplayCommand {
     do {
       return try await address.open(creates: createRemote && own == nil, makeRandom: console.makeRandom)
     } catch {
+      if own == nil, !createRemote, [.unreachable, .notARemote].contains(error.code) {
+        let told = ToolError(error)
+        throw ToolError(
+          told.code, told.message, hint: "\(told.hint). Add --create-remote to make a new one there",
+          exit: told.exit)
+      }
       guard createRemote, let own else { throw error }
       throw ToolError(
         "remoteChanged", "this store belongs to remote \(own), and is not given another: \(error.message)",
@@ -134,28 +146,31 @@ struct SyncCommand: ReplayCommand {
     }
   }
 
-  private func syncOnce(_ replicator: LogReplicator, _ console: Console) async throws -> SyncReport {
-    let round = Task { try await replicator.syncOnce() }
-    let watching = Task {
-      try await Self.wait(while: { !console.isInterrupted() })
-      round.cancel()
-    }
-    defer { watching.cancel() }
+  private func openStore(_ console: Console) throws -> LocalStore {
     do {
-      return try await round.value
-    } catch is CancellationError {
-      throw Interrupted()
+      return try store.openForWriting(console, creates: createStore)
+    } catch let error as ToolError where error.code == StoreError.Code.notAStore.rawValue && !createStore {
+      throw ToolError(
+        error.code, error.message, hint: "\(error.hint). Add --create-store to make one there",
+        exit: error.exit)
     }
   }
 
+  private func syncOnce(_ replicator: LogReplicator, _ console: Console) async throws -> SyncReport {
+    try await console.untilInterrupted { try await replicator.syncOnce() }
+  }
+
+  /// - Parameter checkFirst: called with each round's report until one has not failed; what it throws ends it.
   private func keepSyncing(
-    _ replicator: LogReplicator, _ page: SyncPage, _ console: Console
+    _ replicator: LogReplicator, _ page: SyncPage, _ console: Console,
+    checkFirst: @escaping @Sendable (SyncReport) throws -> Void
   ) async throws -> ToolError.Exit? {
     let watched = Watched()
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
         await replicator.run { report in
           do {
+            if watched.isFirst(report) { try checkFirst(report) }
             guard try page.printNews(report, after: watched.replaceReport(with: report)) else { return }
             try console.output.flush()
           } catch {
@@ -163,38 +178,54 @@ struct SyncCommand: ReplayCommand {
           }
         }
       }
-      try await Self.wait(while: { !console.isInterrupted() && watched.error == nil })
+      try await Console.wait(while: { !console.isInterrupted() && watched.error == nil })
       group.cancelAll()
     }
     if let error = watched.error { throw error }
     return nil
   }
-
-  private static func wait(while condition: () -> Bool) async throws {
-    while condition() { try await SystemTimer.sleep(milliseconds: 100) }
-  }
 }
 
 /// A zone whose log is read again, as the user names it: ZONE@OFFSET, or ZONE for its start.
 private struct RereadArgument {
+  let text: String
   var zone: ZoneID
   var offset: UInt64 = 1
 
   init(_ text: String) throws {
+    self.text = text
     guard let mark = text.lastIndex(of: "@"), mark > text.startIndex,
       let offset = UInt64(text[text.index(after: mark)...])
     else {
       zone = try Inputs.zone(text)
       return
     }
-    guard 1...Limits.placeMax ~= offset else {
-      throw ToolError.input(
-        "entryInvalid", "“\(Display.plain(text))” names no offset of a log", hint: "offsets count from 1")
-    }
+    guard 1...Limits.placeMax ~= offset else { throw Self.noOffset(text, hint: "offsets count from 1") }
     (zone, self.offset) = (try Inputs.zone(String(text[..<mark])), offset)
   }
 
+  private static func noOffset(_ text: String, hint: String) -> ToolError {
+    .input("entryInvalid", "“\(Display.plain(text))” names no offset of a log", hint: hint)
+  }
+
   func begin(_ store: LocalStore) async throws {
+    let token = try store.read { transaction in
+      // What is behind the last @ may be meant as an offset, and is none.
+      if let mark = text.lastIndex(of: "@"), mark > text.startIndex, zone == ZoneID(text),
+        try !transaction.zones().contains(zone)
+      {
+        throw Self.noOffset(text, hint: "write it as zone@offset, such as \(text[..<mark])@12")
+      }
+      try Inputs.check(zone, in: transaction)
+      return try transaction.changeToken(of: zone)
+    }
+    if let token, offset > token.offset + 1 {
+      let name = Display.zone(zone)
+      throw ToolError.input(
+        "entryInvalid",
+        "this store has read the log of \(name) up to offset \(token.offset), not to \(offset)",
+        hint: "give an offset from 1 to \(token.offset + 1), or \(name) alone for its start")
+    }
     guard try await store.beginRereading(zone, from: offset) == nil else { return }
     throw ToolError(
       "zoneUnknown", "zone “\(Display.zone(zone))” was never synced: there is no log of it to read again",
@@ -204,11 +235,19 @@ private struct RereadArgument {
 
 /// What `--watch` remembers from one round to the next: its report, and what printing came to.
 private final class Watched: Sendable {
-  private let state = Mutex<(report: SyncReport?, error: (any Error)?)>((nil, nil))
+  private let state = Mutex<(report: SyncReport?, error: (any Error)?, hasSucceeded: Bool)>((nil, nil, false))
 
   var error: (any Error)? { state.withLock { $0.error } }
 
   func note(_ error: any Error) { state.withLock { $0.error = $0.error ?? error } }
+
+  /// Whether no round before this one has reached its end.
+  func isFirst(_ report: SyncReport) -> Bool {
+    state.withLock { state in
+      defer { state.hasSucceeded = state.hasSucceeded || report.failure == nil }
+      return !state.hasSucceeded
+    }
+  }
 
   /// Remembers a report, and gives the one before.
   func replaceReport(with report: SyncReport) -> SyncReport? {
@@ -220,6 +259,28 @@ private final class Watched: Sendable {
 }
 
 extension SyncReport {
+  /// Whether an asset was met that is damaged: sync again and again, it stays so.
+  fileprivate var hasDamagedAssets: Bool {
+    zones.contains { zone in
+      zone.assetProblems.contains { $0.kind == .damagedHere || $0.kind == .damagedAtRemote }
+    }
+  }
+
+  /// Takes conflicts out of the count that were met on the way, and that are gone at the end: where a log was read again.
+  fileprivate mutating func dropSettledConflicts(
+    in zone: ZoneID, _ transaction: borrowing ReadTransaction
+  ) throws {
+    for index in zones.indices where zones[index].zone == zone && zones[index].conflicts > 0 {
+      guard try transaction.zones().contains(zone) else { continue }
+      var present = 0
+      try transaction.forEachConflict(in: zone) { _ in
+        present += 1
+        return present < zones[index].conflicts
+      }
+      zones[index].conflicts = present
+    }
+  }
+
   /// What kept the round, and its zones, from going on.
   fileprivate var failures: [SyncFailure] {
     (failure.map { [$0] } ?? [])

@@ -75,13 +75,17 @@ struct VerifyCommand: ReplayCommand {
   private static func advice(_ report: VerificationReport) -> String {
     if report.problems.allSatisfy({ $0.kind == .asset }) {
       return
-        "Log and records are sound. Assets come anew from a remote that has them, or by importing them again."
+        """
+        Log and records are sound. `replay asset download STORE --remote REMOTE` brings assets that are gone or damaged \
+        here from a remote that has them; importing them again does too.
+        """
     }
     return report.problems.allSatisfy { $0.kind == .record }
       ? "The log is sound: `replay rebuild` makes the records anew from it."
       : """
       Keep a copy of the store as it is. `replay export` brings out its log, with what was never sent: `replay import` \
-      makes a new store of it. What was sent comes from the remote too, or from a backup.
+      makes a new store of it. Where the log cannot be read, `replay export --records` brings out the records as they are: \
+      sync a new store, and `replay import` them into it. What was sent comes from the remote too, or from a backup.
       """
   }
 }

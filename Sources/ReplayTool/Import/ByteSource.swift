@@ -10,6 +10,12 @@ protocol ByteSource: AnyObject {
   var name: String { get }
   /// The next bytes, at least one, unless the end is reached.
   func read(upTo count: Int) throws -> [UInt8]
+  /// The last bytes of all; nil where they cannot be seen before the others are read.
+  func tail(upTo count: Int) -> [UInt8]?
+}
+
+extension ByteSource {
+  func tail(upTo count: Int) -> [UInt8]? { nil }
 }
 
 /// A file descriptor as a source.
@@ -51,6 +57,20 @@ final class DescriptorSource: ByteSource {
           hint: "give the path of a file, or - for standard input")
       }
     }
+  }
+}
+
+extension DescriptorSource {
+  func tail(upTo count: Int) -> [UInt8]? {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    let count = min(Int64(count), Int64(status.st_size))
+    var found = 0
+    let bytes = [UInt8](unsafeUninitializedCapacity: Int(count)) { buffer, initialized in
+      found = pread(descriptor, buffer.baseAddress!, Int(count), off_t(status.st_size) - off_t(count))
+      initialized = max(0, found)
+    }
+    return found == count ? bytes : nil
   }
 }
 

@@ -1,9 +1,14 @@
+import EventStore
+
 /// Reads a source line by line. A line may end in `\n` or `\r\n`, the last one also in nothing; empty lines
 /// are passed over.
 struct LineReader {
   /// The longest line. An exported transaction always fits: what would be longer is written in its compact
   /// form.
   static let lineBytesMax = 16 << 20
+
+  /// More than a log's last line has.
+  private static let tailBytes = 256
 
   /// What the lines come from, for messages.
   let name: String
@@ -42,10 +47,24 @@ struct LineReader {
     }
   }
 
+  /// Whether the last line may be an object with a member: true too where the end cannot be seen before the rest is read.
+  func mayEnd(with member: Name) -> Bool {
+    guard let tail = parts.source.tail(upTo: Self.tailBytes) else { return true }
+    let lines = tail.split(whereSeparator: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") })
+    guard let last = lines.last else { return false }
+    do throws(JSONError) {
+      guard case .object(let members) = try JSONScanner.read(Array(last)) else { return false }
+      return members[member] != nil
+    } catch {
+      return false
+    }
+  }
+
   /// What is wrong with the line that was read last.
   func invalid(_ error: JSONError) -> ToolError {
     .input(
       "importInvalid", "line \(number) of \(name): \(error.description)",
-      hint: "mend the line; `replay export` shows how one looks")
+      hint: "mend the line; `replay export`, with or without --records, shows how one looks, and "
+        + "`replay import --help` which members it has")
   }
 }

@@ -24,6 +24,12 @@ struct LogImport {
   private var waitingTransactions = 0
   private var lastPosition = Position.start
   private var lastSequences: [Lane: UInt64] = [:]
+  /// Lines that were read.
+  private var linesRead: UInt64 = 0
+  /// Whether the last line of the log was read.
+  private var hasEnded = false
+  /// Whether the log has a last line that says so: since version 2.
+  private var hasEndLine = true
 
   /// One replica's transactions of one epoch in one zone.
   private struct Lane: Hashable {
@@ -52,15 +58,17 @@ struct LogImport {
           throw lines.invalid(error)
         }
         try check(line, lines)
+        linesRead += 1
         if case .transaction = line {
           guard report.transactions + waitingTransactions < limit else { break }
           waitingTransactions += 1
         }
         if waitingBytes + byteCount > Self.bytesMax { try await write(through: lines.number - 1) }
-        waiting.append(try exported(line, lines))
+        if let line = try exported(line, lines) { waiting.append(line) }
         waitingBytes += byteCount
         next = try lines.nextDocument()
       }
+      if next == nil, hasEndLine, !hasEnded { throw Self.isCut(lines.name, after: linesRead) }
       try await write(through: lines.number)
     } catch {
       throw told(error)
@@ -68,19 +76,49 @@ struct LogImport {
     return report
   }
 
-  /// The first line, and it alone, says which store it was.
-  private func check(_ line: ImportedLine, _ lines: LineReader) throws {
-    let isFirst = report.lines == 0 && waiting.isEmpty
-    if case .line(.header) = line {
-      if !isFirst { throw lines.invalid(JSONError(in: "", "a second line of kind “store”")) }
-    } else if isFirst {
+  /// The first line, and it alone, says which store it was; the last one how many lines there are.
+  private mutating func check(_ line: ImportedLine, _ lines: LineReader) throws {
+    if hasEnded {
+      throw lines.invalid(JSONError(in: "", "a line behind the last one, which is of kind “end”"))
+    }
+    switch line {
+    case .header(_, let version):
+      guard linesRead == 0 else { throw lines.invalid(JSONError(in: "", "a second line of kind “store”")) }
+      hasEndLine = version > 1
+      // A file is looked at before anything is imported; of what comes through a pipe the end is seen last.
+      if hasEndLine, !lines.mayEnd(with: "end") { throw Self.isCut(lines.name, after: nil) }
+    case _ where linesRead == 0:
       throw lines.invalid(JSONError(in: "", "the first line of a log is of kind “store”"))
+    case .end(let count):
+      guard count == linesRead else { throw Self.isCut(lines.name, after: linesRead, of: count) }
+      hasEnded = true
+    default: break
     }
   }
 
+  /// A log that is not whole.
+  ///
+  /// - Parameters:
+  ///   - found: the lines that were read; nil if not all were.
+  ///   - count: the lines that there should be; nil if nothing says it.
+  private static func isCut(_ name: String, after found: UInt64?, of count: UInt64? = nil) -> ToolError {
+    let text =
+      if let found, let count {
+        "\(name) has \(Display.count(found, "line")) before its last one, which counts \(Display.count(count))"
+      } else {
+        "\(name) is cut" + (found.map { " after \(Display.count($0, "line"))" } ?? "")
+          + ": its last line, of kind “end”, is missing"
+      }
+    return .input(
+      "importCut", text,
+      hint: "copy the whole file, or write it again with `replay export STORE --output FILE`")
+  }
+
   /// What the store takes; a transaction must follow the one before of its replica, epoch and zone.
-  private mutating func exported(_ line: ImportedLine, _ lines: LineReader) throws -> ExportedLine {
+  private mutating func exported(_ line: ImportedLine, _ lines: LineReader) throws -> ExportedLine? {
     switch line {
+    case .end: return nil
+    case .header(let identity, _): return .header(identity)
     case .line(let line): return line
     case .transaction(let imported):
       let transaction = imported.transaction
@@ -133,6 +171,7 @@ struct LogImport {
 
   /// An error with what was imported before it.
   private func told(_ error: any Error) -> ToolError {
+    let isInterrupted = error is Interrupted
     let error = ToolError(error)
     guard report.lines > 0 else {
       return ToolError(
@@ -140,6 +179,8 @@ struct LogImport {
     }
     return ToolError(
       error.code, "\(error.message); lines 1 to \(report.lines) were imported",
-      hint: "\(error.hint); then remove the store and import again", exit: error.exit)
+      hint: isInterrupted
+        ? "remove the store and import again" : "\(error.hint); then remove the store and import again",
+      exit: error.exit)
   }
 }

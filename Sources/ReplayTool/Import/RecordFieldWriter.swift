@@ -10,6 +10,7 @@ struct RecordFieldWriter {
   func write(
     _ fields: RecordFields, over held: RecordFields, _ tx: inout WriteTransaction
   ) throws -> Int {
+    try checkKinds(of: fields, over: held)
     var count = 0
     for (field, value) in fields.registers.sorted(by: { $0.key < $1.key })
     where value != held.registers[field] ?? .null {
@@ -24,6 +25,21 @@ struct RecordFieldWriter {
       }
     }
     return count
+  }
+
+  /// Throws where a field that has a kind would get another one: one of them alone shows. What never had one comes as the
+  /// line says it, so that a record of which apps made two kinds of one field comes back as it was.
+  private func checkKinds(of fields: RecordFields, over held: RecordFields) throws {
+    for field in Set(fields.registers.keys).union(fields.merging.keys).sorted() {
+      let present = held.kinds(of: field)
+      guard let kind = present.first,
+        let other = fields.kinds(of: field).first(where: { !present.contains($0) })
+      else { continue }
+      throw ToolError.input(
+        "kindDiffers",
+        "field “\(field)” of \(record) is a \(kind.rawName) in the store, and a \(other.rawName) in the file",
+        hint: "give it another name, or leave it out of the line")
+    }
   }
 
   private func write(

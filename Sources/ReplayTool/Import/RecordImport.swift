@@ -162,10 +162,13 @@ struct RecordImport {
 
   /// An error with what was imported before it.
   private func told(_ error: any Error) -> ToolError {
+    let isInterrupted = error is Interrupted
     let error = ToolError(error)
     let kept =
       report.count == 0
       ? "nothing was imported" : "\(Display.count(report.count, "record")) before it imported"
-    return ToolError(error.code, "\(error.message); \(kept)", hint: error.hint, exit: error.exit)
+    return ToolError(
+      error.code, "\(error.message); \(kept)",
+      hint: isInterrupted ? "import it again: what is there stays" : error.hint, exit: error.exit)
   }
 }

@@ -8,9 +8,13 @@ import EventStore
 
 /// A line of an exported log, read and checked.
 enum ImportedLine {
-  /// Anything but a transaction.
+  /// The first line: in which version of the form the log is.
+  case header(StoreIdentity, version: Int)
+  /// Anything but a header and a transaction.
   case line(ExportedLine)
   case transaction(ImportedTransaction)
+  /// The last line: how many are before it.
+  case end(lines: UInt64)
 }
 
 /// A transaction of an exported log.
@@ -42,6 +46,7 @@ extension ImportedLine {
     case "zone": self = try Self.zone(&found)
     case "segment": self = try Self.segment(&found)
     case "transaction": self = .transaction(try ImportedTransaction(&found))
+    case "end": self = .end(lines: try found.integer("lines"))
     default: throw JSONError(in: "", "a line of an unknown kind")
     }
     try found.finish()
@@ -49,11 +54,13 @@ extension ImportedLine {
 
   private static func header(_ members: inout JSONMembers) throws(JSONError) -> ImportedLine {
     let version = try members.integer("version", as: Int.self)
-    guard version == 1 else {
-      throw JSONError(in: members.path, "version \(version) was written by another program; this one reads 1")
+    guard 1...JSON.logVersion ~= version else {
+      throw JSONError(
+        in: members.path,
+        "version \(version) was written by another program; this one reads 1 to \(JSON.logVersion)")
     }
     let replica = try members.parsed("replica", as: ReplicaID.self, identifier)
-    return .line(.header(StoreIdentity(replica: replica, epoch: try members.integer("epoch"))))
+    return .header(StoreIdentity(replica: replica, epoch: try members.integer("epoch")), version: version)
   }
 
   private static func zone(_ members: inout JSONMembers) throws(JSONError) -> ImportedLine {

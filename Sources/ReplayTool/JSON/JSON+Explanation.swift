@@ -1,9 +1,14 @@
 import EventStore
 
 extension JSON {
-  init(_ explanation: Explanation) {
+  /// - Parameter nullified: the records to which references lead that read as missing.
+  init(_ explanation: Explanation, _ nullified: [RecordID] = []) {
     var heads = explanation.heads.map { Self.members(of: $0) }
-    for (index, reason) in explanation.reasons.enumerated() { heads[index + 1]["lostBecause"] = JSON(reason) }
+    for index in heads.indices {
+      guard let loss = explanation.loss(of: index) else { continue }
+      heads[index]["lostTo"] = .text(loss.winner.head.operation)
+      heads[index]["lostBecause"] = JSON(loss.reason)
+    }
     self = .members([
       "record": .text(explanation.record), "field": explanation.field.map { .text($0) },
       "element": explanation.element.map { JSON($0) },
@@ -11,12 +16,14 @@ extension JSON {
       "isClamped": explanation.counter.map { .bool($0.isClamped) },
       "policy": explanation.policy.map { .string("\($0)") }, "isVisible": .bool(explanation.isVisible),
       "hiddenWith": explanation.missingTarget.map { .text($0) },
+      "readsAsMissing": nullified.isEmpty ? nil : .array(nullified.map { .text($0) }),
       "heads": .array(heads.map { .object($0) }),
       "replaced": .array(
         explanation.replaced.map { one in
           var members = Self.members(of: one.content)
           members["operation"] = .text(one.operation)
           members["replacedBy"] = .text(one.replacedBy)
+          members["replacedAt"] = .number(one.replacedAt.rawValue)
           members["made"] = Self.maker(one.entry)
           return .object(members)
         }),

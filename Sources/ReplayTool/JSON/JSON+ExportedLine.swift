@@ -10,16 +10,18 @@ import EventStore
 //
 // | member | holds |
 // |---|---|
-// | store | the first line: "version" of this form, 1; "replica", "epoch" of the store |
+// | store | the first line: "version" of this form; "replica", "epoch" of the store |
 // | policy | "type", "policy": latest, deleteWins or updateWins |
 // | zone | "zone", "attachment": local or attached; "base", and "token" with its "hash", if it was synced |
 // | segment | "zone", "incarnation", "offset", "replica", "epoch", "first", "last", "hash", "received", "rejected"; "first" and "last" are 0 for an entry that was given up, "rejected" is the number of `SegmentRejection`, absent where the segment was folded |
 // | transaction | as in JSON+Transaction.swift, with "arrived", "position", "time" and "sha256" of its bytes |
+// | end | the last line: "lines", how many are before it. A file of version 1 has none |
 //
 // A transaction whose line would be too long has instead of its parts "bytes", its bytes in base64.
 
 extension JSON {
-  private static let version = 1
+  /// The version of the form of an exported log.
+  static let logVersion = 2
 
   /// - Parameter bytes: the canonical bytes of a transaction.
   init(_ line: ExportedLine, bytes: [UInt8] = []) {
@@ -27,7 +29,7 @@ extension JSON {
     case .header(let identity):
       self = .object([
         "store": .object([
-          "version": .number(Self.version), "replica": .text(identity.replica),
+          "version": .number(Self.logVersion), "replica": .text(identity.replica),
           "epoch": .number(identity.epoch),
         ])
       ])
@@ -62,6 +64,11 @@ extension JSON {
       self = .object(["transaction": .object(members)])
     }
   }
+
+  /// The last line of an exported log.
+  ///
+  /// - Parameter lines: how many are before it.
+  static func endLine(after lines: UInt64) -> JSON { .object(["end": .object(["lines": .number(lines)])]) }
 
   /// A transaction's line in its compact form.
   static func compactLine(_ entry: LogEntry, bytes: [UInt8]) -> JSON {

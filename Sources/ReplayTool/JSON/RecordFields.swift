@@ -45,6 +45,12 @@ struct RecordFields: Hashable, Sendable {
     }
   }
 
+  /// Of which kinds a field is. A register that was cleared is none.
+  func kinds(of field: Name) -> [FieldKind] {
+    (registers[field] ?? .null == .null ? [] : [.register])
+      + FieldKind.merging.map(\.kind).filter { merging[field]?[$0] != nil }
+  }
+
   /// The assets that the values name.
   var assets: [AssetReference] {
     var assets: [AssetReference] = []
@@ -78,6 +84,9 @@ extension FieldKind {
     (.counter, "counter"), (.set, "set"), (.map, "map"), (.list, "list"), (.text, "text"),
     (.contributions, "contributions"),
   ]
+
+  /// What it is called in lines and messages.
+  var rawName: String { Self.merging.first { $0.kind == self }?.name.rawValue ?? "register" }
 
   /// Whether a value can be what such a field reads.
   func admits(_ value: Value) -> Bool {

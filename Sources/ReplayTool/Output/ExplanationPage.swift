@@ -10,6 +10,8 @@ struct ExplanationPage {
   let token: Base?
   /// Which replica the store is.
   let identity: StoreIdentity
+  /// The records that are not there and to which references lead, which read as missing.
+  let nullified: [RecordID]
 
   func print(_ output: Output) throws {
     let element = explanation.element.map { "  \(Display.value($0))" } ?? ""
@@ -26,6 +28,7 @@ struct ExplanationPage {
     try output.line(output.styled(Self.quote(winner.head.content), .winner) + " " + verb)
     try output.line("  \(Self.capital(maker(winner.entry, winner.head.content))).")
     for line in try sight(winner) { try output.line("  \(line)") }
+    try printNullified(output)
     try printVisibility(output)
     try printLosers(output)
     try printReplaced(output)
@@ -47,16 +50,25 @@ struct ExplanationPage {
     } else if count == 0 {
       try output.line("It is empty: all that was inserted was removed.")
     } else {
-      let stands = count == 1 ? "stands" : "stand"
-      let rest = explanation.edits.isEmpty ? ": none was seen and replaced" : ""
-      try output.line("\(Display.count(count, "change")) of its elements \(stands)\(rest).")
+      let lost = explanation.heads.indices.count { explanation.loss(of: $0) != nil }
+      let stands = count - lost == 1 ? "stands" : "stand"
+      let rest =
+        lost > 0
+        ? ", and \(Display.count(lost)) lost"
+        : explanation.edits.isEmpty ? ": none was seen and replaced" : ""
+      try output.line("\(Display.count(count - lost, "change")) of its elements \(stands)\(rest).")
     }
+    try printNullified(output)
     try printVisibility(output)
     try output.line()
-    for head in explanation.heads {
-      try output.line("  " + output.styled(Self.quote(head.head.content), .winner))
+    for (index, head) in explanation.heads.enumerated() {
+      let loss = explanation.loss(of: index)
+      let content = output.styled(Self.quote(head.head.content), loss == nil ? .winner : .loser)
+      let to = loss.map { "  lost to \(Self.quote($0.winner.head.content))" } ?? ""
+      try output.line("  " + content + to)
       try output.line("    \(Self.capital(maker(head.entry, head.head.content))).")
       for line in try sight(head) { try output.line("    \(line)") }
+      if let loss { try output.line("    Neither had seen the other, and \(text(loss.reason)).") }
     }
     try printReplaced(output)
     try printEdits(output)
@@ -150,6 +162,12 @@ struct ExplanationPage {
 
   // MARK: Sections
 
+  private func printNullified(_ output: Output) throws {
+    for target in nullified {
+      try output.line("  It reads as missing: \(Display.record(target)) is not there.")
+    }
+  }
+
   private func printVisibility(_ output: Output) throws {
     if explanation.field != nil {
       if !explanation.isVisible {
@@ -217,7 +235,7 @@ struct ExplanationPage {
         .init(Display.short(one.entry.transaction.replica), .quiet),
         .init(Display.time(one.entry.transaction.timestamp), .quiet),
         .init("position \(one.entry.position)", .quiet),
-        .init("replaced by \(place(of: one.replacedBy))", .quiet),
+        .init("replaced by position \(one.replacedAt)", .quiet),
       ])
     }
     try columns.flush()
@@ -262,15 +280,6 @@ struct ExplanationPage {
     try output.line(
       "The record was moved here from \(Display.record(origin)): `replay explain … \(Display.record(origin))` tells"
         + " what was before.")
-  }
-
-  /// Where an operation is: its position if one of the cell's operations tells it.
-  private func place(of operation: OperationID) -> String {
-    let entries = explanation.heads.map(\.entry) + explanation.replaced.map(\.entry)
-    guard let entry = entries.first(where: { $0.transaction.id == operation.transaction }) else {
-      return Display.short(operation)
-    }
-    return "position \(entry.position)"
   }
 
   private static func capital(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }

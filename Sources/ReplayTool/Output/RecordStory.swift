@@ -28,7 +28,9 @@ struct RecordStory {
         if kind == .text {
           heads = try transaction.explain(record, field: field, as: .text)?.heads.map(\.head) ?? []
         }
-        try add(Display.name(field), heads, showsAll: kind != .register, to: &columns, transaction)
+        try add(
+          Display.name(field), heads, showsAll: ![.register, .map, .list].contains(kind), to: &columns,
+          transaction)
       }
     }
     try columns.flush()
@@ -54,10 +56,18 @@ struct RecordStory {
   ) throws {
     for (index, head) in heads.prefix(Self.headsMax).enumerated() {
       let maker = try HeadText.maker(of: head, in: existence.record.zone, transaction)
-      let role = heads.count == 1 || showsAll ? "" : index == 0 ? "won" : "lost"
+      // The heads of one key or element are together, greatest first.
+      func isOfSameCell(_ other: Int) -> Bool {
+        heads.indices.contains(other) && heads[other].content.element == head.content.element
+      }
+      let isLoser = !showsAll && isOfSameCell(index - 1)
+      let role = isLoser ? "lost" : !showsAll && isOfSameCell(index + 1) ? "won" : ""
+      let missing =
+        try isLoser || transaction.nullifiedTargets([head.content], in: existence.record.zone).isEmpty
+        ? "" : ", reads as missing"
       try columns.add([
-        .init(index == 0 ? name : "", .quiet), .init(role, index == 0 || showsAll ? .winner : .loser),
-        .init(HeadText.content(head)), .init(maker.author ?? "-"),
+        .init(index == 0 ? name : "", .quiet), .init(role, isLoser ? .loser : .winner),
+        .init(HeadText.content(head) + missing), .init(maker.author ?? "-"),
         .init(Display.short(maker.transaction.replica), .quiet), .init(Display.time(head.timestamp), .quiet),
         .init(maker.place, .quiet),
       ])

@@ -9,6 +9,8 @@ struct RemotePage {
   let foreign: [String]
   /// What a repair did before.
   let steps: [RemoteRepair.Step]
+  /// What is left to do.
+  let advice: [String]
 
   func print(_ output: Output) throws {
     try printSteps(output)
@@ -25,11 +27,8 @@ struct RemotePage {
       try output.line(
         output.styled("problem", .loser) + "  " + Display.plain(Self.text(problem)))
     }
-    try output.line(
-      audit.problems.isEmpty
-        ? output.styled("sound", .winner)
-        : "Restore these files from a backup or from another copy of the folder, or put back what a store has: --repair "
-          + "STORE. What no store has can be given up: --quarantine ZONE@OFFSET.")
+    if audit.problems.isEmpty { try output.line(output.styled("sound", .winner)) }
+    for line in advice { try output.line(Display.plain(line)) }
   }
 
   private func print(_ log: RemoteAudit.Log, _ output: Output) throws {
@@ -57,6 +56,7 @@ struct RemotePage {
     for (index, writer) in log.writers.enumerated() {
       let text =
         "\(writer.replica), epoch \(writer.epoch), up to sequence \(Display.count(writer.lastSequence))"
+        + (writer.closedAt.map { "; closed at offset \($0): readers take nothing of it from there on" } ?? "")
       try columns.add([.init(index == 0 ? "writers" : "", .quiet), .init(text)])
     }
     for tombstone in log.tombstones {
@@ -65,11 +65,18 @@ struct RemotePage {
       ])
     }
     for offset in log.repairs { try columns.add([.init("put back", .quiet), .init("offset \(offset)")]) }
-    for left in log.consequences {
+    for left in log.consequences.prefix(Self.consequencesMax) {
       try columns.add([.init("left out", .quiet), .init("\(left.place): \(Display.plain(left.message))")])
+    }
+    if log.consequences.count > Self.consequencesMax {
+      let rest = log.consequences.count - Self.consequencesMax
+      try columns.add([.init("", .quiet), .init("and \(Display.count(rest, "segment")) more")])
     }
     try columns.flush()
   }
+
+  /// Segments that are left out which show; all are in the JSON.
+  private static let consequencesMax = 50
 
   /// What a repair did.
   private func printSteps(_ output: Output) throws {
@@ -109,7 +116,10 @@ struct RemotePage {
 
 extension JSON {
   /// - Parameter steps: what a repair did; nil if none was asked for.
-  init(_ audit: RemoteAudit, _ identity: RemoteID, _ foreign: [String], _ steps: [RemoteRepair.Step]?) {
+  init(
+    _ audit: RemoteAudit, _ identity: RemoteID, _ foreign: [String], _ steps: [RemoteRepair.Step]?,
+    advice: [String]
+  ) {
     let logs = audit.logs.map { log in
       JSON.members([
         "zone": .text(log.zone), "incarnation": .text(log.incarnation),
@@ -128,15 +138,17 @@ extension JSON {
           log.consequences.map { .object(["place": .string($0.place), "message": .string($0.message)]) }),
         "writers": .array(
           log.writers.map {
-            .object([
+            .members([
               "replica": .text($0.replica), "epoch": .number($0.epoch),
               "lastSequence": .number($0.lastSequence),
               "segments": .number($0.segments),
+              "closedAt": $0.closedAt.map { .number($0) },
             ])
           }),
       ])
     }
     self = .members([
+      "advice": .array(advice.map { .string($0) }),
       "repair": steps.map { .array($0.map { JSON($0) }) },
       "unreadableEvents": .array(audit.unreadableEvents.map { .number($0) }),
       "givenUpEvents": .array(

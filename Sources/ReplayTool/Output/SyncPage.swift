@@ -1,3 +1,4 @@
+import EventStore
 import Replicator
 
 /// What rounds of replication did, as text or JSON.
@@ -46,10 +47,10 @@ struct SyncPage: Sendable {
 
   /// What is said below a zone's line: why it is not in sync, and of assets, if there is anything.
   private static func below(_ zone: ZoneReport) -> [String] {
-    var lines = explanation(zone.status).map { [$0] } ?? []
+    var lines = explanation(zone.status, of: zone.zone).map { ["\($0.message). \($0.hint)"] } ?? []
     if zone.rejectedSegments > 0 {
       let count = Display.count(zone.rejectedSegments, "segment")
-      lines.append("rejected \(count), as every replica does: `replay info` lists them")
+      lines.append("rejected \(count): `replay info` lists them, and why")
     }
     for (verb, count, bytes) in [
       ("sent", zone.sentAssets, zone.assetBytesSent),
@@ -57,13 +58,26 @@ struct SyncPage: Sendable {
     ] where count > 0 || bytes > 0 {
       lines.append("\(verb) \(Display.count(count, "asset")), \(Display.count(bytes, "byte"))")
     }
-    lines += zone.assetProblems.prefix(assetProblemsMax).map { Display.plain("\($0)") }
+    lines += zone.assetProblems.prefix(assetProblemsMax).map { text($0) }
     let rest = zone.assetProblemCount - min(zone.assetProblems.count, assetProblemsMax)
     if rest > 0 { lines.append("and \(Display.count(rest, "asset")) more that did not move") }
     return lines
   }
 
   private static let assetProblemsMax = 10
+
+  /// Why an asset did not move, and what can be done about it, with the command.
+  static func text(_ problem: AssetProblem, remote: String = "REMOTE") -> String {
+    let upload = "`replay asset upload STORE \(problem.reference.hash) --remote \(remote)`"
+    let hint =
+      switch problem.kind {
+      case .damagedAtRemote: ": put it right from a store that has it, with \(upload)"
+      case .damagedHere, .missingHere:
+        ": import it again, or send it from a store that has it, with \(upload)"
+      case .missingAtRemote, .failed: ""
+      }
+    return Display.plain("\(problem)" + hint)
+  }
 
   private static func moved(_ verb: String, _ transactions: Int, _ segments: Int, _ bytes: Int) -> String {
     guard segments > 0 else { return "\(verb) nothing" }
@@ -92,27 +106,41 @@ struct SyncPage: Sendable {
     }
   }
 
-  private static func explanation(_ status: ZoneStatus) -> String? {
+  /// Why a zone is not in sync, and what can be done; nil if it is, or was removed.
+  fileprivate static func explanation(
+    _ status: ZoneStatus, of zone: ZoneID
+  ) -> (message: String, hint: String)? {
+    let name = Display.zone(zone)
+    let export = "`replay export STORE --records --zone \(name)` brings out what is here"
     switch status {
-    case .inSync, .local, .removed: nil
-    case .unfinished: "there is more to do: sync again"
+    case .inSync, .removed: return nil
+    case .local: return ("it is only here", "Sync it from now on with --attach \(name)")
+    case .unfinished: return ("there is more to do", "Sync again")
     case .parked(_, let failure):
-      problem(failure) + ". What lies behind it waits; what is written here is sent all the same"
-    case .failed(let failure): problem(failure)
+      return (
+        "\(problem(failure)) What lies behind it waits; what is written here is sent all the same",
+        "`replay remote` says what is wrong at the remote"
+      )
+    case .failed(let failure):
+      return ("\(Display.plain(failure.message)) (\(failure.code))", Display.plain(failure.hint))
     case .paused(.deleted):
-      "it was deleted at the remote, and something here was never shipped: it is kept. Delete the zone here, or copy "
-        + "what is in it to another one"
-    case .paused(.purged): "the remote threw it away: everything here is kept"
+      return ("it was deleted at the remote, and something here was never shipped: it is kept", export)
+    case .paused(.purged): return ("the remote threw it away: everything here is kept", export)
     case .paused(.reset(let incarnation)):
-      "the remote's log of it began anew as incarnation \(incarnation): everything here is kept"
+      return (
+        "the remote's log of it began again as incarnation \(incarnation): everything here is kept", export
+      )
     case .forked:
-      "another store has this one's identity, and shipped other changes under it: nothing is shipped. One of them is a "
-        + "copy or an old backup of the other"
+      return (
+        "another store has this one's identity, and shipped other changes under it: nothing is shipped. One of "
+          + "them is a copy or an old backup of the other",
+        "Once the zone can be read up to there, this store takes another epoch and ships its changes again"
+      )
     }
   }
 
   private static func problem(_ failure: SyncFailure) -> String {
-    "\(Display.plain(failure.message)) (\(failure.code)). \(Display.plain(failure.hint))"
+    "\(Display.plain(failure.message)) (\(failure.code)). \(Display.plain(failure.hint))."
   }
 }
 
@@ -129,7 +157,7 @@ extension JSON {
 
   private init(_ zone: ZoneReport) {
     self = .object([
-      "zone": .text(zone.zone), "status": JSON(zone.status), "sent": .number(zone.sent),
+      "zone": .text(zone.zone), "status": JSON(zone.status, of: zone.zone), "sent": .number(zone.sent),
       "sentSegments": .number(zone.sentSegments), "bytesSent": .number(zone.bytesSent),
       "received": .number(zone.received), "receivedSegments": .number(zone.receivedSegments),
       "bytesReceived": .number(zone.bytesReceived), "conflicts": .number(zone.conflicts),
@@ -156,22 +184,29 @@ extension JSON {
     ])
   }
 
-  private init(_ status: ZoneStatus) {
+  private init(_ status: ZoneStatus, of zone: ZoneID) {
+    var members = Self.members(of: status)
+    if members["failure"] == nil, let told = SyncPage.explanation(status, of: zone) {
+      members["message"] = .string(told.message)
+      members["hint"] = .string(told.hint)
+    }
+    self = .object(members)
+  }
+
+  private static func members(of status: ZoneStatus) -> [Name: JSON] {
     switch status {
-    case .inSync: self = .object(["state": .string("inSync")])
-    case .local: self = .object(["state": .string("local")])
-    case .unfinished: self = .object(["state": .string("unfinished")])
-    case .removed: self = .object(["state": .string("removed")])
+    case .inSync: ["state": "inSync"]
+    case .local: ["state": "local"]
+    case .unfinished: ["state": "unfinished"]
+    case .removed: ["state": "removed"]
     case .parked(let offset, let failure):
-      self = .object(["state": .string("parked"), "offset": .number(offset), "failure": JSON(failure)])
-    case .paused(.deleted): self = .object(["state": .string("paused"), "fate": .string("deleted")])
-    case .paused(.purged): self = .object(["state": .string("paused"), "fate": .string("purged")])
+      ["state": "parked", "offset": .number(offset), "failure": JSON(failure)]
+    case .paused(.deleted): ["state": "paused", "fate": "deleted"]
+    case .paused(.purged): ["state": "paused", "fate": "purged"]
     case .paused(.reset(let incarnation)):
-      self = .object([
-        "state": .string("paused"), "fate": .string("reset"), "incarnation": .text(incarnation),
-      ])
-    case .forked(let offset): self = .object(["state": .string("forked"), "offset": .number(offset)])
-    case .failed(let failure): self = .object(["state": .string("failed"), "failure": JSON(failure)])
+      ["state": "paused", "fate": "reset", "incarnation": .text(incarnation)]
+    case .forked(let offset): ["state": "forked", "offset": .number(offset)]
+    case .failed(let failure): ["state": "failed", "failure": JSON(failure)]
     }
   }
 

@@ -280,8 +280,10 @@ package struct ZoneRound: Sendable {
     return ship()
   }
 
-  /// After these nothing may be appended: the log is not the one that was folded, or the zone is not here.
+  /// After these nothing may be appended: the log is not the one that was folded, the zone is not here, or the remote
+  /// does not let this user in. None of them is about one segment.
   private static let stoppingCodes: Set<String> = [
+    RemoteError.Code.denied.rawValue,
     RemoteError.Code.wentBack.rawValue, RemoteError.Code.zoneUnknown.rawValue,
     StoreError.Code.incarnationChanged.rawValue,
   ]

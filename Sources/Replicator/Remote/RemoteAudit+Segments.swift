@@ -185,6 +185,11 @@ extension RemoteAudit {
       ?? Writer(
         replica: header.replica, epoch: header.epoch, lastSequence: 0, segments: 0, lastHash: .zero,
         lastOffset: 0)
+    if let closed = writer.closedAt, let known {
+      logs[index].writers[known].segments += 1
+      return logs[index].consequences.append(
+        Problem(place: place, message: "readers have closed its writer's lane at offset \(closed)"))
+    }
     func isBetween(_ found: UInt64) -> Bool { writer.lastOffset < found && found < offset }
     // What is missing may have been in an entry that nobody can read, which is told; or was given up.
     let isUnreadable = logs[index].unreadable.contains(where: isBetween)
@@ -208,6 +213,8 @@ extension RemoteAudit {
       }
     }
     writer.segments += 1
+    // Behind what nobody can read, readers have not come to reject anything.
+    if !messages.isEmpty, !isUnreadable { writer.closedAt = offset }
     // One that lies there twice says nothing new.
     if sequences.upperBound > writer.lastSequence {
       writer.lastSequence = sequences.upperBound

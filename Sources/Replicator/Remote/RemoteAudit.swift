@@ -28,7 +28,7 @@ package struct RemoteAudit: Sendable {
     package internal(set) var tombstones: [LogTombstone] = []
     /// The offsets of which another object counts than the one that lies there, and what holds for both.
     package internal(set) var repairs: [UInt64] = []
-    /// What readers leave out since an entry was given up.
+    /// What readers leave out: since an entry was given up, or since they rejected an earlier segment of its writer.
     package internal(set) var consequences: [Problem] = []
     /// The hash of what is at each offset, from 1; nil where nobody can read it.
     package internal(set) var hashes: [ContentHash?] = []
@@ -54,12 +54,16 @@ package struct RemoteAudit: Sendable {
     var lastHash: ContentHash
     /// The offset of its last segment.
     var lastOffset: UInt64
+    /// The offset of the segment by which readers close the lane: they take nothing of it from there on.
+    package internal(set) var closedAt: UInt64?
   }
 
   package struct Problem: Sendable {
     /// Where it is: a path below the remote's place.
     package var place: String
     package var message: String
+    /// The asset that it is about; nil where it is about none.
+    package var asset: AssetReference?
   }
 
   package internal(set) var logs: [Log] = []
@@ -182,7 +186,7 @@ package struct RemoteAudit: Sendable {
       } catch {
         guard error.code == .damagedAsset else { throw error }
         let place = ObjectName.assetManifest(of: reference.hash, in: log.incarnation)
-        problems.append(Problem(place: "\(place)", message: error.description))
+        problems.append(Problem(place: "\(place)", message: error.description, asset: reference))
       }
     }
   }
@@ -197,14 +201,18 @@ package struct RemoteAudit: Sendable {
       guard let chunk, ContentHash(of: chunk.span.bytes) == hash else {
         let place = ObjectName.assetChunk(UInt64(index), of: asset.reference.hash, in: asset.incarnation)
         problems.append(
-          Problem(place: "\(place)", message: chunk == nil ? "it is missing" : "it has other bytes"))
+          Problem(
+            place: "\(place)", message: chunk == nil ? "it is missing" : "it has other bytes",
+            asset: asset.reference))
         return false
       }
       hasher.update(chunk.span.bytes)
     }
     if hasher.finish() == asset.reference.hash { return true }
     let place = ObjectName.assetManifest(of: asset.reference.hash, in: asset.incarnation)
-    problems.append(Problem(place: "\(place)", message: "its chunks are those of another asset"))
+    problems.append(
+      Problem(
+        place: "\(place)", message: "its chunks are those of another asset", asset: asset.reference))
     return false
   }
 }

@@ -43,7 +43,7 @@ extension RemoteError {
     RemoteError(
       error.code == .newerFormat ? .newerFormat : code, "\(name) cannot be read: \(error)",
       hint: error.code == .newerFormat
-        ? "use a newer version of the program" : repairHint,
+        ? "use a newer version of the program" : name.isOfAsset ? assetHint : repairHint,
       underlying: error, offset: name.offset ?? name.amendedOffset)
   }
 
@@ -57,6 +57,10 @@ extension RemoteError {
   /// What to do about an object that is damaged or missing.
   static let repairHint =
     "restore it from a backup, or run `replay remote --repair` with a store that has what was there"
+
+  /// The same of what belongs to an asset.
+  static let assetHint =
+    "restore it from a backup, or run `replay asset upload` with a store that has the asset"
 
   /// The same error, about one segment.
   var ofSegment: RemoteError {

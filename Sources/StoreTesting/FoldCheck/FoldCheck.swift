@@ -31,8 +31,7 @@ public struct FoldCheck: Sendable {
   ///
   /// - Parameters:
   ///   - sequences: the numbers of the sequences; each can be repeated alone.
-  ///   - progress: called with the number of sequences done, after every thousandth. The run stops when it returns
-  ///     false.
+  ///   - progress: called with the number of sequences done, after each. The run stops when it returns false.
   public func run(sequences: Range<Int>, progress: (Int) -> Bool = { _ in true }) -> FoldCheckReport {
     var report = FoldCheckReport()
     for number in sequences {
@@ -42,7 +41,7 @@ public struct FoldCheck: Sendable {
         report.failure = shrunk(schedule, failure, number)
         break
       }
-      if report.sequences.isMultiple(of: 1000) && !progress(report.sequences) { break }
+      if !progress(report.sequences) { break }
     }
     return report
   }

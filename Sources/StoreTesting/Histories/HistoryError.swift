@@ -10,7 +10,7 @@ public struct HistoryError: Error, Sendable, CustomStringConvertible {
     public static let syncFailed = Code(rawValue: "syncFailed")
     /// The devices never came to rest.
     public static let neverQuiet = Code(rawValue: "neverQuiet")
-    /// The directory for the stores cannot be used.
+    /// The directory for the stores, or for the remote, cannot be used.
     public static let directoryUnusable = Code(rawValue: "directoryUnusable")
   }
 

@@ -32,8 +32,10 @@ public struct HistoryRunner {
     _ source: any HistorySource, progress: (HistoryProgress) throws -> Void = { _ in }
   ) async throws -> HistoryReport {
     let survey = try source.survey()
+    // What others left in a remote would come to every device, and none would equal the final tree.
+    if case .folder(let directory) = options.remote { _ = try Self.prepare(directory, for: "the remote") }
     let scratch = options.keepDirectory == nil ? TemporaryDirectory() : nil
-    let directory = try Self.prepare(options.keepDirectory ?? scratch!.path)
+    let directory = try Self.prepare(options.keepDirectory ?? scratch!.path, for: "the stores")
     let run = try await HistoryRun(options, survey: survey, directory: directory)
     defer {
       run.close()
@@ -50,13 +52,13 @@ public struct HistoryRunner {
     return run.report
   }
 
-  /// Makes the directory of the stores, unless there is an empty one.
-  private static func prepare(_ path: String) throws -> String {
+  /// Makes a directory, unless there is an empty one.
+  private static func prepare(_ path: String, for purpose: String) throws -> String {
     do {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
       guard try FileManager.default.contentsOfDirectory(atPath: path).isEmpty else {
         throw HistoryError(
-          .directoryUnusable, "the directory “\(path)” is not empty", hint: "name a new one for the stores")
+          .directoryUnusable, "the directory “\(path)” is not empty", hint: "name a new one for \(purpose)")
       }
     } catch let error as HistoryError {
       throw error

@@ -1,0 +1,59 @@
+import OperationFormat
+import Replicator
+
+/// What is left to do about what `replay remote` found or did: a line each, with the command.
+struct RemoteAdvice {
+  private(set) var lines: [String] = []
+  private let remote: String
+
+  /// - Parameters:
+  ///   - remote: its address, as the user gave it.
+  ///   - givenUp: the entry that was given up just now.
+  ///   - steps: what a repair did just now, and the store that it was done from.
+  init(
+    _ audit: RemoteAudit, remote: String, givenUp: EntryArgument? = nil,
+    steps: (store: String, steps: [RemoteRepair.Step])? = nil
+  ) {
+    self.remote = remote
+    if audit.problems.contains(where: { $0.asset == nil }) {
+      lines.append(
+        "Restore these files from a backup or from another copy of the folder, or put back what a store has: "
+          + "`replay remote \(remote) --repair STORE`. What no store has can be given up: "
+          + "`replay remote \(remote) --quarantine ZONE@OFFSET`.")
+    }
+    let assets = Set(audit.problems.compactMap { $0.asset?.hash.description }).sorted()
+    if let first = assets.first {
+      lines.append(
+        "An asset is put right from a store that has it: `replay asset upload STORE \(assets.count == 1 ? first : "HASH") "
+          + "--remote \(remote)`.")
+    }
+    for step in steps?.steps ?? [] {
+      guard step.outcome == .replaced, let zone = step.place.log?.zone, let store = steps?.store else {
+        continue
+      }
+      lines.append(
+        "If the remote is right, the store reads its log again: \(reread(store, zone, step.place.offset)).")
+      break
+    }
+    for (zone, offset) in places(audit, givenUp) {
+      lines.append(
+        "Each store that had read past offset \(offset) of \(zone) reads the log again from there: "
+          + "\(reread("STORE", zone, offset)). Until then what it sends may be left out by the others.")
+    }
+  }
+
+  private func reread(_ store: String, _ zone: ZoneID, _ offset: UInt64) -> String {
+    "`replay sync \(store) --remote \(remote) --reread \(zone)@\(offset)`"
+  }
+
+  /// The first entry that was given up of each log of which readers leave something out, and the one of just now.
+  private func places(_ audit: RemoteAudit, _ givenUp: EntryArgument?) -> [(zone: ZoneID, offset: UInt64)] {
+    audit.logs.compactMap { log in
+      guard log.fate == nil else { return nil }
+      let tombstones = log.tombstones.map(\.offset)
+      let isNew = givenUp?.zone == log.zone && tombstones.contains(givenUp?.offset ?? 0)
+      guard isNew || !log.consequences.isEmpty, let first = tombstones.min() else { return nil }
+      return (log.zone, log.consequences.isEmpty ? givenUp?.offset ?? first : first)
+    }
+  }
+}
