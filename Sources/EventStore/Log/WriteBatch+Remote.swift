@@ -258,7 +258,7 @@ extension WriteBatch {
       try storage.place(segment, in: zone, incarnation, at: offset)
     }
     try removeShippedCut(zone, incarnation)
-    try storage.dropShippedLanes(of: zone, incarnation)
+    try storage.dropLaneIfShipped(segment.replica, segment.epoch, of: zone, incarnation)
     #if PLANTED_BUGS
       if PlantedBug.baseFromAcknowledgement.isPlanted { try moveBase(to: offset, of: incarnation, zone) }
     #endif
