@@ -216,23 +216,23 @@ extension WriteBatch {
     storage.forgetSequences()
   }
 
-  /// An epoch of a replica that nothing in a zone is of.
+  /// The least epoch of a replica after its own that nothing in a zone is of: others can use some up, never the ones between.
+  ///
+  /// - Complexity: linear in the epochs after its own that are used
   func nextEpoch(
     of replica: ReplicaNumber, _ zone: ZoneNumber, _ incarnation: IncarnationNumber
   ) throws -> UInt32 {
-    let tables = storage.tables
     var epoch = try storage.zoneRow(zone).ownEpoch(identity)
-    for lane in try tables.lanes(of: zone, storage.transaction) where lane.replica == replica {
-      epoch = max(epoch, lane.epoch)
-    }
     while epoch < .max {
       epoch += 1
-      if try tables.closure(of: replica, epoch, in: zone, incarnation, storage.transaction) == nil {
+      if try storage.lastSequence(of: replica, epoch, in: zone) == 0,
+        try storage.tables.closure(of: replica, epoch, in: zone, incarnation, storage.transaction) == nil
+      {
         return epoch
       }
     }
     throw StoreError(
-      .full, "all epochs of this store are used up in zone “\(try storage.zoneID(zone))”",
+      .laneClosed, "all epochs of this store are used up in zone “\(try storage.zoneID(zone))”",
       hint: "export the log and import it into a new store")
   }
 
