@@ -157,12 +157,35 @@ extension WriteBatch {
     let known = try storage.tables.segment(at: segment.offset, in: zone, incarnation, storage.transaction)
     if let known { try Self.checkIsSame(row, as: known, at: segment.offset) }
     row.rejection = known?.rejection ?? reason
+    let capped = try capped(replica, writer.epoch, of: zone, incarnation, from: segment.offset)
     try storage.closeLane(replica, writer.epoch, of: zone, incarnation, at: segment.offset)
+    // What was acknowledged behind the offset has no place any more, and so no receive time.
+    try retime(capped, zone, &report)
     try storage.reject(row, in: zone, incarnation, at: segment.offset)
     try removeCut(of: zone, replica, writer.epoch)
     if known?.rejection == nil { report.rejected += 1 }
     try moveToken(of: zone, incarnation, to: segment.offset, segment.hash)
     report.token = try token(of: zone, segment.zone, segment.incarnation)
+  }
+
+  /// The transactions of a lane that have their places at an offset or behind it, and whose timestamps receive times cap.
+  private func capped(
+    _ replica: ReplicaNumber, _ epoch: UInt32, of zone: ZoneNumber, _ incarnation: IncarnationNumber,
+    from offset: UInt64
+  ) throws -> [Known] {
+    var capped: [Known] = []
+    var last = try storage.tables.lastPlaced(replica, epoch, in: zone, incarnation, storage.transaction)
+    while last > 0 {
+      let place = try storage.tables.placement(
+        of: replica, epoch, last, in: zone, incarnation, storage.transaction)
+      guard let place, place.offset >= offset else { break }
+      for sequence in place.first...last {
+        guard let entry = try entry(replica, epoch, sequence, zone) else { continue }
+        if let known = try known(entry, receivedMilliseconds: nil) { capped.append(known) }
+      }
+      last = place.first - 1
+    }
+    return capped
   }
 
   /// Takes away a zone's cut if it is of a lane that was closed.

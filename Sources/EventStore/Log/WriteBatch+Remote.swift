@@ -182,7 +182,7 @@ extension WriteBatch {
   }
 
   /// A transaction that the store had, and how its timestamp counted before a segment with it was placed.
-  private struct Known {
+  struct Known {
     var header: LogEntryHeader
     var body: [UInt8]
     var timestamp: Timestamp
@@ -203,7 +203,7 @@ extension WriteBatch {
 
   /// A transaction that the store has, as it counts so far; nil if neither the receive times known so far nor the
   /// new one cap its timestamp.
-  private func known(
+  func known(
     _ entry: (header: LogEntryHeader, body: [UInt8]), receivedMilliseconds: UInt64?
   ) throws -> Known? {
     let (header, body) = entry
@@ -219,7 +219,7 @@ extension WriteBatch {
 
   /// Gives the heads of transactions another effective timestamp, where what was placed since says so: of a
   /// transaction's places in one incarnation the first counts, and of those the least receive time.
-  private func retime(_ transactions: [Known], _ zone: ZoneNumber, _ report: inout FoldReport) throws {
+  func retime(_ transactions: [Known], _ zone: ZoneNumber, _ report: inout FoldReport) throws {
     #if PLANTED_BUGS
       if PlantedBug.retimeForgotten.isPlanted { return }
     #endif
