@@ -85,9 +85,24 @@ extension WriteBatch {
     }
   }
 
+  /// Up to where of the log a transaction in it had seen the log. A base of another incarnation is none here.
+  private func seen(
+    by sequence: UInt64, of replica: ReplicaNumber, _ epoch: UInt32, _ log: LogPrefix
+  ) throws -> UInt64 {
+    guard sequence > 0 else { return 0 }
+    guard let base = try storage.base(of: replica, epoch, sequence, in: log.zone) else { return 0 }
+    return base.incarnation == log.incarnation ? base.offset : 0
+  }
+
+  /// Up to where of the log the transaction before a segment had seen the log.
+  func seenBefore(_ lane: SegmentLane, _ log: LogPrefix) throws -> UInt64 {
+    try seen(by: lane.first - 1, of: lane.number, lane.epoch, log)
+  }
+
+  /// - Parameter seen: up to where of the log the transaction before it had seen the log, and then this one.
   func check(
     _ header: TransactionHeader, in segment: RemoteSegment, _ lane: SegmentLane, _ sequence: UInt64,
-    _ log: LogPrefix
+    _ log: LogPrefix, _ seen: inout UInt64
   ) throws {
     func mismatch(_ what: String, _ reason: SegmentRejection = .content) -> StoreError {
       segment.invalid(reason, .mismatch, "its transaction \(header.id) \(what)")
@@ -104,6 +119,12 @@ extension WriteBatch {
     if let base = header.base, base.incarnation == segment.incarnation, base.offset >= segment.offset {
       throw mismatch("claims to have seen offset \(base.offset)", .base)
     }
+    let before = seen
+    seen = header.base.map { $0.incarnation == segment.incarnation ? $0.offset : 0 } ?? 0
+    // Who has seen a transaction has seen all that it had seen.
+    guard seen >= before else {
+      throw mismatch("has seen offset \(seen), and the one before it \(before)", .base)
+    }
     guard let parent = header.parent else { return }
     #if PLANTED_BUGS
       if PlantedBug.parentUnchecked.isPlanted { return }
@@ -119,6 +140,14 @@ extension WriteBatch {
     guard parent.sequence <= placed else {
       throw mismatch(
         "names \(parent) as its parent, and the log before it has \(placed) of that lane", .parent)
+    }
+    guard let replica else { return }
+    guard try storage.lineage(of: replica, parent.epoch, in: log.zone).count < Limits.lineageMax else {
+      throw mismatch("continues more than \(Limits.lineageMax) lanes", .parent)
+    }
+    let seenByParent = try self.seen(by: parent.sequence, of: replica, parent.epoch, log)
+    guard seen >= seenByParent else {
+      throw mismatch("has seen offset \(seen), and its parent \(seenByParent)", .base)
     }
   }
 

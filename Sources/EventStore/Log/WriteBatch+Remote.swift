@@ -17,13 +17,14 @@ extension WriteBatch {
     let conflictsBefore = fold.conflictCount
     var capped: [Known] = []
     var next = lane.first
+    var seen = try seenBefore(lane, log)
     for bytes in segment.transactions {
       let (header, bodyStart) = try segment.parsing {
         var reader = ByteReader(bytes.span.bytes)
         return (try TransactionHeader.read(from: &reader), reader.position)
       }
       let body = bytes.span.bytes.extracting(bodyStart...)
-      try check(header, in: segment, lane, next, log)
+      try check(header, in: segment, lane, next, log, &seen)
       if let known = try fold(header, body, lane.number, log, segment, &report) { capped.append(known) }
       next = header.sequence + 1
     }

@@ -60,8 +60,8 @@ extension WriteBatch {
     let former = try storage.lineage(of: lane.replica, lane.epoch, in: zone).first.map {
       (replica: $0.replica, epoch: $0.epoch, sequence: $0.through)
     }
-    let before =
-      lane.placed > 0 ? (replica: lane.replica, epoch: lane.epoch, sequence: lane.placed) : former
+    let (before, base) = try continuing(
+      lane.placed > 0 ? (lane.replica, lane.epoch, lane.placed) : former, row, zone)
     var last = before
     var renaming = found
     let epoch = try nextEpoch(of: own, zone, token.incarnation)
@@ -74,7 +74,7 @@ extension WriteBatch {
     if lane.placed == 0 { try storage.removeParent(of: lane.replica, lane.epoch, in: zone) }
     if answer == .takeOver {
       if let before { try storage.setParent(before, of: own, epoch, in: zone) }
-      try append(lost, as: own, epoch, before)
+      try append(lost, as: own, epoch, before, atLeast: base)
       storage.forgetSequences()
       try storage.adoptLane(own, epoch, of: zone)
     }
@@ -83,14 +83,15 @@ extension WriteBatch {
     var parent = try storage.lineage(of: own, present.epoch, in: zone).first.map {
       (replica: $0.replica, epoch: $0.epoch, sequence: $0.through)
     }
+    var seen: (incarnation: IncarnationNumber, offset: UInt64)?
     if let known = parent, known.replica == lane.replica, known.epoch == lane.epoch,
       known.sequence > lane.placed
     {
-      parent = last
+      (parent, seen) = try continuing(last, row, zone)
       try storage.removeParent(of: own, present.epoch, in: zone)
-      if let last { try storage.setParent(last, of: own, present.epoch, in: zone) }
+      if let parent { try storage.setParent(parent, of: own, present.epoch, in: zone) }
     }
-    try append(ownEntries, as: own, present.epoch, parent)
+    try append(ownEntries, as: own, present.epoch, parent, atLeast: seen)
     storage.forgetSequences()
     return lost.count
   }

@@ -84,19 +84,20 @@ extension WriteBatch {
     storage.setZoneRow(row, number)
     try storage.removeCut(of: number)
     let epoch = row.ownEpoch(identity)
-    let parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)?
+    let former: LaneParent?
     if first > 1 {
-      parent = (replica, old.epoch, first - 1)
+      former = (replica, old.epoch, first - 1)
     } else {
-      parent = try storage.lineage(of: replica, old.epoch, in: number).first.map {
+      former = try storage.lineage(of: replica, old.epoch, in: number).first.map {
         ($0.replica, $0.epoch, $0.through)
       }
     }
+    let (parent, base) = try continuing(former, row, number)
     if let parent { try storage.setParent(parent, of: replica, epoch, in: number) }
     #if PLANTED_BUGS
       if PlantedBug.rejectedPendingLost.isPlanted { return 0 }
     #endif
-    try append(lost, as: replica, epoch, parent)
+    try append(lost, as: replica, epoch, parent, atLeast: base)
     guard !lost.isEmpty else { return 0 }
     try foldAgain()
     return lost.count
@@ -147,14 +148,17 @@ extension WriteBatch {
   }
 
   /// Appends transactions to the log once more, as those of another lane. They are folded with the log.
+  ///
+  /// - Parameter base: what they have seen at least.
   func append(
-    _ entries: [LostEntry], as replica: ReplicaNumber, _ epoch: UInt32,
-    _ parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)?
+    _ entries: [LostEntry], as replica: ReplicaNumber, _ epoch: UInt32, _ parent: LaneParent?,
+    atLeast base: (incarnation: IncarnationNumber, offset: UInt64)? = nil
   ) throws {
     for (index, entry) in entries.enumerated() {
-      let header = LogEntryHeader(
+      var header = LogEntryHeader(
         zone: entry.header.zone, replica: replica, epoch: epoch, sequence: UInt64(index) + 1,
         base: entry.header.base, parent: index == 0 ? parent : nil, arrivalDelay: entry.header.arrivalDelay)
+      header.raiseBase(to: base)
       _ = try storage.append(header, body: entry.body.span.bytes)
     }
   }
