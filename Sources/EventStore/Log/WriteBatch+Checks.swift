@@ -52,7 +52,15 @@ extension WriteBatch {
       replica, epoch, in: log.zone, log.incarnation, before: log.end, storage.transaction)
   }
 
-  func checkIsOpen(_ lane: SegmentLane, _ log: LogPrefix, _ segment: RemoteSegment) throws {
+  /// What a segment as a whole says must fit the log before it.
+  func checkPlace(of segment: RemoteSegment, _ lane: SegmentLane, _ log: LogPrefix) throws {
+    try checkIsOpen(lane, log, segment)
+    try checkBase(of: segment, log)
+    try checkFollowsWriter(lane, log, segment)
+    if let previous = segment.previousHash { try check(previous, before: lane, log, in: segment) }
+  }
+
+  private func checkIsOpen(_ lane: SegmentLane, _ log: LogPrefix, _ segment: RemoteSegment) throws {
     let closure = try storage.tables.closure(
       of: lane.number, lane.epoch, in: log.zone, log.incarnation, storage.transaction)
     guard let closure, closure < segment.offset else { return }
@@ -60,7 +68,7 @@ extension WriteBatch {
   }
 
   /// The segment that it says it has seen must be the one that is there.
-  func checkBase(of segment: RemoteSegment, _ log: LogPrefix) throws {
+  private func checkBase(of segment: RemoteSegment, _ log: LogPrefix) throws {
     guard segment.base > 0, let expected = segment.baseHash else { return }
     #if PLANTED_BUGS
       if PlantedBug.lyingBaseFolded.isPlanted { return }
@@ -76,7 +84,7 @@ extension WriteBatch {
 
   /// What this store has, the log need not have: a transaction that is pending here and is passed over there would count
   /// as shipped.
-  func checkFollowsWriter(_ lane: SegmentLane, _ log: LogPrefix, _ segment: RemoteSegment) throws {
+  private func checkFollowsWriter(_ lane: SegmentLane, _ log: LogPrefix, _ segment: RemoteSegment) throws {
     let placed = try placed(lane.number, lane.epoch, log)
     guard lane.first - 1 <= placed else {
       throw segment.invalid(
@@ -152,7 +160,7 @@ extension WriteBatch {
   }
 
   /// The hash that a segment gives for its writer's one before it. It can be told only where that one lies alone.
-  func check(
+  private func check(
     _ previous: ContentHash, before lane: SegmentLane, _ log: LogPrefix, in segment: RemoteSegment
   ) throws {
     let tables = storage.tables
@@ -226,6 +234,18 @@ extension WriteBatch {
 }
 
 extension RemoteSegment {
+  /// A segment that this store has shipped, for the rules: its transactions are in the log.
+  init(_ acknowledgement: Acknowledgement, _ writer: StoreIdentity) {
+    let header = acknowledgement.header
+    self.init(
+      zone: acknowledgement.zone, incarnation: acknowledgement.incarnation, offset: acknowledgement.offset,
+      hash: acknowledgement.hash, receivedMilliseconds: acknowledgement.receivedMilliseconds,
+      base: header?.base ?? 0, baseHash: header?.baseHash, previousHash: header?.previousHash,
+      transactions: [])
+    self.writer = writer
+    saidSequences = acknowledgement.sequences
+  }
+
   /// The sequences that it says it has.
   fileprivate var sequences: ClosedRange<UInt64> {
     if let said = saidSequences { return said }

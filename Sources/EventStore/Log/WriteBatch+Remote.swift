@@ -10,10 +10,7 @@ extension WriteBatch {
     if let reason = segment.rejection { throw segment.invalid(reason, .mismatch, "\(reason)") }
     let lane = try self.lane(of: segment)
     let log = LogPrefix(zone: zone, incarnation: incarnation, end: segment.offset)
-    try checkIsOpen(lane, log, segment)
-    try checkBase(of: segment, log)
-    try checkFollowsWriter(lane, log, segment)
-    if let previous = segment.previousHash { try check(previous, before: lane, log, in: segment) }
+    try checkPlace(of: segment, lane, log)
     let conflictsBefore = fold.conflictCount
     var capped: [Known] = []
     var next = lane.first
@@ -59,6 +56,7 @@ extension WriteBatch {
           + "acknowledged at offset \(acknowledgement.offset), but \(last) are there and \(placed) were acknowledged before",
         hint: "acknowledge segments in the order they were shipped")
     }
+    if try isRejected(acknowledgement, writer, replica, zone, incarnation, &report) { return }
     var capped: [Known] = []
     for sequence in sequences {
       guard let entry = try entry(replica, epoch, sequence, zone) else { continue }
@@ -72,6 +70,38 @@ extension WriteBatch {
       zone, incarnation, at: acknowledgement.offset)
     try retime(capped, zone, &report)
     report.token = try token(of: zone, acknowledgement.zone, acknowledgement.incarnation)
+  }
+
+  /// Rejects a shipped segment that breaks a rule of the log, if it is the token's next one: it is not fetched again. One
+  /// that lies further behind is checked when it is fetched.
+  ///
+  /// - Returns: whether it was rejected.
+  private func isRejected(
+    _ acknowledgement: Acknowledgement, _ writer: StoreIdentity, _ replica: ReplicaNumber, _ zone: ZoneNumber,
+    _ incarnation: IncarnationNumber, _ report: inout FoldReport
+  ) throws -> Bool {
+    guard acknowledgement.offset == (try storage.zoneRow(zone).token?.offset ?? 0) + 1 else { return false }
+    let segment = RemoteSegment(acknowledgement, writer)
+    let lane = SegmentLane(id: writer, number: replica, first: acknowledgement.sequences.lowerBound)
+    let log = LogPrefix(zone: zone, incarnation: incarnation, end: acknowledgement.offset)
+    let reader = LogReader(storage.tables, storage.interned)
+    do {
+      try checkPlace(of: segment, lane, log)
+      var seen = try seenBefore(lane, log)
+      for sequence in acknowledgement.sequences {
+        let position = try storage.tables.position(
+          of: replica, writer.epoch, sequence, in: zone, storage.transaction)
+        guard let position else { continue }
+        let header = try reader.withEntry(at: position, storage.transaction) { header, _ in header }
+        try check(
+          try reader.header(header, storage.transaction), in: segment, lane, sequence, log, &seen)
+      }
+      return false
+    } catch let error as StoreError {
+      guard let reason = error.rejection else { throw error }
+      try reject(segment, reason, &report)
+      return true
+    }
   }
 
   /// A zone's token, which is of the incarnation that was folded.

@@ -71,7 +71,6 @@ extension WriteBatch {
       ownEntries = try renamed(ownEntries, renaming)
     }
     try takeOut(lost.map(\.position), lane.placed + 1, of: lane, zone)
-    if lane.placed == 0 { try storage.removeParent(of: lane.replica, lane.epoch, in: zone) }
     if answer == .takeOver {
       if let before { try storage.setParent(before, of: own, epoch, in: zone) }
       try append(lost, as: own, epoch, before, atLeast: base)

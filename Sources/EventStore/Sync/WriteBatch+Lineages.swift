@@ -40,33 +40,25 @@ extension WriteBatch {
     return nil
   }
 
-  /// Clips what a zone's lanes continue to what is left in the log, after transactions were taken out of it. A lane that is
-  /// in the remote log continues what is there before it, so only pending ones change.
+  /// Clips what this store's own lane of a zone continues to what is left in the log, after transactions were taken out of
+  /// it. Where the lane's first transaction is in the remote log, so is what that names.
   ///
-  /// - Complexity: linear in the lanes that continue another one
-  func clipLineages(of zone: ZoneNumber) throws {
-    var changes: [(lane: (replica: ReplicaNumber, epoch: UInt32), parent: LaneParent?)] = []
-    let own = try storage.interned.replicas.number(
-      of: identity.replica, in: storage.tables.replicas, storage.transaction)
-    let ownEpoch = try storage.zoneRow(zone).ownEpoch(identity)
-    for lane in try storage.tables.lanes(under: .rows(.lineages, of: zone), storage.transaction) {
-      let isOwn = lane.replica == own && lane.epoch == ownEpoch
-      guard let known = try storage.tables.parent(of: lane.replica, lane.epoch, in: zone, storage.transaction)
-      else { continue }
-      if try !isOwn && storage.lastSequence(of: lane.replica, lane.epoch, in: zone) == 0 {
-        changes.append((lane, nil))
-        continue
-      }
-      let parent: LaneParent = (known.replica, known.epoch, known.through)
-      let left = try clipped(parent, in: zone)
-      if left.map({ $0 != parent }) ?? true { changes.append((lane, left)) }
-    }
-    for (lane, parent) in changes {
-      if let parent {
-        try storage.setParent(parent, of: lane.replica, lane.epoch, in: zone)
-      } else {
-        try storage.removeParent(of: lane.replica, lane.epoch, in: zone)
-      }
+  /// Other pending lanes cannot be changed: the remote log takes them as they are, or closes them.
+  func clipOwnParent(of zone: ZoneNumber, _ row: ZoneRow) throws {
+    let (tables, epoch) = (storage.tables, row.ownEpoch(identity))
+    guard let incarnation = row.token?.incarnation,
+      let own = try storage.interned.replicas.number(
+        of: identity.replica, in: tables.replicas, storage.transaction),
+      let known = try tables.parent(of: own, epoch, in: zone, storage.transaction),
+      try tables.lastPlaced(own, epoch, in: zone, incarnation, storage.transaction) == 0
+    else { return }
+    let parent: LaneParent = (known.replica, known.epoch, known.through)
+    let left = try clipped(parent, in: zone)
+    guard left.map({ $0 != parent }) ?? true else { return }
+    if let left {
+      try storage.setParent(left, of: own, epoch, in: zone)
+    } else {
+      try storage.removeParent(of: own, epoch, in: zone)
     }
   }
 

@@ -24,7 +24,8 @@ extension LocalStore {
     _ = try await rebuild()
   }
 
-  /// Whether the log has closed the store's own lane of a zone.
+  /// Whether the log takes no more of the store's own lane of a zone: it has closed it, or the lane's first transaction is
+  /// pending and names more of its parent than there is.
   package func isOwnLaneClosed(of zone: ZoneID) throws -> Bool {
     try read { try $0.isOwnLaneClosed(of: zone) }
   }
@@ -41,6 +42,7 @@ extension ReadTransaction {
     else { return false }
     let epoch = row.ownEpoch(identity)
     return try tables.closure(of: replica, epoch, in: number, incarnation, transaction) != nil
+      || tables.namesClippedParent(replica, epoch, in: number, incarnation, interned, transaction)
   }
 
   /// The segments of a zone's remote log that every replica rejects, in order.
@@ -61,6 +63,25 @@ extension ReadTransaction {
       return found.count < limit
     }
     return found
+  }
+}
+
+extension Tables {
+  /// Whether the first transaction of a lane is pending, and names another parent than the lane has since transactions were
+  /// taken out of the log.
+  fileprivate func namesClippedParent(
+    _ replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber, _ incarnation: IncarnationNumber,
+    _ interned: Interned, _ transaction: borrowing LMDBTransaction
+  ) throws -> Bool {
+    guard try lastPlaced(replica, epoch, in: zone, incarnation, transaction) == 0,
+      let position = try position(of: replica, epoch, 1, in: zone, transaction)
+    else { return false }
+    let named = try LogReader(self, interned).withEntry(at: position, transaction) { header, _ in
+      header.parent
+    }
+    guard let named else { return false }
+    let left = try parent(of: replica, epoch, in: zone, transaction)
+    return left.map { ($0.replica, $0.epoch, $0.through) != named } ?? true
   }
 }
 
@@ -118,6 +139,11 @@ extension WriteBatch {
       of: lane.replica, lane.epoch, in: zone, incarnation, storage.transaction) != nil
     {
       return lane.placed + 1
+    }
+    if try storage.tables.namesClippedParent(
+      lane.replica, lane.epoch, in: zone, incarnation, storage.interned, storage.transaction)
+    {
+      return 1
     }
     let id = StoreIdentity(replica: identity.replica, epoch: lane.epoch)
     return try segment.flatMap { try firstDifferent(from: lane, id, zone, in: $0) }
