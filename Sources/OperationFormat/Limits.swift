@@ -46,6 +46,10 @@ extension Limits {
   /// because what is written between two parts of one could not say which of them it had seen. A step takes 5 µs at the
   /// most on a laptop, so others wait a quarter of a second at the most.
   public static let foldStepsMax = 49_152
+  /// The most lanes that a lane continues, its parent's own lineage counted: each of them is looked at for each head that an
+  /// operation meets. A store's lane continues one more each time that it is copied, restored or renewed with
+  /// transactions that were not shipped.
+  public static let lineageMax = 64
   /// The largest body of a segment as it is packed (8 MiB, and what one largest transaction is framed with).
   public static let segmentPackedBytesMax = transactionBytesMax + 16
   /// The largest body of a segment as it is unpacked (64 MiB). It holds against what unpacking really gives.

@@ -343,7 +343,7 @@ struct SegmentCheckTests {
     #expect(report.folded == 1 && report.known == 1)
     #expect(report.token?.offset == 3)
     // What lies in two is not compared either.
-    _ = try remote.append([transaction(2, 4, [create("e")])])
+    _ = try remote.append([transaction(2, 4, base: 2, [create("e")])])
     var fourth = remote.segments[3]
     fourth.previousHash = wrong
     let last = try await store.fold([fourth])

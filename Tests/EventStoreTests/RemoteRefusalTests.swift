@@ -106,6 +106,12 @@ struct RemoteRefusalTests {
     try await fold(.mismatch, store, remote, "a base far ahead") {
       $0.transactions = try bytes(transaction(1, 4, base: .max, [create("bad")]))
     }
+    try await fold(.mismatch, store, remote, "a base that goes back") {
+      $0.transactions = try bytes(transaction(2, 2, base: 1, [create("bad")]))
+    }
+    try await fold(.mismatch, store, remote, "no base after one") {
+      $0.transactions = try bytes(transaction(2, 2, [create("bad")]))
+    }
     try await fold(.incarnationChanged, store, remote, "another incarnation") {
       $0.incarnation = IncarnationID(rawValue: 1)
     }
@@ -121,7 +127,7 @@ struct RemoteRefusalTests {
       $0.transactions = try bytes(transaction(1, 3, base: 1, [set("r", "f", 3)]))
     }
     try await fold(.fork, store, remote, "other bytes under an own sequence") {
-      var own = transaction(1, 2, [set("r", "g", 7)])
+      var own = transaction(1, 2, base: 3, [set("r", "g", 7)])
       own.replica = store.identity.replica
       $0.transactions = try bytes(own)
     }

@@ -206,6 +206,7 @@ extension WriteBatch {
     let received = try storage.tables.leastReceived(
       of: replica, header.epoch, header.sequence, in: zone, storage.transaction)
     try checkParent(of: header, zone, at: entry.position)
+    try checkBase(of: numbered, at: entry.position)
     let body = bytes.span.bytes.extracting(reader.position...)
     try layout.parse(body)
     var work = FoldWork()
@@ -222,7 +223,31 @@ extension WriteBatch {
     // lies in no remote log is of these alone.
     let own = try storage.interned.replicas.makeNumber(
       for: identity.replica, in: storage.tables.replicas, storage.transaction)
-    try storage.setParent((replica, header.epoch, header.sequence), of: own, identity.epoch, in: zone)
+    try continueImported((replica, header.epoch, header.sequence), as: own, isShipped: isShipped, zone)
+  }
+
+  /// Lets this store's own lane continue an imported one. A lineage is bounded: where it would be longer, what the base says
+  /// must be enough.
+  private func continueImported(
+    _ parent: LaneParent, as own: ReplicaNumber, isShipped: Bool, _ zone: ZoneNumber
+  ) throws {
+    let before = try storage.lineage(of: parent.replica, parent.epoch, in: zone).count
+    if before < Limits.lineageMax {
+      return try storage.setParent(parent, of: own, identity.epoch, in: zone)
+    }
+    let base = try storage.zoneRow(zone).base
+    let place = try base.flatMap {
+      try storage.tables.placement(
+        of: parent.replica, parent.epoch, parent.sequence, in: zone, $0.incarnation, storage.transaction)
+    }
+    guard isShipped, let base, let place, place.offset <= base.offset else {
+      throw StoreError(
+        .importInvalid,
+        "the log continues \(before) others whose transactions were never shipped, and a store continues at most "
+          + "\(Limits.lineageMax)",
+        hint: "sync the store that the log is of, then export its log again")
+    }
+    try storage.removeParent(of: own, identity.epoch, in: zone)
   }
 
   /// Whether a transaction lies in the remote log of its zone, as far as the exporter knew.
@@ -245,6 +270,27 @@ extension WriteBatch {
       throw StoreError(
         .importInvalid,
         "the transaction at position \(position) names \(parent) as its parent, which it cannot",
+        hint: "the file was changed: export the log again")
+    }
+  }
+
+  /// Throws unless a transaction has seen what the one before it in its lane had seen, and its parent: see
+  /// ``SegmentRejection/base``.
+  private func checkBase(of header: LogEntryHeader, at position: Position) throws {
+    let (zone, incarnation) = (header.zone, try storage.zoneRow(header.zone).token?.incarnation)
+    func seen(_ base: (incarnation: IncarnationNumber, offset: UInt64)?) -> UInt64 {
+      base.flatMap { $0.incarnation == incarnation ? $0.offset : nil } ?? 0
+    }
+    var least: UInt64 = 0
+    if header.sequence > 1 {
+      least = seen(try storage.base(of: header.replica, header.epoch, header.sequence - 1, in: zone))
+    } else if let parent = header.parent, parent.sequence > 0 {
+      least = seen(try storage.base(of: parent.replica, parent.epoch, parent.sequence, in: zone))
+    }
+    guard seen(header.base) >= least else {
+      throw StoreError(
+        .importInvalid,
+        "the transaction at position \(position) has seen offset \(seen(header.base)), and the one before it \(least)",
         hint: "the file was changed: export the log again")
     }
   }

@@ -65,12 +65,16 @@ package struct Acknowledgement: Sendable {
   package var sequences: ClosedRange<UInt64>
   /// The lane that they are of; nil for the store's present own one.
   package var writer: StoreIdentity?
+  /// The header that was shipped; nil where it is not said.
+  package var header: SegmentHeader?
 
   package init(
     zone: ZoneID, incarnation: IncarnationID, offset: UInt64, hash: ContentHash,
-    receivedMilliseconds: UInt64?, sequences: ClosedRange<UInt64>, writer: StoreIdentity? = nil
+    receivedMilliseconds: UInt64?, sequences: ClosedRange<UInt64>, writer: StoreIdentity? = nil,
+    header: SegmentHeader? = nil
   ) {
     self.writer = writer
+    self.header = header
     self.zone = zone
     self.incarnation = incarnation
     self.offset = offset
@@ -144,6 +148,9 @@ extension LocalStore {
   }
 
   /// Records that the remote has a run of this store's transactions. They are pending no more.
+  ///
+  /// Where that makes the token pass them, the rules that every replica folds by are asked first: what breaks one is
+  /// rejected, as everywhere else, and the report says so.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `incarnationChanged`, `outOfOrder`, `mismatch`.
   package func acknowledge(_ acknowledgement: Acknowledgement) async throws -> FoldReport {

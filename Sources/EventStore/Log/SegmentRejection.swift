@@ -8,9 +8,11 @@ public import OperationFormat
 public enum SegmentRejection: UInt8, Hashable, Sendable, CaseIterable {
   /// Its sequences do not follow those that its writer has in the log.
   case hole = 1
-  /// It claims to have seen what does not lie before it, or another segment than lies there.
+  /// It claims to have seen what does not lie before it, or another segment than lies there; or one of its transactions has
+  /// seen less of the log than the one before it in its lane, or than its parent.
   case base = 2
-  /// A transaction names a parent where none may stand, or one that does not lie before it in the log.
+  /// A transaction names a parent where none may stand, or one that does not lie before it in the log; or its lane would
+  /// continue more than `Limits.lineageMax` others.
   case parent = 3
   /// It follows another segment of its writer than the one in the log.
   case previous = 4
@@ -28,8 +30,8 @@ extension SegmentRejection: CustomStringConvertible {
   public var description: String {
     switch self {
     case .hole: "its sequences do not follow its writer's last one in the log"
-    case .base: "it claims to have seen what does not lie before it"
-    case .parent: "it names a parent that does not lie before it"
+    case .base: "it claims to have seen what does not lie before it, or less than what it follows had seen"
+    case .parent: "it names a parent that does not lie before it, or continues too many lanes"
     case .previous: "it follows another segment than its writer's last one in the log"
     case .content: "its content is malformed"
     case .fork: "the log has other content under its sequences"

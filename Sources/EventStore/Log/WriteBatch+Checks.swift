@@ -52,7 +52,15 @@ extension WriteBatch {
       replica, epoch, in: log.zone, log.incarnation, before: log.end, storage.transaction)
   }
 
-  func checkIsOpen(_ lane: SegmentLane, _ log: LogPrefix, _ segment: RemoteSegment) throws {
+  /// What a segment as a whole says must fit the log before it.
+  func checkPlace(of segment: RemoteSegment, _ lane: SegmentLane, _ log: LogPrefix) throws {
+    try checkIsOpen(lane, log, segment)
+    try checkBase(of: segment, log)
+    try checkFollowsWriter(lane, log, segment)
+    if let previous = segment.previousHash { try check(previous, before: lane, log, in: segment) }
+  }
+
+  private func checkIsOpen(_ lane: SegmentLane, _ log: LogPrefix, _ segment: RemoteSegment) throws {
     let closure = try storage.tables.closure(
       of: lane.number, lane.epoch, in: log.zone, log.incarnation, storage.transaction)
     guard let closure, closure < segment.offset else { return }
@@ -60,7 +68,7 @@ extension WriteBatch {
   }
 
   /// The segment that it says it has seen must be the one that is there.
-  func checkBase(of segment: RemoteSegment, _ log: LogPrefix) throws {
+  private func checkBase(of segment: RemoteSegment, _ log: LogPrefix) throws {
     guard segment.base > 0, let expected = segment.baseHash else { return }
     #if PLANTED_BUGS
       if PlantedBug.lyingBaseFolded.isPlanted { return }
@@ -76,7 +84,7 @@ extension WriteBatch {
 
   /// What this store has, the log need not have: a transaction that is pending here and is passed over there would count
   /// as shipped.
-  func checkFollowsWriter(_ lane: SegmentLane, _ log: LogPrefix, _ segment: RemoteSegment) throws {
+  private func checkFollowsWriter(_ lane: SegmentLane, _ log: LogPrefix, _ segment: RemoteSegment) throws {
     let placed = try placed(lane.number, lane.epoch, log)
     guard lane.first - 1 <= placed else {
       throw segment.invalid(
@@ -85,9 +93,24 @@ extension WriteBatch {
     }
   }
 
+  /// Up to where of the log a transaction in it had seen the log. A base of another incarnation is none here.
+  private func seen(
+    by sequence: UInt64, of replica: ReplicaNumber, _ epoch: UInt32, _ log: LogPrefix
+  ) throws -> UInt64 {
+    guard sequence > 0 else { return 0 }
+    guard let base = try storage.base(of: replica, epoch, sequence, in: log.zone) else { return 0 }
+    return base.incarnation == log.incarnation ? base.offset : 0
+  }
+
+  /// Up to where of the log the transaction before a segment had seen the log.
+  func seenBefore(_ lane: SegmentLane, _ log: LogPrefix) throws -> UInt64 {
+    try seen(by: lane.first - 1, of: lane.number, lane.epoch, log)
+  }
+
+  /// - Parameter seen: up to where of the log the transaction before it had seen the log, and then this one.
   func check(
     _ header: TransactionHeader, in segment: RemoteSegment, _ lane: SegmentLane, _ sequence: UInt64,
-    _ log: LogPrefix
+    _ log: LogPrefix, _ seen: inout UInt64
   ) throws {
     func mismatch(_ what: String, _ reason: SegmentRejection = .content) -> StoreError {
       segment.invalid(reason, .mismatch, "its transaction \(header.id) \(what)")
@@ -103,6 +126,12 @@ extension WriteBatch {
     #endif
     if let base = header.base, base.incarnation == segment.incarnation, base.offset >= segment.offset {
       throw mismatch("claims to have seen offset \(base.offset)", .base)
+    }
+    let before = seen
+    seen = header.base.map { $0.incarnation == segment.incarnation ? $0.offset : 0 } ?? 0
+    // Who has seen a transaction has seen all that it had seen.
+    guard seen >= before else {
+      throw mismatch("has seen offset \(seen), and the one before it \(before)", .base)
     }
     guard let parent = header.parent else { return }
     #if PLANTED_BUGS
@@ -120,10 +149,18 @@ extension WriteBatch {
       throw mismatch(
         "names \(parent) as its parent, and the log before it has \(placed) of that lane", .parent)
     }
+    guard let replica else { return }
+    guard try storage.lineage(of: replica, parent.epoch, in: log.zone).count < Limits.lineageMax else {
+      throw mismatch("continues more than \(Limits.lineageMax) lanes", .parent)
+    }
+    let seenByParent = try self.seen(by: parent.sequence, of: replica, parent.epoch, log)
+    guard seen >= seenByParent else {
+      throw mismatch("has seen offset \(seen), and its parent \(seenByParent)", .base)
+    }
   }
 
   /// The hash that a segment gives for its writer's one before it. It can be told only where that one lies alone.
-  func check(
+  private func check(
     _ previous: ContentHash, before lane: SegmentLane, _ log: LogPrefix, in segment: RemoteSegment
   ) throws {
     let tables = storage.tables
@@ -157,12 +194,35 @@ extension WriteBatch {
     let known = try storage.tables.segment(at: segment.offset, in: zone, incarnation, storage.transaction)
     if let known { try Self.checkIsSame(row, as: known, at: segment.offset) }
     row.rejection = known?.rejection ?? reason
+    let capped = try capped(replica, writer.epoch, of: zone, incarnation, from: segment.offset)
     try storage.closeLane(replica, writer.epoch, of: zone, incarnation, at: segment.offset)
+    // What was acknowledged behind the offset has no place any more, and so no receive time.
+    try retime(capped, zone, &report)
     try storage.reject(row, in: zone, incarnation, at: segment.offset)
     try removeCut(of: zone, replica, writer.epoch)
     if known?.rejection == nil { report.rejected += 1 }
     try moveToken(of: zone, incarnation, to: segment.offset, segment.hash)
     report.token = try token(of: zone, segment.zone, segment.incarnation)
+  }
+
+  /// The transactions of a lane that have their places at an offset or behind it, and whose timestamps receive times cap.
+  private func capped(
+    _ replica: ReplicaNumber, _ epoch: UInt32, of zone: ZoneNumber, _ incarnation: IncarnationNumber,
+    from offset: UInt64
+  ) throws -> [Known] {
+    var capped: [Known] = []
+    var last = try storage.tables.lastPlaced(replica, epoch, in: zone, incarnation, storage.transaction)
+    while last > 0 {
+      let place = try storage.tables.placement(
+        of: replica, epoch, last, in: zone, incarnation, storage.transaction)
+      guard let place, place.offset >= offset else { break }
+      for sequence in place.first...last {
+        guard let entry = try entry(replica, epoch, sequence, zone) else { continue }
+        if let known = try known(entry, receivedMilliseconds: nil) { capped.append(known) }
+      }
+      last = place.first - 1
+    }
+    return capped
   }
 
   /// Takes away a zone's cut if it is of a lane that was closed.
@@ -174,6 +234,18 @@ extension WriteBatch {
 }
 
 extension RemoteSegment {
+  /// A segment that this store has shipped, for the rules: its transactions are in the log.
+  init(_ acknowledgement: Acknowledgement, _ writer: StoreIdentity) {
+    let header = acknowledgement.header
+    self.init(
+      zone: acknowledgement.zone, incarnation: acknowledgement.incarnation, offset: acknowledgement.offset,
+      hash: acknowledgement.hash, receivedMilliseconds: acknowledgement.receivedMilliseconds,
+      base: header?.base ?? 0, baseHash: header?.baseHash, previousHash: header?.previousHash,
+      transactions: [])
+    self.writer = writer
+    saidSequences = acknowledgement.sequences
+  }
+
   /// The sequences that it says it has.
   fileprivate var sequences: ClosedRange<UInt64> {
     if let said = saidSequences { return said }

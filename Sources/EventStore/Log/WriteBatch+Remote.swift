@@ -11,20 +11,18 @@ extension WriteBatch {
     if let reason = segment.rejection { throw segment.invalid(reason, .mismatch, "\(reason)") }
     let lane = try self.lane(of: segment)
     let log = LogPrefix(zone: zone, incarnation: incarnation, end: segment.offset)
-    try checkIsOpen(lane, log, segment)
-    try checkBase(of: segment, log)
-    try checkFollowsWriter(lane, log, segment)
-    if let previous = segment.previousHash { try check(previous, before: lane, log, in: segment) }
+    try checkPlace(of: segment, lane, log)
     let conflictsBefore = fold.conflictCount
     var capped: [Known] = []
     var next = lane.first
+    var seen = try seenBefore(lane, log)
     for bytes in segment.transactions {
       let (header, bodyStart) = try segment.parsing {
         var reader = ByteReader(bytes.span.bytes)
         return (try TransactionHeader.read(from: &reader), reader.position)
       }
       let body = bytes.span.bytes.extracting(bodyStart...)
-      try check(header, in: segment, lane, next, log)
+      try check(header, in: segment, lane, next, log, &seen)
       if let known = try fold(header, body, lane.number, log, segment, &report) { capped.append(known) }
       next = header.sequence + 1
     }
@@ -59,6 +57,7 @@ extension WriteBatch {
           + "acknowledged at offset \(acknowledgement.offset), but \(last) are there and \(placed) were acknowledged before",
         hint: "acknowledge segments in the order they were shipped")
     }
+    if try isRejected(acknowledgement, writer, replica, zone, incarnation, &report) { return }
     var capped: [Known] = []
     for sequence in sequences {
       guard let entry = try entry(replica, epoch, sequence, zone) else { continue }
@@ -72,6 +71,38 @@ extension WriteBatch {
       zone, incarnation, at: acknowledgement.offset)
     try retime(capped, zone, &report)
     report.token = try token(of: zone, acknowledgement.zone, acknowledgement.incarnation)
+  }
+
+  /// Rejects a shipped segment that breaks a rule of the log, if it is the token's next one: it is not fetched again. One
+  /// that lies further behind is checked when it is fetched.
+  ///
+  /// - Returns: whether it was rejected.
+  private func isRejected(
+    _ acknowledgement: Acknowledgement, _ writer: StoreIdentity, _ replica: ReplicaNumber, _ zone: ZoneNumber,
+    _ incarnation: IncarnationNumber, _ report: inout FoldReport
+  ) throws -> Bool {
+    guard acknowledgement.offset == (try storage.zoneRow(zone).token?.offset ?? 0) + 1 else { return false }
+    let segment = RemoteSegment(acknowledgement, writer)
+    let lane = SegmentLane(id: writer, number: replica, first: acknowledgement.sequences.lowerBound)
+    let log = LogPrefix(zone: zone, incarnation: incarnation, end: acknowledgement.offset)
+    let reader = LogReader(storage.tables, storage.interned)
+    do {
+      try checkPlace(of: segment, lane, log)
+      var seen = try seenBefore(lane, log)
+      for sequence in acknowledgement.sequences {
+        let position = try storage.tables.position(
+          of: replica, writer.epoch, sequence, in: zone, storage.transaction)
+        guard let position else { continue }
+        let header = try reader.withEntry(at: position, storage.transaction) { header, _ in header }
+        try check(
+          try reader.header(header, storage.transaction), in: segment, lane, sequence, log, &seen)
+      }
+      return false
+    } catch let error as StoreError {
+      guard let reason = error.rejection else { throw error }
+      try reject(segment, reason, &report)
+      return true
+    }
   }
 
   /// A zone's token, which is of the incarnation that was folded.
@@ -183,7 +214,7 @@ extension WriteBatch {
   }
 
   /// A transaction that the store had, and how its timestamp counted before a segment with it was placed.
-  private struct Known {
+  struct Known {
     var header: LogEntryHeader
     var body: [UInt8]
     var timestamp: Timestamp
@@ -204,7 +235,7 @@ extension WriteBatch {
 
   /// A transaction that the store has, as it counts so far; nil if neither the receive times known so far nor the
   /// new one cap its timestamp.
-  private func known(
+  func known(
     _ entry: (header: LogEntryHeader, body: [UInt8]), receivedMilliseconds: UInt64?
   ) throws -> Known? {
     let (header, body) = entry
@@ -220,7 +251,7 @@ extension WriteBatch {
 
   /// Gives the heads of transactions another effective timestamp, where what was placed since says so: of a
   /// transaction's places in one incarnation the first counts, and of those the least receive time.
-  private func retime(_ transactions: [Known], _ zone: ZoneNumber, _ report: inout FoldReport) throws {
+  func retime(_ transactions: [Known], _ zone: ZoneNumber, _ report: inout FoldReport) throws {
     #if PLANTED_BUGS
       if PlantedBug.retimeForgotten.isPlanted { return }
     #endif
@@ -259,7 +290,7 @@ extension WriteBatch {
       try storage.place(segment, in: zone, incarnation, at: offset)
     }
     try removeShippedCut(zone, incarnation)
-    try storage.dropShippedLanes(of: zone, incarnation)
+    try storage.dropLaneIfShipped(segment.replica, segment.epoch, of: zone, incarnation)
     #if PLANTED_BUGS
       if PlantedBug.baseFromAcknowledgement.isPlanted { try moveBase(to: offset, of: incarnation, zone) }
     #endif

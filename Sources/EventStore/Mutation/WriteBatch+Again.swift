@@ -12,18 +12,35 @@ extension WriteBatch {
       guard let (zone, row) = try storage.findZone(again.header.zone), row.status.isVisible else { continue }
       let replica = try storage.interned.replicas.makeNumber(
         for: again.header.replica, in: storage.tables.replicas, storage.transaction)
+      // Another process may have taken the next epoch: nothing more is shipped of the one before.
+      again.header.epoch = row.ownEpoch(identity)
       again.header.sequence = try storage.lastSequence(of: replica, again.header.epoch, in: zone) + 1
-      let isFirst = again.header.sequence == transaction.header.sequence
-      if try !isFirst || !storage.renamings(of: zone).isEmpty { try checkNamesNoUnits(again) }
-      if again.header.sequence > 1 { again.header.parent = nil }
+      let isSame = again.header.id == transaction.header.id
+      if try !isSame || !storage.renamings(of: zone).isEmpty { try checkNamesNoUnits(again) }
       let body = again.body.span.bytes
       clock.last = max(clock.last, try timestamp(ofBody: body))
-      try appendParsed(
-        try number(again.header, replica, zone, arrivalDelay: again.arrivalDelay), body: body,
-        receivedMilliseconds: nil)
+      var header = try number(again.header, replica, zone, arrivalDelay: again.arrivalDelay)
+      try follow(&header, row)
+      again.header = try LogReader(storage.tables, storage.interned).header(header, storage.transaction)
+      try appendParsed(header, body: body, receivedMilliseconds: nil)
       kept.append(again)
     }
     try fold.flush()
+  }
+
+  /// Lets a transaction follow what its lane has now: it has seen what that had seen, and names a parent if it is the first.
+  private func follow(_ header: inout LogEntryHeader, _ row: ZoneRow) throws {
+    let (replica, epoch, zone) = (header.replica, header.epoch, header.zone)
+    let parent = try storage.lineage(of: replica, epoch, in: zone).first.map {
+      ($0.replica, $0.epoch, $0.through)
+    }
+    let isFirst = header.sequence == 1
+    var known = row
+    known.base = header.base
+    let base = try base(known, after: header.sequence - 1, of: replica, epoch, parent, zone)
+    header = LogEntryHeader(
+      zone: zone, replica: replica, epoch: epoch, sequence: header.sequence, base: base,
+      parent: isFirst ? parent : nil, arrivalDelay: header.arrivalDelay)
   }
 
   /// Refuses a transaction that comes after one of another process and names units of a list or a text: their numbers were

@@ -11,8 +11,13 @@ extension WriteBatch {
   /// As ``append(_:body:receivedMilliseconds:)``, where the body was the last one parsed.
   func appendParsed(_ header: LogEntryHeader, body: RawSpan, receivedMilliseconds: UInt64?) throws {
     // A lane's parent is what its first transaction says, and is never replaced.
-    if header.sequence == 1, let parent = header.parent {
-      try storage.setParent(parent, of: header.replica, header.epoch, in: header.zone)
+    if header.sequence == 1 {
+      if let parent = header.parent {
+        try storage.setParent(parent, of: header.replica, header.epoch, in: header.zone)
+      } else {
+        // One that was taken out may have had one.
+        try storage.removeParent(of: header.replica, header.epoch, in: header.zone)
+      }
     }
     #if PLANTED_BUGS
       if PlantedBug.lineageReplaced.isPlanted, let parent = header.parent {

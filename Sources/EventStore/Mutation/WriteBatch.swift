@@ -272,8 +272,9 @@ package final class WriteBatch {
     var viewpoint = Viewpoint(
       zone: number, replica: replica, epoch: epoch, sequence: sequence, base: row.base)
     viewpoint.lineage = try storage.lineage(of: replica, epoch, in: number)
-    let parent = viewpoint.lineage.first
-    if let base = row.base { viewpoint.seesAllPlaced = try storage.seesAllPlaced(base, in: number) }
+    let parent = viewpoint.lineage.first.map { ($0.replica, $0.epoch, $0.through) } as LaneParent?
+    viewpoint.base = try base(row, after: sequence - 1, of: replica, epoch, parent, number)
+    if let base = viewpoint.base { viewpoint.seesAllPlaced = try storage.seesAllPlaced(base, in: number) }
     if draftCount == drafts.count { drafts.append(Draft()) }
     let draft = drafts[draftCount]
     draft.id = zone
@@ -283,7 +284,7 @@ package final class WriteBatch {
     draft.sequence = sequence
     draft.renamings = try storage.renamings(of: number)
     // The first transaction of an identity that continues another names it.
-    draft.parent = sequence == 1 ? parent.map { ($0.replica, $0.epoch, $0.through) } : nil
+    draft.parent = sequence == 1 ? parent : nil
     draft.viewpoint = draft.renamings.isEmpty ? viewpoint : draft.renamings.inOldNames(viewpoint)
     draft.version = storage.zonesVersion
     draftCount += 1

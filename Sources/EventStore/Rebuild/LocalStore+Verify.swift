@@ -89,6 +89,7 @@ struct Verification {
     let last = try Self.lastKey(source)
     var knownZones: Set<ZoneNumber> = []
     var lastSequences: [Lane: UInt64] = [:]
+    var seen = SeenOffsets()
     var layout = BodyLayout()
     var expected: Position?
     var cursor = try source.transaction.openCursor(source.tables.log)
@@ -129,6 +130,9 @@ struct Verification {
             report.add(.sequence, "\(position)", "sequence \(header.sequence) follows \(before)")
           }
           lastSequences[lane] = header.sequence
+          if let problem = try seen.problem(of: header, source) {
+            report.add(.sequence, "\(position)", problem)
+          }
           let named = try source.tables.position(
             of: header.replica, header.epoch, header.sequence, in: header.zone, source.transaction)
           if named != position {

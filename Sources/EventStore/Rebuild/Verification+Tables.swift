@@ -246,7 +246,8 @@ extension Verification {
         } else if row.first == 0 || row.first > row.last || row.last > last {
           report.add(.placement, Self.location(key), "a segment holds \(row.first) to \(row.last) of \(last)")
         } else if try tables.placement(
-          of: row.replica, row.epoch, row.last, in: zone, incarnation, source.transaction) == nil
+          of: row.replica, row.epoch, row.last, in: zone, incarnation, source.transaction) == nil,
+          try !isBehindClosure(row, at: key.span.bytes.bigEndian64(at: 8), in: zone, incarnation, source)
         {
           report.add(.placement, Self.location(key), "the segment's sequence \(row.last) has no place")
         }
@@ -255,6 +256,16 @@ extension Verification {
       }
       isThere = try cursor.next()
     }
+  }
+
+  /// Whether a segment was acknowledged behind where its lane was closed since: it is rejected when it is read.
+  private func isBehindClosure(
+    _ row: SegmentRow, at offset: UInt64, in zone: ZoneNumber, _ incarnation: IncarnationNumber,
+    _ source: borrowing ReadTransaction
+  ) throws -> Bool {
+    let closure = try source.tables.closure(
+      of: row.replica, row.epoch, in: zone, incarnation, source.transaction)
+    return closure.map { $0 < offset } ?? false
   }
 
   /// What is wrong with a place, whose run must follow the one before it.

@@ -66,8 +66,8 @@ extension WriteBatch {
     let former = try storage.lineage(of: lane.replica, lane.epoch, in: zone).first.map {
       (replica: $0.replica, epoch: $0.epoch, sequence: $0.through)
     }
-    let before =
-      first > 1 ? (replica: lane.replica, epoch: lane.epoch, sequence: first - 1) : former
+    let (before, seen) = try continuing(
+      first > 1 ? (lane.replica, lane.epoch, first - 1) : former, row, zone)
     var last = before
     var renaming = found
     let epoch = try nextEpoch(of: own, zone, token.incarnation)
@@ -80,7 +80,7 @@ extension WriteBatch {
     if first == 1 { try storage.removeParent(of: lane.replica, lane.epoch, in: zone) }
     if answer == .takeOver {
       if let before { try storage.setParent(before, of: own, epoch, in: zone) }
-      try append(lost, as: own, epoch, before) { base in
+      try append(lost, as: own, epoch, before, atLeast: seen) { base in
         guard base.incarnation == token.incarnation else { return base }
         return baseMax == 0 ? nil : (base.incarnation, min(base.offset, baseMax))
       }
@@ -95,14 +95,15 @@ extension WriteBatch {
     var parent = try storage.lineage(of: own, present.epoch, in: zone).first.map {
       (replica: $0.replica, epoch: $0.epoch, sequence: $0.through)
     }
+    var seenAfter: BaseNumbers?
     if let known = parent, known.replica == lane.replica, known.epoch == lane.epoch,
       known.sequence >= first
     {
-      parent = last
+      (parent, seenAfter) = try continuing(last, row, zone)
       try storage.removeParent(of: own, present.epoch, in: zone)
-      if let last { try storage.setParent(last, of: own, present.epoch, in: zone) }
+      if let parent { try storage.setParent(parent, of: own, present.epoch, in: zone) }
     }
-    try append(ownEntries, as: own, present.epoch, parent)
+    try append(ownEntries, as: own, present.epoch, parent, atLeast: seenAfter)
     storage.forgetSequences()
     return lost.count
   }

@@ -16,7 +16,6 @@ extension WriteBatch {
     var new: Lane
   }
 
-  typealias ParentNumbers = (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)
   typealias BaseNumbers = (incarnation: IncarnationNumber, offset: UInt64)
 
   /// This store's own lanes of a zone of which something is pending, what one continues before it; the present one, which comes
@@ -64,12 +63,13 @@ extension WriteBatch {
         UnitMaker(replica: identity.replica, epoch: lane.epoch), row.state, after: renamings)
       try takeOut(lost.map(\.position), first, of: lane, zone)
       try moveOn(old, lane, first, isPresent: lane.epoch == row.ownEpoch(identity), new, &row)
-      let continued = first > 1 ? (lane.replica, lane.epoch, first - 1) : parent
+      let (continued, seen) = try continuing(
+        first > 1 ? (lane.replica, lane.epoch, first - 1) : parent, row, zone)
       if let continued { try storage.setParent(continued, of: new.replica, new.epoch, in: zone) }
       #if PLANTED_BUGS
         if PlantedBug.rejectedPendingLost.isPlanted { return 0 }
       #endif
-      try append(lost, as: new.replica, new.epoch, continued, rebased: rebased)
+      try append(lost, as: new.replica, new.epoch, continued, atLeast: seen, rebased: rebased)
       moved.append(Moved(old: old, first: first, new: new))
       guard !lost.isEmpty else { continue }
       try note(found, from: first, of: old, as: new)
@@ -104,7 +104,7 @@ extension WriteBatch {
   }
 
   /// What a lane continues, after parts of lanes have become others.
-  private static func parent(_ parent: ParentNumbers, after moved: [Moved]) -> ParentNumbers {
+  private static func parent(_ parent: LaneParent, after moved: [Moved]) -> LaneParent {
     for move in moved
     where move.old.replica == parent.replica && move.old.epoch == parent.epoch
       && parent.sequence >= move.first

@@ -25,7 +25,8 @@ extension LocalStore {
     _ = try await rebuild()
   }
 
-  /// Whether the log has closed a lane of a zone that the store writes or wrote itself, and has something to ship of.
+  /// Whether the log takes no more of a lane of a zone that the store writes, or wrote and has something to ship of: it has
+  /// closed it, or the first transaction of the present one is pending and names more of its parent than there is.
   package func isOwnLaneClosed(of zone: ZoneID) throws -> Bool {
     try read { try $0.isOwnLaneClosed(of: zone) }
   }
@@ -41,9 +42,10 @@ extension ReadTransaction {
       let replica = try interned.replicas.number(of: identity.replica, in: tables.replicas, transaction)
     else { return false }
     let earlier = try tables.adoptedLanes(of: number, transaction).filter { $0.replica == replica }
-    return try (earlier + [(replica, row.ownEpoch(identity))]).contains {
+    let epoch = row.ownEpoch(identity)
+    return try (earlier + [(replica, epoch)]).contains {
       try tables.closure(of: $0.replica, $0.epoch, in: number, incarnation, transaction) != nil
-    }
+    } || tables.namesClippedParent(replica, epoch, in: number, incarnation, interned, transaction)
   }
 
   /// The segments of a zone's remote log that every replica rejects, in order.
@@ -64,6 +66,25 @@ extension ReadTransaction {
       return found.count < limit
     }
     return found
+  }
+}
+
+extension Tables {
+  /// Whether the first transaction of a lane is pending, and names another parent than the lane has since transactions were
+  /// taken out of the log.
+  fileprivate func namesClippedParent(
+    _ replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber, _ incarnation: IncarnationNumber,
+    _ interned: Interned, _ transaction: borrowing LMDBTransaction
+  ) throws -> Bool {
+    guard try lastPlaced(replica, epoch, in: zone, incarnation, transaction) == 0,
+      let position = try position(of: replica, epoch, 1, in: zone, transaction)
+    else { return false }
+    let named = try LogReader(self, interned).withEntry(at: position, transaction) { header, _ in
+      header.parent
+    }
+    guard let named else { return false }
+    let left = try parent(of: replica, epoch, in: zone, transaction)
+    return left.map { ($0.replica, $0.epoch, $0.through) != named } ?? true
   }
 }
 
@@ -94,6 +115,11 @@ extension WriteBatch {
     {
       return lane.placed + 1
     }
+    if try storage.tables.namesClippedParent(
+      lane.replica, lane.epoch, in: zone, incarnation, storage.interned, storage.transaction)
+    {
+      return 1
+    }
     let id = StoreIdentity(replica: identity.replica, epoch: lane.epoch)
     return try segment.flatMap { try firstDifferent(from: lane, id, zone, in: $0) }
   }
@@ -123,15 +149,20 @@ extension WriteBatch {
   }
 
   /// Appends transactions to the log once more, as those of another lane. They are folded with the log.
+  ///
+  /// - Parameters:
+  ///   - seen: what they have seen at least.
+  ///   - rebased: gives another base to what had seen something that the log does not have.
   func append(
-    _ entries: [LostEntry], as replica: ReplicaNumber, _ epoch: UInt32,
-    _ parent: ParentNumbers?, rebased: (BaseNumbers) -> BaseNumbers? = { $0 }
+    _ entries: [LostEntry], as replica: ReplicaNumber, _ epoch: UInt32, _ parent: LaneParent?,
+    atLeast seen: BaseNumbers? = nil, rebased: (BaseNumbers) -> BaseNumbers? = { $0 }
   ) throws {
     for (index, entry) in entries.enumerated() {
-      let header = LogEntryHeader(
+      var header = LogEntryHeader(
         zone: entry.header.zone, replica: replica, epoch: epoch, sequence: UInt64(index) + 1,
         base: entry.header.base.flatMap(rebased), parent: index == 0 ? parent : nil,
         arrivalDelay: entry.header.arrivalDelay)
+      header.raiseBase(to: seen)
       _ = try storage.append(header, body: entry.body.span.bytes)
     }
   }
@@ -199,23 +230,23 @@ extension WriteBatch {
     storage.forgetSequences()
   }
 
-  /// An epoch of a replica that nothing in a zone is of.
+  /// The least epoch of a replica after its own that nothing in a zone is of: others can use some up, never the ones between.
+  ///
+  /// - Complexity: linear in the epochs after its own that are used
   func nextEpoch(
     of replica: ReplicaNumber, _ zone: ZoneNumber, _ incarnation: IncarnationNumber
   ) throws -> UInt32 {
-    let tables = storage.tables
     var epoch = try storage.zoneRow(zone).ownEpoch(identity)
-    for lane in try tables.lanes(of: zone, storage.transaction) where lane.replica == replica {
-      epoch = max(epoch, lane.epoch)
-    }
     while epoch < .max {
       epoch += 1
-      if try tables.closure(of: replica, epoch, in: zone, incarnation, storage.transaction) == nil {
+      if try storage.lastSequence(of: replica, epoch, in: zone) == 0,
+        try storage.tables.closure(of: replica, epoch, in: zone, incarnation, storage.transaction) == nil
+      {
         return epoch
       }
     }
     throw StoreError(
-      .full, "all epochs of this store are used up in zone “\(try storage.zoneID(zone))”",
+      .laneClosed, "all epochs of this store are used up in zone “\(try storage.zoneID(zone))”",
       hint: "export the log and import it into a new store")
   }
 

@@ -112,6 +112,8 @@ extension WriteBatch {
       writer.number, writer.epoch, of: number, token, storage.transaction)
     guard let first = try firstDifferent(from: lane, writer.id, number, in: segment) else { return false }
     try takeOut(first, of: lane, number)
+    // What was in the log may come again, as it was.
+    if try !isOwnFirstFormer(number, row, token.incarnation) { try clipOwnParent(of: number, row) }
     try foldAgain()
     return true
   }
@@ -132,6 +134,7 @@ extension WriteBatch {
       let isSeen = try firstRebased(of: lane, number, bases) == nil
       if isClosed || !isGivenUp || !isSeen { try takeOut(lane.placed + 1, of: lane, number) }
     }
+    try clipOwnParent(of: number, row)
     try storage.removeRereading(of: number, token.incarnation)
     try storage.dropShippedLanes(of: number, token.incarnation)
     try reorder(number, token.incarnation, from: rereading.first)
@@ -180,12 +183,26 @@ extension WriteBatch {
     return isGivenUp
   }
 
-  /// Takes a lane's transactions from one on out of the log.
+  /// Whether this store's first transaction of its own lane lay in the log before it was read again.
+  private func isOwnFirstFormer(
+    _ zone: ZoneNumber, _ row: ZoneRow, _ incarnation: IncarnationNumber
+  ) throws -> Bool {
+    let (tables, epoch) = (storage.tables, row.ownEpoch(identity))
+    let own = try storage.interned.replicas.number(
+      of: identity.replica, in: tables.replicas, storage.transaction)
+    var isFormer = false
+    try tables.forEachFormerSegment(in: zone, incarnation, storage.transaction) { _, former in
+      isFormer = isFormer || former.replica == own && former.epoch == epoch && former.first == 1
+    }
+    return isFormer
+  }
+
+  /// Takes a lane's transactions from one on out of the log. What the lane continues stays known, until its first
+  /// transaction comes again.
   private func takeOut(_ first: UInt64, of lane: PendingLane, _ zone: ZoneNumber) throws {
     guard first <= lane.last else { return }
     let positions = try (first...lane.last).map { try position($0, of: lane.replica, lane.epoch, zone) }
     try takeOut(positions, first, of: lane, zone)
-    if first == 1 { try storage.removeParent(of: lane.replica, lane.epoch, in: zone) }
   }
 
   private func position(

@@ -153,7 +153,6 @@ extension TableStorage {
   /// Takes away what a lane continues, whose first transaction was taken out.
   func removeParent(of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber) throws {
     let key = TableKey.lineage(zone, replica, epoch)
-    _ = try transaction.delete(key.span, in: tables.replicas)
-    forgetLineages()
+    if try transaction.delete(key.span, in: tables.replicas) { forgetLineages() }
   }
 }

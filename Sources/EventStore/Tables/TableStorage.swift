@@ -20,6 +20,8 @@ package final class TableStorage: FoldStorage {
   @exclusivity(unchecked) private var changedZones: Set<ZoneNumber> = []
   @exclusivity(unchecked) private var changedStates: Set<StateNumber> = []
   @exclusivity(unchecked) private var lastSequences: [Lane: UInt64] = [:]
+  /// What one transaction of a lane had seen, the one that was asked for or appended last.
+  @exclusivity(unchecked) private var seen: [Lane: SeenBase] = [:]
   @exclusivity(unchecked) private var lineages:
     [Lane: [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)]] = [:]
   @exclusivity(unchecked) private var cachedLastPosition: Position?
@@ -31,6 +33,11 @@ package final class TableStorage: FoldStorage {
   @exclusivity(unchecked) private(set) var zonesVersion = 0
   /// The transaction whose commit left the caches right; nil if none did.
   @exclusivity(unchecked) private var cachedTransaction: UInt64?
+
+  private struct SeenBase {
+    var sequence: UInt64
+    var base: (incarnation: IncarnationNumber, offset: UInt64)?
+  }
 
   private struct Placement {
     var lane: Lane
@@ -108,6 +115,7 @@ package final class TableStorage: FoldStorage {
     changedZones.removeAll(keepingCapacity: true)
     changedStates.removeAll(keepingCapacity: true)
     lastSequences.removeAll(keepingCapacity: true)
+    seen.removeAll(keepingCapacity: true)
     lineages.removeAll(keepingCapacity: true)
     cachedLastPosition = nil
     cachedPolicies = nil
@@ -474,9 +482,28 @@ package final class TableStorage: FoldStorage {
     }
     try nameSequence(header, position)
     cachedLastPosition = position
-    lastSequences[Lane(zone: header.zone, replica: header.replica, epoch: header.epoch)] = header.sequence
+    let lane = Lane(zone: header.zone, replica: header.replica, epoch: header.epoch)
+    lastSequences[lane] = header.sequence
+    seen[lane] = SeenBase(sequence: header.sequence, base: header.base)
     zonesVersion += 1
     return position
+  }
+
+  /// The base of a transaction that the store has, nil if it has none. Of a lane, that of one transaction is cached.
+  func base(
+    of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, in zone: ZoneNumber
+  ) throws -> (incarnation: IncarnationNumber, offset: UInt64)? {
+    let lane = Lane(zone: zone, replica: replica, epoch: epoch)
+    if let known = seen[lane], known.sequence == sequence { return known.base }
+    guard let position = try tables.position(of: replica, epoch, sequence, in: zone, transaction) else {
+      throw StoreError(
+        .damaged, "sequence \(sequence) of a lane of zone number \(zone.rawValue) is missing from the store",
+        hint: StoreError.damageHint)
+    }
+    let reader = LogReader(tables, interned)
+    let base = try reader.withEntry(at: position, transaction) { header, _ in header.base }
+    seen[lane] = SeenBase(sequence: sequence, base: base)
+    return base
   }
 
   /// Writes where in the log a sequence is.
@@ -495,6 +522,7 @@ package final class TableStorage: FoldStorage {
   /// Forgets what is cached of last sequences: some are about to be taken away.
   func forgetSequences() {
     lastSequences.removeAll(keepingCapacity: true)
+    seen.removeAll(keepingCapacity: true)
     cachedLastPosition = nil
     zonesVersion += 1
   }

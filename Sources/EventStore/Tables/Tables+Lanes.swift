@@ -238,13 +238,19 @@ extension TableStorage {
   /// Forgets the adopted lanes of which nothing is pending any more.
   func dropShippedLanes(of zone: ZoneNumber, _ incarnation: IncarnationNumber) throws {
     for (replica, epoch) in try tables.adoptedLanes(of: zone, transaction) {
-      let last = try lastSequence(of: replica, epoch, in: zone)
-      guard try tables.lastPlaced(replica, epoch, in: zone, incarnation, transaction) >= last else {
-        continue
-      }
-      let key = TableKey.adoptedLane(zone, replica, epoch)
-      _ = try transaction.delete(key.span, in: tables.replicas)
+      try dropLaneIfShipped(replica, epoch, of: zone, incarnation)
     }
+  }
+
+  /// Forgets a lane, if it is an adopted one of which nothing is pending any more.
+  func dropLaneIfShipped(
+    _ replica: ReplicaNumber, _ epoch: UInt32, of zone: ZoneNumber, _ incarnation: IncarnationNumber
+  ) throws {
+    let key = TableKey.adoptedLane(zone, replica, epoch)
+    guard try transaction.contains(key.span, in: tables.replicas) else { return }
+    let last = try lastSequence(of: replica, epoch, in: zone)
+    guard try tables.lastPlaced(replica, epoch, in: zone, incarnation, transaction) >= last else { return }
+    _ = try transaction.delete(key.span, in: tables.replicas)
   }
 
   /// Closes a lane at an offset, unless an earlier one has closed it. What was acknowledged behind the offset has its place

@@ -99,27 +99,33 @@ extension Tables {
     }
   }
 
-  /// The identities that a replica's epoch continues in a zone, nearest first.
+  /// What a replica's epoch continues in a zone, nil if it continues nothing.
+  func parent(
+    of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber, _ transaction: borrowing Transaction
+  ) throws -> (replica: ReplicaNumber, epoch: UInt32, through: UInt64)? {
+    try transaction.withCheckedValue(of: TableKey.lineage(zone, replica, epoch), in: replicas) { row in
+      var reader = ByteReader(row)
+      return (
+        replica: ReplicaNumber(rawValue: try reader.readUInt32Varint("parent")),
+        epoch: try reader.readUInt32Varint("parent.epoch"), through: try reader.readVarint("row")
+      )
+    }
+  }
+
+  /// The identities that a replica's epoch continues in a zone, nearest first, at most `Limits.lineageMax`.
   package func lineage(
     of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber, _ transaction: borrowing Transaction
   ) throws -> [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] {
     var lineage: [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] = []
     var at = (replica: replica, epoch: epoch)
-    while true {
-      let parent = try transaction.withCheckedValue(
-        of: TableKey.lineage(zone, at.replica, at.epoch), in: replicas
-      ) { row in
-        var reader = ByteReader(row)
-        return (
-          replica: ReplicaNumber(rawValue: try reader.readUInt32Varint("parent")),
-          epoch: try reader.readUInt32Varint("parent.epoch"), through: try reader.readVarint("row")
-        )
-      }
-      guard let parent, !lineage.contains(where: { $0.replica == parent.replica && $0.epoch == parent.epoch })
-      else { return lineage }
+    // Rows that name each other in a circle end here.
+    while lineage.count < Limits.lineageMax,
+      let parent = try parent(of: at.replica, at.epoch, in: zone, transaction)
+    {
       lineage.append(parent)
       at = (parent.replica, parent.epoch)
     }
+    return lineage
   }
 
   package func elements(

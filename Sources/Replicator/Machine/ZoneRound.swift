@@ -191,14 +191,16 @@ package struct ZoneRound: Sendable {
 
   private mutating func didAcknowledge(_ folded: FoldReport) -> ZoneEffect? {
     if let moved = folded.token { token = moved }
-    if let segment {
+    report.rejectedSegments += folded.rejected
+    if let segment, folded.rejected == 0 {
       report.sent += Int(segment.header.transactionCount)
       report.sentSegments += 1
       report.bytesSent += segment.bytes.count
     }
     segment = nil
     segmentsLeft -= 1
-    return segmentsLeft > 0 ? .prepare : beginPass()
+    // What every replica rejects is issued again under the next epoch, once in a pass.
+    return segmentsLeft > 0 && folded.rejected == 0 ? .prepare : beginPass()
   }
 
   /// Nothing is pending any more. What was shipped may have come after what others shipped meanwhile, and the log

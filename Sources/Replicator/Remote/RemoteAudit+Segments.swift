@@ -156,6 +156,9 @@ extension RemoteAudit {
     logs[index].bytes += UInt64(segment.bytes.count)
     checkBase(header, segment.offset, place, index)
     checkChain(header, segment.offset, place, index)
+    if let problem = checkLineage(header, transactions, index) {
+      problems.append(Problem(place: place, message: problem))
+    }
     return header.contentHash
   }
 

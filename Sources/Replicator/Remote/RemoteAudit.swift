@@ -37,6 +37,8 @@ package struct RemoteAudit: Sendable {
     package var unnamedAssets: [UnnamedAsset] = []
     /// The last sequence of each replica and epoch, in their order.
     package var writers: [Writer] = []
+    /// What the transactions of each lane had seen.
+    var lanes: [LaneID: Lane] = [:]
   }
 
   /// An asset, or a part of one, that no segment names.

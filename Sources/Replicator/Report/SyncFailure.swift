@@ -46,7 +46,7 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
     case let error as StoreError:
       self.init(
         code: error.code.rawValue, message: error.message, hint: error.hint,
-        scope: Self.storeZoneCodes.contains(error.code) ? .zone : .round)
+        scope: Self.storeRoundCodes.contains(error.code) ? .round : .zone)
     case let error as FormatError:
       self.init(code: error.code.rawValue, message: error.description, hint: error.hint, scope: .zone)
     default:
@@ -62,9 +62,10 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
     .zoneUnknown, .mismatch,
   ]
 
-  /// Errors of the store that concern one zone.
-  private static let storeZoneCodes: [StoreError.Code] = [
-    .zoneUnknown, .incarnationChanged, .outOfOrder, .fork, .mismatch, .laneClosed, .damaged, .newerFormat,
+  /// Errors that concern the whole store. All others are of the zone at hand: no zone holds up the others.
+  private static let storeRoundCodes: [StoreError.Code] = [
+    .full, .closed, .system, .commitFailed, .commitUncertain, .readOnly, .accessDenied, .notAStore, .removed,
+    .alreadyOpen, .olderFormat, .remoteChanged,
   ]
 
   /// The same of a whole round: where it came from no zone's part, all of them wait for it.

@@ -132,7 +132,7 @@ package struct EffectRunner: Sendable {
       Acknowledgement(
         zone: header.zone, incarnation: header.incarnation, offset: place.offset, hash: header.contentHash,
         receivedMilliseconds: place.receivedMilliseconds, sequences: header.sequences,
-        writer: StoreIdentity(replica: header.replica, epoch: header.epoch)))
+        writer: StoreIdentity(replica: header.replica, epoch: header.epoch), header: header))
   }
 
   /// Takes a new epoch for the store's lane of a zone, and ships there what its log does not take under the old one.

@@ -37,8 +37,16 @@ public struct SegmentMaker: Sendable {
   }
 
   /// Makes the next segment of one transaction with these operations.
-  package mutating func next(_ operations: [LogOperation]) throws -> PackedSegment {
-    try advance(pack([transaction(nextSequence, operations, base: nil)], baseHash: .zero))
+  ///
+  /// - Parameters:
+  ///   - base: what it has seen, and the hash of the segment there; nil for nothing.
+  ///   - parent: what it continues.
+  package mutating func next(
+    _ operations: [LogOperation], base: (offset: UInt64, hash: ContentHash)? = nil,
+    parent: TransactionID? = nil
+  ) throws -> PackedSegment {
+    let transaction = try transaction(nextSequence, operations, base: base?.offset, parent: parent)
+    return try advance(pack([transaction], baseHash: base?.hash ?? .zero))
   }
 
   private mutating func advance(_ segment: PackedSegment) -> PackedSegment {
@@ -69,11 +77,11 @@ public struct SegmentMaker: Sendable {
   }
 
   private func transaction(
-    _ sequence: UInt64, _ operations: [LogOperation], base: UInt64?
+    _ sequence: UInt64, _ operations: [LogOperation], base: UInt64?, parent: TransactionID? = nil
   ) throws -> [UInt8] {
     try LogTransaction(
       replica: replica, epoch: epoch, sequence: sequence, zone: zone,
-      base: base.map { Base(incarnation: incarnation, offset: $0) },
+      base: base.map { Base(incarnation: incarnation, offset: $0) }, parent: parent,
       timestamp: Timestamp(rawValue: (1_700_000_000_000 + sequence) << 16), operations: operations
     ).encoded()
   }

@@ -97,6 +97,12 @@ extension SimulatedWorld {
       throw SimulationFailure(
         .acknowledgedIsEverywhere, "\(zone.unacknowledged.count) transactions of \(name) were never shipped")
     }
+    // Nobody has lied yet: what honest stores ship keeps the rules of the log.
+    if let rejected = try store.read({ try $0.rejectedSegments(in: life.zone, limit: 1) }).first {
+      throw SimulationFailure(
+        .acknowledgedIsEverywhere,
+        "\(name) has rejected the segment at \(rejected.offset): \(rejected.reason)")
+    }
     try store.read { transaction in
       do {
         try life.model.compareAll(transaction, zone.view)

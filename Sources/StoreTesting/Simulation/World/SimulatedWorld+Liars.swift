@@ -14,6 +14,12 @@ extension SimulatedWorld {
     case hole
     /// It has seen what is not there.
     case base
+    /// It has seen the log, and then nothing of it.
+    case baseGoesBack
+    /// It continues a lane that has seen the log, and has seen nothing of it itself.
+    case lessThanParent
+    /// More lanes than a lineage may have, each of which continues the one before.
+    case longLineage
     /// Next sequences of the victim's, with other content.
     case victimsNext
     /// Later sequences of the victim's, which close its lane.
@@ -67,6 +73,8 @@ extension SimulatedWorld {
       case .absentParent: [1: .parent]
       case .hole: [1: .hole, 2: .laneClosed]
       case .base: [1: .base]
+      case .baseGoesBack, .lessThanParent: [2: .base]
+      case .longLineage: [UInt64(Limits.lineageMax) + 2: .parent]
       case .victimsHole: [1: .hole]
       // That it follows another segment than the victim's last shows only where that lies alone.
       case .victimsNext: nil
@@ -104,12 +112,15 @@ extension SimulatedWorld {
     let liar = ReplicaID(rawValue: UInt128(random.next()) << 64 | 0xBAD)
     func transaction(
       _ sequence: UInt64, of replica: ReplicaID? = nil, epoch: UInt32 = 0, parent: UInt64? = nil,
-      base: UInt64? = nil, _ operations: [LogOperation]? = nil
+      base: UInt64? = nil, continuing identity: StoreIdentity? = nil, _ operations: [LogOperation]? = nil
     ) -> LogTransaction {
       LogTransaction(
         replica: replica ?? liar, epoch: epoch, sequence: sequence, zone: token.zone,
         base: base.map { Base(incarnation: token.incarnation, offset: $0) },
-        parent: parent.map { TransactionID(replica: victim.replica, epoch: victim.epoch, sequence: $0) },
+        parent: parent.map {
+          let identity = identity ?? victim
+          return TransactionID(replica: identity.replica, epoch: identity.epoch, sequence: $0)
+        },
         timestamp: Timestamp(milliseconds: 1000 + sequence, counter: 0),
         operations: operations ?? [
           .set(record: "lie", type: "aftermath", field: "value", value: .string("lie \(sequence)"))
@@ -124,6 +135,20 @@ extension SimulatedWorld {
     case .absentParent: return [try pack([transaction(1, parent: next)], token).0]
     case .hole: return [try pack([transaction(5)], token).0, try pack([transaction(6)], token).0]
     case .base: return [try pack([transaction(1, base: token.offset + 7)], token).0]
+    case .baseGoesBack:
+      let (first, hash) = try pack([transaction(1, base: token.offset)], token)
+      return [first, try pack([transaction(2)], token, hash).0]
+    case .lessThanParent:
+      let first = try pack([transaction(1, base: token.offset)], token).0
+      let parent = StoreIdentity(replica: liar, epoch: 0)
+      return [first, try pack([transaction(1, epoch: 1, parent: 1, continuing: parent)], token).0]
+    case .longLineage:
+      return try (0..<UInt32(Limits.lineageMax) + 2).map { epoch in
+        let before = epoch == 0 ? nil : StoreIdentity(replica: liar, epoch: epoch - 1)
+        return try pack(
+          [transaction(1, epoch: epoch, parent: before.map { _ in 1 }, continuing: before)], token
+        ).0
+      }
     case .victimsNext:
       return [try pack([transaction(next, of: victim.replica, epoch: victim.epoch)], token).0]
     case .victimsHole:
