@@ -181,18 +181,18 @@ struct GitHistories {
   func splitsLargeCommits() async throws {
     try FileManager.default.createDirectory(atPath: repository, withIntermediateDirectories: true)
     try git("init", "-q", "-b", "main")
-    // 20,000 files of one blob, without writing them out.
+    // 6,000 files of one blob, without writing them out.
     try put("seed", "x")
     try git("add", "seed")
     let blob = try git("rev-parse", ":seed").prefix(40)
     try git(
       "update-index", "--add", "--index-info",
-      input: (0..<20_000).map { "100644 \(blob)\tf/\($0)\n" }.joined())
+      input: (0..<6000).map { "100644 \(blob)\tf/\($0)\n" }.joined())
     try git("commit", "-qm", "many", time: 1)
     let result = await tool.run("import", path, "--git", repository)
     #expect(result.exit == 0, "\(result.errors)")
     #expect(
-      result.output.hasPrefix("imported 1 commit, as 2 transactions with 20,001 changes"), "\(result.output)")
+      result.output.hasPrefix("imported 1 commit, as 2 transactions with 6,001 changes"), "\(result.output)")
   }
 
   @Test("a text is cut between scalars")
