@@ -17,7 +17,7 @@ extension WriteBatch {
       again.header.sequence = try storage.lastSequence(of: replica, again.header.epoch, in: zone) + 1
       let isSame = again.header.id == transaction.header.id
       if try !isSame || !storage.renamings(of: zone).isEmpty { try checkNamesNoUnits(again) }
-      let body = again.body.span.bytes
+      let body = transaction.body.span.bytes
       clock.last = max(clock.last, try timestamp(ofBody: body))
       var header = try number(again.header, replica, zone, arrivalDelay: again.arrivalDelay)
       try follow(&header, row)
