@@ -75,7 +75,9 @@ struct RemotesThatWentBack {
     for device in devices { device.store.close() }
   }
 
-  @Test("Another store has shipped since: what it wrote is concurrent with what had not seen it", arguments: [true, false])
+  @Test(
+    "Another store has shipped since: what it wrote is concurrent with what had not seen it",
+    arguments: [true, false])
   func other(folds: Bool) async throws {
     let scratch = TemporaryDirectory()
     let place = try await RemotePlace(.memory, in: scratch.path)

@@ -61,7 +61,7 @@ extension ReadTransaction {
     let zones = try tables.zones(transaction)
     for (number, id) in zones where try tables.rereading(of: number, transaction) != nil {
       throw StoreError(
-        .rereading, "the log of zone “\(id)” is being read again: what is pending is not known before that ends",
+        .rereading, "the log of zone “\(id)” is being read again: what is pending shows when that ends",
         hint: "run `replay sync` until the zone is in sync, and export then")
     }
     guard try body(.header(identity)) else { return }
