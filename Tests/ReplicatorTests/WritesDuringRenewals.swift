@@ -5,6 +5,12 @@ import Testing
 
 @testable import Replicator
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 @Suite("Writes between the commit that issues work again and the end of folding the log again")
 struct WritesDuringRenewals {
   private let shared = RecordID(zone: zone, name: "shared")
@@ -157,6 +163,54 @@ struct WritesDuringRenewals {
     #expect(last != written)
     try await settle([device, again], remote)
     try expectSame([device, again], last)
+  }
+
+  @Test(
+    "A lane of an earlier epoch is closed: the one that continues it is issued again too",
+    arguments: End.allCases)
+  private func earlierEpoch(end: End) async throws {
+    let scratch = TemporaryDirectory()
+    let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
+    let device = try Device(in: scratch.path, "device", seed: 1)
+    try await write(device, 0, fields: ["body", "third", "kept"])
+    try await device.sync(remote)
+    try await write(device, 1, fields: ["body", "kept"])
+    device.store.close()
+    try FileManager.default.copyItem(atPath: device.directory, toPath: "\(scratch.path)/copy.store")
+    try device.reopen()
+    let copy = try Device(in: scratch.path, "copy", seed: 1)
+    for (number, device) in [(2, device), (3, copy)] {
+      try await write(device, number, fields: ["body", "second"])
+    }
+    // What the copy would ship: it has the first pending transaction too, and another second one.
+    let cut = try #require(try copy.store.nextCut(of: zone))
+    let packed = try SegmentPacker.pack(cut)
+    let segment = RemoteSegment(
+      try SegmentPacker.unpack(packed.bytes),
+      StoredSegment(offset: 2, receivedMilliseconds: nil, bytes: packed.bytes))
+    copy.store.close()
+    var count = try await device.store.renewLane(of: zone, contestedBy: segment)
+    #expect(count == 1)
+    try await device.store.finishRenewal()
+    let before = try view(device)
+    let state = try device.store.syncState()
+    let token = try #require(state.zones.first?.token)
+    var maker = SegmentMaker(zone, token.incarnation, replica: state.identity.replica)
+    for _ in 1...8 { _ = try maker.next() }
+    _ = try await remote.append(try maker.next(), after: token.offset)
+    try await device.sync(remote, .fetch)
+    #expect(try device.store.isOwnLaneClosed(of: zone))
+    count = try await device.store.renewLane(of: zone)
+    #expect(count == 2)
+    #expect(try view(device) == before)
+    try await writeInWindow(device)
+    let written = try view(device)
+    #expect(written.count == .int(6) && written.conflicts == 0 && written.title == .int(12))
+    try await self.end(end, of: device, remote)
+    #expect(try view(device) == written)
+    let new = try Device(in: scratch.path, "new", seed: 9)
+    try await settle([device, new], remote)
+    try expectSame([device, new], written)
   }
 
   @Test("Another store's lane is taken over", arguments: End.allCases)

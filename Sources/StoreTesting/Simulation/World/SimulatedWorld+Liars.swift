@@ -51,17 +51,58 @@ extension SimulatedWorld {
       let (server, offset) = (place.server, token.offset)
       _ = try executor.wait { try await server.append(segment, after: offset) }
     }
+    var text: String?
+    if lie == .victimsHole, choices.next(below: 2) == 1 {
+      text = try editWhileRenewing(victim, zone, endsThere: choices.next(below: 2) == 1)
+    }
     try write("after", to: "other", of: "lie", in: zone, on: victim)
     try checkAgreement(in: zone, "a lie (\(lie))")
     try checkRejections(of: lie, behind: token)
     for device in devicesWithPart(in: zone) {
       try checkWrites(isPending ? 3 : 2, of: "lie", in: zone, on: device, "a lie (\(lie))")
     }
+    if let text { try check("after" + text, in: zone) }
     guard lie == .inventedKinds else { return }
     for device in devices where device.selects(zone) {
       guard let store = device.store, try !store.knowsUnfolded(OperationKind.lastKnown.next) else { continue }
       throw SimulationFailure(
         .unknownIsKept, "d\(device.number) would not fold a kind of the next version after an upgrade")
+    }
+  }
+
+  /// Lets a device whose lane was closed issue its work again, and its app edit that work before the log was folded again.
+  ///
+  /// - Returns: the text that its app sees.
+  private func editWhileRenewing(
+    _ device: SimulatedDevice, _ zone: ZoneID, endsThere: Bool
+  ) throws -> String? {
+    try syncAlone(device, .fetch)
+    guard let store = device.store, try store.isOwnLaneClosed(of: zone) else { return nil }
+    _ = try executor.wait { try await store.renewLane(of: zone) }
+    let record = RecordID(zone: zone, name: "lie")
+    try act(device) {
+      try store.writeBlockingThisThread { transaction in
+        let count = try transaction.count(of: "text", in: record, as: .text)
+        if count > 2 { try transaction.removeText(1..<count - 1, from: "text", of: record) }
+        try transaction.insertText("edited", at: min(1, count), in: "text", of: record)
+      }
+    }
+    let text = try store.read { try $0.text(of: "text", in: record) }
+    if endsThere {
+      device.end()
+      executor.run()
+      try boot(device)
+    }
+    return text
+  }
+
+  private func check(_ text: String, in zone: ZoneID) throws {
+    for device in devicesWithPart(in: zone) {
+      let found = try device.store?.read { try $0.text(of: "text", in: RecordID(zone: zone, name: "lie")) }
+      guard found != text else { continue }
+      throw SimulationFailure(
+        .nothingVanishes,
+        "after a renewal, d\(device.number) shows “\(found ?? "nothing")”, and the app saw “\(text)”")
     }
   }
 
