@@ -84,10 +84,10 @@ extension StoreError {
     let count = lane.last - min(contested.first - 1, lane.last)
     let why =
       contested.offset == .max
-      ? "had seen what its log does not have any more"
-      : "are of a lane of which its log has another branch at offset \(contested.offset)"
+      ? "the log of zone “\(zone)” does not have what a lane had seen"
+      : "the log of zone “\(zone)” has another branch of a lane at offset \(contested.offset)"
     return StoreError(
-      .laneClosed, "\(count) transactions of zone “\(zone)” \(why)", hint: closedLaneHint(zone))
+      .laneClosed, "\(why), and \(count) pending of it cannot be sent", hint: closedLaneHint(zone))
   }
 
   /// What to do about transactions of another store that the log does not take.
