@@ -57,7 +57,7 @@ struct ClosedLanesOfOthers {
       Issue.record("\(report)")
       return [old, new]
     }
-    #expect(failure.code == "laneClosed" && failure.hint.contains("--take-over ZONE"), "\(failure)")
+    #expect(failure.code == "laneClosed" && failure.hint.contains("--take-over \(zone)`"), "\(failure)")
     #expect(try new.pending() == 3)
     return [old, new]
   }
@@ -150,7 +150,7 @@ struct ClosedLanesOfOthers {
         Issue.record("\(report)")
         return
       }
-      #expect(offset == 2 && failure.code == "laneClosed" && failure.hint.contains("--take-over ZONE"))
+      #expect(offset == 2 && failure.code == "laneClosed" && failure.hint.contains("--take-over \(zone)`"))
       #expect(report.sent == 0)
     }
     if isReopened { try device.reopen() }
