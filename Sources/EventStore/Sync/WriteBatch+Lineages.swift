@@ -65,7 +65,8 @@ extension WriteBatch {
   /// What the first transaction of a new lane of this store names, which is to continue another one.
   ///
   /// A lineage is bounded: see `Limits.lineageMax`. The lane that would be one more names no parent. Its transactions have
-  /// seen what the zone has folded instead, and in it what the remote log has of the lanes before.
+  /// seen what the zone has folded instead, and in it what the remote log has of the lanes before. Who names a parent has
+  /// seen all that it had seen, also where the log is another one since.
   ///
   /// - Returns: the parent, and the base that the lane's transactions have at least.
   func continuing(
@@ -73,7 +74,9 @@ extension WriteBatch {
   ) throws -> (parent: LaneParent?, base: (incarnation: IncarnationNumber, offset: UInt64)?) {
     guard let parent = try parent.flatMap({ try clipped($0, in: zone) }) else { return (nil, nil) }
     let before = try storage.lineage(of: parent.replica, parent.epoch, in: zone).count
-    return before < Limits.lineageMax ? (parent, nil) : (nil, row.base)
+    guard before < Limits.lineageMax else { return (nil, row.base) }
+    let seen = try storage.base(of: parent.replica, parent.epoch, parent.sequence, in: zone)
+    return (parent, seen?.incarnation == row.token?.incarnation ? seen : nil)
   }
 }
 

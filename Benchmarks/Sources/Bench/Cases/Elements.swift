@@ -29,8 +29,8 @@ extension Case {
       }
       // Elements that others inserted somewhere, so that no run is longer than one.
       var random = SplitMix(state: 7)
-      for start in stride(from: 0, to: count, by: 10_000) {
-        let numbers = start..<min(count, start + 10_000)
+      for start in stride(from: 0, to: count, by: 500) {
+        let numbers = start..<min(count, start + 500)
         let places = numbers.map { Int(random.next() % UInt64($0 + 1)) }
         try await store.write { tx in
           for (number, place) in zip(numbers, places) {

@@ -19,9 +19,9 @@ extension Case {
         try tx.createZone(Dataset.zone)
         for post in 0..<posts { try tx.create(Self.post(post), type: "post") }
       }
-      for start in stride(from: 0, to: comments, by: 10_000) {
+      for start in stride(from: 0, to: comments, by: 5000) {
         try await store.write { tx in
-          for comment in start..<min(comments, start + 10_000) {
+          for comment in start..<min(comments, start + 5000) {
             try tx.create(
               Self.comment(comment), type: "comment",
               fields: ["post": Self.reference(comment % posts), "text": .string("comment \(comment)")])
