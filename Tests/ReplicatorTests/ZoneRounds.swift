@@ -52,6 +52,27 @@ struct ZoneRounds {
     #expect(report.status == .inSync)
   }
 
+  @Test("What the log rejects each time that it is issued again is not sent without end")
+  func rejectedAgain() {
+    var script: [(expected: ZoneEffect, result: ZoneResult)] = []
+    let segment = packed(1...2)
+    for offset in 1...4 as ClosedRange<UInt64> {
+      var rejected = FoldReport()
+      rejected.rejected = 1
+      rejected.token = token(offset)
+      script += [
+        (.fetch(after: token(offset - 1)), nothing), (.prepare, .prepared(segment)),
+        (
+          .append(segment, after: offset - 1),
+          .appended(.appended(SegmentPlace(offset: offset)))
+        ), (.acknowledge(segment.header, SegmentPlace(offset: offset)), .acknowledged(rejected)),
+      ]
+    }
+    let report = play(zoneState(at: 0, pending: 2), .all, script)
+    #expect(report.status == .failed(.rejectedAgain))
+    #expect(report.sent == 0 && report.rejectedSegments == 4)
+  }
+
   @Test("A zone that is deleted while the remote makes it is deleted there")
   func deletedMeanwhile() {
     let report = play(

@@ -10,6 +10,8 @@ package struct ZoneRound: Sendable {
   static let segmentsInPassMax = 64
   /// So many pages are fetched before what is pending is shipped: others may append as fast as this folds.
   static let pagesInPassMax = 64
+  /// Others may close the store's lane as often while it ships.
+  static let ownRejectionsMax = 3
 
   package private(set) var report: ZoneReport
   private let attachment: ZoneAttachment
@@ -26,6 +28,8 @@ package struct ZoneRound: Sendable {
   private var isFetching = false
   private var isParked = false
   private var hasFoundNoLog = false
+  /// How often the log has rejected what was shipped.
+  private var ownRejections = 0
   private var segment: PackedSegment?
   private let assetPolicy: AssetPolicy
   private let hasUnsentAssets: Bool
@@ -199,7 +203,11 @@ package struct ZoneRound: Sendable {
     }
     segment = nil
     segmentsLeft -= 1
-    // What every replica rejects is issued again under the next epoch, once in a pass.
+    // What every replica rejects is issued again under the next epoch, once in a pass, and not without end.
+    if folded.rejected > 0 {
+      ownRejections += 1
+      if ownRejections > Self.ownRejectionsMax { return didFail(.rejectedAgain) }
+    }
     return segmentsLeft > 0 && folded.rejected == 0 ? .prepare : beginPass()
   }
 

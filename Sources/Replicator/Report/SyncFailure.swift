@@ -55,6 +55,12 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// What a store issues again is rejected each time: going on would fill the log.
+  static let rejectedAgain = SyncFailure(
+    code: StoreError.Code.laneClosed.rawValue,
+    message: "the log rejects what this store sends, also where it sends it again",
+    hint: "nothing is lost: `replay info` lists what was rejected, and why. Please report it", scope: .zone)
+
   /// Errors of a remote that concern one zone. All others, those of later versions too, end the round.
   private static let zoneCodes: [RemoteError.Code] = [
     .overQuota, .denied, .damagedSegment, .newerSegment, .missingSegment, .quarantined, .damagedAsset,
