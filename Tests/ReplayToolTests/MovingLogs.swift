@@ -233,8 +233,8 @@ struct MovingLogs {
     #expect(former.output == "imported 3 transactions\n", "\(former)")
   }
 
-  @Test("of a large file that is cut nothing is imported: its end is looked at first")
-  func refusesLargeCutFiles() async throws {
+  /// A store whose log, of 12 transactions, is imported in several parts; gives its path.
+  private func makeLargeStore() async throws -> String {
     let path = temporary.path + "/large"
     let store = try ShoppingStore.open(path)
     let zone = ZoneID(name: "z")
@@ -246,6 +246,12 @@ struct MovingLogs {
       }
     }
     store.close()
+    return path
+  }
+
+  @Test("of a large file that is cut nothing is imported: its end is looked at first")
+  func refusesLargeCutFiles() async throws {
+    let path = try await makeLargeStore()
     let file = temporary.path + "/large.jsonl"
     #expect(await tool.run("export", path, "--output", file).exit == 0)
     let bytes = try Data(contentsOf: URL(fileURLWithPath: file))
@@ -258,17 +264,7 @@ struct MovingLogs {
 
   @Test("a large log goes in by parts, and an error tells how far it came")
   func importsLargeLogsInParts() async throws {
-    let path = temporary.path + "/large"
-    let store = try ShoppingStore.open(path)
-    let zone = ZoneID(name: "z")
-    for number in 0..<12 {
-      try await store.write { tx in
-        try tx.createZone(zone)
-        let id = RecordID(zone: zone, name: Name("r\(number)"))
-        try tx.create(id, type: "t", fields: ["text": .string(String(repeating: "x", count: 1_000_000))])
-      }
-    }
-    store.close()
+    let path = try await makeLargeStore()
     var lines = await tool.run("export", path).lines
     let whole = await tool.run("import", copy, input: Array(lines.joined(separator: "\n").utf8))
     #expect(whole.output == "imported 12 transactions\n")

@@ -38,14 +38,7 @@ struct ClosedLanesOfOthers {
     try await old.sync(remote)
     for text in ["bc", "de"] { try await write(old, text) }
     let new = try Device(in: parent, "new", seed: 2)
-    var lines: [ExportedLine] = []
-    try old.store.read { tx in
-      try tx.forEachExportedLine {
-        lines.append($0)
-        return true
-      }
-    }
-    try await new.store.importLines(lines)
+    try await new.importLog(of: old)
     let state = try old.store.syncState()
     let token = try #require(state.zones.first?.token)
     var maker = SegmentMaker(zone, token.incarnation, replica: state.identity.replica)
@@ -120,14 +113,7 @@ struct ClosedLanesOfOthers {
     try old.reopen()
     for text in ["c", "de"] { try await write(old, text) }
     let new = try Device(in: parent, "new", seed: 2)
-    var lines: [ExportedLine] = []
-    try old.store.read { tx in
-      try tx.forEachExportedLine {
-        lines.append($0)
-        return true
-      }
-    }
-    try await new.store.importLines(lines)
+    try await new.importLog(of: old)
     old.store.close()
     let restored = try Device(in: parent, "backup", seed: 3)
     try await write(restored, "x")

@@ -61,14 +61,7 @@ struct EpochsUsedUp {
       try await first.sync(remote)
     }
     let second = try Device(in: scratch.path, "b", seed: 2)
-    var lines: [ExportedLine] = []
-    try first.store.read { tx in
-      try tx.forEachExportedLine {
-        lines.append($0)
-        return true
-      }
-    }
-    try await second.store.importLines(lines)
+    try await second.importLog(of: first)
     try await second.set("title", of: "b1", to: 1)
     try await second.sync(remote)
     try await first.set("title", of: "a4", to: 1)

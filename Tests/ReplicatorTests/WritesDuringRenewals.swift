@@ -219,15 +219,8 @@ struct WritesDuringRenewals {
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
     let old = try await contested(remote, scratch.path)
     let device = try Device(in: scratch.path, "importer", seed: 2)
-    var lines: [ExportedLine] = []
-    try old.store.read { tx in
-      try tx.forEachExportedLine {
-        lines.append($0)
-        return true
-      }
-    }
+    try await device.importLog(of: old)
     old.store.close()
-    try await device.store.importLines(lines)
     try await write(device, 6, fields: ["body", "second"])
     let count = try await device.store.settleClosedLanes(of: zone, .takeOver)
     #expect(count == 3)

@@ -23,6 +23,13 @@ extension Fold {
     }
   }
 
+  /// Whether a removal may take one of a cell's heads away. Those that are kept apart are not looked at.
+  func mayRemove(_ removal: Removal, _ heads: InlineHeads) throws -> Bool {
+    if heads.total > heads.count { return true }
+    for index in 0..<heads.count where try removes(removal, heads[index].head.id) { return true }
+    return false
+  }
+
   /// Removes heads of a cell in the record's row, adds one or none, and writes the cell into the row.
   mutating func replace(
     _ cell: CellNumber, removing removal: Removal, adding added: Head?, payload: RawSpan = RawSpan()

@@ -20,10 +20,7 @@ extension Fold {
     try storage.forEachElement(under: prefix) { _, row in
       let identity = try ElementRow.identity(of: row)
       let heads = try RecordLayout.heads(of: identity.upperBound..<row.byteCount, in: row)
-      // Those that lie apart are looked at when the element is changed.
-      var changes = heads.total > heads.count
-      for index in 0..<heads.count where !changes { changes = try removes(removal, heads[index].head.id) }
-      if changes { changing.append(row.extracting(identity).bytes) }
+      if try mayRemove(removal, heads) { changing.append(row.extracting(identity).bytes) }
     }
     for identity in changing {
       try replace(cell, identity.span.bytes, removing: removal, adding: nil, payload: RawSpan())

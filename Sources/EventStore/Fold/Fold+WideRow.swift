@@ -132,7 +132,7 @@ extension Fold {
     return parts
   }
 
-  /// The numbers of the cells of the record at hand, ascending; of those of heads only where the transaction, at one of its
+  /// The numbers of the current record's cells, ascending; of those of heads only where the transaction, at one of its
   /// operations, may have seen a head.
   ///
   /// - Complexity: linear in the record; it writes nothing
@@ -142,12 +142,7 @@ extension Fold {
     func add(_ cell: (number: CellNumber, body: Range<Int>), of row: RawSpan) throws {
       guard cell.number.isOfHeads else { return cells.append(cell.number) }
       let heads = try RecordLayout.heads(of: cell.body, in: row)
-      // Those that lie apart are looked at when the cell is changed.
-      var isSeen = heads.total > heads.count
-      for head in 0..<heads.count where !isSeen {
-        isSeen = try removes(.seen(at: index), heads[head].head.id)
-      }
-      if isSeen { cells.append(cell.number) }
+      if try mayRemove(.seen(at: index), heads) { cells.append(cell.number) }
     }
     func addAll(_ reader: inout ByteReader, of row: RawSpan) throws {
       while reader.remaining > 0 { try add(try RecordLayout.nextCell(&reader), of: row) }

@@ -48,7 +48,7 @@ final class NodeCache {
 
   func keepLast(_ row: MakerRow, of inserter: Inserter) { makers = (inserter, row) }
 
-  /// The row that tells where a unit lies, if it is kept.
+  /// The row that tells which leaf has a unit, if it is kept.
   func places(of unit: UnitID) -> PlaceRow? {
     guard let places, places.inserter == unit.inserter, places.row.first <= unit.number else { return nil }
     return places.row

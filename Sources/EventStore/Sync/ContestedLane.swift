@@ -6,7 +6,7 @@ package import OperationFormat
 struct ContestedLane: Hashable {
   /// The first transaction that cannot be shipped.
   var first: UInt64
-  /// Where the log's branch lies, which the store cannot fold; it is over once that was folded or given up.
+  /// The offset of the log's branch, which the store cannot fold; it is over once that was folded or given up.
   var offset: UInt64
   /// Up to where the log has what those from there on had seen.
   var baseMax: UInt64

@@ -87,7 +87,7 @@ extension WriteBatch {
       try storage.adoptLane(lane.replica, lane.epoch, of: number)
       if !isOwn { try storage.holdLane(lane.replica, lane.epoch, of: number) }
     }
-    // Whoever says that the remote is right means its list of zones too. No zone goes because the list does not name it.
+    // A user who says that the remote is right means its list of zones too. No zone goes because the list does not name it.
     try storage.readZoneListAgain()
     try storage.removeContests(of: number)
     try storage.takeBackClosures(of: number, token.incarnation, from: first)

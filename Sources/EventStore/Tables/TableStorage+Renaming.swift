@@ -85,7 +85,7 @@ extension TableStorage {
     try putChecked(.keptUnits(lane, record, cell), in: tables.replicas) { $0.append(varint: count) }
   }
 
-  /// Forgets what a zone's records called otherwise than its log: they were made from the log anew.
+  /// Forgets what a zone's records called otherwise than its log: they have been rebuilt from the log.
   func removeRenamings(of zone: ZoneNumber) throws {
     for kind in [LaneRows.renamedLanes, .keptUnits] { try removeLaneRows(kind, of: zone) }
     forgetLineages()

@@ -108,7 +108,7 @@ struct ZoneList: Sendable {
   ///
   /// - Throws: ``RemoteError`` `damaged` for bytes that are no event.
   mutating func add(_ found: Found, _ name: ObjectName) throws(RemoteError) {
-    entries.append(try entry(found, at: offset + 1, name))
+    entries.append(try entry(found, name))
     apply(entries.count - 1)
   }
 
@@ -121,12 +121,12 @@ struct ZoneList: Sendable {
   ///
   /// - Throws: ``RemoteError``, as ``add(_:_:)``.
   mutating func replace(at offset: UInt64, _ found: Found, _ name: ObjectName) throws(RemoteError) {
-    entries[Int(offset) - 1] = try entry(found, at: offset, name)
+    entries[Int(offset) - 1] = try entry(found, name)
     (live, logs, hasGaps) = ([:], [:], false)
     for index in entries.indices { apply(index) }
   }
 
-  private func entry(_ found: Found, at offset: UInt64, _ name: ObjectName) throws(RemoteError) -> Entry {
+  private func entry(_ found: Found, _ name: ObjectName) throws(RemoteError) -> Entry {
     switch found {
     case .unreadable(let problem, let hash): return Entry(event: nil, hash: hash, problem: problem)
     case .tombstone(let bytes): return Entry(event: nil, hash: ContentHash(of: bytes.span.bytes))

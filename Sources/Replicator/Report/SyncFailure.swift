@@ -68,7 +68,7 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
     .zoneUnknown, .mismatch,
   ]
 
-  /// Errors that concern the whole store. All others are of the zone at hand: no zone holds up the others.
+  /// Errors that concern the whole store. All others concern the zone whose round met them: no zone holds up the others.
   private static let storeRoundCodes: [StoreError.Code] = [
     .full, .closed, .system, .commitFailed, .commitUncertain, .readOnly, .accessDenied, .notAStore, .removed,
     .alreadyOpen, .olderFormat, .remoteChanged,

@@ -60,6 +60,18 @@ final class Device: Sendable {
     }
   }
 
+  /// Imports another device's log.
+  func importLog(of other: Device) async throws {
+    var lines: [ExportedLine] = []
+    try other.store.read { tx in
+      try tx.forEachExportedLine {
+        lines.append($0)
+        return true
+      }
+    }
+    try await store.importLines(lines)
+  }
+
   func replicator(_ remote: any RemoteLog, zones: ZoneSelection = .all) -> LogReplicator {
     var configuration = ReplicatorConfiguration()
     configuration.makeRandom = makeRandom
