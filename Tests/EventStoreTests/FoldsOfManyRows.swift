@@ -62,4 +62,33 @@ struct FoldsOfManyRows {
     let report = try store.verify()
     #expect(report.problems == [])
   }
+
+  @Test("who sets fields all over a wide record reads and writes each block of it once")
+  func allOver() async throws {
+    let store = try directory.store()
+    try await store.makeAttachedZone()
+    var remote = TestRemote()
+    func fields(_ value: Int) -> [LogOperation] {
+      // 1,721 and 4,000 have no common divisor: each field once, each in another block than the one before.
+      (0..<4000).map { number in
+        .update(
+          record: "r", type: "t", field: Name("f\(number * 1721 % 4000)"), .set(.int(Int64(number * value))))
+      }
+    }
+    _ = try remote.append([transaction(1, 1, [.create(record: "r", type: "t")] + fields(1))])
+    _ = try await store.fold(try remote.news(for: store))
+    _ = try remote.append([transaction(1, 2, fields(7))])
+    let news = try remote.news(for: store)
+    let touched = try await store.perform(isRepeatable: true) { batch in
+      let before = batch.storage.touchedRows
+      var report = FoldReport()
+      for segment in news { try batch.fold(segment, &report) }
+      return batch.storage.touchedRows - before
+    }
+    #expect(touched < 200)
+    let record = try #require(try store.read { try $0.record(note("r")) })
+    #expect(record.fields.count == 4000 && record.fields["f1721"] == .int(7))
+    let report = try store.verify()
+    #expect(report.problems == [])
+  }
 }

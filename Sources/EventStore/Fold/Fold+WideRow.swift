@@ -36,6 +36,25 @@ package enum WideRow {
     CellNumber(register: field).rawValue...(field.rawValue << 4 | 0xf)
   }
 
+  /// How cells are cut into blocks, each with the number of its first cell.
+  static func cut(
+    _ cells: RawSpan, blockBytesMax: Int
+  ) throws(FormatError) -> [(first: CellNumber, bytes: Range<Int>)] {
+    guard cells.byteCount > blockBytesMax else { return [] }
+    var parts: [(first: CellNumber, bytes: Range<Int>)] = []
+    var reader = ByteReader(cells)
+    while reader.remaining > 0 {
+      let start = reader.position
+      let cell = try RecordLayout.nextCell(&reader)
+      if let last = parts.last, cell.body.upperBound - last.bytes.lowerBound <= blockBytesMax * 3 / 4 {
+        parts[parts.count - 1].bytes = last.bytes.lowerBound..<cell.body.upperBound
+      } else {
+        parts.append((cell.number, start..<cell.body.upperBound))
+      }
+    }
+    return parts
+  }
+
   /// Makes a row of a base to which blocks were appended.
   static func whole(_ base: consuming [UInt8]) -> [UInt8] {
     var row = base
@@ -44,16 +63,82 @@ package enum WideRow {
   }
 }
 
-/// Which cells of a wide record are in the fold's row.
+/// A block that was read.
 struct CellBlock {
-  /// The numbers of its cells: from one up to that of the next block, nil in the last. Nil if there is no block in the row.
-  var cells: (first: UInt32, end: UInt32?)?
-  /// Its cells as they are stored.
-  var stored: ArraySlice<UInt8> = []
+  /// The numbers that its cells may have: from one up to that of the next block, nil in the last.
+  var cells: (first: UInt32, end: UInt32?)
+  /// Its cells. While they are in the fold's row: as they were before.
+  var bytes: [UInt8] = []
+  /// Whether it is to be written.
+  var isChanged = false
 
   func holds(_ cell: CellNumber) -> Bool {
-    guard let cells else { return false }
-    return cells.first <= cell.rawValue && cells.end.map { cell.rawValue < $0 } ?? true
+    cells.first <= cell.rawValue && cells.end.map { cell.rawValue < $0 } ?? true
+  }
+}
+
+/// The blocks of the current record that were read, by their cells. They are written together, so that operations on cells
+/// all over the record read and write each block once.
+struct CellBlocks {
+  /// Those of more bytes in all are written and dropped.
+  static let bytesMax = 4 << 20
+
+  private(set) var read: [CellBlock] = []
+  /// Which of them is in the fold's row.
+  private(set) var current: Int?
+  private(set) var byteCount = 0
+
+  var isEmpty: Bool { read.isEmpty }
+
+  /// Makes the block of a cell the one in the row, and gives it; nil if it was not read.
+  mutating func open(_ cell: CellNumber) -> CellBlock? {
+    let index = index(after: cell.rawValue) - 1
+    guard index >= 0, read[index].holds(cell) else { return nil }
+    current = index
+    return read[index]
+  }
+
+  /// Adds a block and makes it the one in the row.
+  mutating func open(_ block: CellBlock) {
+    let index = index(after: block.cells.first)
+    read.insert(block, at: index)
+    byteCount += block.bytes.count
+    current = index
+  }
+
+  /// Takes the block in the row back, cut into some if it got too large.
+  mutating func close(
+    _ bytes: ArraySlice<UInt8>, cut: (RawSpan) throws -> [(first: CellNumber, bytes: Range<Int>)]
+  )
+    throws
+  {
+    guard let current else { return }
+    self.current = nil
+    guard bytes != read[current].bytes[...] else { return }
+    let parts = try cut(bytes.span.bytes)
+    byteCount += bytes.count - read[current].bytes.count
+    read[current].isChanged = true
+    guard parts.count > 1 else { return read[current].bytes.replaceSubrange(0..., with: bytes) }
+    let (first, end) = read[current].cells
+    let blocks = parts.indices.map { part in
+      CellBlock(
+        cells: (
+          part == 0 ? first : parts[part].first.rawValue,
+          part + 1 < parts.count ? parts[part + 1].first.rawValue : end
+        ), bytes: Array(bytes.dropFirst(parts[part].bytes.lowerBound).prefix(parts[part].bytes.count)),
+        isChanged: true)
+    }
+    read.replaceSubrange(current...current, with: blocks)
+  }
+
+  /// How many blocks begin at a cell's number or before it.
+  private func index(after cell: UInt32) -> Int {
+    var (low, high) = (0, read.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if read[middle].cells.first <= cell { low = middle + 1 } else { high = middle }
+    }
+    return low
   }
 }
 
@@ -75,61 +160,51 @@ extension Fold {
     registers = []
     row[RowFlags.offset] |= RowFlags.wide.rawValue
     isChanged = true
-    block = CellBlock(cells: (0, nil))
+    blocks.open(CellBlock(cells: (0, nil)))
     try closeBlock()
   }
 
   /// Brings the block of a cell into the row.
   mutating func openBlock(of cell: CellNumber) throws {
-    if cell == .existence || block.holds(cell) && row.count <= 3 * blockBytesMax { return }
+    let isInRow = blocks.current.map { blocks.read[$0].holds(cell) } ?? false
+    if cell == .existence || isInRow && row.count <= 3 * blockBytesMax { return }
     try closeBlock()
+    if blocks.byteCount > CellBlocks.bytesMax { try writeBlocks() }
+    if let read = blocks.open(cell) { return row.append(contentsOf: read.bytes) }
     let prefix = ElementKey.blocks(of: state, record: try recordNumber)
     let key = ElementKey.block(of: state, record: try recordNumber, from: cell.rawValue)
     let (found, next) = try storage.element(atMost: key, under: prefix)
-    block.cells = (try found?.key.firstCellOfBlock ?? 0, try next?.firstCellOfBlock)
-    guard let stored = found?.row else { return }
-    block.stored = stored[try WideRow.cells(of: stored.span.bytes)...]
-    row.append(contentsOf: block.stored)
+    var block = CellBlock(cells: (try found?.key.firstCellOfBlock ?? 0, try next?.firstCellOfBlock))
+    if let stored = found?.row { block.bytes = Array(stored[try WideRow.cells(of: stored.span.bytes)...]) }
+    row.append(contentsOf: block.bytes)
+    blocks.open(block)
   }
 
-  /// Writes the block that is in the row, in several if it got too large, and takes it out of the row.
-  mutating func closeBlock() throws {
-    guard let cells = block.cells else { return }
+  /// Takes the block that is in the row out of it.
+  private mutating func closeBlock() throws {
+    guard blocks.current != nil else { return }
     let base = try RecordLayout.place(of: .existence, in: row.span.bytes).entry.upperBound
-    if row[base...] != block.stored {
-      let record = try recordNumber
-      let key = ElementKey.block(of: state, record: record, from: cells.first)
-      if row.count == base {
+    try blocks.close(row[base...]) { [blockBytesMax] in try WideRow.cut($0, blockBytesMax: blockBytesMax) }
+    row.removeSubrange(base...)
+  }
+
+  /// Writes the blocks that changed, and takes all out of the row and the memory.
+  mutating func writeBlocks() throws {
+    try closeBlock()
+    guard !blocks.isEmpty else { return }
+    let record = try recordNumber
+    for block in blocks.read where block.isChanged {
+      let key = ElementKey.block(of: state, record: record, from: block.cells.first)
+      if block.bytes.isEmpty {
         try storage.deleteElement(key)
       } else {
-        for (first, part) in try parts(from: base) {
-          var writer = ByteWriter()
-          writer.append(1)
-          writer.append(row.span.bytes.extracting(part))
-          let key = part.lowerBound == base ? key : .block(of: state, record: record, from: first.rawValue)
-          try storage.writeElement(writer.span, key)
-        }
+        var writer = ByteWriter()
+        writer.append(1)
+        writer.append(block.bytes.span.bytes)
+        try storage.writeElement(writer.span, key)
       }
     }
-    row.removeSubrange(base...)
-    block = CellBlock()
-  }
-
-  /// How the cells in the row are cut into blocks, each with the number of its first cell.
-  private func parts(from base: Int) throws -> [(first: CellNumber, bytes: Range<Int>)] {
-    var parts: [(first: CellNumber, bytes: Range<Int>)] = []
-    let cutBytes = row.count - base > blockBytesMax ? blockBytesMax * 3 / 4 : blockBytesMax
-    var reader = ByteReader(row.span.bytes, at: base)
-    while reader.remaining > 0 {
-      let start = reader.position
-      let cell = try RecordLayout.nextCell(&reader)
-      if let last = parts.last, cell.body.upperBound - last.bytes.lowerBound <= cutBytes {
-        parts[parts.count - 1].bytes = last.bytes.lowerBound..<cell.body.upperBound
-      } else {
-        parts.append((cell.number, start..<cell.body.upperBound))
-      }
-    }
-    return parts
+    blocks = CellBlocks()
   }
 
   /// The numbers of the current record's cells, ascending; of those of heads only where the transaction, at one of its
@@ -137,7 +212,7 @@ extension Fold {
   ///
   /// - Complexity: linear in the record; it writes nothing
   mutating func cellNumbers(seenAt index: UInt32) throws -> [CellNumber] {
-    if isWide { try closeBlock() }
+    if isWide { try writeBlocks() }
     var cells: [CellNumber] = []
     func add(_ cell: (number: CellNumber, body: Range<Int>), of row: RawSpan) throws {
       guard cell.number.isOfHeads else { return cells.append(cell.number) }

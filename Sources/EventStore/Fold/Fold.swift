@@ -31,8 +31,8 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   var row: [UInt8] = []
   /// Its registers as they are stored, if they are kept apart and were put into the row: see ``DividedRow``.
   var registers: [UInt8] = []
-  /// What of a wide record is in the row.
-  var block = CellBlock()
+  /// The blocks of a wide record that were read; one may be in the row.
+  var blocks = CellBlocks()
   var isChanged = false
   /// What a look at the row at hand found of the record's existence, until that changes.
   var existence: PlainExistence = .unknown
@@ -195,7 +195,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     let isThere = try storage.readRecord(key.span, into: &row)
     if !isThere { row.removeAll(keepingCapacity: true) }
     if !registers.isEmpty { registers = [] }
-    if block.cells != nil { block = CellBlock() }
+    if !blocks.isEmpty { blocks = CellBlocks() }
     self.state = state
     return isThere
   }
@@ -204,7 +204,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   package mutating func flush() throws {
     guard isChanged else { return }
     if isWide {
-      try closeBlock()
+      try writeBlocks()
       try storage.writeRecord(row.span.bytes, key.span)
     } else if row.count > DividedRow.registersBytesMax || !registers.isEmpty
       || DividedRow.isBase(row.span.bytes)
@@ -242,7 +242,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     state = .none
     row.removeAll(keepingCapacity: true)
     registers = []
-    block = CellBlock()
+    blocks = CellBlocks()
     existence = .unknown
     isChanged = false
     views.removeAll()

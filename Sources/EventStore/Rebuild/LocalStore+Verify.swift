@@ -202,19 +202,18 @@ struct Verification {
     var found = try RowWalk(source.transaction.openCursor(table), live, isElements: what == "element")
     var made = try RowWalk(fresh.transaction.openCursor(freshTable), live, isElements: what == "element")
     while let key = Self.least(found.key, made.key) {
-      let location = Self.location(key, source, what)
       if found.key != key {
-        report.add(.record, location, "the \(what) is missing")
+        report.add(.record, Self.location(key, what), "the \(what) is missing")
         try made.advance()
       } else if made.key != key {
-        report.add(.record, location, "the \(what) is not in the log")
+        report.add(.record, Self.location(key, what), "the \(what) is not in the log")
         try found.advance()
       } else {
         let isSame =
           found.value == made.value && !(what == "record" && Self.isInParts(found.value))
           || what == "record" && Self.isSame(found.value, source, made.value, fresh, key)
           || what == "state" && Self.comparable(state: found.value) == Self.comparable(state: made.value)
-        if !isSame { report.add(.record, location, "the \(what) differs from the log") }
+        if !isSame { report.add(.record, Self.location(key, what), "the \(what) differs from the log") }
         try found.advance()
         try made.advance()
       }
@@ -272,8 +271,7 @@ struct Verification {
     return right.lexicographicallyPrecedes(left) ? right : left
   }
 
-  private static func location(_ key: [UInt8], _ source: borrowing ReadTransaction, _ what: String) -> String
-  {
+  private static func location(_ key: [UInt8], _ what: String) -> String {
     let text = what == "record" ? String(decoding: key.dropFirst(4), as: UTF8.self) : "\(key)"
     return "state \(key.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }) \(text)"
   }

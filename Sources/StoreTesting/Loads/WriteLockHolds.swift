@@ -60,7 +60,9 @@ package struct WriteLockHolds: Sendable {
     defer { store.close() }
     var configuration = ReplicatorConfiguration()
     configuration.pageBytesMax = 1
-    _ = try await LogReplicator(store: store, remote: remote, configuration: configuration).syncOnce(.fetch)
+    let replicator = LogReplicator(store: store, remote: remote, configuration: configuration)
+    // A round ends after so many pages.
+    while try await replicator.syncOnce(.fetch).hasMoved {}
     var holds = WriteLockHolds()
     for (index, nanoseconds) in watch.take().enumerated() { holds.add("commit \(index + 1)", [nanoseconds]) }
     return holds
