@@ -216,6 +216,8 @@
     case zoneListReadOnce
     /// 16: a segment that parks.
     case parkedNotTold
+    /// 3, 14: a remote that was put back to an old copy.
+    case rereadingKeepsBases
 
     // MARK: Assets: in worlds that have some
 

@@ -56,4 +56,17 @@ struct GeneratedSegments {
     #expect(holds.holds.count == 30 && holds.holds.allSatisfy { $0.nanoseconds == 1 })
     #expect(holds.quantile(0.5)?.nanoseconds == 1 && holds.longest(3).count == 3)
   }
+
+  @Test("show each segment of a remote, also of one that is longer than a round reads")
+  func holdsOfARemote() async throws {
+    let scratch = TemporaryDirectory()
+    let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
+    let (zone, incarnation) = (ZoneID(name: "notes"), IncarnationID(rawValue: 5))
+    _ = try await remote.createZone(zone, proposing: incarnation)
+    var maker = SegmentMaker(zone, incarnation, replica: ReplicaID(rawValue: 1))
+    let count = UInt64(ZoneRound.passesMax * ZoneRound.pagesInPassMax) + 10
+    for offset in 0..<count { _ = try await remote.append(try maker.next(), after: offset) }
+    let holds = try await WriteLockHolds.fetching(remote, in: scratch.path + "/store") { 0 }
+    #expect(holds.holds.count >= Int(count))
+  }
 }

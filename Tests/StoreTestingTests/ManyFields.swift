@@ -83,6 +83,7 @@ struct ManyFields {
     var fold = makeFold()
     let storage = fold.storage
     for field in 0..<3000 { try change(.set, field, field, &fold) }
+    try fold.flush()
     #expect(storage.elementCount > 10)
     begin(2, &fold)
     try fold.create(name.span.bytes, in: state, type: type, index: 0)

@@ -34,6 +34,7 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
   case remoteForeign
   case remoteOld
   case remoteDamaged
+  case remoteTakenBack
   case zoneDeleted
   case zoneRecreated
   // Ways of use.
@@ -85,6 +86,8 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
       "an old copy of the remote, or one that others went on with, is in its place: 5 % of the seeds"
     case .remoteDamaged:
       "an entry is lost or damaged once all is at rest; it is put back, or given up: 15 % of the seeds"
+    case .remoteTakenBack:
+      "an old copy of the remote takes its place for good, once all is at rest; all read its log again: 10 % of the seeds"
     case .zoneDeleted: "a zone is deleted, while others write to it: 10 % of the seeds"
     case .zoneRecreated: "a zone is made again under the name of a deleted one: half of the seeds"
     case .groupCommit: "several writes wait and share a commit, one of which may fail"
@@ -100,7 +103,7 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
   /// Faults of what does not exist yet: each is to be added with its feature.
   public static let toCome: [(fault: String, feature: String)] = [
     ("store cloned in mid-run, noticed before it writes", "detection of copied stores"),
-    ("remote rolled back for good, or re-created", "re-creation of a remote log by its replicas"),
+    ("remote re-created", "re-creation of a remote log by its replicas"),
     ("token expired", "snapshots"),
     ("snapshot damaged, half uploaded, without its tail, or with its maker's pending", "snapshots"),
     ("compaction beside a slow reader; tombstones collected", "compaction"),

@@ -38,6 +38,15 @@ final class KeptObjects: ObjectStore {
     if let bytes { _ = try await objects.putIfAbsent(name, bytes) }
   }
 
+  /// Takes away what was put after so many objects.
+  func takeBack(to count: Int) async throws(RemoteError) {
+    let later = puts.withLock { puts in
+      defer { puts.removeSubrange(count...) }
+      return puts[count...].map(\.name)
+    }
+    for name in later { try await objects.delete(name) }
+  }
+
   func copy() -> MemoryObjects {
     let copy = MemoryObjects(name: "old copy")
     for (name, bytes) in puts.withLock({ $0 }) { copy.replace(name, with: bytes) }

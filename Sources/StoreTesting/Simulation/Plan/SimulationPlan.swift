@@ -11,6 +11,7 @@ struct SimulationPlan: Hashable, Sendable {
     case identities
     case aftermath
     case damage
+    case oldRemote
   }
 
   let seed: UInt64

@@ -15,6 +15,9 @@ extension SimulatedWorld {
     var damage = plan.choices(.damage)
     let isDamaged = damage.happens(perMille: 150)
     if isDamaged, options.faults.contains(.remoteDamaged) { try damageTheRemote(&damage) }
+    var oldRemote = plan.choices(.oldRemote)
+    let goesBack = oldRemote.happens(perMille: 100)
+    if goesBack, options.faults.contains(.remoteTakenBack) { try takeTheRemoteBack(&oldRemote) }
   }
 
   /// A device that writes, and a zone that it syncs.

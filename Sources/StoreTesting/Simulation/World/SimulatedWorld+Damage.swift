@@ -93,7 +93,7 @@ extension SimulatedWorld {
     return (EntryPlace.Log(zone, token.incarnation), offset)
   }
 
-  private func token(of zone: ZoneID, _ device: SimulatedDevice) throws -> ChangeToken? {
+  func token(of zone: ZoneID, _ device: SimulatedDevice) throws -> ChangeToken? {
     try device.store?.syncState().zones.first { $0.zone == zone && $0.attachment == .attached }?.token
   }
 
