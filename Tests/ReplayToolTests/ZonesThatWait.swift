@@ -80,6 +80,18 @@ struct ZonesThatWait {
     let json = await tool.run("info", path("s"), "--json")
     #expect(
       json.output.contains(#""rereadFrom":1"#) && json.output.contains(#""isFoldingAgain":true"#), "\(json)")
+    // Nothing is wrong with it, and nobody has compared the records.
+    let verified = await tool.run("verify", path("s"))
+    #expect(verified.exit == 0 && verified.output.hasPrefix("no problem so far, "), "\(verified)")
+    #expect(verified.output.contains("Not all records were compared"), "\(verified)")
+    let verifiedJSON = await tool.run("verify", path("s"), "--json")
+    #expect(verifiedJSON.output.contains(#""comparesRecords":false"#), "\(verifiedJSON)")
+    let ended = try open("s")
+    try await ended.endRereading(zone)
+    try await ended.finishRenewal()
+    ended.close()
+    let sound = await tool.run("verify", path("s"))
+    #expect(sound.exit == 0 && sound.output.hasPrefix("sound, "), "\(sound)")
   }
 
   @Test("a lane that the log has closed")
