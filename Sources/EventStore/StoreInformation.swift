@@ -26,6 +26,27 @@ public struct StoreInformation: Hashable, Sendable {
     public let replicas: [Replica]
     /// The segments of its remote log that every replica rejects, in order.
     public let rejected: [RejectedSegment]
+    /// From which offset on its remote log is being read again; nil if it is not. Nothing is sent before its end.
+    public let rereadFrom: UInt64?
+    /// What is pending and cannot be sent as it is.
+    public let closedLanes: [ClosedLane]
+  }
+
+  /// Pending transactions of one replica's epoch that the remote log does not take.
+  public struct ClosedLane: Hashable, Sendable {
+    public enum Reason: Hashable, Sendable {
+      /// The log has rejected a segment of it at an offset, and takes no more.
+      case closed(offset: UInt64)
+      /// The log has other transactions under the same sequences at an offset.
+      case branched(offset: UInt64)
+      /// The log does not have what they had seen.
+      case basesUnknown
+    }
+
+    public let writer: StoreIdentity
+    /// How many they are.
+    public let pending: UInt64
+    public let reason: Reason
   }
 
   /// One replica's part in a zone.
@@ -65,6 +86,8 @@ public struct StoreInformation: Hashable, Sendable {
   /// The first position in the log, `.start` if it is empty.
   public let firstPosition: Position
   public let lastPosition: Position
+  /// Whether the records are behind the log, which is being folded again.
+  public let isFoldingAgain: Bool
   public let zones: [Zone]
   public let assets: Assets
   public let tables: [Table]
@@ -102,7 +125,7 @@ extension ReadTransaction {
     return StoreInformation(
       identity: identity, formatVersion: LocalStore.formatVersion, fileBytes: fileBytes,
       clock: clock ?? Timestamp(rawValue: 0), firstPosition: first, lastPosition: try lastPosition(),
-      zones: zones, assets: assets,
+      isFoldingAgain: try isFoldingAgain(), zones: zones, assets: assets,
       tables: try tables.all.map { name, table in
         let statistics = try transaction.statistics(of: table)
         return StoreInformation.Table(
@@ -139,7 +162,31 @@ extension ReadTransaction {
       hiddenRecords: hidden, conflicts: conflicts, token: try token(of: zone),
       changeToken: try changeToken(row.token, zone),
       replicas: replicas.sorted { ($0.replica, $0.epoch) < ($1.replica, $1.epoch) },
-      rejected: try rejectedSegments(in: zone))
+      rejected: try rejectedSegments(in: zone),
+      rereadFrom: try tables.rereading(of: number, transaction)?.first,
+      closedLanes: try closedLanes(of: number, row))
+  }
+
+  private func closedLanes(of zone: ZoneNumber, _ row: ZoneRow) throws -> [StoreInformation.ClosedLane] {
+    guard let token = row.token else { return [] }
+    let lanes = try tables.pendingLanes(of: zone, row, identity, interned, transaction)
+    return try lanes.compactMap { lane in
+      var reason: StoreInformation.ClosedLane.Reason?
+      var pending = lane.count
+      if let offset = try tables.closure(
+        of: lane.replica, lane.epoch, in: zone, token.incarnation, transaction)
+      {
+        reason = .closed(offset: offset)
+      } else if let contested = try tables.contest(of: lane.replica, lane.epoch, in: zone, token, transaction)
+      {
+        reason = contested.offset == .max ? .basesUnknown : .branched(offset: contested.offset)
+        pending = contested.count(of: lane)
+      }
+      guard let reason else { return nil }
+      let replica = try interned.replicas.identity(of: lane.replica, in: tables.replicas, transaction)
+      return StoreInformation.ClosedLane(
+        writer: StoreIdentity(replica: replica, epoch: lane.epoch), pending: pending, reason: reason)
+    }
   }
 
   /// Up to where a zone's remote log was folded; nil for a zone that was never synced.

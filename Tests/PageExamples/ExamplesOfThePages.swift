@@ -4,8 +4,8 @@ import Testing
 
 @Suite("The examples of the pages")
 struct ExamplesOfThePages {
-  private static let sources = ["ShoppingList.swift", "DictionaryRemote.swift"]
-  private static let pages = ["TestingYourApp.md"]
+  private static let sources = ["ShoppingList.swift", "DictionaryRemote.swift", "ErrorAnswers.swift"]
+  private static let pages = ["StoreTesting.docc/TestingYourApp.md", "Replicator.docc/HandlingErrors.md"]
 
   /// The passages of a source between the marks, each without what all of its lines are indented by.
   private func passages(of file: String) throws -> [String] {
@@ -20,10 +20,13 @@ struct ExamplesOfThePages {
   }
 
   private func text(of page: String) throws -> String {
+    try source("\(page.prefix { $0 != "." })/\(page)")
+  }
+
+  private func source(_ path: String) throws -> String {
     var root = URL(fileURLWithPath: #filePath)
     for _ in 0..<3 { root.deleteLastPathComponent() }
-    let path = "Sources/StoreTesting/StoreTesting.docc/\(page)"
-    return try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+    return try String(contentsOf: root.appendingPathComponent("Sources/\(path)"), encoding: .utf8)
   }
 
   /// The lines between a line and the next one of another text.
@@ -84,13 +87,33 @@ struct ExamplesOfThePages {
 
   @Test("stand beside a page that names every fault, and every invariant with its number")
   func pageIsWhole() throws {
-    let page = try text(of: "Simulating.md")
+    let page = try text(of: "StoreTesting.docc/Simulating.md")
     for fault in SimulationFault.allCases {
       #expect(page.contains("``SimulationFault/\(fault.rawValue)``"), "\(fault)")
     }
     for invariant in SimulationFailure.Invariant.allCases {
       let row = "| \(invariant.rawValue) | ``SimulationFailure/Invariant/\(invariant)`` |"
       #expect(page.contains(row), "\(invariant)")
+    }
+  }
+
+  @Test("stand beside a page that names every code of an error, and every status of a zone")
+  func errorsAreWhole() throws {
+    let page = try text(of: "Replicator.docc/HandlingErrors.md")
+    var count = 0
+    for file in ["EventStore/StoreError.swift", "Replicator/Remote/RemoteError.swift"] {
+      for line in try source(file).split(separator: "\n") where line.contains("= Code(rawValue: ") {
+        let code = line.split(separator: "\"")[1]
+        #expect(page.contains("`\(code)`"), "\(code)")
+        count += 1
+      }
+    }
+    #expect(count > 40)
+    let statuses = try source("Replicator/Report/SyncReport.swift").split(
+      separator: "public enum ZoneStatus")[1]
+    for line in statuses.split(separator: "\n") where line.hasPrefix("  case ") {
+      let name = line.dropFirst(7).prefix { $0.isLetter }
+      #expect(page.contains("``ZoneStatus/\(name)"), "\(name)")
     }
   }
 }

@@ -42,9 +42,15 @@ package struct Viewpoint: Sendable {
     guard let found = try offset(head.replica, head.epoch, head.sequence, base.incarnation) else {
       return false
     }
+    return reaches(found)
+  }
+
+  /// Whether what lies at an offset of the base's incarnation was folded before.
+  package func reaches(_ offset: UInt64) -> Bool {
+    guard let base else { return false }
     #if PLANTED_BUGS
-      if PlantedBug.seenExcludesBase.isPlanted { return found < base.offset }
+      if PlantedBug.seenExcludesBase.isPlanted { return offset < base.offset }
     #endif
-    return found <= base.offset
+    return offset <= base.offset
   }
 }

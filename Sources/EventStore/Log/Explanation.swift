@@ -80,14 +80,26 @@ public struct Explanation: Hashable, Sendable {
 }
 
 extension Explanation {
-  /// The head to which one of the heads has lost, of those of its own key or element, and why; nil for one that shows.
-  package func loss(of index: Int) -> (winner: ExplainedHead, reason: Reason)? {
-    guard [.register, .map, .list].contains(kind) else { return nil }
-    let head = heads[index].head
+  /// What a head has lost to.
+  package struct Loss {
+    package let winner: ExplainedHead
+    package let reason: Reason
+  }
+
+  /// For each head the greatest of its own key or element, to which it has lost; nil for those that show.
+  ///
+  /// - Complexity: linear in the heads.
+  package var losses: [Loss?] {
+    guard [.register, .map, .list].contains(kind) else { return heads.map { _ in nil } }
     // Those of one key or element are together, greatest first.
-    var first = index
-    while first > 0, heads[first - 1].head.content.element == head.content.element { first -= 1 }
-    return first < index ? (heads[first], Self.reason(heads[first].head, head)) : nil
+    var winner: ExplainedHead?
+    return heads.map { one in
+      guard let found = winner, found.head.content.element == one.head.content.element else {
+        winner = one
+        return nil
+      }
+      return Loss(winner: found, reason: Self.reason(found.head, one.head))
+    }
   }
 
   fileprivate static func reason(_ winner: CellHead, _ loser: CellHead) -> Reason {
@@ -198,141 +210,5 @@ extension ReadTransaction {
     try snapshot.contributions(of: field, inAny: record).map {
       CellHead(operation: $0.operation, timestamp: $0.timestamp, content: .contribution($0.payload))
     }
-  }
-
-  /// The operations on a cell that are no heads any more, each with the first one that had seen it; and where the record
-  /// came from.
-  private func past(
-    of record: RecordID, _ field: Name?, _ kind: FieldKind, _ element: Value?, _ heads: [CellHead]
-  ) throws -> (replaced: [Explanation.Replaced], edits: [Explanation.Edit], origin: RecordID?) {
-    struct Found {
-      var operation: OperationID
-      var entry: LogEntry
-      var content: CellHead.Content?
-      var replacedBy: (operation: OperationID, position: Position)?
-    }
-    var found: [Found] = []
-    var standing: [Int] = []
-    var origin: RecordID?
-    var edits: [Explanation.Edit] = []
-    var hasUnits = false
-    try history(record: record) { entry in
-      for (index, operation) in entry.transaction.operations.enumerated() {
-        switch operation {
-        case .moveHere(record.name, _, let place): origin = place
-        case .create(record.name, _): origin = nil
-        default: break
-        }
-        if operation.record == record.name, let field, kind.isSequence,
-          let edit = operation.edit(of: field, kind, hasUnits: &hasUnits)
-        {
-          let id = OperationID(transaction: entry.transaction.id, index: UInt32(index))
-          edits.append(Explanation.Edit(operation: id, entry: entry, kind: edit))
-        }
-        guard operation.record == record.name,
-          let effect = Effect(of: operation, on: field, kind),
-          element == nil || effect.element == nil || effect.element == element
-        else { continue }
-        let id = OperationID(transaction: entry.transaction.id, index: UInt32(index))
-        // What is added to a counter replaces nothing, and what is contributed neither.
-        if effect.replaces {
-          standing = try standing.filter { earlier in
-            guard effect.element == nil || found[earlier].content?.element == effect.element,
-              try hasSeen(entry.transaction, index, found[earlier].operation, in: record.zone)
-            else { return true }
-            found[earlier].replacedBy = (id, entry.position)
-            return false
-          }
-        }
-        standing.append(found.count)
-        found.append(Found(operation: id, entry: entry, content: effect.content))
-      }
-      return true
-    }
-    let alive = Set(heads.map(\.operation))
-    let replaced: [Explanation.Replaced] = found.compactMap { one in
-      guard let content = one.content, let by = one.replacedBy, !alive.contains(one.operation) else {
-        return nil
-      }
-      return Explanation.Replaced(
-        operation: one.operation, entry: one.entry, content: content, replacedBy: by.operation,
-        replacedAt: by.position)
-    }
-    return (replaced, edits, origin)
-  }
-
-  /// Whether a transaction, at one of its operations, has seen another operation.
-  private func hasSeen(
-    _ later: LogTransaction, _ index: Int, _ earlier: OperationID, in zone: ZoneID
-  ) throws -> Bool {
-    let number = try tables.zoneNumber(of: zone, interned, transaction)
-    func replica(_ id: ReplicaID) throws -> ReplicaNumber {
-      try interned.replicas.number(of: id, in: tables.replicas, transaction) ?? .none
-    }
-    var base: (incarnation: IncarnationNumber, offset: UInt64)?
-    if let found = later.base {
-      let incarnation = try interned.incarnations.number(
-        of: found.incarnation, in: tables.incarnations, transaction)
-      base = incarnation.map { ($0, found.offset) }
-    }
-    let own = try replica(later.replica)
-    var viewpoint = Viewpoint(
-      zone: number, replica: own, epoch: later.epoch, sequence: later.sequence, base: base)
-    viewpoint.lineage = try tables.lineage(of: own, later.epoch, in: number, transaction)
-    let id = earlier.transaction
-    let head = HeadID(
-      replica: try replica(id.replica), epoch: id.epoch, sequence: id.sequence, index: earlier.index)
-    return try viewpoint.hasSeen(head, at: UInt32(index)) { replica, epoch, sequence, incarnation in
-      try tables.placement(of: replica, epoch, sequence, in: number, incarnation, transaction)?.offset
-    }
-  }
-}
-
-/// What an operation does to a cell.
-private struct Effect {
-  /// What its head says; nil if it only removes heads.
-  var content: CellHead.Content?
-  /// The element that it works on; nil for all.
-  var element: Value?
-  var replaces = true
-
-  /// Nil if the operation does not work on the cell.
-  ///
-  /// - Parameters:
-  ///   - field: the cell's field, nil for the record's existence.
-  ///   - kind: which of the field's cells.
-  init?(of operation: LogOperation, on field: Name?, _ kind: FieldKind) {
-    switch (operation, field) {
-    case (.create(_, let type), nil), (.moveHere(_, let type, _), nil), (.update(_, let type, _, _), nil):
-      content = .alive(type: type)
-    case (.delete, nil): content = .dead
-    case (.moveAway(_, let place), nil): content = .moved(to: place)
-    case (.create, .some), (.moveHere, .some): break
-    case (.update(_, _, let name, let change), let field?) where name == field:
-      if !take(change, on: kind) { return nil }
-    default: return nil
-    }
-  }
-
-  private mutating func take(_ change: FieldChange, on kind: FieldKind) -> Bool {
-    switch (kind, change) {
-    case (.register, .set(let value)): content = .value(value)
-    case (.counter, .add(let value)):
-      content = .contribution(value)
-      replaces = false
-    case (.contributions, .contribute(let value)):
-      content = .contribution(value)
-      replaces = false
-    case (.set, .insert(let value)):
-      content = .element(value)
-      element = value
-    case (.set, .remove(let value)): element = value
-    case (.map, .put(let key, let value)):
-      content = .entry(key: key, value)
-      element = .string(key.rawValue)
-    case (.map, .removeKey(let key)): element = .string(key.rawValue)
-    default: return false
-    }
-    return true
   }
 }

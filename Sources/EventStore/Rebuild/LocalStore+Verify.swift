@@ -24,6 +24,7 @@ extension LocalStore {
       if verification.report.isSound { try verification.checkIdentities(transaction) }
       // Without keys and identities that can be read, nothing else can.
       guard verification.report.isSound else { return verification.report }
+      verification.isFoldingAgain = try transaction.isFoldingAgain()
       try verification.checkLog(transaction, progress)
       try verification.checkPlacements(transaction)
       if verification.report.isSound { try verification.checkRecords(transaction, progress) }
@@ -75,6 +76,8 @@ struct Verification {
   var compared: (done: UInt64, total: UInt64) = (0, 0)
   /// What the log's transactions name, counted by ``checkLog(_:_:)``.
   var assetNames: [AssetName: UInt64] = [:]
+  /// Whether records, and what counts assets, are behind the log.
+  var isFoldingAgain = false
 
   init(report: VerificationReport, scratchDirectory: String?) {
     self.report = report
@@ -171,13 +174,19 @@ struct Verification {
   mutating func checkRecords(
     _ source: borrowing ReadTransaction, _ progress: (VerificationProgress) throws -> Void
   ) throws {
+    var (all, live): (Set<UInt32>, Set<UInt32>) = ([], [])
+    for (number, _) in try source.tables.zones(source.transaction) {
+      guard let row = try source.tables.zoneRow(number, source.transaction) else { continue }
+      all.insert(row.state.rawValue)
+      // Without their places a fresh fold does not know what transactions had seen.
+      let isBehind = try isFoldingAgain || source.tables.rereading(of: number, source.transaction) != nil
+      if !isBehind { live.insert(row.state.rawValue) }
+    }
+    report.comparesRecords = live == all
+    if live.isEmpty { return try checkParts(source, all) }
     let last = try source.lastPosition()
     let fresh = try PastStore(of: source, through: last, in: scratchDirectory) { done, total in
       try progress(VerificationProgress(step: .fold, done: done, total: total))
-    }
-    var live: Set<UInt32> = []
-    for (number, _) in try source.tables.zones(source.transaction) {
-      if let row = try source.tables.zoneRow(number, source.transaction) { live.insert(row.state.rawValue) }
     }
     let tables = source.tables
     // The records are walked once more for their lists and texts.
@@ -191,7 +200,7 @@ struct Verification {
       try compare(
         "reference", source, source.tables.references, fresh, fresh.tables.references, live, progress)
       try checkSequences(source, fresh, live, progress)
-      try checkParts(source, live)
+      try checkParts(source, all)
     }
   }
 

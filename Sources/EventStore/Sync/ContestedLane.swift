@@ -10,6 +10,9 @@ struct ContestedLane: Hashable {
   var offset: UInt64
   /// Up to where the log has what those from there on had seen.
   var baseMax: UInt64
+
+  /// How many transactions of it cannot be shipped.
+  func count(of lane: PendingLane) -> UInt64 { lane.last - min(first - 1, lane.last) }
 }
 
 extension LocalStore {
@@ -81,7 +84,7 @@ extension TableStorage {
 
 extension StoreError {
   static func contested(_ lane: PendingLane, _ contested: ContestedLane, _ zone: ZoneID) -> StoreError {
-    let count = lane.last - min(contested.first - 1, lane.last)
+    let count = contested.count(of: lane)
     let why =
       contested.offset == .max
       ? "the log of zone “\(zone)” does not have what a lane had seen"

@@ -21,7 +21,7 @@ extension LocalStore {
   /// Folds the log again after ``renewLane(of:contestedBy:)``, unless that was done. If it is cut short, the next call or
   /// the next opening of the store goes on.
   package func finishRenewal() async throws {
-    guard try read({ try tables.unfoldedKinds($0.transaction) }).contains(where: \.isKnown) else { return }
+    guard try read({ try $0.isFoldingAgain() }) else { return }
     _ = try await rebuild()
   }
 
@@ -33,6 +33,12 @@ extension LocalStore {
 }
 
 extension ReadTransaction {
+  /// Whether the records are behind the log: it has changed behind the fold, or this version knows more of it than the one that
+  /// has folded it, and it was not folded again to its end.
+  func isFoldingAgain() throws -> Bool {
+    try tables.unfoldedKinds(transaction).contains(where: \.isKnown)
+  }
+
   fileprivate func isOwnLaneClosed(of zone: ZoneID) throws -> Bool {
     #if PLANTED_BUGS
       if PlantedBug.closedLaneNotRenewed.isPlanted { return false }

@@ -43,6 +43,9 @@ struct ConflictsCommand: ReplayCommand {
     return nil
   }
 
+  /// Losers of a conflict that show; more are counted.
+  private static let losersMax = 50
+
   private func print(
     _ conflict: Conflict, _ output: Output, _ transaction: borrowing ReadTransaction
   ) throws {
@@ -53,7 +56,7 @@ struct ConflictsCommand: ReplayCommand {
       output.styled("\(Display.record(conflict.record))  \(field)", .heading)
         + (agrees ? output.styled("  all say the same", .quiet) : ""))
     var columns = Columns(output, indent: 2)
-    for (index, head) in ([conflict.winner] + conflict.losers).enumerated() {
+    for (index, head) in ([conflict.winner] + conflict.losers.prefix(Self.losersMax)).enumerated() {
       let maker = try HeadText.maker(of: head, in: conflict.record.zone, transaction)
       try columns.add([
         .init(index == 0 ? "won" : "lost", index == 0 ? .winner : .loser), .init(HeadText.content(head)),
@@ -62,5 +65,8 @@ struct ConflictsCommand: ReplayCommand {
       ])
     }
     try columns.flush()
+    guard conflict.losers.count > Self.losersMax else { return }
+    let rest = "  … and \(Display.count(conflict.losers.count - Self.losersMax)) more: --json prints all"
+    try output.line(output.styled(rest, .quiet))
   }
 }

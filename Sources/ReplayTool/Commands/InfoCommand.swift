@@ -42,6 +42,11 @@ private struct InfoPage {
     try row("log", Self.log(information))
     if information.assets.count > 0 { try row("assets", Self.assets(information.assets)) }
     try row("clock", Self.clock(information.clock, wallMilliseconds))
+    if information.isFoldingAgain {
+      try columns.add([
+        .init("records", .quiet), .init("behind the log, which is being folded again", .warning),
+      ])
+    }
     try columns.flush()
     for zone in information.zones { try print(zone, own: identity) }
     try output.line()
@@ -95,6 +100,17 @@ private struct InfoPage {
         "\(replica.replica), epoch \(replica.epoch), up to sequence \(Display.count(replica.lastSequence))"
           + (isOwn ? ", this store" : ""))
     }
+    if let offset = zone.rereadFrom {
+      try row(
+        "reading", "again from offset \(offset): nothing is sent before the end of the remote log", .warning)
+    }
+    for (index, lane) in zone.closedLanes.enumerated() {
+      let writer = "\(lane.writer.replica), epoch \(lane.writer.epoch)"
+      try row(
+        index == 0 ? "closed" : "",
+        "\(Display.count(lane.pending)) pending of \(writer), cannot be sent: \(Self.reason(lane, own: own))",
+        .warning)
+    }
     for (index, segment) in zone.rejected.enumerated() {
       try row(
         index == 0 ? "rejected" : "",
@@ -102,6 +118,18 @@ private struct InfoPage {
         .warning)
     }
     try columns.flush()
+  }
+
+  private static func reason(_ lane: StoreInformation.ClosedLane, own: StoreIdentity) -> String {
+    let reason =
+      switch lane.reason {
+      case .closed(let offset): "the log takes no more of it since offset \(offset)"
+      case .branched(let offset): "the log has other work under the same sequences at offset \(offset)"
+      case .basesUnknown: "the log does not have what it had seen"
+      }
+    let isOwn = lane.writer.replica == own.replica
+    return reason
+      + (isOwn ? "; the next sync sends it under another epoch" : "; `replay sync` says what to do")
   }
 
   private func print(_ tables: [StoreInformation.Table]) throws {
@@ -128,6 +156,7 @@ extension JSON {
       "wallMilliseconds": .number(wallMilliseconds),
       "firstPosition": .number(information.firstPosition.rawValue),
       "lastPosition": .number(information.lastPosition.rawValue),
+      "isFoldingAgain": .bool(information.isFoldingAgain),
       "zones": .array(information.zones.map { JSON($0) }),
       "assets": .object([
         "count": .number(information.assets.count), "bytes": .number(information.assets.bytes),
@@ -161,6 +190,21 @@ extension JSON {
             "epoch": .number($0.writer.epoch), "reason": .string("\($0.reason)"),
           ])
         }),
+      "rereadFrom": zone.rereadFrom.map { .number($0) },
+      "closedLanes": .array(zone.closedLanes.map { JSON($0) }),
+    ])
+  }
+
+  private init(_ lane: StoreInformation.ClosedLane) {
+    let (reason, offset): (String, UInt64?) =
+      switch lane.reason {
+      case .closed(let offset): ("closed", offset)
+      case .branched(let offset): ("branched", offset)
+      case .basesUnknown: ("basesUnknown", nil)
+      }
+    self = .members([
+      "replica": .text(lane.writer.replica), "epoch": .number(lane.writer.epoch),
+      "pending": .number(lane.pending), "reason": .string(reason), "offset": offset.map { .number($0) },
     ])
   }
 }

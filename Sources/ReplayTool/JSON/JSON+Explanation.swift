@@ -4,8 +4,8 @@ extension JSON {
   /// - Parameter nullified: the records to which references lead that read as missing.
   init(_ explanation: Explanation, _ nullified: [RecordID] = []) {
     var heads = explanation.heads.map { Self.members(of: $0) }
-    for index in heads.indices {
-      guard let loss = explanation.loss(of: index) else { continue }
+    for (index, loss) in explanation.losses.enumerated() {
+      guard let loss else { continue }
       heads[index]["lostTo"] = .text(loss.winner.head.operation)
       heads[index]["lostBecause"] = JSON(loss.reason)
     }

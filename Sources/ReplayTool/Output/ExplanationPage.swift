@@ -4,6 +4,8 @@ import EventStore
 struct ExplanationPage {
   /// Replaced operations that show; more are counted.
   private static let replacedMax = 20
+  /// Heads that show, each in some lines; more are counted.
+  private static let headsMax = 50
 
   let explanation: Explanation
   /// The zone's present token: bases of other incarnations are told as such.
@@ -39,6 +41,7 @@ struct ExplanationPage {
   /// A cell that shows all its heads: who made each.
   private func printAll(_ output: Output) throws {
     let count = explanation.heads.count
+    let losses = explanation.losses
     if let counter = explanation.counter {
       let parts = Display.count(count, "contribution")
       let clamped = counter.isClamped ? ", as near as a number comes to it" : ""
@@ -50,7 +53,7 @@ struct ExplanationPage {
     } else if count == 0 {
       try output.line("It is empty: all that was inserted was removed.")
     } else {
-      let lost = explanation.heads.indices.count { explanation.loss(of: $0) != nil }
+      let lost = losses.count { $0 != nil }
       let stands = count - lost == 1 ? "stands" : "stand"
       let rest =
         lost > 0
@@ -61,8 +64,7 @@ struct ExplanationPage {
     try printNullified(output)
     try printVisibility(output)
     try output.line()
-    for (index, head) in explanation.heads.enumerated() {
-      let loss = explanation.loss(of: index)
+    for (head, loss) in zip(explanation.heads, losses).prefix(Self.headsMax) {
       let content = output.styled(Self.quote(head.head.content), loss == nil ? .winner : .loser)
       let to = loss.map { "  lost to \(Self.quote($0.winner.head.content))" } ?? ""
       try output.line("  " + content + to)
@@ -70,6 +72,7 @@ struct ExplanationPage {
       for line in try sight(head) { try output.line("    \(line)") }
       if let loss { try output.line("    Neither had seen the other, and \(text(loss.reason)).") }
     }
+    try printRest(explanation.heads.count, output)
     try printReplaced(output)
     try printEdits(output)
     try printOrigin(output)
@@ -196,14 +199,22 @@ struct ExplanationPage {
     guard explanation.heads.count > 1 else { return }
     try output.line()
     try output.line("Lost to it:")
-    for (loser, reason) in zip(explanation.heads.dropFirst(), explanation.reasons) {
+    for (loser, reason) in zip(explanation.heads.dropFirst(), explanation.reasons).prefix(Self.headsMax) {
       try output.line("  " + output.styled(Self.quote(loser.head.content), .loser))
       try output.line("    \(Self.capital(maker(loser.entry, loser.head.content))).")
       for line in try sight(loser) { try output.line("    \(line)") }
       try output.line("    Neither had seen the other, and \(text(reason)).")
     }
+    try printRest(explanation.reasons.count, output)
     try output.line()
     try output.line("The next write that has seen these settles it; until then what lost can be restored.")
+  }
+
+  /// How many of some heads do not show.
+  private func printRest(_ count: Int, _ output: Output) throws {
+    guard count > Self.headsMax else { return }
+    let rest = "  … and \(Display.count(count - Self.headsMax)) more: --json prints all"
+    try output.line(output.styled(rest, .quiet))
   }
 
   /// Why a head lost, in a clause.

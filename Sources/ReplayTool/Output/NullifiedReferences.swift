@@ -4,9 +4,8 @@ import OperationFormat
 extension ReadTransaction {
   /// The records to which references lead that an explained cell shows, and that read as missing.
   func nullifiedTargets(_ explanation: Explanation) throws -> [RecordID] {
-    let shown = explanation.heads.indices.filter { explanation.loss(of: $0) == nil }
-    return try nullifiedTargets(
-      shown.map { explanation.heads[$0].head.content }, in: explanation.record.zone)
+    let shown = zip(explanation.heads, explanation.losses).filter { $1 == nil }
+    return try nullifiedTargets(shown.map { $0.0.head.content }, in: explanation.record.zone)
   }
 
   /// The records to which references in what a record shows lead, and that read as missing: each once, as they are met.

@@ -1,0 +1,146 @@
+import DequeModule
+package import OperationFormat
+
+/// The operations on a cell that no later one has replaced, while a zone's log is read in its order.
+///
+/// All that a transaction has seen are beginnings: of its own lane and of those that it continues by sequence, of the
+/// remote log by offset. So what stands is kept in the order of both, and what an operation replaces is taken from the
+/// front: the others are not looked at. `Viewpoint.hasSeen` says the same of one operation.
+package struct StandingOperations<Sight: ContributionSight> {
+  private let sight: Sight
+  /// All that were added, in the log's order, and whether they still stand.
+  private var operations: [HeadID] = []
+  private var isStanding: [Bool] = []
+  /// Those of each element, and all of them.
+  private var groups: [Value: Group] = [:]
+  private var all = Group()
+
+  package init(_ sight: Sight) { self.sight = sight }
+
+  /// Adds an operation. Those of a lane come in the order of their sequences.
+  ///
+  /// - Parameter element: the element that it works on; nil in a cell without elements.
+  /// - Returns: the operation's number: how many were added before it.
+  @discardableResult
+  package mutating func add(_ operation: HeadID, element: Value?) -> Int {
+    let number = operations.count
+    operations.append(operation)
+    isStanding.append(true)
+    all.add(number, operation)
+    if let element { groups[element, default: Group()].add(number, operation) }
+    return number
+  }
+
+  /// Takes away those that an operation has seen.
+  ///
+  /// - Parameters:
+  ///   - viewpoint: what its transaction had seen. Its lineage is not needed: the sight knows it.
+  ///   - index: the operation's index in its transaction.
+  ///   - element: takes only those of this element; nil takes those of all.
+  /// - Returns: their numbers.
+  /// - Complexity: O(log n) in what was added, for each that is added or taken away; for each call its lineage. Each
+  ///   operation's place is looked up at most twice in each incarnation that any base names.
+  package mutating func takeSeen(by viewpoint: Viewpoint, at index: UInt32, element: Value?) throws -> [Int] {
+    // A group is taken out meanwhile, so that it is changed in place.
+    guard let element else {
+      var group = all
+      all = Group()
+      defer { all = group }
+      return try takeSeen(by: viewpoint, at: index, in: &group)
+    }
+    guard var group = groups.removeValue(forKey: element) else { return [] }
+    let taken = try takeSeen(by: viewpoint, at: index, in: &group)
+    groups[element] = group
+    return taken
+  }
+
+  private mutating func takeSeen(
+    by viewpoint: Viewpoint, at index: UInt32, in group: inout Group
+  ) throws -> [Int] {
+    var taken: [Int] = []
+    let own = ContributionLane(replica: viewpoint.replica, epoch: viewpoint.epoch)
+    take(&taken, from: &group, own) { ($0.sequence, $0.index) < (viewpoint.sequence, index) }
+    for parent in try sight.lineage(of: viewpoint.replica, viewpoint.epoch) {
+      let lane = ContributionLane(replica: parent.replica, epoch: parent.epoch)
+      take(&taken, from: &group, lane) { $0.sequence <= parent.through }
+    }
+    guard let base = viewpoint.base, try sight.hasPlaces(in: base.incarnation) else { return taken }
+    var places = group.places.removeValue(forKey: base.incarnation) ?? Places()
+    while places.lookedUpCount < group.members.count {
+      let number = group.members[places.lookedUpCount]
+      places.lookedUpCount += 1
+      guard isStanding[number], let offset = try sight.offset(of: operations[number], in: base.incarnation)
+      else { continue }
+      places.insert(offset, number)
+    }
+    while let first = places.first, viewpoint.reaches(first.offset) {
+      places.removeFirst()
+      if isStanding[first.number] { take(first.number, &taken) }
+    }
+    group.places[base.incarnation] = places
+    return taken
+  }
+
+  /// Takes those at the beginning of a lane that a transaction has seen.
+  private mutating func take(
+    _ taken: inout [Int], from group: inout Group, _ lane: ContributionLane, where isSeen: (HeadID) -> Bool
+  ) {
+    guard var queue = group.lanes.removeValue(forKey: lane) else { return }
+    while let number = queue.first, !isStanding[number] || isSeen(operations[number]) {
+      queue.removeFirst()
+      if isStanding[number] { take(number, &taken) }
+    }
+    if !queue.isEmpty { group.lanes[lane] = queue }
+  }
+
+  private mutating func take(_ number: Int, _ taken: inout [Int]) {
+    isStanding[number] = false
+    taken.append(number)
+  }
+}
+
+/// Standing operations by their numbers, in their lanes and by their places. Those that were taken by another way are still in it.
+private struct Group {
+  /// In the log's order.
+  var members: [Int] = []
+  var lanes: [ContributionLane: Deque<Int>] = [:]
+  var places: [IncarnationNumber: Places] = [:]
+
+  mutating func add(_ number: Int, _ operation: HeadID) {
+    members.append(number)
+    lanes[ContributionLane(replica: operation.replica, epoch: operation.epoch), default: []].append(number)
+  }
+}
+
+/// Operations that have a place in an incarnation of the remote log, as a heap: the least offset first.
+private struct Places {
+  /// How many of the group's members were looked up.
+  var lookedUpCount = 0
+  private var heap: [(offset: UInt64, number: Int)] = []
+
+  var first: (offset: UInt64, number: Int)? { heap.first }
+
+  mutating func insert(_ offset: UInt64, _ number: Int) {
+    heap.append((offset, number))
+    var at = heap.count - 1
+    while at > 0, heap[at] < heap[(at - 1) / 2] {
+      heap.swapAt(at, (at - 1) / 2)
+      at = (at - 1) / 2
+    }
+  }
+
+  mutating func removeFirst() {
+    heap.swapAt(0, heap.count - 1)
+    heap.removeLast()
+    var at = 0
+    while true {
+      var least = at
+      for child in [2 * at + 1, 2 * at + 2] where child < heap.count && heap[child] < heap[least] {
+        least = child
+      }
+      guard least != at else { return }
+      heap.swapAt(at, least)
+      at = least
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import EventStore
+import Replicator
+import StoreTesting
+import Testing
+
+// What HandlingErrors.md shows lies between the marks: an app author's code, which may use public API alone.
+
+// page
+/// What an app does after a round.
+enum Answer: Equatable {
+  /// All is well, or the next round tries again.
+  case wait
+  /// Show a message that the user can act on.
+  case askUser(String)
+  /// Show a message for the one who runs the remote.
+  case askOperator(String)
+
+  init(_ report: SyncReport) {
+    self = report.failure.map(Answer.init) ?? .wait
+    for zone in report.zones where self == .wait { self = Answer(zone.status) }
+  }
+
+  init(_ status: ZoneStatus) {
+    switch status {
+    case .inSync, .local, .unfinished, .removed, .forked: self = .wait
+    case .parked(_, let failure), .failed(let failure): self = Answer(failure)
+    case .paused: self = .askUser("The remote has this list no more. Keep a copy of it, or delete it?")
+    }
+  }
+
+  init(_ failure: SyncFailure) {
+    let text = "\(failure.message). \(failure.hint)"
+    switch failure.code {
+    case "overQuota", "denied", "notARemote", "identityMismatch", "schemeUnknown", "remoteChanged",
+      "newerFormat", "newerSegment", "full", "readOnly", "accessDenied", "laneClosed":
+      self = .askUser(text)
+    case "damaged", "damagedSegment", "missingSegment", "wentBack", "mismatch",
+      "incarnationChanged", "unsuitable":
+      self = .askOperator(text)
+    default: self = .wait
+    }
+  }
+}
+// page end
+
+@Suite("An app's answers to errors")
+struct AnswersToErrors {
+  private func failure(_ code: RemoteError.Code) -> SyncFailure {
+    SyncFailure(code: code.rawValue, message: "what", hint: "do", scope: .zone)
+  }
+
+  @Test("say of a status who is asked")
+  func statuses() {
+    for status in [.inSync, .local, .unfinished, .removed, .forked(offset: 1)] as [ZoneStatus] {
+      #expect(Answer(status) == .wait)
+    }
+    #expect(Answer(.failed(failure(.unreachable))) == .wait)
+    #expect(Answer(.failed(failure(.init(rawValue: "ofALaterVersion")))) == .wait)
+    #expect(Answer(.failed(failure(.overQuota))) == .askUser("what. do"))
+    #expect(Answer(.parked(offset: 1, failure(.newerSegment))) == .askUser("what. do"))
+    #expect(Answer(.parked(offset: 1, failure(.damagedSegment))) == .askOperator("what. do"))
+    guard case .askUser = Answer(.paused(.purged)) else {
+      Issue.record("nobody is asked about a paused zone")
+      return
+    }
+  }
+
+  @Test("take a whole round's report")
+  func rounds() async throws {
+    let directory = TemporaryDirectory()
+    let store = try LocalStore(directory: directory.path + "/store", durability: .consistent)
+    defer { store.close() }
+    let report = try await LogReplicator(store: store, remote: MemoryRemote(identity: RemoteID(rawValue: 1)))
+      .syncOnce()
+    #expect(Answer(report) == .wait)
+  }
+}
