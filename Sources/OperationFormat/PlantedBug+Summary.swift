@@ -95,6 +95,8 @@
       case .damagedEventIsOther: "A damaged event of the list of zones is told as a list that went back."
       case .roundFailsAsZone: "What ends a whole round says that it concerns one zone."
       case .zoneListReadOnce: "The list of zones is read only by a store that has never read it."
+      case .rereadingKeepsBases:
+        "A log that went back and was read again leaves bases that reach beyond its end."
       case .parkedNotTold: "A parked zone is reported as in sync."
       case .segmentBeforeAsset: "A segment is shipped without the assets that it names."
       case .namedAssetCollected: "An asset's file is collected, whatever names it."
