@@ -135,6 +135,40 @@ extension LocalStore {
     }
   }
 
+  /// The most segments of a commit that may reject some: what a rejection takes is counted by no steps.
+  private static let rejectableMax = 512
+
+  /// Does with segments what ``fold(_:)`` does, and rejects those that are invalid for everyone, as ``reject(_:_:)`` does: all
+  /// in one commit, or nothing.
+  ///
+  /// It ends before a segment that can be neither folded nor rejected, and where ``fold(_:)`` ends;
+  /// ``FoldReport/segments`` tells how far it came.
+  ///
+  /// - Throws: what ``fold(_:)`` says of the first segment, unless that is invalid for everyone.
+  package func foldOrReject(_ segments: [RemoteSegment]) async throws -> FoldReport {
+    try await finishRenewal()
+    return try await perform(isRepeatable: true) { batch in
+      var report = FoldReport()
+      let start = batch.storage.touchedRows
+      for segment in segments.prefix(Self.rejectableMax)
+      where batch.storage.touchedRows - start < Self.foldedRowsMax {
+        switch try batch.problem(of: segment) {
+        case nil: try batch.fold(segment, &report)
+        case let problem?:
+          if let reason = problem.rejection {
+            try batch.reject(segment, reason, &report)
+          } else if report.segments > 0 {
+            return report
+          } else {
+            throw problem
+          }
+        }
+        report.segments += 1
+      }
+      return report
+    }
+  }
+
   /// Records that a segment is invalid for everyone: it is passed over, and its writer's lane is closed.
   ///
   /// - Parameter reason: what ``fold(_:)`` said of it.

@@ -14,6 +14,26 @@ extension WriteBatch {
     try checkPlace(of: segment, lane, log)
     let conflictsBefore = fold.conflictCount
     var capped: [Known] = []
+    let last = try forEachTransaction(of: segment, lane, log) { header, body in
+      if let known = try fold(header, body, lane.number, log, segment, &report) { capped.append(known) }
+    }
+    try place(
+      SegmentRow(
+        replica: lane.number, epoch: lane.epoch, first: lane.first, last: last,
+        hash: segment.hash, receivedMilliseconds: segment.receivedMilliseconds),
+      zone, incarnation, at: segment.offset)
+    try retime(capped, zone, &report)
+    report.conflicts += fold.conflictCount - conflictsBefore
+    report.token = try token(of: zone, segment.zone, segment.incarnation)
+  }
+
+  /// Calls a closure with each transaction of a segment, once its header keeps the rules of the log.
+  ///
+  /// - Returns: the last one's sequence.
+  func forEachTransaction(
+    of segment: RemoteSegment, _ lane: SegmentLane, _ log: LogPrefix,
+    _ body: (TransactionHeader, RawSpan) throws -> Void
+  ) throws -> UInt64 {
     var next = lane.first
     var seen = try seenBefore(lane, log)
     for bytes in segment.transactions {
@@ -21,19 +41,11 @@ extension WriteBatch {
         var reader = ByteReader(bytes.span.bytes)
         return (try TransactionHeader.read(from: &reader), reader.position)
       }
-      let body = bytes.span.bytes.extracting(bodyStart...)
       try check(header, in: segment, lane, next, log, &seen)
-      if let known = try fold(header, body, lane.number, log, segment, &report) { capped.append(known) }
+      try body(header, bytes.span.bytes.extracting(bodyStart...))
       next = header.sequence + 1
     }
-    try place(
-      SegmentRow(
-        replica: lane.number, epoch: lane.epoch, first: lane.first, last: next - 1,
-        hash: segment.hash, receivedMilliseconds: segment.receivedMilliseconds),
-      zone, incarnation, at: segment.offset)
-    try retime(capped, zone, &report)
-    report.conflicts += fold.conflictCount - conflictsBefore
-    report.token = try token(of: zone, segment.zone, segment.incarnation)
+    return next - 1
   }
 
   func acknowledge(_ acknowledgement: Acknowledgement, _ report: inout FoldReport) throws {
@@ -187,7 +199,7 @@ extension WriteBatch {
 
   /// Throws unless the store has the same bytes for a transaction. Where the log has others before, the segment is
   /// rejected; where they are pending here, this store's branch is the one that must give way.
-  private func compare(
+  func compare(
     _ header: TransactionHeader, _ body: RawSpan, with entry: (header: LogEntryHeader, body: [UInt8]),
     _ log: LogPrefix, _ segment: RemoteSegment
   ) throws {

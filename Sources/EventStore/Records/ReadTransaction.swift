@@ -291,6 +291,14 @@ public struct ReadTransaction: ~Copyable {
     try tables.zones(transaction).map(\.id).sorted()
   }
 
+  /// Whether the store has a zone: whether ``zones()`` names it.
+  ///
+  /// - Complexity: a few look-ups, however many zones there are.
+  package func hasZone(_ zone: ZoneID) throws -> Bool {
+    try tables.findZone(zone, interned, transaction) { try tables.zoneRow($0, transaction) }?
+      .row.status.isVisible ?? false
+  }
+
   /// Whether a zone is synced.
   ///
   /// - Returns: `local` or `attached`; zones of the other kinds show in no query.

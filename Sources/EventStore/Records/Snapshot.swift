@@ -13,7 +13,8 @@ final class Snapshot {
   let interned: Interned
 
   // No access meets another, so none is checked against others.
-  @exclusivity(unchecked) private var zones: [(id: ZoneID, state: StateNumber)] = []
+  @exclusivity(unchecked) private var zones = MetInOrder<ZoneID, StateNumber>()
+  @exclusivity(unchecked) private var zonesOfStates = MetInOrder<StateNumber, ZoneID>()
   @exclusivity(unchecked) private var numbers = MetNames()
   /// Names by number; nil for those that were not met.
   @exclusivity(unchecked) private var names: [Name?] = []
@@ -30,24 +31,25 @@ final class Snapshot {
   /// The state that a zone's records are in.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.
-  func state(of zone: ZoneID) throws -> StateNumber { zones[try zoneIndex(of: zone)].state }
+  func state(of zone: ZoneID) throws -> StateNumber {
+    let index = try zoneIndex(of: zone)
+    return zones.entries[index].value
+  }
 
   /// Which of the zones that were met it is: ``zone(at:)`` gives it back.
   func zoneIndex(of zone: ZoneID) throws -> Int {
-    var index = 0
-    while index < zones.count {
-      if zones[index].id == zone { return index }
-      index += 1
-    }
-    zones.append((zone, try tables.zone(zone, interned, transaction).row.state))
-    return index
+    if let index = zones.index(of: zone) { return index }
+    return zones.append(zone, try tables.zone(zone, interned, transaction).row.state)
   }
 
-  func zone(at index: Int) -> (id: ZoneID, state: StateNumber) { zones[index] }
+  func zone(at index: Int) -> (id: ZoneID, state: StateNumber) {
+    let (id, state) = zones.entries[index]
+    return (id, state)
+  }
 
   /// The zone whose records are in a state.
   func zone(of state: StateNumber) throws -> ZoneID {
-    for zone in zones where zone.state == state { return zone.id }
+    if let index = zonesOfStates.index(of: state) { return zonesOfStates.entries[index].value }
     let row = try transaction.withValue(of: TableKey.state(state).span, in: tables.states) {
       try StateRow($0)
     }
@@ -55,7 +57,7 @@ final class Snapshot {
       throw StoreError(
         .damaged, "the state \(state.rawValue) belongs to no zone", hint: "run a verification of the store")
     }
-    zones.append((zone, state))
+    _ = zonesOfStates.append(state, zone)
     return zone
   }
 

@@ -212,7 +212,7 @@ private struct RereadArgument {
     let token = try store.read { transaction in
       // What is behind the last @ may be meant as an offset, and is none.
       if let mark = text.lastIndex(of: "@"), mark > text.startIndex, zone == ZoneID(text),
-        try !transaction.zones().contains(zone)
+        try !transaction.hasZone(zone)
       {
         throw Self.noOffset(text, hint: "write it as zone@offset, such as \(text[..<mark])@12")
       }
@@ -271,7 +271,7 @@ extension SyncReport {
     in zone: ZoneID, _ transaction: borrowing ReadTransaction
   ) throws {
     for index in zones.indices where zones[index].zone == zone && zones[index].conflicts > 0 {
-      guard try transaction.zones().contains(zone) else { continue }
+      guard try transaction.hasZone(zone) else { continue }
       var present = 0
       try transaction.forEachConflict(in: zone) { _ in
         present += 1

@@ -251,7 +251,7 @@ extension ObjectRemote {
   private func logWentBack(
     _ incarnation: IncarnationID, _ offset: UInt64
   ) async throws(RemoteError) -> RemoteError {
-    _ = try await knownZones()
+    try await knownZones()
     let name = "\(offset > 0 ? "\(ObjectName.entry(of: incarnation, offset))" : "the log") of \(self.name)"
     return RemoteError(
       .wentBack, "\(name) was read here, and is not there any more, or is another segment",

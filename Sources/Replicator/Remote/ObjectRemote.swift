@@ -10,8 +10,8 @@ internal import Synchronization
 /// that no other remote has: the marker; or, where its caller knows an offset of a log, what lies there, since an
 /// incarnation is random and never used twice. What is missing there sends it to the marker, which says why.
 ///
-/// The list of zones is kept in memory as far as it was read. Each call that relies on its end reads on, after it has
-/// checked that the last event known is there still.
+/// The list of zones is kept in memory as far as it was read, once for all calls. Each call that relies on its end reads on,
+/// after it has checked that the last event known is there still.
 package final class ObjectRemote: RemoteLog {
   /// The most events of the list of zones in one page.
   private static let pageEventsMax = 4096
@@ -21,7 +21,7 @@ package final class ObjectRemote: RemoteLog {
   let receivedMilliseconds: (@Sendable () -> UInt64)?
   /// Whether it must not even finish what another left half done.
   let isReadOnly: Bool
-  private let zones = Mutex<ZoneList?>(nil)
+  private let zones = Mutex<KnownZones?>(nil)
   /// The last entry of each log, and of the list of zones, that is known to last.
   private let lasting = Mutex<[ObjectName: UInt64]>([:])
 
@@ -41,28 +41,38 @@ package final class ObjectRemote: RemoteLog {
   package func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
     if let token { forgetOthers(than: token.remote) }
     let list = try await readZones()
+    let (page, first, last) = try list.read { (list) throws(RemoteError) in
+      try self.page(of: list, after: token)
+    }
+    if first < last {
+      try await makeLasting(UInt64(first) + 1...UInt64(last), of: .zones) { .zoneEvent($0) }
+    }
+    return page
+  }
+
+  /// The page of a list after a token, and the events of the list that it takes in.
+  private func page(
+    of list: borrowing ZoneList, after token: DatabaseToken?
+  ) throws(RemoteError) -> (ZoneEventPage, first: Int, last: Int) {
     if let token {
       guard token.remote == list.remote else { throw .identityMismatch(name, token.remote, list.remote) }
       guard list.contains(token) else { throw listWentBack(token.offset) }
     }
     let first = Int(token?.offset ?? 0)
     // A token never passes an event that cannot be read: it may be read once.
-    let unreadable = list.unreadable()
-    let end = unreadable.first { $0 > first }.map { Int($0) - 1 } ?? list.entries.count
+    let end = list.unreadable.first { $0 > first }.map { Int($0) - 1 } ?? list.entries.count
     let last = min(end, first + Self.pageEventsMax)
-    if first < last {
-      try await makeLasting(UInt64(first) + 1...UInt64(last), of: .zones) { .zoneEvent($0) }
-    }
     var page = ZoneEventPage(
       events: list.events(first..<last),
       token: first == last ? token ?? list.token(at: 0) : list.token(at: UInt64(last)), hasMore: last < end,
       startOffset: UInt64(first))
-    guard !page.hasMore else { return page }
+    guard !page.hasMore else { return (page, first, last) }
     page.later = list.events(end..<list.entries.count)
-    page.problems = unreadable.compactMap { offset in
-      list.entries[Int(offset) - 1].problem.map { ZoneListProblem(offset: offset, failure: SyncFailure($0)) }
+    for offset in list.unreadable {
+      guard let problem = list.entries[Int(offset) - 1].problem else { continue }
+      page.problems.append(ZoneListProblem(offset: offset, failure: SyncFailure(problem)))
     }
-    return page
+    return (page, first, last)
   }
 
   package func createZone(
@@ -70,11 +80,16 @@ package final class ObjectRemote: RemoteLog {
   ) async throws(RemoteError) -> IncarnationID {
     while true {
       let list = try await readZones()
-      if let incarnation = try list.incarnation(of: zone, proposing: proposed) {
-        try await makeLasting(1...list.offset, of: .zones) { .zoneEvent($0) }
-        return incarnation
+      let event = ZoneEvent(kind: .created, zone: zone, incarnation: proposed)
+      let (found, last, next) = try list.read { (list) throws(RemoteError) in
+        let found = try list.incarnation(of: zone, proposing: proposed)
+        return (found, list.offset, found == nil ? try NextEvent(event, list) : nil)
       }
-      try await put(ZoneEvent(kind: .created, zone: zone, incarnation: proposed), after: list)
+      if let found {
+        try await makeLasting(1...last, of: .zones) { .zoneEvent($0) }
+        return found
+      }
+      if let next { try await put(next) }
       #if PLANTED_BUGS
         if PlantedBug.ownIncarnationAssumed.isPlanted { return proposed }
       #endif
@@ -92,7 +107,7 @@ package final class ObjectRemote: RemoteLog {
 
   /// Whether a log was deleted, by what is known of the list of zones.
   func isDeleted(_ incarnation: IncarnationID) -> Bool {
-    zones.withLock { $0?.logs[incarnation]?.fate == .deleted }
+    known(incarnation)?.fate == .deleted
   }
 
   // MARK: The list of zones
@@ -115,67 +130,93 @@ package final class ObjectRemote: RemoteLog {
   }
 
   /// What is known of the list of zones, after a check that the remote is the one that it was.
-  func knownZones() async throws(RemoteError) -> ZoneList {
+  @discardableResult
+  func knownZones() async throws(RemoteError) -> KnownZones {
     let remote = try await readIdentity()
-    guard let known = zones.withLock({ $0 }) else { return ZoneList(of: remote) }
+    // Which remote it is counts once something of it was read: another may have been in the place.
+    guard let known = zones.withLock({ $0 }) else { return KnownZones(of: remote) }
     guard known.remote == remote else { throw .identityMismatch(name, known.remote, remote) }
     return known
   }
 
   /// Reads the list of zones to its end.
-  func readZones() async throws(RemoteError) -> ZoneList {
-    var list = try await knownZones()
-    if list.offset > 0, list.entries[Int(list.offset) - 1].event != nil {
-      let name = ObjectName.zoneEvent(list.offset)
-      switch try await readEvent(list.offset) {
-      case .event(let bytes)? where ContentHash(of: bytes.span.bytes) == list.hash: break
-      // What is no event at all was damaged where it lies or on its way: that says nothing of the list.
-      case .unreadable(let problem, let hash)?:
-        #if PLANTED_BUGS
-          if PlantedBug.damagedEventIsOther.isPlanted { throw listWentBack(list.offset) }
-        #endif
-        try list.replace(at: list.offset, .unreadable(problem, hash: hash), name)
-      case .tombstone(let bytes)?: try list.replace(at: list.offset, .tombstone(bytes), name)
-      case .event?, nil:
-        // The next call sees the list as it is now, and its caller's token tells what that means.
-        zones.withLock { $0 = nil }
-        throw listWentBack(list.offset)
-      }
-    }
-    for offset in list.unreadable() {
+  func readZones() async throws(RemoteError) -> KnownZones {
+    let list = try await knownZones()
+    try await checkLast(of: list)
+    for offset in try list.read({ $0.unreadable }) {
       guard let found = try await readEvent(offset) else { continue }
       if case .unreadable = found { continue }
-      try list.replace(at: offset, found, .zoneEvent(offset))
+      try list.replace(at: offset, found)
     }
     // What was read stays known if an error ends it.
-    defer { keep(list) }
-    while list.offset < Limits.placeMax, let found = try await readEvent(list.offset + 1) {
-      try list.add(found, .zoneEvent(list.offset + 1))
+    defer { zones.withLock { $0 = $0 ?? list } }
+    while true {
+      let next = try list.read { $0.offset } + 1
+      guard next <= Limits.placeMax, let found = try await readEvent(next) else { return list }
+      try list.add(found, at: next)
     }
-    return list
+  }
+
+  /// Checks that the last event that is known is there still.
+  private func checkLast(of list: KnownZones) async throws(RemoteError) {
+    let last = try list.read { (offset: $0.offset, hash: $0.hash, isKnown: $0.entries.last?.event != nil) }
+    guard last.isKnown else { return }
+    switch try await readEvent(last.offset) {
+    case .event(let bytes)? where ContentHash(of: bytes.span.bytes) == last.hash: return
+    // What is no event at all was damaged where it lies or on its way: that says nothing of the list.
+    case .unreadable(let problem, let hash)?:
+      #if PLANTED_BUGS
+        if PlantedBug.damagedEventIsOther.isPlanted { throw listWentBack(last.offset) }
+      #endif
+      try list.replace(at: last.offset, .unreadable(problem, hash: hash))
+    case .tombstone(let bytes)?: try list.replace(at: last.offset, .tombstone(bytes))
+    case .event?, nil:
+      // The next call sees the list as it is now, and its caller's token tells what that means.
+      zones.withLock { if $0 === list { $0 = nil } }
+      throw listWentBack(last.offset)
+    }
+  }
+
+  /// An event for the place behind the last.
+  private struct NextEvent: Sendable {
+    let offset: UInt64
+    let bytes: [UInt8]
+
+    init(_ event: ZoneEvent, _ list: borrowing ZoneList) throws(RemoteError) {
+      offset = list.offset + 1
+      bytes = try list.encodeNext(event)
+    }
   }
 
   /// Puts an event at the end of the list, unless another has put one there meanwhile.
-  private func put(_ event: ZoneEvent, after list: ZoneList) async throws(RemoteError) {
-    let name = ObjectName.zoneEvent(list.offset + 1)
-    let bytes = try list.encodeNext(event)
-    if try await objects.getPrefix(.zoneEvent(list.offset + 2), 1) != nil,
+  private func put(_ event: NextEvent) async throws(RemoteError) {
+    let name = ObjectName.zoneEvent(event.offset)
+    if try await objects.getPrefix(.zoneEvent(event.offset + 1), 1) != nil,
       try await objects.getPrefix(name, 1) == nil
     {
-      throw listWentBack(list.offset + 1)
+      throw listWentBack(event.offset)
     }
-    if try await objects.putIfAbsent(name, bytes) { return }
+    if try await objects.putIfAbsent(name, event.bytes) { return }
     guard try await objects.getPrefix(name, 1) != nil else { throw .unreadable(name) }
   }
 
   /// Adds an event that ends a log, unless one is there.
   func record(_ kind: ZoneEvent.Kind, _ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError)
   {
+    let event = ZoneEvent(kind: kind, zone: zone, incarnation: incarnation)
     while true {
-      let list = try await readZones()
-      guard list.logs[incarnation].map({ $0.fate == nil }) ?? list.hasGaps else { return }
-      try await put(ZoneEvent(kind: kind, zone: zone, incarnation: incarnation), after: list)
+      let next = try await readZones().read { (list) throws(RemoteError) in
+        let isOpen = list.logs[incarnation].map { $0.fate == nil } ?? list.hasGaps
+        return isOpen ? try NextEvent(event, list) : nil
+      }
+      guard let next else { return }
+      try await put(next)
     }
+  }
+
+  /// What is known of a log without a look.
+  private func known(_ incarnation: IncarnationID) -> ZoneList.Log? {
+    zones.withLock { $0 }?.log(incarnation)
   }
 
   /// What the list says of a log. It is read on only if it does not know the log yet.
@@ -184,29 +225,18 @@ package final class ObjectRemote: RemoteLog {
   func log(
     _ zone: ZoneID, _ incarnation: IncarnationID, checkedAt offset: UInt64
   ) async throws(RemoteError) -> ZoneList.Log {
-    var log = zones.withLock { $0?.logs[incarnation] }
-    if log == nil || offset == 0 { log = try await knownZones().logs[incarnation] }
+    var log = known(incarnation)
+    if log == nil || offset == 0 { log = try await knownZones().log(incarnation) }
     if log == nil {
       let list = try await readZones()
-      log = list.logs[incarnation]
+      log = list.log(incarnation)
       // Its event may be one that nobody can read: then what was shipped there says that it is a log.
-      if log == nil, list.hasGaps, try await exists(incarnation, max(offset, 1)) {
+      if log == nil, try list.read({ $0.hasGaps }), try await exists(incarnation, max(offset, 1)) {
         log = ZoneList.Log(zone: zone)
       }
     }
     guard let log, log.zone == zone else { throw zoneUnknown(incarnation) }
     return log
-  }
-
-  /// Remembers a list that was read further than the known one.
-  private func keep(_ list: ZoneList) {
-    zones.withLock { known in
-      if known.map({ $0.remote == list.remote && ($0.offset < list.offset || list.isNewer(than: $0)) })
-        ?? true
-      {
-        known = list
-      }
-    }
   }
 
   /// Waits until entries last that were read, once for each: whoever put them may not have lived to make them last. A

@@ -47,21 +47,20 @@ package struct RemoteRepair: Sendable {
     for offset in offsets {
       let place = EntryPlace(offset: offset)
       let list = try await remote.readZones()
-      guard offset <= list.offset, list.entries[Int(offset) - 1].problem != nil else { continue }
-      guard offset == 1 || list.entries[Int(offset) - 2].event != nil else {
+      let logs = known.map(\.incarnation)
+      guard let lost = try list.read({ LostEvent(at: offset, logs, $0) }) else { continue }
+      guard lost.isBehindEvent else {
         note(place, .refused("the event before it cannot be read either"))
         continue
       }
       var candidates: [(bytes: [UInt8], log: IncarnationID)] = []
-      for log in known where list.logs[log.incarnation] == nil {
+      for log in known where !lost.logsThere.contains(log.incarnation) {
         let event = ZoneEvent(kind: .created, zone: log.zone, incarnation: log.incarnation)
-        let previous = list.token(at: offset - 1).hash
-        candidates.append((try event.encode(at: offset, after: previous), log.incarnation))
+        candidates.append((try event.encode(at: offset, after: lost.previous), log.incarnation))
       }
-      let content = list.entries[Int(offset) - 1].hash
       var expected = try await previousHash(namedAt: offset + 1)
       // What was put behind it since names what nobody can read.
-      if expected == content { expected = nil }
+      if expected == lost.content { expected = nil }
       if token?.offset == offset { expected = expected ?? token?.hash }
       if let expected {
         candidates.removeAll { ContentHash(of: $0.bytes.span.bytes) != expected }
@@ -164,6 +163,29 @@ package struct RemoteRepair: Sendable {
     case .givenUp: note(place, .givenUp)
     default: note(place, try await remote.counts(bytes, at: place, isOccupied) ? .putBack : .replaced)
     }
+  }
+}
+
+/// What the list of zones says around an event that cannot be read.
+private struct LostEvent: Sendable {
+  /// Whether the event before it can be read.
+  let isBehindEvent: Bool
+  /// The hash of the event before it.
+  let previous: ContentHash
+  /// The hash of what is there.
+  let content: ContentHash
+  /// Those of the given logs that other events name.
+  let logsThere: Set<IncarnationID>
+
+  /// Nil if the event can be read.
+  init?(at offset: UInt64, _ logs: [IncarnationID], _ list: borrowing ZoneList) {
+    guard offset <= list.offset, list.entries[Int(offset) - 1].problem != nil else { return nil }
+    isBehindEvent = offset == 1 || list.entries[Int(offset) - 2].event != nil
+    previous = list.token(at: offset - 1).hash
+    content = list.entries[Int(offset) - 1].hash
+    var there: Set<IncarnationID> = []
+    for log in logs where list.logs[log] != nil { there.insert(log) }
+    logsThere = there
   }
 }
 

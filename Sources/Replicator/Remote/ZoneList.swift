@@ -1,7 +1,9 @@
 internal import OperationFormat
 
 /// What a remote's list of zones says, as far as it was read: its events, and what follows from them.
-struct ZoneList: Sendable {
+///
+/// It is not copied: a copy that is kept while an event is added would cost as much as the whole list.
+struct ZoneList: ~Copyable, Sendable {
   struct Entry: Sendable {
     /// Nil where nobody can read it, or it was given up.
     var event: ZoneEvent?
@@ -58,21 +60,14 @@ struct ZoneList: Sendable {
     return isUnknown(at: token.offset) || self.token(at: token.offset) == token
   }
 
-  /// Whether it can read events that another reading of the same list could not.
-  func isNewer(than other: ZoneList) -> Bool {
-    offset == other.offset && unreadable().count != other.unreadable().count
-  }
-
   /// Whether nobody knows what an offset's event was.
   private func isUnknown(at offset: UInt64) -> Bool { offset > 0 && entries[Int(offset) - 1].event == nil }
 
   /// Whether the list does not say all that it once said: there may be logs that it does not name.
   private(set) var hasGaps = false
 
-  /// The offsets of the events that cannot be read.
-  func unreadable() -> [UInt64] {
-    entries.indices.filter { entries[$0].problem != nil }.map { UInt64($0) + 1 }
-  }
+  /// The offsets of the events that cannot be read, in order.
+  private(set) var unreadable: [UInt64] = []
 
   /// The incarnation of a zone that is there; nil if it is to be made under the proposed one.
   ///
@@ -110,6 +105,7 @@ struct ZoneList: Sendable {
   mutating func add(_ found: Found, _ name: ObjectName) throws(RemoteError) {
     entries.append(try entry(found, name))
     apply(entries.count - 1)
+    if entries[entries.count - 1].problem != nil { unreadable.append(offset) }
   }
 
   /// The events of some entries that count.
@@ -124,6 +120,7 @@ struct ZoneList: Sendable {
     entries[Int(offset) - 1] = try entry(found, name)
     (live, logs, hasGaps) = ([:], [:], false)
     for index in entries.indices { apply(index) }
+    unreadable = entries.indices.filter { entries[$0].problem != nil }.map { UInt64($0) + 1 }
   }
 
   private func entry(_ found: Found, _ name: ObjectName) throws(RemoteError) -> Entry {

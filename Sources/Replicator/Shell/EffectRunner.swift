@@ -204,6 +204,8 @@ package struct EffectRunner: Sendable {
         return
       }
     #endif
+    // Those that every replica rejects share commits with the others, until one can be neither folded nor rejected.
+    if parts.count > 1, try await fold(&parts, &outcome, rejecting: true) == nil { return }
     for part in parts {
       guard try await foldAlone(part, &outcome) else { return }
     }
@@ -247,16 +249,18 @@ package struct EffectRunner: Sendable {
 
   /// Folds segments, each commit as many as are not too much work, and takes away those that were.
   ///
+  /// - Parameter rejecting: whether those that every replica rejects are rejected. That reads each of them twice.
   /// - Returns: why none of those that are left was folded, where that concerns their zone alone.
   private func fold(
-    _ parts: inout ArraySlice<FoldBatch.Part>, _ outcome: inout FoldOutcome
+    _ parts: inout ArraySlice<FoldBatch.Part>, _ outcome: inout FoldOutcome, rejecting: Bool = false
   ) async throws -> SyncFailure? {
     do {
       while !parts.isEmpty {
-        let report = try await store.fold(parts.map(\.segment))
-        let folded = parts.prefix(report.segments)
-        outcome.add(report, segments: folded.count, bytes: folded.reduce(0) { $0 + $1.byteCount })
-        parts = parts.dropFirst(folded.count)
+        let segments = parts.map(\.segment)
+        let report = try await rejecting ? store.foldOrReject(segments) : store.fold(segments)
+        let taken = parts.prefix(report.segments)
+        outcome.add(report, segments: taken.count, bytes: taken.reduce(0) { $0 + $1.byteCount })
+        parts = parts.dropFirst(taken.count)
       }
       return nil
     } catch {
@@ -332,6 +336,8 @@ private struct FoldBatch {
     }
     parts.append(
       Part(segment: segment, header: header, byteCount: stored.bytes.count))
+    // What is rejected already is not folded.
+    guard segment.rejection == nil else { return }
     unpackedBytes += Int(header.unpackedBytes)
     self.steps += steps
   }

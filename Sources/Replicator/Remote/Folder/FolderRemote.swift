@@ -27,7 +27,7 @@ public struct FolderRemote: RemoteLog {
     self.init(
       FolderObjects(directory: directory, makeRandom: SystemEnvironment.makeRandom), isReadOnly: isReadOnly,
       counter: counter)
-    _ = try await log.knownZones()
+    try await log.knownZones()
   }
 
   /// A remote whose system calls and randomness are the caller's, for tests. It is not opened.
@@ -49,7 +49,7 @@ public struct FolderRemote: RemoteLog {
   ) async throws(RemoteError) -> FolderRemote {
     let remote = FolderRemote(FolderObjects(directory: directory, makeRandom: makeRandom))
     try await remote.objects.create(RemoteID(rawValue: UInt128(makeRandom()) << 64 | UInt128(makeRandom())))
-    _ = try await remote.log.knownZones()
+    try await remote.log.knownZones()
     return remote
   }
 
