@@ -123,7 +123,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
       case .alreadyOpen: .alreadyOpen
       case .closed: .closed
       case .mapFull, .noSpace: .full
-      case .corrupted, .damagedPage, .truncatedFile: .damaged
+      case .corrupted, .damagedPage, .truncatedFile, .pageNotFound, .cursorFull, .pageFull: .damaged
       case .notAStore: .notAStore
       case .versionMismatch: .newerFormat
       case .accessDenied, .readOnlyFileSystem: .readOnly
@@ -132,8 +132,6 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     let (message, hint) =
       switch error.code {
       case .closed: ("the store is closed", "open it again")
-      case .corrupted, .damagedPage, .truncatedFile, .pageNotFound, .cursorFull, .pageFull:
-        (error.message, Self.damageHint)
       default: (error.message, code == .damaged ? Self.damageHint : error.hint)
       }
     self.init(code, message, hint: hint, underlying: error)

@@ -70,4 +70,36 @@ struct DamagedStores {
     }
     #expect(exits.count { $0 == 1 } == 2, "\(exits)")
   }
+
+  @Test("a page that LMDB would end the process over is told before the log is exported")
+  func exportsNoDamagedPages() async throws {
+    let store = try await ShoppingStore()
+    let file = URL(fileURLWithPath: store.path + "/data.mdb")
+    let data = try Data(contentsOf: file)
+    var exits: Set<Int32> = []
+    for first in stride(from: 2 * 4096, to: data.count, by: 4096) {
+      var changed = data
+      // Where the entries of the page are.
+      for index in first + 16..<first + 80 { changed[index] ^= 0xFF }
+      try changed.write(to: file)
+      let export = await tool.run("export", store.path, "-o", store.path + ".jsonl")
+      exits.insert(export.exit)
+      #expect(export.exit == 0 || export.errors.contains("page \(first / 4096)"), "\(export)")
+    }
+    #expect(exits == [0, 3])
+  }
+
+  @Test("who opens what is damaged points to no command that would say the same again")
+  func damagedMetaPage() async throws {
+    let store = try await ShoppingStore()
+    let file = URL(fileURLWithPath: store.path + "/data.mdb")
+    var data = try Data(contentsOf: file)
+    for index in 0..<8 { data[10 + index] = 0xFF }
+    try data.write(to: file)
+    for arguments in [["verify"], ["export"], ["export", "--records"]] {
+      let result = await tool.run(arguments + [store.path])
+      #expect(result.exit == 3 && result.errors.contains("nothing of this file can be read"), "\(result)")
+      #expect(!result.errors.contains("`replay export"), "\(result)")
+    }
+  }
 }

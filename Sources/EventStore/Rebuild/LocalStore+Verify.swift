@@ -34,7 +34,9 @@ extension LocalStore {
   }
 
   /// Throws if a page of the data file is damaged: for work that reaches all of it, and would end the process there.
-  func checkAllPages() throws {
+  ///
+  /// - Throws: ``StoreError`` `damaged`.
+  package func checkAllPages() throws {
     let problems = try read { try pageProblems($0.transaction.id) { _ in } }
     guard let problem = problems.first else { return }
     throw StoreError(.damaged, "the data file is damaged: \(problem)", hint: StoreError.damageHint)

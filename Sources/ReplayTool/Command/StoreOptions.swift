@@ -47,6 +47,12 @@ struct StoreOptions: ParsableArguments {
     configuration.makeRandom = console.makeRandom
     do {
       return try LocalStore(directory: directory, durability: .durable, configuration: configuration)
+    } catch let error as StoreError where error.code == .damaged && base.opensDamaged {
+      // Whoever opens what is damaged is what other commands' hints point to.
+      throw ToolError(
+        error.code.rawValue, error.message,
+        hint: "keep a copy of the directory: nothing of this file can be read. What was sent comes from the "
+          + "remote into a new store; what was never sent is in a backup of this store alone", exit: .store)
     } catch {
       throw ToolError.opening(error)
     }

@@ -39,6 +39,8 @@ struct ExportCommand: ReplayCommand {
     let progress = Progress(console)
     func export(to output: Output) throws -> UInt64 {
       do {
+        // The log is in most tables. What records show may be whole where it is not.
+        if !records { try opened.checkAllPages() }
         return try opened.read { transaction in
           if let zone { try Inputs.check(zone, in: transaction) }
           if records { try copyAssets(zone, transaction, opened) }
@@ -84,7 +86,8 @@ struct ExportCommand: ReplayCommand {
       ? "keep a copy of the directory, and run `replay verify`; give --zone to bring out the zones that can be read; what "
         + "was sent comes from the remote"
       : "keep a copy of the directory. `replay export \(store.directory) --records -o FILE` writes the records as they are, "
-        + "with what was never sent. Sync a new store, then `replay import` the file into it: what differs is set"
+        + "with what was never sent; deletions that were never sent are not in them, and neither are records that a cascade hides. "
+        + "Sync a new store, then `replay import` the file into it: what differs is set"
     return ToolError(told.code, told.message, hint: hint, exit: told.exit)
   }
 

@@ -20,7 +20,9 @@ struct SyncCommand: ReplayCommand {
 
       Where a remote was tampered with and put right again, or went back to an old copy, --reread lets a store read a \
       zone's log again: what it had rejected there or read otherwise counts no more, and what the log has not of what \
-      others wrote goes here too. What was written here is kept, and sent. Only then it is as a new store is:
+      others wrote goes here too. What was written here is kept, and sent. Only then it is as a new store is. \
+      Where several stores have what a remote lost, let the one that wrote it read first: a removal or a replacement that \
+      is sent before what it removes does not meet it, and that is back.
         replay sync notes.store --remote folder:/mnt/team/notes --reread shopping@12
 
       What a store imported and is to send for another one, it cannot send any more where the remote has closed that \
