@@ -177,5 +177,28 @@ struct RulesOfOwnSegments {
       let (few, many) = (try await calls(lanes: 8), try await calls(lanes: 200))
       #expect(many <= few + 20, "\(few) and \(many) calls")
     }
+
+    @Test("The end of a rereading takes work for each lane that went, however many there are")
+    func manyLanesThatWent() async throws {
+      func calls(lanes: UInt64) async throws -> Int {
+        let plan = FaultPlan()
+        let store = try directory.store("went \(lanes)") { $0.faults = plan }
+        try await store.makeAttachedZone()
+        var remote = TestRemote()
+        for lane in 1...lanes {
+          _ = try remote.append([transaction(UInt128(lane), 1, [set("r\(lane)", "field", 1)])])
+        }
+        _ = try await store.fold(remote.segments)
+        _ = try await store.beginRereading(noteZone, from: 1)
+        let before = plan.count
+        try await store.endRereading(noteZone)
+        let count = plan.count - before
+        try await store.finishRenewal()
+        #expect(try store.read { try $0.recordCount(in: noteZone) } == 0)
+        return count
+      }
+      let (few, many) = (try await calls(lanes: 60), try await calls(lanes: 120))
+      #expect(many <= few * 5 / 2, "\(few) and \(many) calls")
+    }
   #endif
 }

@@ -64,6 +64,6 @@ extension WriteBatch {
     try Self.checkSize(
       operations: draft.builder.operationCount + operations,
       bytes: draft.builder.byteCount + bytes + 2 * Self.operationBytesMax,
-      steps: draft.builder.steps + steps)
+      steps: draft.builder.steps + steps, draft.builder.renaming)
   }
 }

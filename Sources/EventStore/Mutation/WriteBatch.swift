@@ -175,7 +175,8 @@ package final class WriteBatch {
         timestamp: timestamp, writeID: writeID, author: author, label: label, schemaVersion: schemaVersion,
         into: &body)
       try Self.checkSize(
-        operations: draft.builder.operationCount, bytes: body.count, steps: draft.builder.steps)
+        operations: draft.builder.operationCount, bytes: body.count, steps: draft.builder.steps,
+        draft.builder.renaming)
       // Nothing that is the app's can fail any more, so nothing need be undone alone.
       if used == 1 { try storage.dropUntouchedNested() }
       try fold.flush()
@@ -238,9 +239,12 @@ package final class WriteBatch {
   }
 
   /// Refuses what no segment could hold: checked while the write goes on, and exactly at its end.
-  static func checkSize(operations: Int, bytes: Int, steps: Int) throws {
+  ///
+  /// - Parameter renaming: what it leaves room for.
+  static func checkSize(operations: Int, bytes: Int, steps: Int, _ renaming: RenamedUnits) throws {
     // The header that goes with the body in a segment has at most two names, two identities and numbers.
-    let bytesMax = Limits.transactionBytesMax - 512
+    let bytesMax = Limits.transactionBytesMax - 512 - renaming.bytes
+    let steps = steps + renaming.steps
     guard operations <= Limits.transactionOperationsMax, bytes <= bytesMax else {
       throw StoreError(
         .transactionTooLarge,
@@ -416,7 +420,7 @@ package final class WriteBatch {
     let count = draft.builder.operationCount
     try Self.checkSize(
       operations: count + 1, bytes: draft.builder.byteCount,
-      steps: draft.builder.steps + FoldWork.steps(ofPayload: 0))
+      steps: draft.builder.steps + FoldWork.steps(ofPayload: 0), draft.builder.renaming)
     return UInt32(count)
   }
 

@@ -124,13 +124,16 @@ extension WriteBatch {
     guard let token = row.token, let rereading = try tables.rereading(of: number, storage.transaction)
     else { return }
     let bases = try rereadBases(number, token.incarnation, rereading)
+    let givenUp = try givenUpParts(of: number, token.incarnation)
     for held in try tables.heldLanes(of: number, storage.transaction) {
       let lane = try tables.pendingLane(held.replica, held.epoch, of: number, token, storage.transaction)
       guard lane.count > 0 else { continue }
       let isClosed =
         try tables.closure(
           of: held.replica, held.epoch, in: number, token.incarnation, storage.transaction) != nil
-      let isGivenUp = try wasGivenUp(lane, number, token.incarnation)
+      // Whether its first transaction without a place lay in an entry which was given up since.
+      let parts = givenUp[Lane(zone: number, replica: held.replica, epoch: held.epoch)] ?? []
+      let isGivenUp = parts.contains { $0.contains(lane.placed + 1) }
       let isSeen = try firstRebased(of: lane, number, bases) == nil
       if isClosed || !isGivenUp || !isSeen { try takeOut(lane.placed + 1, of: lane, number) }
     }
@@ -170,20 +173,21 @@ extension WriteBatch {
     }
   }
 
-  /// Whether the first transaction of a lane that has no place lay in an entry which was given up since.
-  private func wasGivenUp(
-    _ lane: PendingLane, _ zone: ZoneNumber, _ incarnation: IncarnationNumber
-  ) throws -> Bool {
+  /// The sequences that lay in entries which were given up since, by lane.
+  ///
+  /// - Complexity: linear in the segments that were read again
+  private func givenUpParts(
+    of zone: ZoneNumber, _ incarnation: IncarnationNumber
+  ) throws -> [Lane: [ClosedRange<UInt64>]] {
     let tables = storage.tables
-    var isGivenUp = false
+    var parts: [Lane: [ClosedRange<UInt64>]] = [:]
     try tables.forEachFormerSegment(in: zone, incarnation, storage.transaction) { offset, former in
-      guard former.replica == lane.replica, former.epoch == lane.epoch, former.first <= lane.placed + 1,
-        lane.placed < former.last
-      else { return }
       let found = try tables.segment(at: offset, in: zone, incarnation, storage.transaction)
-      isGivenUp = isGivenUp || found?.isQuarantined ?? false
+      guard found?.isQuarantined ?? false, former.first <= former.last else { return }
+      let lane = Lane(zone: zone, replica: former.replica, epoch: former.epoch)
+      parts[lane, default: []].append(former.first...former.last)
     }
-    return isGivenUp
+    return parts
   }
 
   /// Whether this store's first transaction of its own lane lay in the log before it was read again.

@@ -9,6 +9,8 @@ package struct BodyBuilder: ~Copyable, Sendable {
   package private(set) var operationCount = 0
   /// What folding them takes: see ``FoldWork``.
   package private(set) var steps = 0
+  /// What they may grow by where they are issued again: see ``RenamedUnits``.
+  package private(set) var renaming = RenamedUnits()
 
   private var names = ByteWriter()
   private var nameRanges: [Range<Int>] = []
@@ -19,6 +21,7 @@ package struct BodyBuilder: ~Copyable, Sendable {
   /// Where the last operation begins, if it is one on a field; else −1.
   private var lastOperation = -1
   private var lastSteps = 0
+  private var lastRenaming = RenamedUnits()
   private var usedNames = 0
   // With operations of unknown kinds, the table of names is kept as it is: they may use any of it.
   private var keepsNames = false
@@ -29,6 +32,7 @@ package struct BodyBuilder: ~Copyable, Sendable {
   package mutating func removeAll() {
     operationCount = 0
     steps = 0
+    renaming = RenamedUnits()
     names.removeAll()
     nameRanges.removeAll(keepingCapacity: true)
     made.removeAll(keepingCapacity: true)
@@ -112,13 +116,16 @@ package struct BodyBuilder: ~Copyable, Sendable {
     assert(Self.isOperand(operand, of: kind), "bytes that are no operand of kind \(kind.rawValue)")
     lastOperation = operations.count
     let stepsBefore = steps
-    beginOperation(kind, byteCount: size(record) + size(type) + size(field) + operand.byteCount)
+    let payloadBytes = size(record) + size(type) + size(field) + operand.byteCount
+    beginOperation(kind, byteCount: payloadBytes)
     appendName(record, bytesMax: Limits.recordNameBytesMax)
     appendName(type, bytesMax: Limits.nameBytesMax)
     appendName(field, bytesMax: Limits.nameBytesMax)
     operations.append(operand)
     steps += FoldWork.steps(of: kind, operand: operand)
     lastSteps = steps - stepsBefore
+    lastRenaming = renaming
+    renaming.add(kind, operand: operand, payloadBytes: payloadBytes)
   }
 
   /// Takes back the last operation, which was one on a field and whose names were all used before it, so that a longer one
@@ -128,6 +135,7 @@ package struct BodyBuilder: ~Copyable, Sendable {
     operations.truncate(to: lastOperation)
     operationCount -= 1
     steps -= lastSteps
+    renaming = lastRenaming
     lastOperation = -1
   }
 

@@ -21,6 +21,9 @@ package struct FoldWork: Sendable {
   /// What it takes to make a record once more.
   package static let stepsOfMakingAgain = 4096
 
+  /// What each run of units that a removal names takes.
+  static let stepsOfRun = 16
+
   package private(set) var steps = 0
   /// The names of the records that were made.
   private var made: Set<[UInt8]> = []
@@ -87,6 +90,14 @@ package struct FoldWork: Sendable {
     return steps
   }
 
+  /// How much more two runs take than the one that they were, at most.
+  static func stepsOfCutRun(of count: UInt64, isText: Bool) -> Int {
+    let count = Int(min(count, 2048))
+    let first = min(count, 1024)
+    let parts = steps(ofTextRun: first) + steps(ofTextRun: count - first)
+    return stepsOfRun + (isText ? parts - steps(ofTextRun: count) + 1 : 0)
+  }
+
   /// What a run of a text's units takes. Long runs are mostly told in few pieces.
   private static func steps(ofTextRun count: Int) -> Int {
     let first = min(count, 1024)
@@ -106,7 +117,7 @@ package struct FoldWork: Sendable {
         for _ in 0..<(try FieldChange.readCount(&reader)) {
           // More than are ever allowed are too many, and never more than a sum can hold.
           let count = Int(min(try units.readRun(&reader).count, 1 << 32))
-          steps = sum(steps, 16 + (kind == .removeText ? Self.steps(ofTextRun: count) : count))
+          steps = sum(steps, stepsOfRun + (kind == .removeText ? Self.steps(ofTextRun: count) : count))
         }
       default: break
       }
