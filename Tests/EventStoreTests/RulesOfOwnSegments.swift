@@ -194,7 +194,7 @@ struct RulesOfOwnSegments {
         try await store.endRereading(noteZone)
         let count = plan.count - before
         try await store.finishRenewal()
-        #expect(try store.read { try $0.recordCount(in: noteZone) } == 0)
+        #expect(try store.read { try $0.record(note("r1")) } == nil)
         return count
       }
       let (few, many) = (try await calls(lanes: 60), try await calls(lanes: 120))
