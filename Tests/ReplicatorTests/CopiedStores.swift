@@ -51,6 +51,34 @@ struct CopiedStores {
     }
   }
 
+  @Test(
+    "One ships behind an entry of the other that nobody could read, and that comes back: it takes another epoch",
+    arguments: RemotePlace.Kind.allCases)
+  func shipsBehindDamage(kind: RemotePlace.Kind) async throws {
+    let scratch = TemporaryDirectory()
+    let place = try await RemotePlace(kind, in: scratch.path)
+    let devices = try await world(place.remote, scratch.path)
+    try await devices[0].set("title", of: "original", to: 1)
+    try await devices[0].sync(place.remote)
+    let token = try #require(try devices[0].store.read { try $0.changeToken(of: zone) })
+    let entry = ObjectName.entry(of: token.incarnation, token.offset)
+    let bytes = try await place.get(entry)
+    try await place.replace(entry, with: [UInt8](repeating: 0, count: 300))
+    try await devices[1].set("title", of: "copy", to: 1)
+    let parked = try await devices[1].sync(place.remote)
+    #expect(!parked.isInSync && parked.sent == 1, "\(parked)")
+    try await place.replace(entry, with: bytes)
+    try await devices[1].set("title", of: "copy again", to: 1)
+    try await settle(devices, place.remote)
+    try await expectAgreement(devices, place.remote)
+    for device in devices {
+      #expect(try device.recordNames().count == 5)
+      let report = try device.store.verify()
+      #expect(report.isSound, "\(report)")
+      device.store.close()
+    }
+  }
+
   /// What a lane has inserted is named by its epoch and a number: both change for what is issued again.
   @Test("Lists, texts and counters that both copies go on with", arguments: [true, false])
   func merging(hasPendingBefore: Bool) async throws {

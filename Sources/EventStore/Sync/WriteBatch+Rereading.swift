@@ -26,6 +26,17 @@ extension LocalStore {
     }
   }
 
+  /// Whether the store knows segments behind the token: it shipped them while nobody could read what lies before.
+  package func hasSegmentsAhead(in zone: ZoneID) throws -> Bool {
+    try read { transaction in
+      let tables = transaction.tables
+      let (number, row) = try tables.zone(zone, transaction.interned, transaction.transaction)
+      guard let token = row.token else { return false }
+      let start = TableKey.segment(number, token.incarnation, token.offset + 1)
+      return try tables.hasSegment(from: start, transaction.transaction)
+    }
+  }
+
   /// Takes away what others' segment says otherwise of a lane that waits: the log counts.
   ///
   /// - Returns: whether a lane waited, and differs.

@@ -39,6 +39,13 @@ extension Tables {
       from: .segment(zone, incarnation, offset), prefixBytes: 8, in: segments, transaction, body)
   }
 
+  /// Whether there is a segment of a log at a key or behind it.
+  func hasSegment(from start: TableKey, _ transaction: borrowing LMDBTransaction) throws -> Bool {
+    let prefix = start.span.extracting(..<8).bytes
+    var cursor = try transaction.openCursor(segments)
+    return try cursor.seek(atOrAfter: start.span) && cursor.withEntry { key, _ in key.hasPrefix(prefix) }
+  }
+
   /// The same of what was folded before the log was read again.
   func forEachFormerSegment(
     in zone: ZoneNumber, _ incarnation: IncarnationNumber, _ transaction: borrowing LMDBTransaction,

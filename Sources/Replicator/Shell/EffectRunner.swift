@@ -223,6 +223,12 @@ package struct EffectRunner: Sendable {
       var error = error
       if error.code == .fork {
         if try await giveWay(to: segment) { return try await take(part, &outcome) }
+        // What differs was shipped behind an entry that nobody could read: the log rejects it there, and it is pending again.
+        if try store.hasSegmentsAhead(in: segment.zone),
+          try await reread(segment.zone, from: segment.offset), try await giveWay(to: segment)
+        {
+          return try await take(part, &outcome)
+        }
         error = try await store.contestLane(of: segment.zone, by: segment) ?? error
       }
       if error.code == .mismatch, segment.isQuarantined, try await reread(segment.zone, from: segment.offset)
