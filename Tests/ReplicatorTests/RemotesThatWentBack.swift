@@ -104,6 +104,32 @@ struct RemotesThatWentBack {
     for device in all { device.store.close() }
   }
 
+  @Test("The zone itself was made since: the first store that reads its log again makes it again, the same")
+  func beforeTheZone() async throws {
+    let scratch = TemporaryDirectory()
+    let place = try await RemotePlace(.memory, in: scratch.path)
+    let copy = try await place.copy()
+    let devices = try (1...3).map { try Device(in: scratch.path, "d\($0)", seed: UInt64($0)) }
+    for number in 1...6 {
+      try await write(devices[number % 2], number)
+      try await devices[number % 2].sync(place.remote)
+    }
+    try await settle(devices, place.remote)
+    let token = try devices[2].store.read { try $0.changeToken(of: zone) }
+    try await place.restore(copy)
+    try await write(devices[0], 7)
+    for device in devices {
+      let report = try? await device.sync(place.remote)
+      #expect(report?.isInSync != true)
+    }
+    for device in devices { try await device.store.beginRereading(zone, from: 1) }
+    try await settle(devices, place.remote)
+    #expect(try devices[2].store.read { try $0.changeToken(of: zone) }?.incarnation == token?.incarnation)
+    #expect(try count(devices[2]) == .int(7))
+    try await expectSameAsNew(devices, place, scratch.path)
+    for device in devices { device.store.close() }
+  }
+
   @Test("An entry that was given up in a log that is the same otherwise changes no base")
   func sameLog() async throws {
     let scratch = TemporaryDirectory()

@@ -8,10 +8,21 @@ extension EffectRunner {
     do throws(RemoteError) {
       return .fetched(try await remote.segments(after: token, bytesMax: pageBytesMax))
     } catch {
+      if error.code == .zoneUnknown, try await makeAgain(zone, token.incarnation) {
+        return .fetched(try await remote.segments(after: token, bytesMax: pageBytesMax))
+      }
       guard error.code == .quarantined, let offset = error.offset, try await reread(zone, from: offset)
       else { throw error }
       return .folded(try await readOn(zone))
     }
+  }
+
+  /// Makes a zone at the remote once more, which has gone back to before it was made: where its user lets its log be read again.
+  ///
+  /// - Returns: whether the remote has that log now. If another store has made the zone meanwhile, the list of zones tells.
+  private func makeAgain(_ zone: ZoneID, _ incarnation: IncarnationID) async throws -> Bool {
+    guard try store.isRereading(zone) else { return false }
+    return try await remote.createZone(zone, proposing: incarnation) == incarnation
   }
 
   /// Takes an entry for given up that the store has folded. What nobody else will get by it is pending again.
