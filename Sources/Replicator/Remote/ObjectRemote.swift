@@ -272,8 +272,7 @@ package final class ObjectRemote: RemoteLog {
   private func zoneUnknown(_ incarnation: IncarnationID) -> RemoteError {
     RemoteError(
       .zoneUnknown, "\(name) has no log of the zone of the incarnation \(incarnation)",
-      hint:
-        "read the list of zones. Where the remote went back to before the zone was made, let the zone's log be read again, which "
-        + "makes it there: `replay sync --reread`")
+      hint: "read the list of zones. Where the remote went back to before the zone was made, "
+        + "`replay sync --reread ZONE` makes it there again")
   }
 }
