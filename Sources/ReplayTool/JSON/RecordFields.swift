@@ -20,29 +20,27 @@ struct RecordFields: Hashable, Sendable {
   init() {}
 
   init(_ cells: [(field: Name, changes: [FieldChange])]) {
-    for (field, changes) in cells {
-      for change in changes { add(change, to: field) }
-    }
+    for (field, changes) in cells { add(changes, to: field) }
   }
 
-  private mutating func add(_ change: FieldChange, to field: Name) {
-    func append(_ value: Value, _ kind: FieldKind) {
-      guard case .array(let values) = merging[field]?[kind] ?? .array([]) else { return }
-      merging[field, default: [:]][kind] = .array(values + [value])
+  /// - Complexity: linear in the changes
+  private mutating func add(_ changes: [FieldChange], to field: Name) {
+    var elements: [FieldKind: [Value]] = [:]
+    var entries: [Name: Value] = [:]
+    for change in changes {
+      switch change {
+      case .set(let value): registers[field] = value
+      case .add(let value): merging[field, default: [:]][.counter] = value
+      case .insert(let value): elements[.set, default: []].append(value)
+      case .contribute(let value): elements[.contributions, default: []].append(value)
+      case .put(let key, let value): entries[key] = value
+      case .insertElements(let values, _): merging[field, default: [:]][.list] = .array(values)
+      case .insertText(let text, _): merging[field, default: [:]][.text] = .string(text)
+      default: break
+      }
     }
-    switch change {
-    case .set(let value): registers[field] = value
-    case .add(let value): merging[field, default: [:]][.counter] = value
-    case .insert(let value): append(value, .set)
-    case .contribute(let value): append(value, .contributions)
-    case .put(let key, let value):
-      guard case .map(var entries) = merging[field]?[.map] ?? .map([:]) else { return }
-      entries[key] = value
-      merging[field, default: [:]][.map] = .map(entries)
-    case .insertElements(let values, _): merging[field, default: [:]][.list] = .array(values)
-    case .insertText(let text, _): merging[field, default: [:]][.text] = .string(text)
-    default: return
-    }
+    for (kind, values) in elements { merging[field, default: [:]][kind] = .array(values) }
+    if !entries.isEmpty { merging[field, default: [:]][.map] = .map(entries) }
   }
 
   /// Of which kinds a field is. A register that was cleared is none.
