@@ -9,6 +9,7 @@ package enum ExportedLine: Hashable, Sendable {
   case policy(type: Name, ExistencePolicy)
   case zone(ZoneID, ZoneAttachment, token: ExportedToken?, base: Base?)
   case segment(ExportedSegment)
+  case contested(ExportedContest)
   case transaction(LogEntry)
 }
 
@@ -51,9 +52,26 @@ package struct ExportedSegment: Hashable, Sendable {
   }
 }
 
+/// A lane that a store was to ship for another one, and that had seen what the zone's log has lost since.
+package struct ExportedContest: Hashable, Sendable {
+  package var zone: ZoneID
+  package var lane: StoreIdentity
+  /// Its first transaction that cannot be shipped.
+  package var first: UInt64
+  /// The last offset that those from there on had seen and that the log still has; 0 for none.
+  package var baseMax: UInt64
+
+  package init(zone: ZoneID, lane: StoreIdentity, first: UInt64, baseMax: UInt64) {
+    self.zone = zone
+    self.lane = lane
+    self.first = first
+    self.baseMax = baseMax
+  }
+}
+
 extension ReadTransaction {
   /// Calls a closure with the lines of the store's log, until it returns false: identity, policies, zones,
-  /// segments, then the transactions in the log's order.
+  /// segments, lanes that had seen what a log has lost, then the transactions in the log's order.
   ///
   /// - Throws: ``StoreError`` `rereading` while a zone's remote log is being read again: whose the transactions without a place
   ///   are, and what takes their place, shows at its end. `damaged`, and what the closure throws.
@@ -78,7 +96,7 @@ extension ReadTransaction {
       let attachment: ZoneAttachment = row.status == .attached ? .attached : .local
       guard try body(.zone(id, attachment, token: token, base: base)) else { return }
     }
-    guard try forEachSegment(zones, body) else { return }
+    guard try forEachSegment(zones, body), try forEachContest(zones, body) else { return }
     try history { try body(.transaction($0)) }
   }
 
@@ -113,6 +131,26 @@ extension ReadTransaction {
       }
       guard goesOn else { return false }
       isThere = try cursor.next()
+    }
+    return true
+  }
+}
+
+extension ReadTransaction {
+  /// Another branch of a lane is met again where the log is read on: only what had seen too much is told of.
+  private func forEachContest(
+    _ zones: [(number: ZoneNumber, id: ZoneID)], _ body: (ExportedLine) throws -> Bool
+  ) throws -> Bool {
+    for (number, id) in zones {
+      guard let token = try tables.zoneRow(number, transaction)?.token else { continue }
+      for (replica, epoch) in try tables.adoptedLanes(of: number, transaction) {
+        let contested = try tables.contest(of: replica, epoch, in: number, token, transaction)
+        guard let contested, contested.isByBase else { continue }
+        let lane = StoreIdentity(
+          replica: try interned.replicas.identity(of: replica, in: tables.replicas, transaction), epoch: epoch)
+        let line = ExportedContest(zone: id, lane: lane, first: contested.first, baseMax: contested.baseMax)
+        guard try body(.contested(line)) else { return false }
+      }
     }
     return true
   }
@@ -177,6 +215,12 @@ extension WriteBatch {
         try storage.closeLane(replica, segment.epoch, of: number, incarnation, at: segment.place.offset)
         try storage.reject(row, in: number, incarnation, at: segment.place.offset)
       }
+    case .contested(let contested):
+      let replica = try storage.interned.replicas.makeNumber(
+        for: contested.lane.replica, in: tables.replicas, storage.transaction)
+      try storage.contest(
+        Lane(zone: try zoneNumber(contested.zone), replica: replica, epoch: contested.lane.epoch),
+        .byBase(from: contested.first, baseMax: contested.baseMax))
     case .transaction(let entry):
       try importTransaction(entry)
     }
@@ -217,13 +261,30 @@ extension WriteBatch {
     try appendParsed(numbered, body: body, receivedMilliseconds: received)
     clock.observe(entry.transaction.timestamp, wallMilliseconds: wallMilliseconds())
     let isShipped = try isPlaced(header, zone, replica)
-    if !isShipped { try storage.adoptLane(replica, header.epoch, of: zone) }
+    if !isShipped {
+      try storage.adoptLane(replica, header.epoch, of: zone)
+      try contestIfAhead(numbered)
+    }
     guard try !isShipped || storage.importedIdentity()?.replica == header.replica else { return }
     // The store continues the exporter's lane, or the one that the exporter continued without having written since: what
     // lies in no remote log is of these alone.
     let own = try storage.interned.replicas.makeNumber(
       for: identity.replica, in: storage.tables.replicas, storage.transaction)
     try continueImported((replica, header.epoch, header.sequence), as: own, isShipped: isShipped, zone)
+  }
+
+  /// Remembers that the log does not have what a pending transaction had seen: a remote that went back, of which the file says nothing.
+  /// How much of that the log has, nobody knows any more.
+  private func contestIfAhead(_ header: LogEntryHeader) throws {
+    guard let token = try storage.zoneRow(header.zone).token, let base = header.base,
+      base.incarnation == token.incarnation, base.offset > token.offset
+    else { return }
+    let known = try storage.tables.contest(
+      of: header.replica, header.epoch, in: header.zone, token, storage.transaction)
+    guard known == nil else { return }
+    try storage.contest(
+      Lane(zone: header.zone, replica: header.replica, epoch: header.epoch),
+      .byBase(from: header.sequence, baseMax: 0))
   }
 
   /// Lets this store's own lane continue an imported one. A lineage is bounded: where it would be longer, what the base says

@@ -37,6 +37,12 @@ extension WriteBatch {
     let isFirst = header.sequence == 1
     var known = row
     known.base = header.base
+    // Another process may have read the zone's log again, which is shorter now.
+    if let base = header.base, base.incarnation == row.token?.incarnation {
+      known.base = row.base.flatMap {
+        $0.incarnation == base.incarnation ? (base.incarnation, min(base.offset, $0.offset)) : nil
+      }
+    }
     let base = try base(known, after: header.sequence - 1, of: replica, epoch, parent, zone)
     header = LogEntryHeader(
       zone: zone, replica: replica, epoch: epoch, sequence: header.sequence, base: base,

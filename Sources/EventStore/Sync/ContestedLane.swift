@@ -11,6 +11,14 @@ struct ContestedLane: Hashable {
   /// Up to where the log has what those from there on had seen.
   var baseMax: UInt64
 
+  /// - Parameter first: the first transaction that had seen what the log does not have.
+  static func byBase(from first: UInt64, baseMax: UInt64) -> ContestedLane {
+    ContestedLane(first: first, offset: .max, baseMax: baseMax)
+  }
+
+  /// Whether the log does not have what it had seen.
+  var isByBase: Bool { offset == .max }
+
   /// How many transactions of it cannot be shipped.
   func count(of lane: PendingLane) -> UInt64 { lane.last - min(first - 1, lane.last) }
 }
@@ -76,6 +84,20 @@ extension TableStorage {
     }
   }
 
+  /// Forgets which lanes of a zone the log has other branches of. Where it does not have what a lane had seen, that stays known:
+  /// the lane's bases say no more than they did.
+  func removeBranches(of zone: ZoneNumber, _ token: ZoneRow.Token) throws {
+    for (replica, epoch) in try tables.lanes(under: .rows(.contestedLanes, of: zone), transaction) {
+      let contested = try tables.contest(of: replica, epoch, in: zone, token, transaction)
+      if contested?.isByBase != true { try removeContest(of: Lane(zone: zone, replica: replica, epoch: epoch)) }
+    }
+  }
+
+  func removeContest(of lane: Lane) throws {
+    let key = TableKey.contestedLane(lane.zone, lane.replica, lane.epoch)
+    _ = try transaction.delete(key.span, in: tables.replicas)
+  }
+
   /// Forgets which lanes of a zone the log contests.
   func removeContests(of zone: ZoneNumber) throws {
     try removeLaneRows(.contestedLanes, of: zone)
@@ -86,7 +108,7 @@ extension StoreError {
   static func contested(_ lane: PendingLane, _ contested: ContestedLane, _ zone: ZoneID) -> StoreError {
     let count = contested.count(of: lane)
     let why =
-      contested.offset == .max
+      contested.isByBase
       ? "the log of zone “\(zone)” does not have what a lane had seen"
       : "the log of zone “\(zone)” has another branch of a lane at offset \(contested.offset)"
     return StoreError(

@@ -90,17 +90,9 @@ extension ReadTransaction {
   private func checkIsOpen(
     _ lane: PendingLane, _ zone: ZoneID, _ number: ZoneNumber, _ token: ZoneRow.Token
   ) throws {
-    let closure = try tables.closure(
-      of: lane.replica, lane.epoch, in: number, token.incarnation, transaction)
-    guard let closure else {
-      let contested = try tables.contest(of: lane.replica, lane.epoch, in: number, token, transaction)
-      if let contested { throw StoreError.contested(lane, contested, zone) }
-      return
+    if let refusal = try tables.refusal(of: lane, in: number, token, transaction) {
+      throw StoreError.refused(lane, refusal, zone)
     }
-    throw StoreError(
-      .laneClosed,
-      "the log of zone “\(zone)” has closed a lane at offset \(closure), and \(lane.count) pending of it cannot be sent",
-      hint: StoreError.closedLaneHint(zone))
   }
 
   /// As many of a lane's next transactions as others fold at once without making their writers wait.

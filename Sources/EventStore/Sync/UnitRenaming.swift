@@ -77,6 +77,36 @@ struct UnitRenaming {
   }
 }
 
+/// Renamings of many lanes, found by the units that a transaction names.
+struct UnitRenamings {
+  /// Those for transactions of any other lane, each by the lane that was cut.
+  private var ofOthers: [UnitMaker: UnitRenaming] = [:]
+  /// That of the transactions' own lane.
+  private var own: UnitRenaming?
+
+  init(_ renamings: [UnitRenaming]) {
+    for renaming in renamings {
+      if renaming.new == nil { own = renaming } else { ofOthers[renaming.old] = renaming }
+    }
+  }
+
+  /// Those that concern what operations name, in the order in which that is named first.
+  func renamings(of operations: [LogOperation]) -> [UnitRenaming] {
+    var found = own.map { [$0] } ?? []
+    guard !ofOthers.isEmpty else { return found }
+    var seen: Set<UnitMaker> = []
+    for case .update(_, _, _, let change) in operations {
+      for unit in change.namedUnits {
+        guard let maker = unit.maker, let renaming = ofOthers[maker], seen.insert(maker).inserted else {
+          continue
+        }
+        found.append(renaming)
+      }
+    }
+    return found
+  }
+}
+
 extension UnitRenaming.Units {
   /// A change with its units renamed.
   func renamed(_ change: FieldChange) -> FieldChange {
@@ -117,6 +147,17 @@ extension UnitRenaming.Units {
 }
 
 extension FieldChange {
+  /// The units that it names, of each run the first.
+  var namedUnits: [UnitReference] {
+    switch self {
+    case .insertElements(_, let origin), .insertText(_, let origin): origin.map { [$0] } ?? []
+    case .moveElement(let element, let origin): origin.map { [element, $0] } ?? [element]
+    case .replaceElement(let element, _): [element]
+    case .removeElements(let runs), .removeText(let runs): runs.map(\.first)
+    case .set, .add, .insert, .remove, .put, .removeKey, .contribute: []
+    }
+  }
+
   /// How many units it inserts.
   var insertedUnits: UInt64 {
     switch self {

@@ -11,7 +11,8 @@ package enum ClosedLaneAnswer: Hashable, Sendable {
 
 extension LocalStore {
   /// Settles what is pending in a zone of lanes that are not this store's own, such as those of a log that it imported,
-  /// and that the remote log has closed, or has another branch of: nobody can ship it as it is. ``finishRenewal()`` is to be called afterwards.
+  /// and that the remote log has closed, or has another branch of: nobody can ship it as it is. So it is with the lanes that continue it:
+  /// all are settled in one commit. ``finishRenewal()`` is to be called afterwards.
   ///
   /// If the store that wrote them issues them again and this one takes them over, they count twice: who decides must
   /// know of it.
@@ -25,86 +26,135 @@ extension LocalStore {
 }
 
 extension WriteBatch {
+  /// What is settled in one commit: lanes of others that the log does not take, and what continues them.
+  private struct Settlement {
+    let zone: ZoneNumber
+    let row: ZoneRow
+    let token: ZoneRow.Token
+    let answer: ClosedLaneAnswer
+    let own: ReplicaNumber
+    var moved: [Moved] = []
+    var renamings: [UnitRenaming] = []
+    /// This store's own lanes that come behind what was settled, under their own names.
+    var rewritten: Set<Lane> = []
+    var count = 0
+  }
+
+  private struct RefusedLane {
+    var lane: PendingLane
+    var refusal: LaneRefusal
+    var position: Position
+  }
+
   fileprivate func settleClosedLanes(of zone: ZoneID, _ answer: ClosedLaneAnswer) throws -> Int {
     let (number, row) = try storage.zone(zone)
     guard let token = row.token else { return 0 }
     try checkNamesAreNew(of: number)
-    var count = 0
-    for found in try storage.tables.adoptedLanes(of: number, storage.transaction) {
-      let lane = try storage.tables.pendingLane(
-        found.replica, found.epoch, of: number, token, storage.transaction)
-      let closure = try storage.tables.closure(
-        of: lane.replica, lane.epoch, in: number, token.incarnation, storage.transaction)
-      let contested = try storage.tables.contest(
-        of: lane.replica, lane.epoch, in: number, token, storage.transaction)
-      guard lane.count > 0, closure != nil || contested != nil else { continue }
-      let first = closure != nil ? lane.placed + 1 : max(lane.placed + 1, contested?.first ?? 0)
-      count += try settle(lane, from: first, contested?.baseMax ?? .max, number, row, token, answer)
-    }
-    if count > 0 {
-      try storage.removeContests(of: number)
-      try storage.removeCut(of: number)
-      try storage.dropShippedLanes(of: number, token.incarnation)
-      try foldAgain()
-    }
-    return count
+    let own = try storage.interned.replicas.makeNumber(
+      for: identity.replica, in: storage.tables.replicas, storage.transaction)
+    let refused = try refusedLanes(of: number, token, but: own)
+    guard !refused.isEmpty else { return 0 }
+    let ownLanes = try ownLanes(of: number, row, token)
+    var settlement = Settlement(zone: number, row: row, token: token, answer: answer, own: own)
+    for found in refused { try settle(found.lane, found.refusal, &settlement) }
+    for lane in ownLanes { try rewrite(lane, &settlement) }
+    try storage.removeContests(of: number)
+    try storage.removeCut(of: number)
+    try storage.dropShippedLanes(of: number, token.incarnation)
+    try foldAgain()
+    return settlement.count
   }
 
-  private func settle(
-    _ lane: PendingLane, from first: UInt64, _ baseMax: UInt64, _ zone: ZoneNumber, _ row: ZoneRow,
-    _ token: ZoneRow.Token, _ answer: ClosedLaneAnswer
-  ) throws -> Int {
+  /// The adopted lanes of others that the log does not take as they are, in the order of the first transactions of that: a lane
+  /// comes after what it continues.
+  private func refusedLanes(
+    of zone: ZoneNumber, _ token: ZoneRow.Token, but own: ReplicaNumber
+  ) throws -> [RefusedLane] {
     let tables = storage.tables
-    let own = try storage.interned.replicas.makeNumber(
-      for: identity.replica, in: tables.replicas, storage.transaction)
+    var found: [RefusedLane] = []
+    for adopted in try tables.adoptedLanes(of: zone, storage.transaction) where adopted.replica != own {
+      let lane = try tables.pendingLane(
+        adopted.replica, adopted.epoch, of: zone, token, storage.transaction)
+      guard lane.count > 0,
+        let refusal = try tables.refusal(of: lane, in: zone, token, storage.transaction),
+        let position = try tables.position(
+          of: lane.replica, lane.epoch, refusal.first, in: zone, storage.transaction)
+      else { continue }
+      found.append(RefusedLane(lane: lane, refusal: refusal, position: position))
+    }
+    return found.sorted { $0.position < $1.position }
+  }
+
+  /// Takes what the log does not take of a lane out of the store's log. Taken over, it comes at the end, as a lane of this store's.
+  private func settle(
+    _ lane: PendingLane, _ refusal: LaneRefusal, _ settlement: inout Settlement
+  ) throws {
+    let (zone, token, first) = (settlement.zone, settlement.token, refusal.first)
+    let old = Lane(zone: zone, replica: lane.replica, epoch: lane.epoch)
     let maker = UnitMaker(replica: try storage.replicaID(lane.replica), epoch: lane.epoch)
+    let former = try parent(of: old)
+    let before: LaneParent? =
+      first > 1
+      ? (lane.replica, lane.epoch, first - 1)
+      : former.flatMap { Self.parent($0, after: settlement.moved) }
+    let (continued, seen) = try continuing(before, settlement.row, zone)
     let (lost, found) = try renamed(
-      try entries(first, of: lane, zone), lane, maker, try storage.zoneRow(zone).state)
-    // What this store wrote since may continue the lane, and name its units.
-    let present = try tables.pendingLane(own, row.ownEpoch(identity), of: zone, token, storage.transaction)
-    var ownEntries = present.placed == 0 ? try entries(1, of: present, zone) : []
-    let former = try storage.lineage(of: lane.replica, lane.epoch, in: zone).first.map {
-      (replica: $0.replica, epoch: $0.epoch, sequence: $0.through)
-    }
-    let (before, seen) = try continuing(
-      first > 1 ? (lane.replica, lane.epoch, first - 1) : former, row, zone)
-    var last = before
-    var renaming = found
-    let epoch = try nextEpoch(of: own, zone, token.incarnation)
-    if answer == .takeOver {
-      last = (own, epoch, UInt64(lost.count))
-      renaming.new = UnitMaker(replica: identity.replica, epoch: epoch)
-      ownEntries = try renamed(ownEntries, [renaming])
-    }
+      try entries(first, of: lane, zone), lane, maker, settlement.row.state, after: settlement.renamings)
     try takeOut(lost.map(\.position), first, of: lane, zone)
     if first == 1 { try storage.removeParent(of: lane.replica, lane.epoch, in: zone) }
-    if answer == .takeOver {
-      if let before { try storage.setParent(before, of: own, epoch, in: zone) }
-      try append(lost, as: own, epoch, before, atLeast: seen) { base in
+    settlement.count += lost.count
+    var moved = Moved(old: old, first: first, before: before)
+    if settlement.answer == .takeOver {
+      let (own, last) = (settlement.own, settlement.moved.last?.new?.epoch)
+      let new = Lane(
+        zone: zone, replica: own, epoch: try nextEpoch(of: own, zone, token.incarnation, after: last))
+      if let continued { try storage.setParent(continued, of: own, new.epoch, in: zone) }
+      try append(lost, as: own, new.epoch, continued, atLeast: seen) { base in
         guard base.incarnation == token.incarnation else { return base }
-        return baseMax == 0 ? nil : (base.incarnation, min(base.offset, baseMax))
+        return refusal.baseMax == 0 ? nil : (base.incarnation, min(base.offset, refusal.baseMax))
       }
       storage.forgetSequences()
-      try storage.adoptLane(own, epoch, of: zone)
-      try note(
-        found, from: first, of: Lane(zone: zone, replica: lane.replica, epoch: lane.epoch),
-        as: Lane(zone: zone, replica: own, epoch: epoch))
+      try storage.adoptLane(own, new.epoch, of: zone)
+      try note(found, from: first, of: old, as: new)
+      var renaming = found
+      renaming.new = UnitMaker(replica: identity.replica, epoch: new.epoch)
+      settlement.renamings.append(renaming)
+      moved.new = new
     }
-    guard present.placed == 0 else { return lost.count }
-    try takeOut(ownEntries.map(\.position), 1, of: present, zone)
-    var parent = try storage.lineage(of: own, present.epoch, in: zone).first.map {
+    settlement.moved.append(moved)
+  }
+
+  /// Lets a lane of this store's own, of which the log has nothing, come behind what was settled, under its own name: if it continues
+  /// that, or names units of it.
+  private func rewrite(_ lane: PendingLane, _ settlement: inout Settlement) throws {
+    let zone = settlement.zone
+    let name = Lane(zone: zone, replica: lane.replica, epoch: lane.epoch)
+    guard lane.placed == 0 else { return }
+    let former = try parent(of: name)
+    var parent = former.flatMap { Self.parent($0, after: settlement.moved) }
+    let isMoved = former.map { former in parent.map { $0 != former } ?? true } ?? false
+    let isBehind =
+      former.map {
+        settlement.rewritten.contains(Lane(zone: zone, replica: $0.replica, epoch: $0.epoch))
+      } ?? false
+    let lost = try entries(1, of: lane, zone)
+    let renamed = try renamed(lost, settlement.renamings)
+    guard isMoved || isBehind || zip(lost, renamed).contains(where: { $0.body != $1.body }) else { return }
+    try takeOut(lost.map(\.position), 1, of: lane, zone)
+    var seen: BaseNumbers?
+    if isMoved || isBehind {
+      (parent, seen) = try continuing(parent, settlement.row, zone)
+      try storage.removeParent(of: lane.replica, lane.epoch, in: zone)
+      if let parent { try storage.setParent(parent, of: lane.replica, lane.epoch, in: zone) }
+    }
+    try append(renamed, as: lane.replica, lane.epoch, parent, atLeast: seen)
+    storage.forgetSequences()
+    settlement.rewritten.insert(name)
+  }
+
+  private func parent(of lane: Lane) throws -> LaneParent? {
+    try storage.lineage(of: lane.replica, lane.epoch, in: lane.zone).first.map {
       (replica: $0.replica, epoch: $0.epoch, sequence: $0.through)
     }
-    var seenAfter: BaseNumbers?
-    if let known = parent, known.replica == lane.replica, known.epoch == lane.epoch,
-      known.sequence >= first
-    {
-      (parent, seenAfter) = try continuing(last, row, zone)
-      try storage.removeParent(of: own, present.epoch, in: zone)
-      if let parent { try storage.setParent(parent, of: own, present.epoch, in: zone) }
-    }
-    try append(ownEntries, as: own, present.epoch, parent, atLeast: seenAfter)
-    storage.forgetSequences()
-    return lost.count
   }
 }

@@ -9,11 +9,14 @@ extension WriteBatch {
     var first: UInt64
   }
 
-  /// A part of a lane that is another lane now.
-  private struct Moved {
+  /// A part of a lane that is another lane now, or was let go.
+  struct Moved {
     var old: Lane
     var first: UInt64
-    var new: Lane
+    /// Nil if it was let go.
+    var new: Lane?
+    /// What it continued.
+    var before: LaneParent?
   }
 
   typealias BaseNumbers = (incarnation: IncarnationNumber, offset: UInt64)
@@ -52,7 +55,7 @@ extension WriteBatch {
       let former = try storage.lineage(of: lane.replica, lane.epoch, in: zone).first.map {
         (replica: $0.replica, epoch: $0.epoch, sequence: $0.through)
       }
-      let parent = former.map { Self.parent($0, after: moved) }
+      let parent = former.flatMap { Self.parent($0, after: moved) }
       let continues = lane.placed == 0 && parent?.epoch != former?.epoch
       let cut = cuts.first { $0.lane.epoch == lane.epoch }
       guard let first = continues ? 1 : cut?.first else { continue }
@@ -103,13 +106,14 @@ extension WriteBatch {
     try storage.removeCut(of: old.zone)
   }
 
-  /// What a lane continues, after parts of lanes have become others.
-  private static func parent(_ parent: LaneParent, after moved: [Moved]) -> LaneParent {
+  /// What a lane continues, after parts of lanes have become others or were let go.
+  static func parent(_ parent: LaneParent, after moved: [Moved]) -> LaneParent? {
     for move in moved
     where move.old.replica == parent.replica && move.old.epoch == parent.epoch
       && parent.sequence >= move.first
     {
-      return (move.new.replica, move.new.epoch, parent.sequence - (move.first - 1))
+      guard let new = move.new else { return move.before }
+      return (new.replica, new.epoch, parent.sequence - (move.first - 1))
     }
     return parent
   }

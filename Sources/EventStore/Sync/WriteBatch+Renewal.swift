@@ -204,14 +204,18 @@ extension WriteBatch {
   }
 
   /// Transactions with their units renamed.
+  ///
+  /// - Complexity: linear in the transactions, and in the renamings of lanes whose units each one names.
   func renamed(_ entries: [LostEntry], _ renamings: [UnitRenaming]) throws -> [LostEntry] {
+    guard !entries.isEmpty, !renamings.isEmpty else { return entries }
     let logReader = LogReader(storage.tables, storage.interned)
+    let known = UnitRenamings(renamings)
     return try entries.map { entry in
       var (renamed, transaction) = (
         entry, try logReader.entry(at: entry.position, storage.transaction).transaction
       )
       let before = transaction.operations
-      for renaming in renamings {
+      for renaming in known.renamings(of: before) {
         transaction.operations = renaming.renamed(transaction.operations) ?? transaction.operations
       }
       if transaction.operations == before { return entry }
@@ -239,10 +243,12 @@ extension WriteBatch {
   /// The least epoch of a replica after its own that nothing in a zone is of: others can use some up, never the ones between.
   ///
   /// - Complexity: linear in the epochs after its own that are used
+  ///
+  /// - Parameter last: one that the same commit got, if any: those before it are not looked at again.
   func nextEpoch(
-    of replica: ReplicaNumber, _ zone: ZoneNumber, _ incarnation: IncarnationNumber
+    of replica: ReplicaNumber, _ zone: ZoneNumber, _ incarnation: IncarnationNumber, after last: UInt32? = nil
   ) throws -> UInt32 {
-    var epoch = try storage.zoneRow(zone).ownEpoch(identity)
+    var epoch = try last ?? storage.zoneRow(zone).ownEpoch(identity)
     while epoch < .max {
       epoch += 1
       if try storage.lastSequence(of: replica, epoch, in: zone) == 0,

@@ -100,16 +100,15 @@ extension WriteBatch {
     }
     // A user who says that the remote is right means its list of zones too. No zone goes because the list does not name it.
     try storage.readZoneListAgain()
-    try storage.removeContests(of: number)
+    try storage.removeBranches(of: number, token)
     try storage.takeBackClosures(of: number, token.incarnation, from: first)
     try storage.removeCut(of: number)
     let hash = try tables.segment(at: first - 1, in: number, token.incarnation, storage.transaction)?.hash
     row.token = ZoneRow.Token(incarnation: token.incarnation, offset: first - 1, hash: hash ?? .zero)
     storage.setZoneRow(row, number)
     // The base stays until the log was read to its end: what is written before that has seen what is here.
-    let seen = row.base.map { $0.incarnation == token.incarnation ? $0.offset : 0 } ?? 0
-    try storage.setRereading(
-      Rereading(first: min(first, before?.first ?? first), seen: max(seen, before?.seen ?? 0)), of: number)
+    let seen = try max(pendingBase(number, row, token), before?.seen ?? 0)
+    try storage.setRereading(Rereading(first: min(first, before?.first ?? first), seen: seen), of: number)
     return first
   }
 
@@ -173,14 +172,31 @@ extension WriteBatch {
     where found.replica != own.last?.replica {
       let lane = try storage.tables.pendingLane(
         found.replica, found.epoch, of: zone, token, storage.transaction)
-      guard let first = try firstRebased(of: lane, zone, bases),
+      let known = try storage.tables.contest(
+        of: lane.replica, lane.epoch, in: zone, token, storage.transaction)
+      let knownFirst = known.map { max($0.first, lane.placed + 1) }
+      let found = try firstRebased(of: lane, zone, bases)
+      guard lane.count > 0, let first = [knownFirst, found].compactMap({ $0 }).min(),
         let entry = try entry(lane.replica, lane.epoch, first, zone)
       else { continue }
       // Later ones have seen no less.
-      let limit = entry.header.base.flatMap { bases.rebased($0)?.offset } ?? 0
+      let limit = entry.header.base.flatMap {
+        bases.rebased(($0.incarnation, min($0.offset, known?.baseMax ?? .max)))?.offset
+      }
       try storage.contest(
         Lane(zone: zone, replica: lane.replica, epoch: lane.epoch),
-        ContestedLane(first: first, offset: .max, baseMax: limit))
+        .byBase(from: first, baseMax: limit ?? 0))
+    }
+  }
+
+  /// The greatest offset that the zone, or anything pending of it, has seen.
+  private func pendingBase(_ zone: ZoneNumber, _ row: ZoneRow, _ token: ZoneRow.Token) throws -> UInt64 {
+    let lanes = try storage.tables.pendingLanes(
+      of: zone, row, identity, storage.interned, storage.transaction)
+    // In a lane they never go back.
+    let bases = try [row.base] + lanes.map { try storage.base(of: $0.replica, $0.epoch, $0.last, in: zone) }
+    return bases.reduce(0) { seen, base in
+      base.map { $0.incarnation == token.incarnation ? max(seen, $0.offset) : seen } ?? seen
     }
   }
 

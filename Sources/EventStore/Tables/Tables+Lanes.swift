@@ -251,6 +251,7 @@ extension TableStorage {
     let last = try lastSequence(of: replica, epoch, in: zone)
     guard try tables.lastPlaced(replica, epoch, in: zone, incarnation, transaction) >= last else { return }
     _ = try transaction.delete(key.span, in: tables.replicas)
+    try removeContest(of: Lane(zone: zone, replica: replica, epoch: epoch))
   }
 
   /// Closes a lane at an offset, unless an earlier one has closed it. What was acknowledged behind the offset has its place

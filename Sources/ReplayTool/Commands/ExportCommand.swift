@@ -170,6 +170,7 @@ struct ExportCommand: ReplayCommand {
     case .header, .policy: true
     case .zone(let found, _, _, _): found == zone
     case .segment(let segment): segment.zone == zone
+    case .contested(let contested): contested.zone == zone
     case .transaction(let entry): entry.transaction.zone == zone
     }
   }

@@ -45,6 +45,7 @@ extension ImportedLine {
       self = .line(.policy(type: type, policy))
     case "zone": self = try Self.zone(&found)
     case "segment": self = try Self.segment(&found)
+    case "contested": self = try Self.contested(&found)
     case "transaction": self = .transaction(try ImportedTransaction(&found))
     case "end": self = .end(lines: try found.integer("lines"))
     default: throw JSONError(in: "", "a line of an unknown kind")
@@ -111,6 +112,17 @@ extension ImportedLine {
           sequences: first...last,
           hash: try members.parsed("hash", hash),
           receivedMilliseconds: try members.integerIfPresent("received"), rejection: rejection)))
+  }
+
+  private static func contested(_ members: inout JSONMembers) throws(JSONError) -> ImportedLine {
+    let zone = try members.parsed("zone", as: ZoneID.self, "a zone as name or owner/name")
+    let replica = try members.parsed("replica", as: ReplicaID.self, identifier)
+    let lane = StoreIdentity(replica: replica, epoch: try members.integer("epoch"))
+    let first: UInt64 = try members.integer("first")
+    guard first > 0, first < .max else { throw members.wrong("first", "a sequence, from 1,") }
+    let baseMax: UInt64 = try members.integer("base")
+    guard baseMax <= Limits.placeMax else { throw members.wrong("base", "an offset of a log") }
+    return .line(.contested(ExportedContest(zone: zone, lane: lane, first: first, baseMax: baseMax)))
   }
 
   private static func base(_ members: inout JSONMembers) throws(JSONError) -> Base {

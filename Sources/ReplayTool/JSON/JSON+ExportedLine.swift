@@ -14,6 +14,7 @@ import EventStore
 // | policy | "type", "policy": latest, deleteWins or updateWins |
 // | zone | "zone", "attachment": local or attached; "base", and "token" with its "hash", if it was synced |
 // | segment | "zone", "incarnation", "offset", "replica", "epoch", "first", "last", "hash", "received", "rejected"; "first" and "last" are 0 for an entry that was given up, "rejected" is the number of `SegmentRejection`, absent where the segment was folded |
+// | contested | a pending lane that had seen what the log lost: "zone", "replica", "epoch", "first" sequence of that, "base": the last offset that it had seen and the log has |
 // | transaction | as in JSON+Transaction.swift, with "arrived", "position", "time" and "sha256" of its bytes |
 // | end | the last line: "lines", how many are before it. A file of version 1 has none |
 //
@@ -56,6 +57,14 @@ extension JSON {
           "last": .number(segment.sequences.upperBound), "hash": .text(segment.hash),
           "received": segment.receivedMilliseconds.map { .number($0) },
           "rejected": segment.rejection.map { .number($0.rawValue) },
+        ])
+      ])
+    case .contested(let contested):
+      self = .object([
+        "contested": .members([
+          "zone": .text(contested.zone), "replica": .text(contested.lane.replica),
+          "epoch": .number(contested.lane.epoch), "first": .number(contested.first),
+          "base": .number(contested.baseMax),
         ])
       ])
     case .transaction(let entry):

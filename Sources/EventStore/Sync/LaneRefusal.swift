@@ -1,0 +1,73 @@
+import LMDB
+import OperationFormat
+
+/// What the log does not take of a pending lane as it is: all from a transaction on.
+struct LaneRefusal: Hashable {
+  enum Reason: Hashable {
+    /// The log has closed the lane at this offset.
+    case closed(UInt64)
+    case contested(ContestedLane)
+    /// The lane continues what the log does not take, or what the log has otherwise by now. Shipped as it is, it would name a
+    /// transaction of the log that it never saw.
+    case parent
+  }
+
+  /// The first transaction that cannot be shipped.
+  var first: UInt64
+  /// Up to where the log has what those from there on had seen.
+  var baseMax: UInt64
+  var reason: Reason
+}
+
+extension Tables {
+  /// What the log does not take of a pending lane, be it for what that continues; nil if it takes all.
+  ///
+  /// - Complexity: a few look-ups for each lane that it continues.
+  func refusal(
+    of lane: PendingLane, in zone: ZoneNumber, _ token: ZoneRow.Token, _ transaction: borrowing LMDBTransaction
+  ) throws -> LaneRefusal? {
+    let contested = try contest(of: lane.replica, lane.epoch, in: zone, token, transaction)
+    var refusal = LaneRefusal(first: 1, baseMax: contested?.baseMax ?? .max, reason: .parent)
+    if let offset = try closure(of: lane.replica, lane.epoch, in: zone, token.incarnation, transaction) {
+      (refusal.first, refusal.reason) = (lane.placed + 1, .closed(offset))
+    } else if try continuesRefused(lane, in: zone, token, transaction) {
+      refusal.first = 1
+    } else if let contested {
+      (refusal.first, refusal.reason) = (max(lane.placed + 1, contested.first), .contested(contested))
+    } else {
+      return nil
+    }
+    return refusal.first <= lane.last ? refusal : nil
+  }
+
+  private func continuesRefused(
+    _ lane: PendingLane, in zone: ZoneNumber, _ token: ZoneRow.Token,
+    _ transaction: borrowing LMDBTransaction
+  ) throws -> Bool {
+    guard lane.placed == 0 else { return false }
+    for parent in try lineage(of: lane.replica, lane.epoch, in: zone, transaction) {
+      let (replica, epoch) = (parent.replica, parent.epoch)
+      let placed = try lastPlaced(replica, epoch, in: zone, token.incarnation, transaction)
+      // What is in the log has there what it continues.
+      if parent.through <= placed { return false }
+      if try closure(of: replica, epoch, in: zone, token.incarnation, transaction) != nil { return true }
+      let contested = try contest(of: replica, epoch, in: zone, token, transaction)
+      if let contested, parent.through >= contested.first { return true }
+    }
+    return false
+  }
+}
+
+extension StoreError {
+  static func refused(_ lane: PendingLane, _ refusal: LaneRefusal, _ zone: ZoneID) -> StoreError {
+    let why =
+      switch refusal.reason {
+      case .contested(let contested): return .contested(lane, contested, zone)
+      case .closed(let offset): "the log of zone “\(zone)” has closed a lane at offset \(offset)"
+      case .parent: "the log of zone “\(zone)” does not take what a lane continues"
+      }
+    return StoreError(
+      .laneClosed, "\(why), and \(lane.last - (refusal.first - 1)) pending of it cannot be sent",
+      hint: closedLaneHint(zone))
+  }
+}
