@@ -223,8 +223,18 @@ extension WriteBatch {
       var reader = ByteReader(bytes.span.bytes)
       _ = try TransactionHeader.read(from: &reader)
       renamed.body = bytes.span.bytes.extracting(reader.position...).bytes
+      try checkFolds(renamed.body)
       return renamed
     }
+  }
+
+  /// Refuses what nobody would fold. What a store wrote has room for its units' new names; what it imported may not.
+  private func checkFolds(_ body: [UInt8]) throws {
+    var (layout, work) = (BodyLayout(), FoldWork())
+    try layout.parse(body.span.bytes)
+    work.add(layout, body.span.bytes)
+    guard work.steps > Limits.foldStepsMax else { return }
+    throw StoreError.tooMuchWork("a transaction that is issued again", work.steps)
   }
 
   /// Takes a lane's transactions from one on out of the log.
