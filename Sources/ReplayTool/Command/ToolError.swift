@@ -34,7 +34,8 @@ struct ToolError: Error {
     switch error {
     case let error as ToolError: self = error
     case let error as StoreError:
-      self.init(error.code.rawValue, error.message, hint: error.hint, exit: Self.exit(of: error.code))
+      self.init(
+        error.code.rawValue, error.message, hint: Self.hint(error), exit: Self.exit(of: error.code))
     case let error as FormatError:
       self.init(error.code.rawValue, error.description, hint: error.hint, exit: .problem)
     case let error as RemoteError:
@@ -50,12 +51,30 @@ struct ToolError: Error {
     }
   }
 
-  /// What names nothing in the store is the user's; what cannot be read is the store's.
+  /// What names nothing in the store is the user's; what cannot be read or written is the store's.
   private static func exit(of code: StoreError.Code) -> Exit {
     switch code {
     case .zoneUnknown, .recordUnknown, .positionUnknown, .nameInvalid, .valueInvalid, .indexInvalid: .input
-    case .damaged, .notAStore, .newerFormat, .accessDenied: .store
+    case _ where isOfStore(code): .store
     default: .problem
+    }
+  }
+
+  /// Whether a code says that the store cannot be opened, read or written.
+  static func isOfStore(_ code: StoreError.Code) -> Bool {
+    let codes: [StoreError.Code] = [
+      .damaged, .notAStore, .newerFormat, .olderFormat, .accessDenied, .readOnly, .removed, .full, .system,
+      .commitFailed, .commitUncertain,
+    ]
+    return codes.contains(code)
+  }
+
+  /// What to do about it here: a hint of the library names its calls, and the user has commands.
+  private static func hint(_ error: StoreError) -> String {
+    switch error.code {
+    case .assetMissing, .assetDamaged:
+      "`replay asset download STORE HASH --remote REMOTE` brings it from a remote that has it"
+    default: error.hint
     }
   }
 
@@ -71,6 +90,11 @@ struct ToolError: Error {
 
   static func input(_ code: String, _ message: String, hint: String) -> ToolError {
     ToolError(code, message, hint: hint, exit: .input)
+  }
+
+  /// The same of a place in a file that is imported. What the store alone is to blame for stays the store's.
+  func ofInput(_ place: String) -> ToolError {
+    ToolError(code, "\(place): \(message)", hint: hint, exit: exit == .problem ? .input : exit)
   }
 
   var json: JSON {
