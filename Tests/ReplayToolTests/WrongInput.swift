@@ -1,4 +1,5 @@
 import EventStore
+import Replicator
 import StoreTesting
 import Testing
 
@@ -128,6 +129,9 @@ struct WrongInput {
       let error = ToolError(StoreError(code, "the disk is full", hint: "make room"))
       #expect(error.exit == .store && error.ofInput("line 3").exit == .store, "\(code)")
       #expect(error.ofInput("line 3").message == "line 3: the disk is full")
+      guard code != .system else { continue }
+      let failure = SyncFailure(code: code.rawValue, message: "", hint: "", scope: .round)
+      #expect(ToolError(failure).exit == .store, "\(code)")
     }
     let large = ToolError(StoreError(.transactionTooLarge, "too large", hint: "write less"))
     #expect(large.exit == .problem && large.ofInput("line 3").exit == .input)

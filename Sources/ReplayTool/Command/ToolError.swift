@@ -1,3 +1,4 @@
+import EventStore
 import Replicator
 
 /// What a command could not do: what, and what the user can do about it.
@@ -43,7 +44,7 @@ struct ToolError: Error {
         error.code.rawValue, error.message, hint: error.hint,
         exit: error.code == .schemeUnknown ? .input : .remote)
     case let error as SyncFailure:
-      self.init(error.code, error.message, hint: error.hint, exit: .remote)
+      self.init(error.code, error.message, hint: error.hint, exit: error.isOfStore ? .store : .remote)
     case is Interrupted:
       self = .interrupted(hint: "nothing was changed; run it again")
     default:
@@ -99,5 +100,13 @@ struct ToolError: Error {
 
   var json: JSON {
     .object(["error": .object(["code": .string(code), "hint": .string(hint), "message": .string(message)])])
+  }
+}
+
+extension SyncFailure {
+  /// Whether the store could not be read or written. A code that a remote has too is taken for the remote's.
+  var isOfStore: Bool {
+    let shared: [RemoteError.Code] = [.damaged, .newerFormat, .system]
+    return ToolError.isOfStore(StoreError.Code(rawValue: code)) && !shared.contains { $0.rawValue == code }
   }
 }

@@ -124,8 +124,7 @@ struct SyncCommand: ReplayCommand {
     try page.print(report)
     if report.isInSync { return report.hasDamagedAssets ? .problem : nil }
     if report.failures.contains(where: { $0.isOfRemote }) { return .remote }
-    return report.failures.contains { ToolError.isOfStore(StoreError.Code(rawValue: $0.code)) }
-      ? .store : .problem
+    return report.failures.contains { $0.isOfStore } ? .store : .problem
   }
 
   /// - Parameter own: the remote that the store was synced with; nil if it has none.
