@@ -14,8 +14,8 @@ struct Replay: AsyncParsableCommand {
 
         replay explain notes.store shopping:milk title
 
-      Exit codes: 0 fine, 1 a problem was found, 2 the input cannot be used, 3 the store cannot be opened or \
-      read, 4 the remote cannot be used, 130 interrupted.
+      Exit codes: 0 fine, 1 a problem was found, 2 the input cannot be used, 3 the store cannot be opened, \
+      read or written, 4 the remote cannot be used, 130 interrupted.
       """,
     version: "0.1.0",
     groupedSubcommands: [

@@ -85,6 +85,7 @@ struct AssetCommands {
       let refused = await Tool().run("asset", "export", path, digits, file)
       #expect(refused.exit == Int32(exit), "\(digits)")
       #expect(refused.errors.contains("hint:"))
+      #expect(exit == 2 || refused.errors.contains("`replay asset download STORE HASH --remote REMOTE`"))
       #expect(!FileManager.default.fileExists(atPath: file))
     }
   }
@@ -159,8 +160,11 @@ struct AssetCommands {
     #expect(verified.exit == 1 && verified.output.contains("`replay asset download STORE --remote REMOTE`"))
     // The third one is nowhere.
     let missing = await Tool().run("asset", "download", path, "--remote", remote)
-    #expect(missing.exit == 1 && missing.output.contains("downloaded 1 asset, 1,000 bytes"), "\(missing)")
+    #expect(missing.exit == 1 && missing.output.contains("downloaded 2 assets, 2,001 bytes"), "\(missing)")
     #expect(missing.output.contains("asset \(assets[2].hash) is not at the remote"))
+    let again = await Tool().run("asset", "download", path, "\(assets[1].hash)", "--remote", remote)
+    #expect(again.exit == 0 && again.output == "downloaded nothing: 1 asset is already here\n", "\(again)")
+    try Data(repeating: 9, count: 1001).write(to: URL(fileURLWithPath: files[1]))
     let damaged = await Tool().run(
       "asset", "download", path, "\(assets[1].hash)", "--remote", remote, "--json")
     #expect(
@@ -169,6 +173,8 @@ struct AssetCommands {
       let bytes = try Data(contentsOf: URL(fileURLWithPath: file))
       #expect(bytes == Data(repeating: UInt8(index), count: 1000 + index))
     }
+    let sent = await Tool().run("asset", "upload", path, "\(assets[1].hash)", "--remote", remote)
+    #expect(sent.exit == 0 && sent.output == "uploaded nothing: 1 asset is already there\n", "\(sent)")
     let unknown = await Tool().run("asset", "upload", path, "ffff", "--remote", remote)
     #expect(unknown.exit == 2, "\(unknown)")
   }
@@ -178,11 +184,54 @@ struct AssetCommands {
     _ = try await makeStore()
     let without = await Tool().run("export", path, "--output", temporary.path + "/log.jsonl")
     #expect(without.exit == 0)
+    let gone = "note: 1 asset is not here and not included\n"
     #expect(
-      without.errors == "note: 2 assets not included: --assets DIRECTORY copies the files\n", "\(without)")
+      without.errors == "note: 2 assets not included: --assets DIRECTORY copies the files\n" + gone,
+      "\(without)")
     let with = await Tool().run(
-      "export", path, "--output", temporary.path + "/log.jsonl", "--assets", temporary.path + "/files")
-    #expect(with.exit == 0 && with.errors == "", "\(with)")
+      "export", path, "--output", temporary.path + "/log.jsonl", "--assets", temporary.path + "/files",
+      "--json")
+    #expect(with.exit == 0 && with.errors == gone, "\(with)")
+    #expect(with.output.contains(#""assetsNotHere":1,"assetsNotIncluded":0"#), "\(with)")
+  }
+
+  @Test("a directory of assets that is not there is refused before anything is imported")
+  func importWithoutDirectory() async throws {
+    _ = try await makeStore()
+    let (log, copy) = (temporary.path + "/log.jsonl", temporary.path + "/copy.store")
+    #expect(await Tool().run("export", path, "-o", log).exit == 0)
+    let refused = await Tool().run("import", copy, log, "--assets", temporary.path + "/nodir")
+    #expect(refused.exit == 2 && refused.errors.contains("nodir” is no directory"), "\(refused)")
+    #expect(!FileManager.default.fileExists(atPath: copy))
+  }
+
+  @Test("an asset whose manifest is gone at the remote is put there again, as its page advises")
+  func missingAtRemote() async throws {
+    let assets = try await makeStore()
+    let store = try ShoppingStore.open(path)
+    #expect(try await store.importAsset(bytes: [UInt8](repeating: 2, count: 1002)) == assets[2])
+    store.close()
+    let (folder, copy) = (temporary.path + "/remote", temporary.path + "/copy.store")
+    let remote = "folder:\(folder)"
+    let made = await Tool().run("sync", path, "--remote", remote, "--create-remote", "--attach", "album")
+    #expect(made.exit == 0, "\(made)")
+    let manifest = try #require(
+      try FileManager.default.subpathsOfDirectory(atPath: folder).first {
+        $0.hasSuffix("\(assets[1].hash)/manifest")
+      })
+    try FileManager.default.removeItem(atPath: "\(folder)/\(manifest)")
+    let found = await Tool().run("remote", remote)
+    let command = "replay asset upload STORE \(assets[1].hash) --remote "
+    #expect(found.exit == 0 && found.output.contains(command + remote), "\(found)")
+    #expect(await Tool().run("sync", copy, "--remote", remote, "--create-store").exit == 0)
+    #expect(await Tool().run("asset", "policy", copy, "album", "eager").exit == 0)
+    let lacking = await Tool().run("sync", copy, "--remote", remote, "--json")
+    #expect(lacking.output.contains(#""hint":"send it from a store that has it, with `\#(command)REMOTE`""#))
+    #expect(lacking.output.contains(#""message":"asset \#(assets[1].hash) is not at the remote""#))
+    let sent = await Tool().run("asset", "upload", path, "\(assets[1].hash)", "--remote", remote)
+    #expect(sent.exit == 0 && sent.output == "uploaded 1 asset, 0 bytes\n", "\(sent)")
+    let mended = await Tool().run("remote", remote)
+    #expect(!mended.output.contains("replay asset upload"), "\(mended)")
   }
 
   @Test("a sync says what assets moved, and which did not")
@@ -229,7 +278,8 @@ struct AssetCommands {
       #expect(found.exit == 1 && found.output.contains(path) && found.output.contains(message))
       // What it advises puts it right, and no file is advised that a store could put back.
       #expect(found.output.contains("`replay asset upload STORE ") && !found.output.contains("--repair"))
-      let digits = try #require(found.output.split(separator: "asset upload STORE ").last?.prefix(64))
+      let digits = try #require(
+        found.output.split(separator: "asset upload STORE ").dropFirst().first?.prefix(64))
       let remote = "folder:\(temporary.path)/remote"
       let other = "\(temporary.path)/\(name).store"
       #expect(await Tool().run("sync", other, "--remote", remote, "--create-store").exit == 0)

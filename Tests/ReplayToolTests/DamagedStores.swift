@@ -40,7 +40,7 @@ struct DamagedStores {
       let isLog = result.output.contains("\nlog ")
       // The advice stands below, once.
       #expect(!result.output.contains("(damaged)"), "\(result.output)")
-      #expect(isLog || result.output.contains("\nrecord "), "\(result.output)")
+      #expect(isLog || result.output.contains("\nrecord  shopping:milk  "), "\(result.output)")
       #expect(result.output.contains("replay rebuild") == !isLog)
       let json = await tool.run("verify", store.path, "--json")
       #expect(json.exit == 1)

@@ -120,7 +120,7 @@ struct GitHistories {
     interrupted.isInterrupted = { true }
     let part = await interrupted.run("import", path, "--git", repository, "--zone", "ann/q")
     #expect(part.exit == 130)
-    #expect(part.errors.hasPrefix("error: interrupted; 1 commit before it imported"), "\(part.errors)")
+    #expect(part.errors.hasPrefix("error: interrupted; 1 commit before it was imported"), "\(part.errors)")
     let again = await tool.run("import", path, "--git", repository, "--zone", "ann/p")
     #expect(again.exit == 2)
     #expect(again.errors.contains("has a zone “ann/p” already"))
@@ -165,7 +165,7 @@ struct GitHistories {
       clock: ImportClock(), total: 100, progress: Progress(console))
     let error = await #expect(throws: ToolError.self) { try await job.run() }
     #expect(error?.code == "gitFailed")
-    #expect(error?.message == "git failed: fatal: out of luck; 5 commits before it imported")
+    #expect(error?.message == "git failed: fatal: out of luck; 5 commits before it were imported")
     let last = try store.read { transaction in try transaction.entry(at: transaction.lastPosition()) }
     #expect(last.transaction.label == "merge")
   }

@@ -55,7 +55,7 @@ struct MovingRecords {
     let part = await tool.run("import", path + "2", input: input(lines))
     #expect(part.exit == 2)
     #expect(part.errors.contains("line 1201 of standard input: a number with a fraction"), "\(part.errors)")
-    #expect(part.errors.contains("1,000 records before it imported"))
+    #expect(part.errors.contains("1,000 records before it were imported"))
   }
 
   @Test("a line that the store refuses is told by its number, and its write leaves nothing")

@@ -85,7 +85,11 @@ struct RemotesMended {
       given.output.contains("offset 4, ") && given.output.contains("300 bytes")
         && given.output.contains(#""power cut""#))
     let readable = await run("remote", remote, "--quarantine", "notes@2")
-    #expect(readable.exit != 0 && readable.errors.contains("can be read"), "\(readable)")
+    #expect(readable.exit == 2 && readable.errors.contains("can be read"), "\(readable)")
+    for (argument, words) in [("notes@99", "nothing lies at"), ("nope@1", "no zone “nope”")] {
+      let wrong = await run("remote", remote, "--quarantine", argument)
+      #expect(wrong.exit == 2 && wrong.errors.contains(words), "\(wrong)")
+    }
     let first = await sync("a")
     let second = await sync("c", "--create-store", seed: 3)
     #expect(first.exit == 0 && second.exit == 0, "\(first) \(second)")

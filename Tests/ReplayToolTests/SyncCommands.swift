@@ -89,6 +89,61 @@ struct SyncCommands {
     #expect(again.lines.filter { $0.contains("sent nothing") && $0.contains("received nothing") }.count == 2)
   }
 
+  @Test("a local zone of which the remote has the name: the hint joins the two, whatever the name is")
+  func namesakes() async throws {
+    for (index, name) in ["home", "-z", "z@3", "it's here"].enumerated() {
+      let (first, other) = ("a\(index)", "b\(index)")
+      try await makeStore(first, zones: [name], seed: 10)
+      let made = await tool().run(
+        "sync", path(first), "--remote", remote + first, "--create-remote", "--attach=\(name)")
+      #expect(made.exit == 0, "\(made)")
+      try await makeStore(other, zones: [name], seed: 20)
+      _ = await tool(2).run("sync", path(other), "--remote", remote + first)
+      let told = await tool(2).run("sync", path(other), "--remote", remote + first)
+      #expect(told.output.contains("the remote has a zone of that name"), "\(told)")
+      #expect(!told.output.contains("it is only here"), "\(told)")
+      let option = Display.option("--attach", name)
+      #expect(told.output.contains("\(option): that joins the two"), "\(told)")
+    }
+    #expect(Display.option("--attach", "-z") == "--attach=-z")
+    #expect(Display.option("--zone", "it's here") == #"--zone 'it'\''s here'"#)
+    let joined = await tool(2).run("sync", path("b1"), "--remote", remote + "a1", "--attach=-z")
+    #expect(joined.exit == 0 && joined.output.contains("received"), "\(joined)")
+    let beyond = await tool(2).run("sync", path("a2"), "--remote", remote + "a2", "--reread", "z@3@99")
+    #expect(beyond.exit == 2 && beyond.errors.contains("give an offset from 1, its start, to"), "\(beyond)")
+    let again = await tool(2).run("sync", path("a2"), "--remote", remote + "a2", "--reread", "z@3@1")
+    #expect(again.exit == 0, "\(again)")
+  }
+
+  @Test("a zone that is parked says what moves: nothing where its user must decide, or its log is read again")
+  func parked() throws {
+    func told(_ code: String, shipping: String?) throws -> String {
+      func failure(_ code: String) -> SyncFailure {
+        SyncFailure(code: code, message: "it is \(code)", hint: "do --let-go or --take-over", scope: .zone)
+      }
+      var zone = ZoneReport(ZoneID(name: "home"))
+      zone.status = .parked(offset: 3, failure(code))
+      zone.shippingFailure = shipping.map { failure($0) }
+      var report = SyncReport()
+      report.zones = [zone]
+      let sink = CapturedSink()
+      let output = Output(sink, isTerminal: false, usesColor: false)
+      try SyncPage(output: output, printsJSON: false).print(report)
+      try output.flush()
+      return sink.text
+    }
+    let sending = try told("damagedSegment", shipping: nil)
+    #expect(sending.contains("what is written here is sent all the same"), "\(sending)")
+    let closed = try told("laneClosed", shipping: "laneClosed")
+    #expect(closed.contains("Until you decide, nothing of the zone is read or sent"), "\(closed)")
+    #expect(closed.contains("--let-go") && closed.contains("--take-over"), "\(closed)")
+    let rereading = try told("damagedSegment", shipping: "damagedSegment")
+    #expect(rereading.contains("waits, and nothing is sent before it is read"), "\(rereading)")
+    let other = try told("damagedSegment", shipping: "denied")
+    #expect(other.contains("waits, and nothing is sent: it is denied (denied)"), "\(other)")
+    for text in [closed, rereading, other] { #expect(!text.contains("all the same"), "\(text)") }
+  }
+
   @Test("a zone that is local stays here, and so do others than the chosen ones")
   func chosenZones() async throws {
     try await makeStore("a", zones: ["notes", "lists", "own"], seed: 10)

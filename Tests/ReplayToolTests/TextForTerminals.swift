@@ -98,6 +98,7 @@ struct TextForTerminals {
     ] {
       let result = await tool.run(arguments)
       #expect(result.exit == 130, "\(arguments)")
+      if arguments[0] == "rebuild" { #expect(result.errors.contains("no record has changed"), "\(result)") }
     }
     let followed = await tool.run("log", store.path, "--follow")
     #expect(followed.exit == 0)

@@ -137,6 +137,8 @@ struct ClosedLanesOfOthers {
         return
       }
       #expect(offset == 2 && failure.code == "laneClosed" && failure.hint.contains("--take-over \(zone)`"))
+      // Nothing is sent either, and the report knows it.
+      #expect(report.zones.first?.shippingFailure?.code == "laneClosed")
       #expect(report.sent == 0)
     }
     if isReopened { try device.reopen() }

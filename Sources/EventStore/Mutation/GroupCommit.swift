@@ -214,21 +214,22 @@ final class GroupCommit {
       }
     #endif
     let translated = StoreError.translate(error)
+    let cause = (translated as? StoreError)?.message ?? "\(translated)"
     let failure: StoreError
     do {
       switch try isCommitted(done, transactionID) {
       case true?:
         failure = StoreError(
-          .commitUncertain, "the commit failed, yet its transactions are in the store: \(translated)",
+          .commitUncertain, "the commit failed, yet its transactions are in the store: \(cause)",
           hint: "close the store and open it again: whether the disk has the data only that can tell",
           underlying: error)
       case nil:
         failure = StoreError(
-          .commitUncertain, "the commit failed, and what it did may be in the store or not: \(translated)",
+          .commitUncertain, "the commit failed, and what it did may be in the store or not: \(cause)",
           hint: "look whether it is there before you do it again", underlying: error)
       case false?:
         failure = StoreError(
-          .commitFailed, "the commit failed and nothing of it is in the store: \(translated)",
+          .commitFailed, "the commit failed and nothing of it is in the store: \(cause)",
           hint:
             "make room or mend the disk and write again; if that fails too, close the store and open it again",
           underlying: error)
@@ -236,7 +237,7 @@ final class GroupCommit {
     } catch let readError {
       failure = StoreError(
         .commitUncertain,
-        "the commit failed (\(translated)), and so did reading what became of it: \(readError)",
+        "the commit failed (\(cause)), and so did reading what became of it: \(readError)",
         hint: "close the store and open it again: what is in the log then was committed", underlying: error)
     }
     for one in done { one.job.finish(failure) }

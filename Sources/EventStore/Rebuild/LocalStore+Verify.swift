@@ -78,6 +78,8 @@ struct Verification {
   var compared: (done: UInt64, total: UInt64) = (0, 0)
   /// What the log's transactions name, counted by ``checkLog(_:_:)``.
   var assetNames: [AssetName: UInt64] = [:]
+  /// The zones of states, as far as they are known.
+  var zoneOfState: [UInt32: ZoneID] = [:]
   /// Whether records, and what counts assets, are behind the log.
   var isFoldingAgain = false
 
@@ -177,9 +179,10 @@ struct Verification {
     _ source: borrowing ReadTransaction, _ progress: (VerificationProgress) throws -> Void
   ) throws {
     var (all, live): (Set<UInt32>, Set<UInt32>) = ([], [])
-    for (number, _) in try source.tables.zones(source.transaction) {
+    for (number, zone) in try source.tables.zones(source.transaction) {
       guard let row = try source.tables.zoneRow(number, source.transaction) else { continue }
       all.insert(row.state.rawValue)
+      zoneOfState[row.state.rawValue] = zone
       // Without their places a fresh fold does not know what transactions had seen.
       let isBehind = try isFoldingAgain || source.tables.rereading(of: number, source.transaction) != nil
       if !isBehind { live.insert(row.state.rawValue) }
@@ -214,17 +217,17 @@ struct Verification {
     var made = try RowWalk(fresh.transaction.openCursor(freshTable), live, isElements: what == "element")
     while let key = Self.least(found.key, made.key) {
       if found.key != key {
-        report.add(.record, Self.location(key, what), "the \(what) is missing")
+        report.add(.record, location(key, what), "the \(what) is missing")
         try made.advance()
       } else if made.key != key {
-        report.add(.record, Self.location(key, what), "the \(what) is not in the log")
+        report.add(.record, location(key, what), "the \(what) is not in the log")
         try found.advance()
       } else {
         let isSame =
           found.value == made.value && !(what == "record" && Self.isInParts(found.value))
           || what == "record" && Self.isSame(found.value, source, made.value, fresh, key)
           || what == "state" && Self.comparable(state: found.value) == Self.comparable(state: made.value)
-        if !isSame { report.add(.record, Self.location(key, what), "the \(what) differs from the log") }
+        if !isSame { report.add(.record, location(key, what), "the \(what) differs from the log") }
         try found.advance()
         try made.advance()
       }
@@ -282,9 +285,21 @@ struct Verification {
     return right.lexicographicallyPrecedes(left) ? right : left
   }
 
-  private static func location(_ key: [UInt8], _ what: String) -> String {
-    let text = what == "record" ? String(decoding: key.dropFirst(4), as: UTF8.self) : "\(key)"
-    return "state \(key.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }) \(text)"
+  private func location(_ key: [UInt8], _ what: String) -> String {
+    let state = key.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
+    let rest = key.dropFirst(4)
+    return what == "record" ? location(ofRecord: rest, in: state) : "\(location(of: state)) \(Array(rest))"
+  }
+
+  /// A record as it is named elsewhere, if the zone of its state is known.
+  func location(ofRecord name: some Collection<UInt8>, in state: UInt32) -> String {
+    let name = String(decoding: name, as: UTF8.self)
+    guard let zone = zoneOfState[state] else { return "\(location(of: state)) \(name)" }
+    return RecordID(zone: zone, name: Name(name)).description
+  }
+
+  private func location(of state: UInt32) -> String {
+    zoneOfState[state]?.description ?? "state \(state)"
   }
 }
 

@@ -16,8 +16,8 @@ extension Verification {
         try? source.snapshot.withWhole(row, state) { row in
           for cell in try RecordLayout.cells(of: row) where cell.kind?.isSequence ?? false {
             if let problem = Self.problem(of: cell, name, row, state, source, fresh) {
-              let record = String(decoding: name.bytes, as: UTF8.self)
-              report.add(.record, "state \(state.rawValue) \(record), cell \(cell.rawValue)", problem)
+              let record = location(ofRecord: name.bytes, in: state.rawValue)
+              report.add(.record, "\(record), cell \(cell.rawValue)", problem)
             }
           }
         }

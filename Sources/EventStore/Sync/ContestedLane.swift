@@ -117,8 +117,11 @@ extension StoreError {
 
   /// What to do about transactions of another store that the log does not take.
   static func closedLaneHint(_ zone: ZoneID) -> String {
-    "they are kept here. If the store that wrote them still syncs, it sends them itself: let go of them with "
-      + "`replay sync STORE --remote REMOTE --let-go \(zone)`. If it is gone, or has lost them, send them as this "
-      + "store's with `replay sync STORE --remote REMOTE --take-over \(zone)`"
+    // An option's value that begins with a hyphen is written with an equals sign.
+    let name = zone.description.hasPrefix("-") ? "=\(zone)" : " \(zone)"
+    return
+      "they are kept here. If the store that wrote them still syncs, it sends them itself: let go of them with "
+      + "`replay sync STORE --remote REMOTE --let-go\(name)`. If it is gone, or has lost them, send them as this "
+      + "store's with `replay sync STORE --remote REMOTE --take-over\(name)`"
   }
 }

@@ -1,3 +1,4 @@
+import EventStore
 import Replicator
 
 /// What a command could not do: what, and what the user can do about it.
@@ -34,7 +35,8 @@ struct ToolError: Error {
     switch error {
     case let error as ToolError: self = error
     case let error as StoreError:
-      self.init(error.code.rawValue, error.message, hint: error.hint, exit: Self.exit(of: error.code))
+      self.init(
+        error.code.rawValue, error.message, hint: Self.hint(error), exit: Self.exit(of: error.code))
     case let error as FormatError:
       self.init(error.code.rawValue, error.description, hint: error.hint, exit: .problem)
     case let error as RemoteError:
@@ -42,7 +44,7 @@ struct ToolError: Error {
         error.code.rawValue, error.message, hint: error.hint,
         exit: error.code == .schemeUnknown ? .input : .remote)
     case let error as SyncFailure:
-      self.init(error.code, error.message, hint: error.hint, exit: .remote)
+      self.init(error.code, error.message, hint: error.hint, exit: error.isOfStore ? .store : .remote)
     case is Interrupted:
       self = .interrupted(hint: "nothing was changed; run it again")
     default:
@@ -50,12 +52,30 @@ struct ToolError: Error {
     }
   }
 
-  /// What names nothing in the store is the user's; what cannot be read is the store's.
+  /// What names nothing in the store is the user's; what cannot be read or written is the store's.
   private static func exit(of code: StoreError.Code) -> Exit {
     switch code {
     case .zoneUnknown, .recordUnknown, .positionUnknown, .nameInvalid, .valueInvalid, .indexInvalid: .input
-    case .damaged, .notAStore, .newerFormat, .accessDenied: .store
+    case _ where isOfStore(code): .store
     default: .problem
+    }
+  }
+
+  /// Whether a code says that the store cannot be opened, read or written.
+  static func isOfStore(_ code: StoreError.Code) -> Bool {
+    let codes: [StoreError.Code] = [
+      .damaged, .notAStore, .newerFormat, .olderFormat, .accessDenied, .readOnly, .removed, .full, .system,
+      .commitFailed, .commitUncertain,
+    ]
+    return codes.contains(code)
+  }
+
+  /// What to do about it here: a hint of the library names its calls, and the user has commands.
+  private static func hint(_ error: StoreError) -> String {
+    switch error.code {
+    case .assetMissing, .assetDamaged:
+      "`replay asset download STORE HASH --remote REMOTE` brings it from a remote that has it"
+    default: error.hint
     }
   }
 
@@ -73,7 +93,20 @@ struct ToolError: Error {
     ToolError(code, message, hint: hint, exit: .input)
   }
 
+  /// The same of a place in a file that is imported. What the store alone is to blame for stays the store's.
+  func ofInput(_ place: String) -> ToolError {
+    ToolError(code, "\(place): \(message)", hint: hint, exit: exit == .problem ? .input : exit)
+  }
+
   var json: JSON {
     .object(["error": .object(["code": .string(code), "hint": .string(hint), "message": .string(message)])])
+  }
+}
+
+extension SyncFailure {
+  /// Whether the store could not be read or written. A code that a remote has too is taken for the remote's.
+  var isOfStore: Bool {
+    let shared: [RemoteError.Code] = [.damaged, .newerFormat, .system]
+    return ToolError.isOfStore(StoreError.Code(rawValue: code)) && !shared.contains { $0.rawValue == code }
   }
 }

@@ -6,10 +6,11 @@ import Replicator
 /// `replay asset download`: brings assets from a remote, also where a file that was here is gone or damaged.
 struct AssetDownloadCommand: ReplayCommand {
   static let configuration = CommandConfiguration(
-    commandName: "download", abstract: "Brings assets from a remote: those that are not here, or one.",
+    commandName: "download",
+    abstract: "Brings assets from a remote: those that are not here or are damaged here, or one.",
     discussion: """
-      A file that is here and damaged is replaced where its hash is given; without one all that are not here are asked for. \
-      It ends with 1 if one did not come.
+      Without a hash it reads every file that is here, to find those that are damaged. A damaged file is replaced. It ends \
+      with 1 if an asset did not come.
 
       Example: replay asset download notes.store --remote folder:/mnt/team/notes
       Example: replay asset download notes.store 9f86d081 --remote folder:/mnt/team/notes
@@ -27,17 +28,29 @@ struct AssetDownloadCommand: ReplayCommand {
   var keepsWork: Bool { true }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
-    try await AssetTransfers(store: store, remote: remote, console: console).run("downloaded") { opened in
+    let transfers = AssetTransfers(
+      verb: "downloaded", place: "here", store: store, remote: remote, console: console)
+    return try await transfers.run { opened in
       if let hash { return [try AssetChoice(hash).find(in: opened)] }
-      var missing: [NamedAsset] = []
-      try opened.forEachAsset { asset in
-        if !asset.isHere { missing.append(asset) }
-        return true
-      }
-      return missing
+      return try missingOrDamaged(opened, console)
     } move: { replicator, asset, zone in
-      try await replicator.downloadAsset(asset, in: zone)
+      try await replicator.bringAsset(asset, in: zone)
     }
+  }
+
+  private func missingOrDamaged(_ opened: LocalStore, _ console: Console) throws -> [NamedAsset] {
+    let progress = Progress(console)
+    defer { progress.end() }
+    var (found, bytes) = ([NamedAsset](), UInt64(0))
+    try opened.forEachAsset { asset in
+      let condition = try opened.checkAsset(asset.reference) { piece in
+        bytes += UInt64(piece)
+        try progress.update("checking assets, bytes", done: bytes)
+      }
+      if condition != .whole { found.append(asset) }
+      return true
+    }
+    return found
   }
 }
 
@@ -63,27 +76,42 @@ struct AssetUploadCommand: ReplayCommand {
   var keepsWork: Bool { true }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
-    try await AssetTransfers(store: store, remote: remote, console: console).run("uploaded") { opened in
+    let transfers = AssetTransfers(
+      verb: "uploaded", place: "there", store: store, remote: remote, console: console)
+    return try await transfers.run { opened in
       [try AssetChoice(hash).find(in: opened)]
     } move: { replicator, asset, zone in
-      try await replicator.uploadAsset(asset, in: zone)
+      try await replicator.sendAsset(asset, in: zone)
     }
   }
 }
 
 /// Moves assets one after the other, and tells what came of it.
 private struct AssetTransfers {
+  /// What is done to them.
+  let verb: String
+  /// How their destination is called.
+  let place: String
   let store: StoreOptions
   let remote: String
   let console: Console
 
+  /// What came of it.
+  private struct Outcome {
+    var moved: [AssetReference] = []
+    /// Those that had nothing to move.
+    var present: [AssetReference] = []
+    var problems: [AssetProblem] = []
+    /// Bytes that moved.
+    var bytes: UInt64 = 0
+  }
+
   /// - Parameters:
-  ///   - verb: what is done to them.
   ///   - choose: which to move.
   ///   - move: moves one in one of its zones.
   func run(
-    _ verb: String, _ choose: (LocalStore) throws -> [NamedAsset],
-    move: @escaping @Sendable (LogReplicator, AssetReference, ZoneID) async throws -> Void
+    _ choose: (LocalStore) throws -> [NamedAsset],
+    move: @escaping @Sendable (LogReplicator, AssetReference, ZoneID) async throws -> AssetTransfer
   ) async throws -> ToolError.Exit? {
     let address = try RemoteAddress(remote)
     let opened = try store.openForWriting(console, creates: false)
@@ -92,8 +120,7 @@ private struct AssetTransfers {
     // Of another remote than the store's own this throws.
     _ = try await log.zoneEvents(after: try opened.syncState().databaseToken)
     let replicator = LogReplicator(store: opened, remote: log)
-    var moved: [AssetReference] = []
-    var problems: [AssetProblem] = []
+    var outcome = Outcome()
     for asset in try choose(opened) {
       // Where several zones name it, each has it for itself.
       let zones = try opened.read { tx in try asset.zones.filter { try tx.changeToken(of: $0) != nil } }
@@ -103,32 +130,46 @@ private struct AssetTransfers {
           hint: "sync the store first: `replay sync \(store.directory) --remote \(remote) --attach ZONE`")
       }
       do {
+        var wasThere = true
         for zone in zones {
-          try await console.untilInterrupted { try await move(replicator, asset.reference, zone) }
+          let transfer = try await console.untilInterrupted {
+            try await move(replicator, asset.reference, zone)
+          }
+          outcome.bytes &+= transfer.bytes
+          wasThere = wasThere && transfer.wasThere
         }
-        moved.append(asset.reference)
+        if wasThere { outcome.present.append(asset.reference) } else { outcome.moved.append(asset.reference) }
       } catch let problem as AssetProblem {
-        problems.append(problem)
+        outcome.problems.append(problem)
       }
     }
-    try print(verb, moved, problems)
-    return problems.isEmpty ? nil : .problem
+    try print(outcome)
+    return outcome.problems.isEmpty ? nil : .problem
   }
 
-  private func print(_ verb: String, _ moved: [AssetReference], _ problems: [AssetProblem]) throws {
-    let bytes = moved.reduce(UInt64(0)) { $0 &+ $1.byteCount }
+  private func print(_ outcome: Outcome) throws {
     if store.json {
       return try console.output.line(
         .object([
-          Name(verb): .array(moved.map { .text($0.hash) }), "bytes": .number(bytes),
+          Name(verb): .array(outcome.moved.map { .text($0.hash) }), "bytes": .number(outcome.bytes),
+          "alreadyThere": .array(outcome.present.map { .text($0.hash) }),
           "problems": .array(
-            problems.map { .object(["hash": .text($0.reference.hash), "message": .string("\($0)")]) }),
+            outcome.problems.map { problem in
+              .members([
+                "hash": .text(problem.reference.hash), "message": .string("\(problem)"),
+                "hint": SyncPage.hint(problem, remote: remote).map { .string($0) },
+              ])
+            }),
         ]))
     }
-    for problem in problems { try console.output.line(SyncPage.text(problem, remote: remote)) }
+    for problem in outcome.problems { try console.output.line(SyncPage.text(problem, remote: remote)) }
+    let count = outcome.present.count
+    let present =
+      count > 0 ? ": \(Display.count(count, "asset")) \(count == 1 ? "is" : "are") already \(place)" : ""
     try console.output.line(
-      moved.isEmpty
-        ? "\(verb) nothing"
-        : "\(verb) \(Display.count(moved.count, "asset")), \(Display.count(bytes, "byte"))")
+      outcome.moved.isEmpty
+        ? "\(verb) nothing\(present)"
+        : "\(verb) \(Display.count(outcome.moved.count, "asset")), "
+          + "\(Display.count(outcome.bytes, "byte"))\(present)")
   }
 }

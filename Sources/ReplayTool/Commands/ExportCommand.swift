@@ -52,15 +52,9 @@ struct ExportCommand: ReplayCommand {
         throw damaged(error)
       }
     }
-    if !records, let assets {
-      try AssetDirectory.make(assets)
-      try opened.forEachAsset { asset in
-        guard asset.isHere, zone.map({ asset.zones.contains($0) }) ?? true else { return true }
-        try AssetDirectory.copy(asset.reference, of: opened, to: assets)
-        return true
-      }
-    }
-    if !records, assets == nil { try tellAssetsLeftOut(zone, opened, console) }
+    // Records name no asset that is not copied.
+    let left = records ? AssetsLeft() : try copyAssets(zone, opened)
+    try left.tell(console)
     guard let path = output else {
       _ = try export(to: console.output)
       progress.end()
@@ -71,7 +65,11 @@ struct ExportCommand: ReplayCommand {
     try file.finish()
     progress.end()
     if store.json {
-      try console.output.line(.object(["file": .string(path), "lines": .number(lines)]))
+      try console.output.line(
+        .object([
+          "file": .string(path), "lines": .number(lines), "assetsNotIncluded": .number(left.here),
+          "assetsNotHere": .number(left.gone),
+        ]))
     } else {
       try console.output.line("wrote \(Display.count(lines, "line")) to \(Display.plain(path))")
     }
@@ -91,16 +89,22 @@ struct ExportCommand: ReplayCommand {
     return ToolError(told.code, told.message, hint: hint, exit: told.exit)
   }
 
-  /// Counts the assets that are here and that nothing copies, and says how they are.
-  private func tellAssetsLeftOut(_ zone: ZoneID?, _ opened: LocalStore, _ console: Console) throws {
-    var count: UInt64 = 0
+  /// Copies the assets that the log names, if there is a directory for them, and counts the others.
+  private func copyAssets(_ zone: ZoneID?, _ opened: LocalStore) throws -> AssetsLeft {
+    var left = AssetsLeft()
+    if let assets { try AssetDirectory.make(assets) }
     try opened.forEachAsset { asset in
-      if asset.isHere, zone.map({ asset.zones.contains($0) }) ?? true { count += 1 }
+      guard zone.map({ asset.zones.contains($0) }) ?? true else { return true }
+      if !asset.isHere {
+        left.gone += 1
+      } else if let assets {
+        try AssetDirectory.copy(asset.reference, of: opened, to: assets)
+      } else {
+        left.here += 1
+      }
       return true
     }
-    guard count > 0 else { return }
-    try console.errors.line(
-      "note: \(Display.count(count, "asset")) not included: --assets DIRECTORY copies the files")
+    return left
   }
 
   /// Copies the assets that records name, before any line is written.
@@ -172,6 +176,25 @@ struct ExportCommand: ReplayCommand {
     case .segment(let segment): segment.zone == zone
     case .contested(let contested): contested.zone == zone
     case .transaction(let entry): entry.transaction.zone == zone
+    }
+  }
+}
+
+/// Assets that a log names and that are not beside it.
+private struct AssetsLeft {
+  /// Those that are here.
+  var here: UInt64 = 0
+  /// Those that are not.
+  var gone: UInt64 = 0
+
+  func tell(_ console: Console) throws {
+    if here > 0 {
+      try console.errors.line(
+        "note: \(Display.count(here, "asset")) not included: --assets DIRECTORY copies the files")
+    }
+    if gone > 0 {
+      let verb = gone == 1 ? "is" : "are"
+      try console.errors.line("note: \(Display.count(gone, "asset")) \(verb) not here and not included")
     }
   }
 }

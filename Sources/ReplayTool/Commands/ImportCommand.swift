@@ -39,7 +39,7 @@ struct ImportCommand: ReplayCommand {
   @Option(help: "The zone for --git; the name of the repository's directory if not given.")
   var zone: String?
 
-  @Option(help: ArgumentHelp("At most so many records, transactions or commits.", valueName: "count"))
+  @Option(help: ArgumentHelp("At most so many records or commits; a log goes in whole.", valueName: "count"))
   var limit: Int?
 
   var printsJSON: Bool { store.json }
@@ -66,6 +66,7 @@ struct ImportCommand: ReplayCommand {
   }
 
   private func importLines(_ console: Console, _ progress: Progress) async throws -> any ImportReport {
+    if let assets { try AssetDirectory.check(assets) }
     let source =
       try file.map { $0 == "-" ? try console.input() : try DescriptorSource(path: $0) } ?? console.input()
     var lines = LineReader(source)
@@ -79,7 +80,12 @@ struct ImportCommand: ReplayCommand {
       var job = RecordImport(open: open, limit: limit ?? .max, progress: progress, assets: assets)
       return try await job.run(first, &lines)
     }
-    var job = LogImport(open: open, limit: limit ?? .max, progress: progress)
+    if limit != nil {
+      throw ToolError.input(
+        "logCut", "\(lines.name) is a log, which goes in whole: a part of it is no store that can sync",
+        hint: "leave --limit out: it is for records, and for commits with --git")
+    }
+    var job = LogImport(open: open, progress: progress)
     let report = try await job.run(first, &lines)
     if let assets { try await bringAssets(from: assets, console) }
     return report

@@ -15,14 +15,19 @@ struct RebuildCommand: ReplayCommand {
   @OptionGroup var store: StoreOptions
 
   var printsJSON: Bool { store.json }
-  var keepsWork: Bool { true }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let opened = try store.openForWriting(console, creates: false)
     defer { opened.close() }
     let progress = Progress(console)
-    let report = try await opened.rebuild { done, total in
-      try progress.update("folding the log", done: done, total: total)
+    let report: RebuildReport
+    do {
+      report = try await opened.rebuild { done, total in
+        try progress.update("folding the log", done: done, total: total)
+      }
+    } catch is Interrupted {
+      throw ToolError.interrupted(
+        hint: "no record has changed; the next run continues where this one ended")
     }
     progress.end()
     if store.json {

@@ -27,8 +27,15 @@ struct EntryArgument {
     let place = EntryPlace(log: log, offset: offset)
     let last = try await remote.objects.list().lazy.compactMap(\.name)
       .filter { $0.incarnation == log?.incarnation }.compactMap(\.offset).max()
-    let state = try await remote.log.quarantine(
-      place, last: last ?? 0, note: note, milliseconds: UInt64(max(0, console.wallMilliseconds())))
+    let now = UInt64(max(0, console.wallMilliseconds()))
+    let state: EntryState
+    do throws(RemoteError) {
+      state = try await remote.log.quarantine(place, last: last ?? 0, note: note, milliseconds: now)
+    } catch {
+      guard error.code == .mismatch else { throw error }
+      // The entry that was named can be read, or is none: nothing is wrong with the remote.
+      throw ToolError.input("entryInvalid", error.message, hint: error.hint)
+    }
     guard case .givenUp = state else {
       throw ToolError(
         "repaired", "\(place) was put back meanwhile: nothing was given up", hint: "sync, and look again")
@@ -54,7 +61,7 @@ struct EntryArgument {
       (token, hasMore) = (page.token, page.hasMore)
     }
     guard let found else {
-      throw ToolError(
+      throw ToolError.input(
         "zoneUnknown", "the remote has no zone “\(Display.zone(zone))”",
         hint: "run it without --quarantine to see the zones that are there")
     }
@@ -71,7 +78,7 @@ struct RepairOfRemote {
     let opened = try StoreOptions.parse([store]).openForReading(console)
     defer { opened.close() }
     if let token = try opened.syncState().databaseToken, token.remote != (try await remote.identity()) {
-      throw ToolError(
+      throw ToolError.input(
         "remoteChanged", "“\(Display.plain(store))” was synced with another remote, \(token.remote)",
         hint: "name a store of this remote")
     }

@@ -125,7 +125,8 @@ struct SyncCommand: ReplayCommand {
     }
     try page.print(report)
     if report.isInSync { return report.hasDamagedAssets ? .problem : nil }
-    return report.failures.contains { $0.isOfRemote } ? .remote : .problem
+    if report.failures.contains(where: { $0.isOfRemote }) { return .remote }
+    return report.failures.contains { $0.isOfStore } ? .store : .problem
   }
 
   /// - Parameter own: the remote that the store was synced with; nil if it has none.
@@ -226,7 +227,7 @@ private struct RereadArgument {
       throw ToolError.input(
         "entryInvalid",
         "this store has read the log of \(name) up to offset \(token.offset), not to \(offset)",
-        hint: "give an offset from 1 to \(token.offset + 1), or \(name) alone for its start")
+        hint: "give an offset from 1, its start, to \(token.offset + 1)")
     }
     guard try await store.beginRereading(zone, from: offset) == nil else { return }
     throw ToolError(

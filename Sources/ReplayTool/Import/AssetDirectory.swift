@@ -34,6 +34,15 @@ enum AssetDirectory {
       hint: "give a path in a directory that may be written")
   }
 
+  /// Refuses a directory that is not there.
+  static func check(_ directory: String) throws {
+    var status = stat()
+    guard stat(directory, &status) != 0 || status.st_mode & S_IFMT != S_IFDIR else { return }
+    throw ToolError.input(
+      "assetsUnplaced", "“\(Display.plain(directory))” is no directory",
+      hint: "give --assets with the directory that `replay export --assets` wrote")
+  }
+
   static func has(_ asset: AssetReference, _ directory: String) -> Bool {
     access("\(directory)/\(asset.hash)", R_OK) == 0
   }

@@ -176,9 +176,10 @@ struct GitImport {
 
   /// An error with what was imported before it.
   private func told(_ error: any Error, _ report: Report) -> ToolError {
+    let were = report.commits == 1 ? "was" : "were"
     let kept =
       report.commits == 0
-      ? "nothing was imported" : "\(Display.count(report.commits, "commit")) before it imported"
+      ? "nothing was imported" : "\(Display.count(report.commits, "commit")) before it \(were) imported"
     // An interrupt from the keyboard ends git too.
     let isInterrupt = error is ProcessFailure && progress.isInterrupted
     guard let failure = error as? ProcessFailure, !isInterrupt else {

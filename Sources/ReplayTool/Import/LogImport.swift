@@ -15,13 +15,11 @@ struct LogImport {
   }
 
   let open: () throws -> LocalStore
-  let limit: Int
   let progress: Progress
   private var store: LocalStore?
   private var report = Report()
   private var waiting: [ExportedLine] = []
   private var waitingBytes = 0
-  private var waitingTransactions = 0
   private var lastPosition = Position.start
   private var lastSequences: [Lane: UInt64] = [:]
   /// Lines that were read.
@@ -38,9 +36,8 @@ struct LogImport {
     var epoch: UInt32
   }
 
-  init(open: @escaping () throws -> LocalStore, limit: Int, progress: Progress) {
+  init(open: @escaping () throws -> LocalStore, progress: Progress) {
     self.open = open
-    self.limit = limit
     self.progress = progress
   }
 
@@ -59,16 +56,12 @@ struct LogImport {
         }
         try check(line, lines)
         linesRead += 1
-        if case .transaction = line {
-          guard report.transactions + waitingTransactions < limit else { break }
-          waitingTransactions += 1
-        }
         if waitingBytes + byteCount > Self.bytesMax { try await write(through: lines.number - 1) }
         if let line = try exported(line, lines) { waiting.append(line) }
         waitingBytes += byteCount
         next = try lines.nextDocument()
       }
-      if next == nil, hasEndLine, !hasEnded { throw Self.isCut(lines.name, after: linesRead) }
+      if hasEndLine, !hasEnded { throw Self.isCut(lines.name, after: linesRead) }
       try await write(through: lines.number)
     } catch {
       throw told(error)
@@ -148,13 +141,12 @@ struct LogImport {
     } catch {
       let error = ToolError(error)
       let range = "lines \(report.lines + 1) to \(line)"
-      throw ToolError.input(error.code, "\(range): \(error.message)", hint: error.hint)
+      throw error.ofInput(range)
     }
     report.lines = line
     report.transactions += waiting.count { if case .transaction = $0 { true } else { false } }
     waiting.removeAll(keepingCapacity: true)
     waitingBytes = 0
-    waitingTransactions = 0
   }
 
   private func openEmpty() throws -> LocalStore {

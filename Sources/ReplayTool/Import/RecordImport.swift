@@ -113,8 +113,7 @@ struct RecordImport {
         do {
           try Self.write(line, &tx, &done)
         } catch {
-          let error = ToolError(error)
-          throw ToolError.input(error.code, "line \(line.number): \(error.message)", hint: error.hint)
+          throw ToolError(error).ofInput("line \(line.number)")
         }
       }
       return done
@@ -134,8 +133,7 @@ struct RecordImport {
       do {
         try await AssetDirectory.bring(asset, from: assets, into: store)
       } catch {
-        let error = ToolError(error)
-        throw ToolError.input(error.code, "line \(line.number): \(error.message)", hint: error.hint)
+        throw ToolError(error).ofInput("line \(line.number)")
       }
     }
   }
@@ -152,7 +150,7 @@ struct RecordImport {
       throw ToolError.input(
         "typeDiffers",
         "the record \(line.id) is of type “\(present.type)” in the store and “\(line.type)” in the file",
-        hint: "delete the record first, or correct the file")
+        hint: "correct the type in the file, or import into another store")
     }
     let held = RecordFields(try tx.changes(showing: line.id) ?? [])
     let set = try RecordFieldWriter(line.id).write(line.fields, over: held, &tx)
@@ -164,9 +162,10 @@ struct RecordImport {
   private func told(_ error: any Error) -> ToolError {
     let isInterrupted = error is Interrupted
     let error = ToolError(error)
+    let were = report.count == 1 ? "was" : "were"
     let kept =
       report.count == 0
-      ? "nothing was imported" : "\(Display.count(report.count, "record")) before it imported"
+      ? "nothing was imported" : "\(Display.count(report.count, "record")) before it \(were) imported"
     return ToolError(
       error.code, "\(error.message); \(kept)",
       hint: isInterrupted ? "import it again: what is there stays" : error.hint, exit: error.exit)

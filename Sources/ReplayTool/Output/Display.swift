@@ -29,6 +29,15 @@ enum Display {
 
   static func zone(_ id: ZoneID) -> String { plain(id.description) }
 
+  /// An option with its value as a shell takes it: what begins with a hyphen is no option of its own.
+  static func option(_ name: String, _ value: String) -> String {
+    let isPlain = value.unicodeScalars.allSatisfy { scalar in
+      scalar.properties.isAlphabetic || "0123456789_-./:@+,%".unicodeScalars.contains(scalar)
+    }
+    let quoted = isPlain ? value : "'\(value.replacing("'", with: "'\\''"))'"
+    return name + (value.hasPrefix("-") ? "=" : " ") + quoted
+  }
+
   /// What is said of a record that a cascade hides.
   ///
   /// - Parameter missing: the record that is not alive, to which cascades lead.

@@ -27,6 +27,13 @@ struct RemoteAdvice {
         "An asset is put right from a store that has it: `replay asset upload STORE \(assets.count == 1 ? first : "HASH") "
           + "--remote \(remote)`.")
     }
+    let missing = Set(audit.logs.flatMap(\.missingAssets)).map(\.description)
+    if let first = missing.first {
+      lines.append(
+        "An asset that is not there comes from a store that has it: `replay asset upload STORE "
+          + "\(missing.count == 1 ? first : "HASH") --remote \(remote)`; `replay asset list STORE` lists what it has."
+      )
+    }
     for step in steps?.steps ?? [] {
       guard step.outcome == .replaced, let zone = step.place.log?.zone, let store = steps?.store else {
         continue
@@ -43,7 +50,7 @@ struct RemoteAdvice {
   }
 
   private func reread(_ store: String, _ zone: ZoneID, _ offset: UInt64) -> String {
-    "`replay sync \(store) --remote \(remote) --reread \(zone)@\(offset)`"
+    "`replay sync \(store) --remote \(remote) \(Display.option("--reread", "\(zone)@\(offset)"))`"
   }
 
   /// The first entry that was given up of each log of which readers leave something out, and the one of just now.

@@ -40,8 +40,8 @@ struct RemotePage {
     try columns.add([.init("segments", .quiet), .init(Display.count(log.segments))])
     try columns.add([.init("transactions", .quiet), .init(Display.count(log.transactions))])
     try columns.add([.init("bytes", .quiet), .init(Display.count(log.bytes))])
-    if log.assets + log.missingAssets > 0 {
-      let missing = log.missingAssets > 0 ? ", \(Display.count(log.missingAssets)) not there" : ""
+    if log.assets + log.missingAssets.count > 0 {
+      let missing = log.missingAssets.isEmpty ? "" : ", \(Display.count(log.missingAssets.count)) not there"
       try columns.add([.init("assets", .quiet), .init("\(Display.count(log.assets))\(missing)")])
     }
     let bytes = log.unnamedAssets.reduce(UInt64(0)) { $0 &+ $1.bytes }
@@ -125,7 +125,8 @@ extension JSON {
         "zone": .text(log.zone), "incarnation": .text(log.incarnation),
         "fate": log.fate.map { .string(RemotePage.text($0)) }, "segments": .number(log.segments),
         "transactions": .number(log.transactions), "bytes": .number(log.bytes),
-        "assets": .number(log.assets), "missingAssets": .number(log.missingAssets),
+        "assets": .number(log.assets), "missingAssets": .number(log.missingAssets.count),
+        "missingHashes": .array(log.missingAssets.map { .text($0) }),
         "unnamedAssets": .array(
           log.unnamedAssets.map {
             .object(["hash": .text($0.hash), "objects": .number($0.objects), "bytes": .number($0.bytes)])

@@ -47,7 +47,7 @@ struct SyncPage: Sendable {
 
   /// What is said below a zone's line: why it is not in sync, and of assets, if there is anything.
   private static func below(_ zone: ZoneReport) -> [String] {
-    var lines = explanation(zone.status, of: zone.zone).map { ["\($0.message). \($0.hint)"] } ?? []
+    var lines = explanation(of: zone).map { ["\($0.message). \($0.hint)"] } ?? []
     if zone.rejectedSegments > 0 {
       let count = Display.count(zone.rejectedSegments, "segment")
       lines.append("rejected \(count): `replay info` lists them, and why")
@@ -66,17 +66,21 @@ struct SyncPage: Sendable {
 
   private static let assetProblemsMax = 10
 
-  /// Why an asset did not move, and what can be done about it, with the command.
+  /// Why an asset did not move, and what can be done about it.
   static func text(_ problem: AssetProblem, remote: String = "REMOTE") -> String {
+    Display.plain("\(problem)" + (hint(problem, remote: remote).map { ": \($0)" } ?? ""))
+  }
+
+  /// What can be done about an asset that did not move, with the command; nil where the problem says it.
+  static func hint(_ problem: AssetProblem, remote: String = "REMOTE") -> String? {
     let upload = "`replay asset upload STORE \(problem.reference.hash) --remote \(remote)`"
-    let hint =
-      switch problem.kind {
-      case .damagedAtRemote: ": put it right from a store that has it, with \(upload)"
-      case .damagedHere, .missingHere:
-        ": import it again, or send it from a store that has it, with \(upload)"
-      case .missingAtRemote, .failed: ""
-      }
-    return Display.plain("\(problem)" + hint)
+    switch problem.kind {
+    case .damagedAtRemote: return "put it right from a store that has it, with \(upload)"
+    case .missingAtRemote: return "send it from a store that has it, with \(upload)"
+    case .damagedHere, .missingHere:
+      return "import it again, or send it from a store that has it, with \(upload)"
+    case .failed: return nil
+    }
   }
 
   private static func moved(_ verb: String, _ transactions: Int, _ segments: Int, _ bytes: Int) -> String {
@@ -107,20 +111,18 @@ struct SyncPage: Sendable {
   }
 
   /// Why a zone is not in sync, and what can be done; nil if it is, or was removed.
-  fileprivate static func explanation(
-    _ status: ZoneStatus, of zone: ZoneID
-  ) -> (message: String, hint: String)? {
-    let name = Display.zone(zone)
-    let export = "`replay export STORE --records --zone \(name)` brings out what is here"
-    switch status {
+  fileprivate static func explanation(of zone: ZoneReport) -> (message: String, hint: String)? {
+    let name = Display.zone(zone.zone)
+    let export = "`replay export STORE --records \(Display.option("--zone", name))` brings out what is here"
+    switch zone.status {
     case .inSync, .removed: return nil
-    case .local: return ("it is only here", "Sync it from now on with --attach \(name)")
+    case .local:
+      let attach = "Sync it from now on with \(Display.option("--attach", name))"
+      return zone.isAtRemote
+        ? ("it is not synced, and the remote has a zone of that name", "\(attach): that joins the two")
+        : ("it is only here", attach)
     case .unfinished: return ("there is more to do", "Sync again")
-    case .parked(_, let failure):
-      return (
-        "\(problem(failure)) What lies behind it waits; what is written here is sent all the same",
-        "`replay remote` says what is wrong at the remote"
-      )
+    case .parked(_, let failure): return parked(failure, zone)
     case .failed(let failure):
       return ("\(Display.plain(failure.message)) (\(failure.code))", Display.plain(failure.hint))
     case .paused(.deleted):
@@ -137,6 +139,26 @@ struct SyncPage: Sendable {
         "Once the zone can be read up to there, this store takes another epoch and ships its changes again"
       )
     }
+  }
+
+  /// What a zone waits for that is parked. Where its user must decide, nothing moves before.
+  private static func parked(_ failure: SyncFailure, _ zone: ZoneReport) -> (message: String, hint: String) {
+    if failure.code == StoreError.Code.laneClosed.rawValue {
+      return (
+        "\(problem(failure)) Until you decide, nothing of the zone is read or sent",
+        "`replay sync --help` says what becomes of it with --take-over and with --let-go"
+      )
+    }
+    let sent =
+      switch zone.shippingFailure {
+      case nil: "; what is written here is sent all the same"
+      case failure: ", and nothing is sent before it is read"
+      case let other?: ", and nothing is sent: \(Display.plain(other.message)) (\(other.code))"
+      }
+    return (
+      "\(problem(failure)) What lies behind it waits\(sent)",
+      "`replay remote` says what is wrong at the remote"
+    )
   }
 
   private static func problem(_ failure: SyncFailure) -> String {
@@ -157,7 +179,7 @@ extension JSON {
 
   private init(_ zone: ZoneReport) {
     self = .object([
-      "zone": .text(zone.zone), "status": JSON(zone.status, of: zone.zone), "sent": .number(zone.sent),
+      "zone": .text(zone.zone), "status": JSON(statusOf: zone), "sent": .number(zone.sent),
       "sentSegments": .number(zone.sentSegments), "bytesSent": .number(zone.bytesSent),
       "received": .number(zone.received), "receivedSegments": .number(zone.receivedSegments),
       "bytesReceived": .number(zone.bytesReceived), "conflicts": .number(zone.conflicts),
@@ -180,13 +202,14 @@ extension JSON {
       }
     self = .members([
       "hash": .text(problem.reference.hash), "bytes": .number(problem.reference.byteCount),
-      "kind": .string(kind), "failure": failure.map { JSON($0) },
+      "kind": .string(kind), "failure": failure.map { JSON($0) }, "message": .string("\(problem)"),
+      "hint": SyncPage.hint(problem).map { .string($0) },
     ])
   }
 
-  private init(_ status: ZoneStatus, of zone: ZoneID) {
-    var members = Self.members(of: status)
-    if members["failure"] == nil, let told = SyncPage.explanation(status, of: zone) {
+  private init(statusOf zone: ZoneReport) {
+    var members = Self.members(of: zone.status)
+    if let told = SyncPage.explanation(of: zone) {
       members["message"] = .string(told.message)
       members["hint"] = .string(told.hint)
     }

@@ -20,6 +20,8 @@ package struct AssetTransfer: Hashable, Sendable {
   package var bytes: UInt64 = 0
   /// Chunks that moved.
   package var chunks = 0
+  /// Whether the destination had all of it before.
+  package var wasThere = false
 
   package init(_ end: End) { self.end = end }
 }

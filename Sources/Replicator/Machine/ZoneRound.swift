@@ -63,8 +63,9 @@ package struct ZoneRound: Sendable {
 
   package mutating func start() -> ZoneEffect? {
     switch (attachment, token) {
-    case (.local, _):
+    case (.local, let token):
       report.status = .local
+      report.isAtRemote = token != nil
       return nil
     case (.deleting, let token?): return .deleteAtRemote(token.incarnation)
     case (.deleting, nil): return nil
@@ -278,6 +279,7 @@ package struct ZoneRound: Sendable {
     guard failure.scope == .zone, isAboutOneSegment, let token else {
       // What was parked says more than what failed after it.
       if !isParked || failure.scope == .round { report.status = .failed(failure) }
+      if isParked { report.shippingFailure = failure }
       return nil
     }
     // The segments behind it wait, since their order demands it. What is pending does not depend on them.

@@ -258,7 +258,7 @@ extension ObjectRemote {
       hint:
         "the remote was restored from an old copy, lost its last segments, or was tampered with: put the newest copy in "
         + "its place, or run `replay remote --repair` with this store, which puts back what nothing replaced. Where the "
-        + "remote is right, this store reads it again with `replay sync --reread ZONE`",
+        + "remote is right, this store reads it again with `replay sync --reread ZONE@1`",
       offset: offset)
   }
 

@@ -266,7 +266,7 @@ package final class ObjectRemote: RemoteLog {
     RemoteError(
       .wentBack, "the list of zones of \(name) does not have its event \(offset) any more, or has another",
       hint: "it was restored from an old copy, or tampered with: put the newest copy in its place. Where the "
-        + "remote is right, `replay sync --reread ZONE` lets this store read it again, for each zone")
+        + "remote is right, `replay sync --reread ZONE@1` lets this store read it again, for each zone")
   }
 
   private func zoneUnknown(_ incarnation: IncarnationID) -> RemoteError {

@@ -17,7 +17,7 @@ package struct RemoteAudit: Sendable {
     /// Assets that its segments name, and that are there as their hashes say.
     package var assets = 0
     /// Assets that its segments name, and that are not there, or not whole: their writers may not have had them.
-    package var missingAssets = 0
+    package var missingAssets: [ContentHash] = []
     /// All that its segments name.
     var namedAssets: Set<AssetReference> = []
     /// Whether every segment could be read: else nobody knows what they name.
@@ -181,7 +181,7 @@ package struct RemoteAudit: Sendable {
       let asset = RemoteAsset(reference, of: log.zone, log.incarnation)
       do throws(RemoteError) {
         guard case .whole(let manifest) = try await remote.assetState(asset) else {
-          logs[index].missingAssets += 1
+          logs[index].missingAssets.append(reference.hash)
           continue
         }
         if try await isWhole(asset, manifest, remote) { logs[index].assets += 1 }

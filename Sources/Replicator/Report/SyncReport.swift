@@ -74,6 +74,11 @@ public struct ZoneReport: Hashable, Sendable {
   /// How many did not move.
   public package(set) var assetProblemCount = 0
 
+  /// Why nothing is sent of a zone that is parked; nil where sending did not fail too.
+  package var shippingFailure: SyncFailure?
+  /// Whether the remote has a zone of the name of one that is local.
+  package var isAtRemote = false
+
   package init(_ zone: ZoneID) { self.zone = zone }
 }
 
@@ -85,7 +90,8 @@ public enum ZoneStatus: Hashable, Sendable {
   case local
   /// There was more than one round should do; the next goes on.
   case unfinished
-  /// Fetching waits at an offset, whose segment cannot be folded. Shipping goes on. Each round tries again.
+  /// Fetching waits at an offset, whose segment cannot be folded. Each round tries again. Shipping continues, unless the
+  /// code is `laneClosed` or the log is being read again.
   case parked(offset: UInt64, SyncFailure)
   /// Nothing moves until the app decides, and everything here is kept: the remote's log of the zone is closed.
   case paused(ZoneFate)

@@ -48,29 +48,32 @@ struct AssetRunner: Sendable {
   private func ship(_ asset: RemoteAsset, _ chunksMax: Int?, _ isRepair: Bool) async throws -> AssetTransfer {
     var transfer = AssetTransfer(.whole)
     var first: UInt64 = 0
-    if !isRepair {
-      if memory.isAtRemote(asset) { return transfer }
-      do throws(RemoteError) {
-        switch try await remote.assetState(asset) {
-        case .whole:
-          memory.rememberAtRemote(asset)
-          return transfer
-        case .gone: return AssetTransfer(.gone)
-        case .partial(let chunks): first = chunks
-        }
-      } catch {
-        // What says that it is whole is damaged: all is put again, and so compared.
-        if error.code != .damagedAsset { throw error }
+    var isToldWhole = false
+    if !isRepair, memory.isAtRemote(asset) { return transfer }
+    do throws(RemoteError) {
+      switch try await remote.assetState(asset) {
+      case .whole where isRepair: isToldWhole = true
+      case .whole:
+        memory.rememberAtRemote(asset)
+        return transfer
+      case .gone: return AssetTransfer(.gone)
+      case .partial(let chunks): first = isRepair ? 0 : chunks
       }
+    } catch {
+      // What says that it is whole is damaged: all is put again, and so compared.
+      if error.code != .damagedAsset { throw error }
     }
     guard let manifest = try await manifest(of: asset.reference) else {
       return AssetTransfer(.problem(try await condition(asset)))
     }
     for _ in 0..<Self.triesMax {
-      guard try await put(asset, manifest, from: first, chunksMax, &transfer) else { return transfer }
+      guard try await put(asset, manifest, from: first, chunksMax, isRepair, &transfer) else {
+        return transfer
+      }
       switch try await remote.finishAsset(manifest, of: asset.zone, asset.incarnation) {
       case .whole:
         memory.rememberAtRemote(asset)
+        transfer.wasThere = isToldWhole && transfer.chunks == 0
         return transfer
       case .gone: return AssetTransfer(.gone)
       case .partial(let chunks): first = chunks
@@ -83,9 +86,10 @@ struct AssetRunner: Sendable {
 
   /// Puts chunks of an asset from one on.
   ///
+  /// - Parameter isRepair: whether those are not counted that are there as they should be.
   /// - Returns: whether all are put; if not, the transfer says why.
   private func put(
-    _ asset: RemoteAsset, _ manifest: AssetManifest, from first: UInt64, _ chunksMax: Int?,
+    _ asset: RemoteAsset, _ manifest: AssetManifest, from first: UInt64, _ chunksMax: Int?, _ isRepair: Bool,
     _ transfer: inout AssetTransfer
   ) async throws -> Bool {
     let chunkBytes = UInt64(AssetManifest.chunkBytes)
@@ -109,12 +113,26 @@ struct AssetRunner: Sendable {
         transfer.end = .problem(try await condition(asset))
         return false
       }
+      let wasThere = isRepair ? try await isThere(bytes, at: index, of: asset) : false
+      // One that is there may not last yet.
       try await remote.putAssetChunk(bytes, at: index, of: asset)
-      transfer.chunks += 1
-      transfer.bytes += UInt64(count)
+      if !wasThere {
+        transfer.chunks += 1
+        transfer.bytes += UInt64(count)
+      }
       tell(asset, .upload, index * chunkBytes + UInt64(count))
     }
     return true
+  }
+
+  /// Whether the remote has a chunk as it should be.
+  private func isThere(_ bytes: [UInt8], at index: UInt64, of asset: RemoteAsset) async throws -> Bool {
+    do throws(RemoteError) {
+      return try await remote.assetChunk(at: index, of: asset) == bytes
+    } catch {
+      if error.code != .damagedAsset { throw error }
+      return false
+    }
   }
 
   /// Gives what a body reads of an asset's file; nil if the file is missing or damaged.
@@ -211,6 +229,7 @@ struct AssetRunner: Sendable {
     var transfer = AssetTransfer(.whole)
     if try await isHere(asset.reference, hashing: isRepair) {
       try await store.noteAssetArrival(asset.reference)
+      transfer.wasThere = true
       return transfer
     }
     guard case .whole(let manifest) = try await remote.assetState(asset) else {

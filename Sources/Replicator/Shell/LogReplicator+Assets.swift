@@ -8,8 +8,14 @@ extension LogReplicator {
   /// - Throws: ``RemoteError``; ``AssetProblem`` if the remote does not have it, or has it damaged; `StoreError` `zoneUnknown`;
   ///   `CancellationError`.
   public func downloadAsset(_ reference: AssetReference, in zone: ZoneID) async throws {
+    _ = try await bringAsset(reference, in: zone)
+  }
+
+  /// As ``downloadAsset(_:in:)``, and tells what moved.
+  package func bringAsset(_ reference: AssetReference, in zone: ZoneID) async throws -> AssetTransfer {
     let transfer = try await assetRunner.download(try asset(reference, zone), isRepair: true)
     try check(transfer, reference)
+    return transfer
   }
 
   /// Brings an asset that is here to the remote, which replaces what it has of it that is damaged.
@@ -18,8 +24,14 @@ extension LogReplicator {
   /// is for an asset that the remote has lost.
   /// - Throws: ``RemoteError``; ``AssetProblem`` if it is not here, or is damaged; `StoreError` `zoneUnknown`; `CancellationError`.
   public func uploadAsset(_ reference: AssetReference, in zone: ZoneID) async throws {
+    _ = try await sendAsset(reference, in: zone)
+  }
+
+  /// As ``uploadAsset(_:in:)``, and tells what moved.
+  package func sendAsset(_ reference: AssetReference, in zone: ZoneID) async throws -> AssetTransfer {
     let transfer = try await assetRunner.upload(try asset(reference, zone), isRepair: true)
     try check(transfer, reference)
+    return transfer
   }
 
   private var assetRunner: AssetRunner {
