@@ -35,6 +35,11 @@ struct RemoteAdvice {
         "If the remote is right, the store reads its log again: \(reread(store, zone, step.place.offset)).")
       break
     }
+    for log in audit.logs where log.fate == nil && !log.consequences.isEmpty && log.tombstones.isEmpty {
+      lines.append(
+        "What is left out of \(log.zone) breaks a rule of the log, and every reader rejects it. The store that wrote it "
+          + "sends again what was in it when it syncs.")
+    }
     for (zone, offset) in places(audit, givenUp) {
       lines.append(
         "Each store that had read past offset \(offset) of \(zone) reads the log again from there: "

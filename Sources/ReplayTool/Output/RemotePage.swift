@@ -27,7 +27,11 @@ struct RemotePage {
       try output.line(
         output.styled("problem", .loser) + "  " + Display.plain(Self.text(problem)))
     }
-    if audit.problems.isEmpty { try output.line(output.styled("sound", .winner)) }
+    if audit.problems.isEmpty {
+      let left = audit.logs.reduce(0) { $0 + $1.consequences.count }
+      let rest = left == 0 ? "" : "; readers leave out \(Display.count(left, "segment"))"
+      try output.line(output.styled("sound", .winner) + rest)
+    }
     for line in advice { try output.line(Display.plain(line)) }
   }
 

@@ -28,17 +28,26 @@ package struct RemoteAudit: Sendable {
     package internal(set) var tombstones: [LogTombstone] = []
     /// The offsets of which another object counts than the one that lies there, and what holds for both.
     package internal(set) var repairs: [UInt64] = []
-    /// What readers leave out: since an entry was given up, or since they rejected an earlier segment of its writer.
+    /// What readers leave out: segments that every one of them rejects by the rules of a log. That is nothing to be mended
+    /// at the remote.
     package internal(set) var consequences: [Problem] = []
     /// The hash of what is at each offset, from 1; nil where nobody can read it.
     package internal(set) var hashes: [ContentHash?] = []
     /// What lies there of assets that no segment names, in the order of their hashes: uploads whose segments are still
     /// to come, or never came. Of a deleted log, all that was left.
     package var unnamedAssets: [UnnamedAsset] = []
-    /// The last sequence of each replica and epoch, in their order.
-    package var writers: [Writer] = []
-    /// What the transactions of each lane had seen.
+    /// What readers have taken of each lane.
     var lanes: [LaneID: Lane] = [:]
+
+    /// The last sequence of each replica and epoch, in their order.
+    package var writers: [Writer] {
+      lanes.sorted { $0.key < $1.key }
+        .map { id, lane in
+          Writer(
+            replica: id.replica, epoch: id.epoch, lastSequence: lane.last, segments: lane.segments,
+            closedAt: lane.closedAt)
+        }
+    }
   }
 
   /// An asset, or a part of one, that no segment names.
@@ -51,13 +60,11 @@ package struct RemoteAudit: Sendable {
   package struct Writer: Sendable {
     package var replica: ReplicaID
     package var epoch: UInt32
+    /// The last that readers take.
     package var lastSequence: UInt64
     package var segments: UInt64
-    var lastHash: ContentHash
-    /// The offset of its last segment.
-    var lastOffset: UInt64
     /// The offset of the segment by which readers close the lane: they take nothing of it from there on.
-    package internal(set) var closedAt: UInt64?
+    package var closedAt: UInt64?
   }
 
   package struct Problem: Sendable {
