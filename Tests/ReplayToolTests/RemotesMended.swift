@@ -122,6 +122,22 @@ struct RemotesMended {
     #expect(await sync("d", seed: 4).exit == 0)
   }
 
+  @Test("a log of another remote was copied in: it is told what may be done, and nothing that does not help")
+  func copiedLog() async throws {
+    try await shipped()
+    let logs = URL(fileURLWithPath: "\(folder)/logs")
+    let log = try await file(1).deletingLastPathComponent().deletingLastPathComponent()
+    let other = logs.appendingPathComponent(String(repeating: "5", count: 32))
+    try FileManager.default.copyItem(at: log, to: other)
+    for arguments in [["remote", remote], ["remote", remote, "--repair", path("a")]] {
+      let told = await Tool().run(arguments)
+      #expect(told.exit == 1 && told.output.contains("its directory, such as logs/5555"), "\(told)")
+      #expect(told.output.contains("may be moved away") && !told.output.contains("--quarantine"), "\(told)")
+    }
+    try FileManager.default.removeItem(at: other)
+    #expect(await run("remote", remote).output.hasSuffix("\nsound\n"))
+  }
+
   @Test(
     "what was folded and given up since is sent again by the store that has it, and goes through export and import"
   )

@@ -15,11 +15,17 @@ struct RemoteAdvice {
     steps: (store: String, steps: [RemoteRepair.Step])? = nil
   ) {
     self.remote = remote
-    if audit.problems.contains(where: { $0.asset == nil }) {
+    if audit.problems.contains(where: { $0.asset == nil && $0.unnamedLog == nil }) {
       lines.append(
         "Restore these files from a backup or from another copy of the folder, or put back what a store has: "
           + "`replay remote \(remote) --repair STORE`. What no store has can be given up: "
           + "`replay remote \(remote) --quarantine ZONE@OFFSET`.")
+    }
+    if let log = audit.problems.lazy.compactMap(\.unnamedLog).first {
+      lines.append(
+        "No device finds a log that no event of the list of zones names. A store that syncs its zone adds an event at the "
+          + "end of the list: `replay remote \(remote) --repair STORE`. A log that no store knows belongs to another "
+          + "remote: its directory, such as \(ObjectName.log(of: log)), may be moved away.")
     }
     let assets = Set(audit.problems.compactMap { $0.asset?.hash.description }).sorted()
     if let first = assets.first {

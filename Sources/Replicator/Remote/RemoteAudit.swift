@@ -73,6 +73,8 @@ package struct RemoteAudit: Sendable {
     package var message: String
     /// The asset that it is about; nil where it is about none.
     package var asset: AssetReference?
+    /// The log that it is about where no event of the list of zones names that log; else nil.
+    package var unnamedLog: IncarnationID?
   }
 
   package internal(set) var logs: [Log] = []
@@ -96,7 +98,6 @@ package struct RemoteAudit: Sendable {
     var events: [ZoneEvent] = []
     var token: DatabaseToken?
     var hasMore = true
-    var isWhole = zone == nil
     while hasMore {
       let page = try await remote.zoneEvents(after: token)
       events += page.events + page.later
@@ -104,7 +105,6 @@ package struct RemoteAudit: Sendable {
         let place = ObjectName.zoneEvent(problem.offset)
         problems.append(Problem(place: "\(place)", message: "\(problem.failure)"))
         unreadableEvents.append(problem.offset)
-        isWhole = false
       }
       (token, hasMore) = (page.token, page.hasMore)
     }
@@ -115,7 +115,6 @@ package struct RemoteAudit: Sendable {
     let names = objects.compactMap(\.name)
     if let remote = remote as? any LogOfObjects {
       eventTombstones = try await tombstones(of: names, remote)
-      if !eventTombstones.isEmpty { isWhole = false }
     }
     var offsets: [IncarnationID: [UInt64]] = [:]
     for name in names {
@@ -128,7 +127,8 @@ package struct RemoteAudit: Sendable {
       try await checkAmendments(index, remote, names)
       try await checkAssets(index, remote)
     }
-    checkAreReached(names, list: isWhole ? token?.offset ?? 0 : nil, isWhole: isWhole)
+    let isWhole = zone == nil && unreadableEvents.isEmpty
+    checkAreReached(names, list: isWhole ? token?.offset ?? 0 : nil, named: Set(events.map(\.incarnation)))
     var parts: [IncarnationID: [ObjectEntry]] = [:]
     for object in objects where object.name?.isOfAsset ?? false {
       if let incarnation = object.name?.incarnation { parts[incarnation, default: []].append(object) }
@@ -155,7 +155,13 @@ package struct RemoteAudit: Sendable {
   }
 
   /// Notes what no event of the list of zones leads to.
-  private mutating func checkAreReached(_ names: [ObjectName], list offset: UInt64?, isWhole: Bool) {
+  ///
+  /// - Parameters:
+  ///   - offset: the list's last one; nil unless all of the list was read.
+  ///   - named: the logs that its events name. One that was given up may have named a log, which readers do not find since.
+  private mutating func checkAreReached(
+    _ names: [ObjectName], list offset: UInt64?, named: Set<IncarnationID>
+  ) {
     func note(_ name: ObjectName?, _ message: String) {
       if let name { problems.append(Problem(place: "\(name)", message: message)) }
     }
@@ -170,11 +176,14 @@ package struct RemoteAudit: Sendable {
         names.first { $0.incarnation == log.incarnation && $0.offset ?? 0 > last },
         "its log is closed at offset \(last)")
     }
-    guard isWhole else { return }
-    let known = Set(logs.map(\.incarnation))
-    note(
-      names.first { $0.incarnation.map { !known.contains($0) } ?? false },
-      "no event of the list of zones names its log")
+    guard offset != nil else { return }
+    var known = named
+    for name in names {
+      guard let log = name.incarnation, known.insert(log).inserted else { continue }
+      problems.append(
+        Problem(
+          place: "\(name)", message: "no event of the list of zones names its log", unnamedLog: log))
+    }
   }
 
   /// Checks the assets that a log's segments name. What a closed log has is nobody's any more.
