@@ -122,6 +122,39 @@ struct RemotesMended {
     #expect(await sync("d", seed: 4).exit == 0)
   }
 
+  @Test("an event that named a log is given up: the log is told, and a store of its zone adds an event")
+  func eventOfALogGivenUp() async throws {
+    try await shipped()
+    let file = URL(fileURLWithPath: "\(folder)/\(ObjectName.zoneEvent(1))")
+    try Data(count: 200).write(to: file)
+    let given = await run("remote", remote, "--quarantine", "@1")
+    #expect(given.exit == 1 && given.output.contains("no event of the list of zones names"), "\(given)")
+    #expect(given.output.contains("`replay remote \(remote) --repair STORE`"), "\(given)")
+    #expect(!given.output.contains("--quarantine") && !given.output.contains("sound"), "\(given)")
+    let mended = await run("remote", remote, "--repair", path("a"))
+    #expect(mended.exit == 0 && mended.output.hasPrefix("put back  @2\n"), "\(mended)")
+    #expect(mended.output.hasSuffix("\nsound\n"), "\(mended)")
+    let first = await sync("a")
+    let second = await sync("d", "--create-store", seed: 4)
+    #expect(first.exit == 0 && second.exit == 0, "\(first) \(second)")
+    let digests = (await digest("a"), await digest("d"))
+    #expect(digests.0 == digests.1 && digests.0.contains("notes"))
+  }
+
+  @Test("the last event of the list of zones is lost: told, with what helps, and put back")
+  func lostEvent() async throws {
+    try await shipped()
+    let file = URL(fileURLWithPath: "\(folder)/\(ObjectName.zoneEvent(1))")
+    let bytes = try Data(contentsOf: file)
+    try FileManager.default.removeItem(at: file)
+    let stuck = await sync("a")
+    #expect(stuck.exit != 0 && (stuck.output + stuck.errors).contains("replay remote --repair"), "\(stuck)")
+    let mended = await run("remote", remote, "--repair", path("a"))
+    #expect(mended.exit == 0 && mended.output.hasPrefix("put back  @1\n"), "\(mended)")
+    #expect(try Data(contentsOf: file) == bytes)
+    #expect(await sync("a").exit == 0)
+  }
+
   @Test("a log of another remote was copied in: it is told what may be done, and nothing that does not help")
   func copiedLog() async throws {
     try await shipped()

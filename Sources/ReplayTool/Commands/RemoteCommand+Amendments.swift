@@ -79,6 +79,9 @@ struct RepairOfRemote {
     var audit = try await RemoteAudit(of: remote, zone: zone, objects: try await remote.objects.list())
     if !audit.unreadableEvents.isEmpty {
       try await repair.repairEvents(audit.unreadableEvents)
+    }
+    try await repair.addLostEvents()
+    if !repair.steps.isEmpty {
       audit = try await RemoteAudit(of: remote, zone: zone, objects: try await remote.objects.list())
     }
     try await repair.repairLogs(audit)
