@@ -171,6 +171,30 @@ struct RemotesMended {
     #expect(await run("remote", remote).output.hasSuffix("\nsound\n"))
   }
 
+  @Test("what says which remote it is, is put back by a store that was synced there, and by no other")
+  func marker() async throws {
+    try await shipped()
+    let file = URL(fileURLWithPath: "\(folder)/\(ObjectName.marker)")
+    let right = try Data(contentsOf: file)
+    try await write("other", "first", seed: 20)
+    let elsewhere = "folder:\(temporary.path)/elsewhere"
+    let made = await run(
+      "sync", path("other"), "--remote", elsewhere, "--create-remote", "--attach", "notes", seed: 21)
+    try #require(made.exit == 0, "\(made)")
+    var damaged = right
+    damaged[10] ^= 1
+    for bytes in [nil, Data(count: 26), damaged] {
+      try FileManager.default.removeItem(at: file)
+      try bytes?.write(to: file)
+      let refused = await run("remote", remote, "--repair", path("other"))
+      #expect(refused.exit != 0 && refused.errors.contains("replay remote --repair STORE"), "\(refused)")
+      let mended = await run("remote", remote, "--repair", path("a"))
+      #expect(mended.exit == 0 && mended.output.hasPrefix("put back  remote\n"), "\(mended)")
+      #expect(try Data(contentsOf: file) == right)
+    }
+    #expect(await sync("a").exit == 0)
+  }
+
   @Test(
     "what was folded and given up since is sent again by the store that has it, and goes through export and import"
   )

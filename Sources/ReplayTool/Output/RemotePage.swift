@@ -119,10 +119,10 @@ struct RemotePage {
 }
 
 extension JSON {
-  /// - Parameter steps: what a repair did; nil if none was asked for.
+  /// - Parameter repair: what a repair did, and whether it put the marker back; nil if none was asked for.
   init(
-    _ audit: RemoteAudit, _ identity: RemoteID, _ foreign: [String], _ steps: [RemoteRepair.Step]?,
-    advice: [String]
+    _ audit: RemoteAudit, _ identity: RemoteID, _ foreign: [String],
+    _ repair: (isMarkerPutBack: Bool, steps: [RemoteRepair.Step])?, advice: [String]
   ) {
     let logs = audit.logs.map { log in
       JSON.members([
@@ -153,7 +153,10 @@ extension JSON {
     }
     self = .members([
       "advice": .array(advice.map { .string($0) }),
-      "repair": steps.map { .array($0.map { JSON($0) }) },
+      "repair": repair.map { repair in
+        let marker = JSON.object(["place": .string("remote"), "outcome": .string("putBack")])
+        return .array((repair.isMarkerPutBack ? [marker] : []) + repair.steps.map { JSON($0) })
+      },
       "unreadableEvents": .array(audit.unreadableEvents.map { .number($0) }),
       "givenUpEvents": .array(
         audit.eventTombstones.map {
