@@ -74,6 +74,24 @@ struct RepairOfRemote {
   var store: String
   var zone: ZoneID?
 
+  /// Opens the remote. What says which one it is, is put back first where it is missing or damaged.
+  ///
+  /// - Returns: the remote, and whether that was so.
+  func open(_ directory: String, _ console: Console) async throws -> (FolderRemote, isMarkerPutBack: Bool) {
+    do throws(RemoteError) {
+      return (try await FolderRemote(directory: directory), false)
+    } catch {
+      guard error.code == .notARemote || error.code == .damaged else { throw error }
+      let opened = try StoreOptions.parse([store]).openForReading(console)
+      defer { opened.close() }
+      guard let token = try opened.syncState().databaseToken else { throw error }
+      let logs = try opened.read { try $0.remoteLogs().map(\.incarnation) }
+      let objects = FolderObjects(directory: directory, makeRandom: SystemEnvironment.makeRandom)
+      try await FolderRemote(objects).log.putMarkerBack(token.remote, logs: logs)
+      return (try await FolderRemote(directory: directory), true)
+    }
+  }
+
   func run(_ remote: FolderRemote, _ console: Console) async throws -> [RemoteRepair.Step] {
     let opened = try StoreOptions.parse([store]).openForReading(console)
     defer { opened.close() }
@@ -86,6 +104,9 @@ struct RepairOfRemote {
     var audit = try await RemoteAudit(of: remote, zone: zone, objects: try await remote.objects.list())
     if !audit.unreadableEvents.isEmpty {
       try await repair.repairEvents(audit.unreadableEvents)
+    }
+    try await repair.addLostEvents()
+    if !repair.steps.isEmpty {
       audit = try await RemoteAudit(of: remote, zone: zone, objects: try await remote.objects.list())
     }
     try await repair.repairLogs(audit)

@@ -13,10 +13,11 @@ struct RemoteCommand: ReplayCommand {
       writers are gone. Of a deleted zone it is what its deletion left.
 
       What nobody can read, or is missing, holds up whoever has not read past it. --repair puts back what a store \
-      has of it, also what a log lost at its end. Try that first, with every store that may have it. What no store \
-      has is given up with --quarantine: every device takes the entry for an empty one. The work in it is lost, and \
-      later work of its writer may be left out too: whole lanes, which are listed. Neither can be taken back. A store \
-      that had read past the entry has to read the log again from there: `replay sync --reread`. The last lines say how.
+      has of it, also what a log or the list of zones lost at its end, and the object `remote`. Try that first, with \
+      every store that may have it. What no store has is given up with --quarantine: every device takes the entry \
+      for an empty one. The work in it is lost, and later work of its writer may be left out too: whole lanes, \
+      which are listed. Neither can be taken back. A store that had read past the entry has to read the log again \
+      from there: `replay sync --reread`. The last lines say how.
 
       Examples:
         replay remote folder:/mnt/team/lists
@@ -57,12 +58,18 @@ struct RemoteCommand: ReplayCommand {
         "usage", "--repair and --quarantine are two things", hint: "repair first; give up what no store has")
     }
     let place = try quarantine.map { try EntryArgument($0) }
-    let remote = try await FolderRemote(
-      directory: directory, isReadOnly: repair == nil && quarantine == nil)
+    let source = repair.map { RepairOfRemote(store: $0, zone: zone) }
+    let remote: FolderRemote
+    var isMarkerPutBack = false
+    if let source {
+      (remote, isMarkerPutBack) = try await source.open(directory, console)
+    } else {
+      remote = try await FolderRemote(directory: directory, isReadOnly: quarantine == nil)
+    }
     let identity = try await remote.identity()
     var steps: [RemoteRepair.Step] = []
-    if let repair {
-      steps = try await RepairOfRemote(store: repair, zone: zone).run(remote, console)
+    if let source {
+      steps = try await source.run(remote, console)
     } else if let place {
       try await place.giveUp(remote, note: note ?? "", console)
     }
@@ -81,8 +88,10 @@ struct RemoteCommand: ReplayCommand {
     }
     let advice = RemoteAdvice(audit, remote: address, givenUp: place, steps: repair.map { ($0, steps) }).lines
     if json {
-      try console.output.line(JSON(audit, identity, foreign, repair == nil ? nil : steps, advice: advice))
+      let repair = source == nil ? nil : (isMarkerPutBack: isMarkerPutBack, steps: steps)
+      try console.output.line(JSON(audit, identity, foreign, repair, advice: advice))
     } else {
+      if isMarkerPutBack { try console.output.line(console.output.styled("put back", .winner) + "  remote") }
       try RemotePage(audit: audit, identity: identity, foreign: foreign, steps: steps, advice: advice)
         .print(console.output)
     }

@@ -15,11 +15,17 @@ struct RemoteAdvice {
     steps: (store: String, steps: [RemoteRepair.Step])? = nil
   ) {
     self.remote = remote
-    if audit.problems.contains(where: { $0.asset == nil }) {
+    if audit.problems.contains(where: { $0.asset == nil && $0.unnamedLog == nil }) {
       lines.append(
         "Restore these files from a backup or from another copy of the folder, or put back what a store has: "
           + "`replay remote \(remote) --repair STORE`. What no store has can be given up: "
           + "`replay remote \(remote) --quarantine ZONE@OFFSET`.")
+    }
+    if let log = audit.problems.lazy.compactMap(\.unnamedLog).first {
+      lines.append(
+        "No device finds a log that no event of the list of zones names. A store that syncs its zone adds an event at the "
+          + "end of the list: `replay remote \(remote) --repair STORE`. A log that no store knows belongs to another "
+          + "remote: its directory, such as \(ObjectName.log(of: log)), may be moved away.")
     }
     let assets = Set(audit.problems.compactMap { $0.asset?.hash.description }).sorted()
     if let first = assets.first {
@@ -41,6 +47,11 @@ struct RemoteAdvice {
       lines.append(
         "If the remote is right, the store reads its log again: \(reread(store, zone, step.place.offset)).")
       break
+    }
+    for log in audit.logs where log.fate == nil && !log.consequences.isEmpty && log.tombstones.isEmpty {
+      lines.append(
+        "What is left out of \(log.zone) breaks a rule of the log, and every reader rejects it. The store that wrote it "
+          + "sends again what was in it when it syncs.")
     }
     for (zone, offset) in places(audit, givenUp) {
       lines.append(

@@ -27,7 +27,11 @@ struct RemotePage {
       try output.line(
         output.styled("problem", .loser) + "  " + Display.plain(Self.text(problem)))
     }
-    if audit.problems.isEmpty { try output.line(output.styled("sound", .winner)) }
+    if audit.problems.isEmpty {
+      let left = audit.logs.reduce(0) { $0 + $1.consequences.count }
+      let rest = left == 0 ? "" : "; readers leave out \(Display.count(left, "segment"))"
+      try output.line(output.styled("sound", .winner) + rest)
+    }
     for line in advice { try output.line(Display.plain(line)) }
   }
 
@@ -115,10 +119,10 @@ struct RemotePage {
 }
 
 extension JSON {
-  /// - Parameter steps: what a repair did; nil if none was asked for.
+  /// - Parameter repair: what a repair did, and whether it put the marker back; nil if none was asked for.
   init(
-    _ audit: RemoteAudit, _ identity: RemoteID, _ foreign: [String], _ steps: [RemoteRepair.Step]?,
-    advice: [String]
+    _ audit: RemoteAudit, _ identity: RemoteID, _ foreign: [String],
+    _ repair: (isMarkerPutBack: Bool, steps: [RemoteRepair.Step])?, advice: [String]
   ) {
     let logs = audit.logs.map { log in
       JSON.members([
@@ -150,7 +154,10 @@ extension JSON {
     }
     self = .members([
       "advice": .array(advice.map { .string($0) }),
-      "repair": steps.map { .array($0.map { JSON($0) }) },
+      "repair": repair.map { repair in
+        let marker = JSON.object(["place": .string("remote"), "outcome": .string("putBack")])
+        return .array((repair.isMarkerPutBack ? [marker] : []) + repair.steps.map { JSON($0) })
+      },
       "unreadableEvents": .array(audit.unreadableEvents.map { .number($0) }),
       "givenUpEvents": .array(
         audit.eventTombstones.map {

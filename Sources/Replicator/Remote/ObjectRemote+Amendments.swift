@@ -120,6 +120,25 @@ extension ObjectRemote {
     return try await objects.get(name, bytesMax: LogObject.bytesMax) == bytes
   }
 
+  /// Puts back what says which remote it is, where that is missing or damaged.
+  ///
+  /// - Parameters:
+  ///   - remote: which one it is.
+  ///   - logs: logs of that remote. One must be there: an incarnation is random, so no other remote has it.
+  /// - Throws: ``RemoteError``, why the marker cannot be read, if none of the logs is there.
+  package func putMarkerBack(_ remote: RemoteID, logs: [IncarnationID]) async throws(RemoteError) {
+    do throws(RemoteError) {
+      _ = try await readIdentity()
+    } catch {
+      guard error.code == .notARemote || error.code == .damaged else { throw error }
+      var isThere = false
+      for log in logs where !isThere { isThere = try await exists(log, 1) }
+      guard isThere else { throw error }
+      try await objects.delete(.marker)
+      _ = try await objects.putIfAbsent(.marker, RemoteMarker(remote: remote).bytes)
+    }
+  }
+
   private func put(
     _ bytes: [UInt8], _ name: ObjectName, _ place: EntryPlace
   ) async throws(RemoteError) -> EntryState {

@@ -125,8 +125,7 @@ extension RemoteAudit {
   /// - Returns: the hash that a token behind it has; nil if it has none that can be believed.
   private mutating func check(_ segment: StoredSegment, _ index: Int) -> ContentHash? {
     let place = "\(ObjectName.entry(of: logs[index].incarnation, segment.offset))"
-    let header: SegmentHeader
-    let transactions: [[UInt8]]
+    let unpacked: UnpackedSegment
     do throws(FormatError) {
       if FrameKind(of: segment.bytes.span.bytes) == .tombstone {
         logs[index].tombstones.append(try LogTombstone.read(segment.bytes.span.bytes))
@@ -134,101 +133,52 @@ extension RemoteAudit {
         logs[index].isReadable = false
         return ContentHash(of: segment.bytes.span.bytes)
       }
-      let unpacked = try SegmentPacker.unpack(segment.bytes)
-      (header, transactions) = (unpacked.header, unpacked.transactions)
+      unpacked = try SegmentPacker.unpack(segment.bytes)
     } catch {
-      problems.append(Problem(place: place, message: "\(error)"))
       logs[index].isReadable = false
-      do throws(FormatError) {
-        return try SegmentFrame.readHeader(segment.bytes.span.bytes).contentHash
-      } catch {
-        return nil
+      return checkMalformed(segment, error, place, index)
+    }
+    let header = unpacked.header
+    var broken = unpacked.steps > Limits.foldStepsMax ? "it is more work than a segment may be" : nil
+    do {
+      logs[index].namedAssets.formUnion(try SegmentCut.assets(namedBy: unpacked.transactions))
+    } catch {
+      logs[index].isReadable = false
+      if Self.isMalformed(error) {
+        broken = "\(error)"
+      } else {
+        problems.append(Problem(place: place, message: "\(error)"))
       }
     }
-    do {
-      logs[index].namedAssets.formUnion(try SegmentCut.assets(namedBy: transactions))
-    } catch {
-      problems.append(Problem(place: place, message: "\(error)"))
-      logs[index].isReadable = false
-    }
-    logs[index].segments += 1
-    logs[index].transactions += header.transactionCount
-    logs[index].bytes += UInt64(segment.bytes.count)
-    checkBase(header, segment.offset, place, index)
-    checkChain(header, segment.offset, place, index)
-    if let problem = checkLineage(header, transactions, index) {
-      problems.append(Problem(place: place, message: problem))
-    }
+    note(header, segment, index)
+    checkRules(header, unpacked.transactions, at: segment.offset, index, broken: broken)
     return header.contentHash
   }
 
-  private mutating func checkBase(_ header: SegmentHeader, _ offset: UInt64, _ place: String, _ index: Int) {
-    guard header.base > 0 else { return }
-    guard header.base < offset else {
-      return problems.append(Problem(place: place, message: "its base \(header.base) is not before it"))
-    }
-    // Of what nobody can read, and of what was given up, nobody knows the hash. Nor of what a remote has left out that gives
-    // its segments other offsets than asked for.
-    guard header.base <= UInt64(logs[index].hashes.count),
-      let found = logs[index].hashes[Int(header.base) - 1],
-      !logs[index].tombstones.contains(where: { $0.offset == header.base }), found != header.baseHash
-    else { return }
-    problems.append(
-      Problem(place: place, message: "its base \(header.base) is another segment than it says"))
+  private mutating func note(_ header: SegmentHeader, _ segment: StoredSegment, _ index: Int) {
+    logs[index].segments += 1
+    logs[index].transactions += header.transactionCount
+    logs[index].bytes += UInt64(segment.bytes.count)
   }
 
-  /// Each writer's sequences begin at 1 and follow, and each of its segments names the one before.
-  private mutating func checkChain(
-    _ header: SegmentHeader, _ offset: UInt64, _ place: String, _ index: Int
-  ) {
-    let sequences = header.sequences
-    let known = logs[index].writers.firstIndex { $0.replica == header.replica && $0.epoch == header.epoch }
-    var writer =
-      known.map { logs[index].writers[$0] }
-      ?? Writer(
-        replica: header.replica, epoch: header.epoch, lastSequence: 0, segments: 0, lastHash: .zero,
-        lastOffset: 0)
-    if let closed = writer.closedAt, let known {
-      logs[index].writers[known].segments += 1
-      return logs[index].consequences.append(
-        Problem(place: place, message: "readers have closed its writer's lane at offset \(closed)"))
+  /// Whether an error is that of a content which is malformed for everyone.
+  private static func isMalformed(_ error: any Error) -> Bool {
+    guard let error = error as? FormatError else { return false }
+    return error.code != .newerFormat && error.code != .outOfMemory
+  }
+
+  /// Checks a segment that cannot be unpacked. One that is as its writer made it, every reader rejects.
+  ///
+  /// - Returns: its hash, as far as its header can be read.
+  private mutating func checkMalformed(
+    _ segment: StoredSegment, _ error: FormatError, _ place: String, _ index: Int
+  ) -> ContentHash? {
+    if Self.isMalformed(error), let header = try? SegmentFrame.read(segment.bytes.span.bytes).header {
+      note(header, segment, index)
+      checkRules(header, [], at: segment.offset, index, broken: "\(error)")
+      return header.contentHash
     }
-    func isBetween(_ found: UInt64) -> Bool { writer.lastOffset < found && found < offset }
-    // What is missing may have been in an entry that nobody can read, which is told; or was given up.
-    let isUnreadable = logs[index].unreadable.contains(where: isBetween)
-    let isGivenUp = logs[index].tombstones.contains { isBetween($0.offset) }
-    var messages: [String] = []
-    if sequences.lowerBound - 1 > writer.lastSequence {
-      messages.append(
-        "it begins at sequence \(sequences.lowerBound), and "
-          + (known == nil ? "its writer has none before it" : "\(writer.lastSequence) was the last"))
-    } else if sequences.upperBound > writer.lastSequence, header.previousHash != writer.lastHash,
-      !isUnreadable, !isGivenUp
-    {
-      messages.append("it does not name its writer's segment before it")
-    }
-    for message in messages {
-      if isGivenUp {
-        logs[index].consequences.append(
-          Problem(place: place, message: "\(message): what is between was given up"))
-      } else {
-        problems.append(Problem(place: place, message: message))
-      }
-    }
-    writer.segments += 1
-    // Behind what nobody can read, readers have not come to reject anything.
-    if !messages.isEmpty, !isUnreadable { writer.closedAt = offset }
-    // One that lies there twice says nothing new.
-    if sequences.upperBound > writer.lastSequence {
-      writer.lastSequence = sequences.upperBound
-      writer.lastHash = header.contentHash
-      writer.lastOffset = offset
-    }
-    if let known {
-      logs[index].writers[known] = writer
-    } else {
-      logs[index].writers.append(writer)
-      logs[index].writers.sort { ($0.replica, $0.epoch) < ($1.replica, $1.epoch) }
-    }
+    problems.append(Problem(place: place, message: "\(error)"))
+    return try? SegmentFrame.readHeader(segment.bytes.span.bytes).contentHash
   }
 }

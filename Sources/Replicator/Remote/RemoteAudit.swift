@@ -28,17 +28,26 @@ package struct RemoteAudit: Sendable {
     package internal(set) var tombstones: [LogTombstone] = []
     /// The offsets of which another object counts than the one that lies there, and what holds for both.
     package internal(set) var repairs: [UInt64] = []
-    /// What readers leave out: since an entry was given up, or since they rejected an earlier segment of its writer.
+    /// What readers leave out: segments that every one of them rejects by the rules of a log. That is nothing to be mended
+    /// at the remote.
     package internal(set) var consequences: [Problem] = []
     /// The hash of what is at each offset, from 1; nil where nobody can read it.
     package internal(set) var hashes: [ContentHash?] = []
     /// What lies there of assets that no segment names, in the order of their hashes: uploads whose segments are still
     /// to come, or never came. Of a deleted log, all that was left.
     package var unnamedAssets: [UnnamedAsset] = []
-    /// The last sequence of each replica and epoch, in their order.
-    package var writers: [Writer] = []
-    /// What the transactions of each lane had seen.
+    /// What readers have taken of each lane.
     var lanes: [LaneID: Lane] = [:]
+
+    /// The last sequence of each replica and epoch, in their order.
+    package var writers: [Writer] {
+      lanes.sorted { $0.key < $1.key }
+        .map { id, lane in
+          Writer(
+            replica: id.replica, epoch: id.epoch, lastSequence: lane.last, segments: lane.segments,
+            closedAt: lane.closedAt)
+        }
+    }
   }
 
   /// An asset, or a part of one, that no segment names.
@@ -51,13 +60,11 @@ package struct RemoteAudit: Sendable {
   package struct Writer: Sendable {
     package var replica: ReplicaID
     package var epoch: UInt32
+    /// The last that readers take.
     package var lastSequence: UInt64
     package var segments: UInt64
-    var lastHash: ContentHash
-    /// The offset of its last segment.
-    var lastOffset: UInt64
     /// The offset of the segment by which readers close the lane: they take nothing of it from there on.
-    package internal(set) var closedAt: UInt64?
+    package var closedAt: UInt64?
   }
 
   package struct Problem: Sendable {
@@ -66,6 +73,8 @@ package struct RemoteAudit: Sendable {
     package var message: String
     /// The asset that it is about; nil where it is about none.
     package var asset: AssetReference?
+    /// The log that it is about where no event of the list of zones names that log; else nil.
+    package var unnamedLog: IncarnationID?
   }
 
   package internal(set) var logs: [Log] = []
@@ -89,7 +98,6 @@ package struct RemoteAudit: Sendable {
     var events: [ZoneEvent] = []
     var token: DatabaseToken?
     var hasMore = true
-    var isWhole = zone == nil
     while hasMore {
       let page = try await remote.zoneEvents(after: token)
       events += page.events + page.later
@@ -97,7 +105,6 @@ package struct RemoteAudit: Sendable {
         let place = ObjectName.zoneEvent(problem.offset)
         problems.append(Problem(place: "\(place)", message: "\(problem.failure)"))
         unreadableEvents.append(problem.offset)
-        isWhole = false
       }
       (token, hasMore) = (page.token, page.hasMore)
     }
@@ -108,7 +115,6 @@ package struct RemoteAudit: Sendable {
     let names = objects.compactMap(\.name)
     if let remote = remote as? any LogOfObjects {
       eventTombstones = try await tombstones(of: names, remote)
-      if !eventTombstones.isEmpty { isWhole = false }
     }
     var offsets: [IncarnationID: [UInt64]] = [:]
     for name in names {
@@ -121,7 +127,8 @@ package struct RemoteAudit: Sendable {
       try await checkAmendments(index, remote, names)
       try await checkAssets(index, remote)
     }
-    checkAreReached(names, list: isWhole ? token?.offset ?? 0 : nil, isWhole: isWhole)
+    let isWhole = zone == nil && unreadableEvents.isEmpty
+    checkAreReached(names, list: isWhole ? token?.offset ?? 0 : nil, named: Set(events.map(\.incarnation)))
     var parts: [IncarnationID: [ObjectEntry]] = [:]
     for object in objects where object.name?.isOfAsset ?? false {
       if let incarnation = object.name?.incarnation { parts[incarnation, default: []].append(object) }
@@ -148,7 +155,13 @@ package struct RemoteAudit: Sendable {
   }
 
   /// Notes what no event of the list of zones leads to.
-  private mutating func checkAreReached(_ names: [ObjectName], list offset: UInt64?, isWhole: Bool) {
+  ///
+  /// - Parameters:
+  ///   - offset: the list's last one; nil unless all of the list was read.
+  ///   - named: the logs that its events name. One that was given up may have named a log, which readers do not find since.
+  private mutating func checkAreReached(
+    _ names: [ObjectName], list offset: UInt64?, named: Set<IncarnationID>
+  ) {
     func note(_ name: ObjectName?, _ message: String) {
       if let name { problems.append(Problem(place: "\(name)", message: message)) }
     }
@@ -163,11 +176,14 @@ package struct RemoteAudit: Sendable {
         names.first { $0.incarnation == log.incarnation && $0.offset ?? 0 > last },
         "its log is closed at offset \(last)")
     }
-    guard isWhole else { return }
-    let known = Set(logs.map(\.incarnation))
-    note(
-      names.first { $0.incarnation.map { !known.contains($0) } ?? false },
-      "no event of the list of zones names its log")
+    guard offset != nil else { return }
+    var known = named
+    for name in names {
+      guard let log = name.incarnation, known.insert(log).inserted else { continue }
+      problems.append(
+        Problem(
+          place: "\(name)", message: "no event of the list of zones names its log", unnamedLog: log))
+    }
   }
 
   /// Checks the assets that a log's segments name. What a closed log has is nobody's any more.

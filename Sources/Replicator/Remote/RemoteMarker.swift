@@ -31,7 +31,7 @@ struct RemoteMarker: Hashable {
     guard bytes.starts(with: magic) else {
       throw RemoteError(
         .notARemote, "\(name) holds something else: its object `remote` is not ours",
-        hint: "check the address; if it is right, restore the object from a backup")
+        hint: "check the address; if it is right, \(restoring)")
     }
     if bytes.count > 5, bytes[4] != version || bytes[5] != 0 {
       throw RemoteError(
@@ -53,11 +53,14 @@ struct RemoteMarker: Hashable {
     throw damaged(name, nil)
   }
 
+  private static let restoring =
+    "restore the object from a backup, or let a store that was synced there put it back: `replay remote --repair STORE`"
+
   private static func damaged(_ name: String, _ error: FormatError?) -> RemoteError {
     RemoteError(
       .damaged,
       "the object `remote` of \(name) is damaged\(error.map { ": \($0)" } ?? ", its checksum does not fit")",
-      hint: "restore the object from a backup: without it nobody can tell which remote this is",
+      hint: "without it nobody can tell which remote this is: \(restoring)",
       underlying: error)
   }
 }

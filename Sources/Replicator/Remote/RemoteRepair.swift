@@ -78,6 +78,52 @@ package struct RemoteRepair: Sendable {
     }
   }
 
+  /// Puts the lost end of the list of zones back: the event of each log that the store syncs, that is there, and that no event
+  /// names.
+  ///
+  /// An event is determined by its zone, its incarnation, its offset and the event before it. Where the store's token tells
+  /// their order, the bytes are those that were lost. Else the events are new, and readers take them as any.
+  package mutating func addLostEvents() async throws {
+    let logs = try store.syncState().zones.compactMap { state in
+      state.attachment == .attached ? state.token.map { EntryPlace.Log(state.zone, $0.incarnation) } : nil
+    }
+    let lost = try await lostEvents(of: logs)
+    guard !lost.isEmpty else { return }
+    let list = try await remote.readZones().read { $0.token(at: $0.offset) }
+    if let token = try store.syncState().databaseToken {
+      var order = OrderOfEvents(logs: lost, last: token)
+      for (offset, bytes) in try order.find(after: list) ?? [] {
+        let place = EntryPlace(offset: offset)
+        // Two that were lost side by side look like the list's end.
+        if case .readable = try await remote.state(of: place) { continue }
+        try await put(bytes, at: place)
+      }
+    }
+    for log in try await lostEvents(of: lost) where zone == nil || log.zone == zone {
+      // Each is a step: the one before may have brought to light what lay behind a hole.
+      guard try await lostEvents(of: [log]) == [log],
+        try await remote.createZone(log.zone, proposing: log.incarnation) == log.incarnation
+      else { continue }
+      let index = try await remote.readZones().read { list in
+        list.entries.firstIndex { $0.counts && $0.event?.incarnation == log.incarnation }
+      }
+      if let index { note(EntryPlace(offset: UInt64(index) + 1), .putBack) }
+    }
+  }
+
+  /// The logs that no event of the list of zones names, though they are there, and their zones have no other one.
+  ///
+  /// An event that cannot be read may be theirs: it is put back or given up first.
+  private func lostEvents(of logs: [EntryPlace.Log]) async throws -> [EntryPlace.Log] {
+    let unnamed = try await remote.readZones().read { list in
+      guard list.unreadable.isEmpty else { return [EntryPlace.Log]() }
+      return logs.filter { list.logs[$0.incarnation] == nil && list.live[$0.zone] == nil }
+    }
+    var lost: [EntryPlace.Log] = []
+    for log in unnamed where try await remote.exists(log.incarnation, 1) { lost.append(log) }
+    return lost
+  }
+
   /// The hash of the event before, as the event at an offset names it; nil if none can be read there.
   private func previousHash(namedAt offset: UInt64) async throws -> ContentHash? {
     guard case .event(let bytes)? = try await remote.readEvent(offset) else { return nil }
@@ -186,6 +232,46 @@ private struct LostEvent: Sendable {
     var there: Set<IncarnationID> = []
     for log in logs where list.logs[log] != nil { there.insert(log) }
     logsThere = there
+  }
+}
+
+/// The order of events that were lost together: their hashes are chained, and a token names the last.
+private struct OrderOfEvents {
+  /// There are very many orders of more events, and new events serve as well.
+  private static let eventsMax = 8
+  private static let triesMax = 50_000
+
+  let logs: [EntryPlace.Log]
+  let last: DatabaseToken
+  private var tries = 0
+
+  init(logs: [EntryPlace.Log], last: DatabaseToken) {
+    self.logs = logs
+    self.last = last
+  }
+
+  /// The events up to the token with their offsets; nil if none of the logs' orders gives the token's hash.
+  mutating func find(after token: DatabaseToken) throws -> [(offset: UInt64, bytes: [UInt8])]? {
+    guard last.offset > token.offset, last.offset - token.offset <= min(Self.eventsMax, logs.count) else {
+      return nil
+    }
+    return try find(token.offset, token.hash, [])
+  }
+
+  private mutating func find(
+    _ offset: UInt64, _ hash: ContentHash, _ taken: Set<Int>
+  ) throws -> [(offset: UInt64, bytes: [UInt8])]? {
+    if offset == last.offset { return hash == last.hash ? [] : nil }
+    for (index, log) in logs.enumerated() where !taken.contains(index) && tries < Self.triesMax {
+      tries += 1
+      let event = ZoneEvent(kind: .created, zone: log.zone, incarnation: log.incarnation)
+      let bytes = try event.encode(at: offset + 1, after: hash)
+      guard let rest = try find(offset + 1, ContentHash(of: bytes.span.bytes), taken.union([index])) else {
+        continue
+      }
+      return [(offset + 1, bytes)] + rest
+    }
+    return nil
   }
 }
 

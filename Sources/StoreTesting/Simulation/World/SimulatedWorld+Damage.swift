@@ -5,7 +5,7 @@ import Replicator
 /// A remote that loses something, or has something that nobody can read. Everybody ships on, nobody says that all is well
 /// who has not read what is there, and once it was put back or given up all are equal.
 extension SimulatedWorld {
-  private enum Damage: CaseIterable {
+  private enum Damage {
     /// An entry is missing, and there is more behind it.
     case hole
     /// Zeros have the place of an entry.
@@ -16,6 +16,11 @@ extension SimulatedWorld {
     case garbageEvent
     /// Five bytes of the event that says that there is the zone are wrong.
     case damagedEvent
+    /// The last event of the list of zones is gone.
+    case lostEvent
+
+    /// Those that are drawn. What is drawn besides for a damaged event says whether it is a lost one.
+    static let drawn: [Damage] = [.hole, .zeros, .bytes, .garbageEvent, .damagedEvent]
   }
 
   func damageTheRemote(_ choices: inout SimulationChoices) throws {
@@ -23,14 +28,16 @@ extension SimulatedWorld {
     mark(.remoteDamaged)
     isCopied = true
     // What a peer shipped that is gone since, no store has: it is given up. Else it is put back from a store.
-    let (drawn, isGivenUp) = (choices.pick(Damage.allCases), choices.next(below: 2) == 1)
+    let (drawn, isGivenUp) = (choices.pick(Damage.drawn), choices.next(below: 2) == 1)
     // A server remembers what it has read of its list.
     let remembersEvents = configuration.place == .server
-    let damage = drawn == .damagedEvent && remembersEvents ? .garbageEvent : drawn
+    let event: Damage = remembersEvents ? .garbageEvent : isGivenUp ? .lostEvent : .damagedEvent
+    let damage = drawn == .damagedEvent ? event : drawn
     note("the remote is damaged: \(damage)")
     switch damage {
     case .garbageEvent: try addGarbageEvent(remote, zone, device)
     case .damagedEvent: try damageEvent(remote, zone, device)
+    case .lostEvent: try loseEvent(remote, zone, device)
     case .hole, .zeros, .bytes:
       let (log, offset) = try makeEntries(isGivenUp, zone, device, &choices)
       let place = EntryPlace(log: log, offset: offset)
@@ -53,7 +60,7 @@ extension SimulatedWorld {
   private static func damage(_ damage: Damage) -> @Sendable ([UInt8]) -> [UInt8]? {
     { bytes in
       switch damage {
-      case .hole: return nil
+      case .hole, .lostEvent: return nil
       case .zeros, .garbageEvent: return [UInt8](repeating: 0, count: 300)
       case .bytes, .damagedEvent:
         var bytes = bytes
@@ -139,6 +146,7 @@ extension SimulatedWorld {
       var repair = RemoteRepair(remote, from: store, zone: place.log?.zone)
       let audit = try await remote.audit()
       try await repair.repairEvents(audit.unreadableEvents)
+      try await repair.addLostEvents()
       try await repair.repairLogs(try await remote.audit())
       return repair.steps
     }
@@ -149,7 +157,7 @@ extension SimulatedWorld {
 
   // MARK: The list of zones
 
-  /// The events of the list.
+  /// The events of the list that count.
   private func events(_ remote: DamagedRemote) throws -> [ZoneEvent] {
     try executor.wait {
       var events: [ZoneEvent] = []
@@ -201,6 +209,29 @@ extension SimulatedWorld {
     try mend(place, remote, from: device)
   }
 
+  /// Who had read the event says so, whoever audits the remote is told, and it comes back from a store of its zone.
+  private func loseEvent(_ remote: DamagedRemote, _ zone: ZoneID, _ device: SimulatedDevice) throws {
+    let made = ZoneID(name: "made and lost")
+    guard device.selects(made), let store = device.store else {
+      return try damageEvent(remote, zone, device)
+    }
+    try act(device) { try store.writeBlockingThisThread { _ = try $0.createZone(made) } }
+    try write("made", to: "value", of: "damaged", in: made, on: device)
+    try act(device) { try store.writeBlockingThisThread { try $0.attachZone(made) } }
+    try syncAlone(device)
+    let place = EntryPlace(offset: try executor.wait { try await remote.listEnd() })
+    try executor.wait { try await remote.damage(place.name, Self.damage(.lostEvent)) }
+    try syncAlone(device)
+    guard let failure = device.replicators[0].last?.report.failure, failure.code == "wentBack" else {
+      throw SimulationFailure(.nothingIsSilent, "d\(device.number) does not tell that \(place) is gone")
+    }
+    guard try executor.wait({ try await remote.audit().problems.contains { $0.unnamedLog != nil } }) else {
+      throw SimulationFailure(.nothingIsSilent, "the audit does not tell of a log that no event names")
+    }
+    try mend(place, remote, from: device)
+    try checkAgreement(in: made, "the loss of the last event of the list of zones")
+  }
+
   private func checkTellsOfList(_ device: SimulatedDevice, _ place: EntryPlace) throws {
     guard let report = device.replicators[0].last?.report else { return }
     guard report.failure == nil, report.listProblems.map(\.offset) == [place.offset], !report.isInSync else {
@@ -242,6 +273,17 @@ private struct DamagedRemote: ForwardingRemote, LogOfObjects {
   func damage(_ name: ObjectName, _ change: ([UInt8]) -> [UInt8]?) async throws(RemoteError) {
     let bytes = try await objects.get(name, bytesMax: .max)
     try await objects.replace(name, with: change(bytes ?? []))
+  }
+
+  /// The offset of the last event of the list of zones.
+  func listEnd() async throws -> UInt64 {
+    let log = self.log
+    var token: DatabaseToken?
+    while true {
+      let page = try await log.zoneEvents(after: token)
+      if !page.hasMore { return page.token.offset }
+      token = page.token
+    }
   }
 
   func audit() async throws -> RemoteAudit {

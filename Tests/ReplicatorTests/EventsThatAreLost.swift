@@ -1,0 +1,158 @@
+import EventStore
+import OperationFormat
+import StoreTesting
+import Testing
+
+@testable import Replicator
+
+@Suite("Events that the list of zones has lost at its end")
+struct EventsThatAreLost {
+  /// Zones in the order of their events, which is not that of their names.
+  let others = [ZoneID(name: "work"), ZoneID(name: "play")]
+
+  /// Two devices that have synced three zones, and one that is new.
+  private struct World {
+    var place: RemotePlace
+    var devices: [Device]
+    var events: [[UInt8]] = []
+    var new: Device { devices[2] }
+
+    func audit() async throws -> RemoteAudit {
+      try await RemoteAudit(of: place.remote, objects: try await place.objects.list())
+    }
+
+    func repair(from device: Device, zone: ZoneID? = nil) async throws -> [RemoteRepair.Step] {
+      let remote = try #require(place.remote as? any LogOfObjects)
+      var repair = RemoteRepair(remote, from: device.store, zone: zone)
+      try await repair.repairEvents(try await audit().unreadableEvents)
+      try await repair.addLostEvents()
+      try await repair.repairLogs(try await audit())
+      return repair.steps
+    }
+
+    func lose(_ offsets: ClosedRange<UInt64>) async throws {
+      for offset in offsets { try await place.replace(.zoneEvent(offset), with: nil) }
+    }
+
+    func close() { for device in devices { device.store.close() } }
+  }
+
+  private func world(_ kind: RemotePlace.Kind, _ parent: String) async throws -> World {
+    var world = World(
+      place: try await RemotePlace(kind, in: parent),
+      devices: try (1...3).map { try Device(in: parent, "d\($0)", seed: UInt64($0)) })
+    for (index, zone) in ([zone] + others).enumerated() {
+      try await world.devices[index % 2].set("title", of: "made", to: 1, in: zone)
+      try await settle(Array(world.devices.prefix(2)), world.place.remote)
+    }
+    for offset in 1...3 as ClosedRange<UInt64> {
+      world.events.append(try #require(try await world.place.get(.zoneEvent(offset))))
+    }
+    return world
+  }
+
+  private func putBack(_ steps: [RemoteRepair.Step]) -> [UInt64] {
+    steps.filter { $0.outcome == .putBack && $0.place.log == nil }.map(\.place.offset)
+  }
+
+  @Test(
+    "The same bytes come back from a store that had read them, in the order that its token names",
+    arguments: RemotePlace.Kind.allCases, [1, 2, 3] as [UInt64])
+  func comeBack(kind: RemotePlace.Kind, first: UInt64) async throws {
+    let scratch = TemporaryDirectory()
+    let world = try await world(kind, scratch.path)
+    try await world.lose(first...3)
+    for device in world.devices.prefix(2) {
+      let failure = await #expect(throws: SyncFailure.self) { try await device.sync(world.place.remote) }
+      #expect(failure?.code == "wentBack")
+    }
+    let before = try await world.audit()
+    #expect(before.problems.count == Int(4 - first), "\(before.problems)")
+    #expect(before.problems.allSatisfy { $0.unnamedLog != nil })
+    // A store that never read the zones knows nothing of them.
+    #expect(try await world.repair(from: world.new).isEmpty)
+    let steps = try await world.repair(from: world.devices[1])
+    #expect(steps.count == Int(4 - first) && putBack(steps) == Array(first...3), "\(steps)")
+    for offset in first...3 {
+      #expect(try await world.place.get(.zoneEvent(offset)) == world.events[Int(offset) - 1])
+    }
+    #expect(try await world.audit().problems.isEmpty)
+    #expect(try await world.repair(from: world.devices[0]).isEmpty)
+    try await settle(world.devices, world.place.remote)
+    try await expectAgreement(world.devices, world.place.remote)
+    #expect(try world.new.digests().count == 3)
+    world.close()
+  }
+
+  @Test("What lies behind two that were lost side by side stays", arguments: RemotePlace.Kind.allCases)
+  func sideBySide(kind: RemotePlace.Kind) async throws {
+    let scratch = TemporaryDirectory()
+    let world = try await world(kind, scratch.path)
+    try await world.lose(1...2)
+    let steps = try await world.repair(from: world.devices[0])
+    #expect(putBack(steps) == [1, 2], "\(steps)")
+    #expect(try await world.place.get(.zoneEvent(3)) == world.events[2])
+    #expect(try await world.audit().problems.isEmpty)
+    try await settle(world.devices, world.place.remote)
+    try await expectAgreement(world.devices, world.place.remote)
+    world.close()
+  }
+
+  @Test(
+    "Where another event took the place, the lost one comes behind it",
+    arguments: RemotePlace.Kind.allCases)
+  func placeIsTaken(kind: RemotePlace.Kind) async throws {
+    let scratch = TemporaryDirectory()
+    let world = try await world(kind, scratch.path)
+    try await world.lose(3...3)
+    try await world.new.set("title", of: "made", to: 1, in: ZoneID(name: "later"))
+    try await world.new.sync(world.place.remote)
+    let steps = try await world.repair(from: world.devices[0])
+    #expect(putBack(steps) == [4], "\(steps)")
+    #expect(try await world.audit().problems.isEmpty)
+    let report = try await world.new.sync(world.place.remote)
+    #expect(report.isInSync, "\(report)")
+    #expect(try world.new.digests().count == 4)
+    world.close()
+  }
+
+  @Test("An event that was given up named a log: that is told, and another event is added for it")
+  func givenUp() async throws {
+    let scratch = TemporaryDirectory()
+    let world = try await world(.folder, scratch.path)
+    try await world.place.replace(.zoneEvent(2), with: [UInt8](repeating: 0, count: 200))
+    let remote = try #require(world.place.remote as? any LogOfObjects)
+    _ = try await remote.log.quarantine(EntryPlace(offset: 2), last: 3, note: "", milliseconds: 1)
+    let audit = try await world.audit()
+    #expect(audit.problems.count == 1 && audit.problems.first?.unnamedLog != nil, "\(audit.problems)")
+    #expect(putBack(try await world.repair(from: world.devices[0])) == [4])
+    #expect(try await world.audit().problems.isEmpty)
+    try await settle(world.devices, world.place.remote)
+    try await expectAgreement(world.devices, world.place.remote)
+    #expect(try world.new.digests().count == 3)
+    world.close()
+  }
+
+  @Test("No event is added for a log that was deleted, nor beside a live one")
+  func refused() async throws {
+    let scratch = TemporaryDirectory()
+    let world = try await world(.folder, scratch.path)
+    let (ann, bob) = (world.devices[0], world.devices[1])
+    // The second device does not come to know of it.
+    try await ann.store.write { try $0.deleteZone(others[0]) }
+    try await settle([ann], world.place.remote)
+    #expect(try await world.repair(from: bob).isEmpty)
+    // The event of its beginning is given up, and that of its end names it still.
+    let right = try await world.place.copy()
+    try await world.place.replace(.zoneEvent(2), with: [UInt8](repeating: 0, count: 200))
+    let remote = try #require(world.place.remote as? any LogOfObjects)
+    _ = try await remote.log.quarantine(EntryPlace(offset: 2), last: 4, note: "", milliseconds: 1)
+    #expect(try await world.audit().problems.isEmpty)
+    #expect(putBack(try await world.repair(from: bob)).isEmpty)
+    try await world.place.restore(right)
+    try await ann.set("title", of: "again", to: 1, in: others[0])
+    try await settle([ann], world.place.remote)
+    #expect(try await world.repair(from: bob).isEmpty)
+    world.close()
+  }
+}
