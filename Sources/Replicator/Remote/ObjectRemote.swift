@@ -274,7 +274,7 @@ package final class ObjectRemote: RemoteLog {
   private func zoneUnknown(_ incarnation: IncarnationID) -> RemoteError {
     RemoteError(
       .zoneUnknown, "\(name) has no log of the zone of the incarnation \(incarnation)",
-      hint: "read the list of zones. Where it has lost the zone's event, `replay remote --repair` with a store "
+      hint: "where the list of zones has lost its event, `replay remote --repair` with a store "
         + "that has the zone puts it back; where the remote went back to before the zone was made, "
         + "`replay sync --reread ZONE@1` makes it there again")
   }
