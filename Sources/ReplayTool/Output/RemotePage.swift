@@ -29,8 +29,10 @@ struct RemotePage {
     }
     if audit.problems.isEmpty {
       let left = audit.logs.reduce(0) { $0 + $1.consequences.count }
-      let rest = left == 0 ? "" : "; readers leave out \(Display.count(left, "segment"))"
-      try output.line(output.styled("sound", .winner) + rest)
+      try output.line(
+        left == 0
+          ? output.styled("sound", .winner)
+          : "nothing to mend; readers leave out \(Display.count(left, "segment"))")
     }
     for line in advice { try output.line(Display.plain(line)) }
   }
