@@ -60,12 +60,12 @@ extension Tables {
 
 extension StoreError {
   static func refused(_ lane: PendingLane, _ refusal: LaneRefusal, _ zone: ZoneID) -> StoreError {
-    let why =
-      switch refusal.reason {
-      case .contested(let contested): return .contested(lane, contested, zone)
-      case .closed(let offset): "the log of zone “\(zone)” has closed a lane at offset \(offset)"
-      case .parent: "the log of zone “\(zone)” does not take what a lane continues"
-      }
+    let why: String
+    switch refusal.reason {
+    case .contested(let contested): return .contested(lane, contested, zone)
+    case .closed(let offset): why = "the log of zone “\(zone)” has closed a lane at offset \(offset)"
+    case .parent: why = "the log of zone “\(zone)” does not take what a lane continues"
+    }
     return StoreError(
       .laneClosed, "\(why), and \(lane.last - (refusal.first - 1)) pending of it cannot be sent",
       hint: closedLaneHint(zone))
