@@ -147,7 +147,8 @@ extension ReadTransaction {
         let contested = try tables.contest(of: replica, epoch, in: number, token, transaction)
         guard let contested, contested.isByBase else { continue }
         let lane = StoreIdentity(
-          replica: try interned.replicas.identity(of: replica, in: tables.replicas, transaction), epoch: epoch)
+          replica: try interned.replicas.identity(of: replica, in: tables.replicas, transaction), epoch: epoch
+        )
         let line = ExportedContest(zone: id, lane: lane, first: contested.first, baseMax: contested.baseMax)
         guard try body(.contested(line)) else { return false }
       }

@@ -89,7 +89,8 @@ extension TableStorage {
   func removeBranches(of zone: ZoneNumber, _ token: ZoneRow.Token) throws {
     for (replica, epoch) in try tables.lanes(under: .rows(.contestedLanes, of: zone), transaction) {
       let contested = try tables.contest(of: replica, epoch, in: zone, token, transaction)
-      if contested?.isByBase != true { try removeContest(of: Lane(zone: zone, replica: replica, epoch: epoch)) }
+      if contested?.isByBase == true { continue }
+      try removeContest(of: Lane(zone: zone, replica: replica, epoch: epoch))
     }
   }
 

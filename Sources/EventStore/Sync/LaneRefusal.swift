@@ -24,7 +24,8 @@ extension Tables {
   ///
   /// - Complexity: a few look-ups for each lane that it continues.
   func refusal(
-    of lane: PendingLane, in zone: ZoneNumber, _ token: ZoneRow.Token, _ transaction: borrowing LMDBTransaction
+    of lane: PendingLane, in zone: ZoneNumber, _ token: ZoneRow.Token,
+    _ transaction: borrowing LMDBTransaction
   ) throws -> LaneRefusal? {
     let contested = try contest(of: lane.replica, lane.epoch, in: zone, token, transaction)
     var refusal = LaneRefusal(first: 1, baseMax: contested?.baseMax ?? .max, reason: .parent)
