@@ -25,9 +25,8 @@ struct LanesThatContinueOthers {
       try tx.add(1, to: "count", of: shared)
       for scalar in removed.unicodeScalars {
         let known = Array((try tx.text(of: "body", in: shared) ?? "").unicodeScalars)
-        if let at = known.firstIndex(of: scalar) {
-          try tx.removeText(at..<(at + 1), from: "body", of: shared)
-        }
+        guard let at = known.firstIndex(of: scalar) else { continue }
+        try tx.removeText(at..<(at + 1), from: "body", of: shared)
       }
       let end = try tx.text(of: "body", in: shared)?.unicodeScalars.count ?? 0
       try tx.insertText(text, at: end, in: "body", of: shared)

@@ -89,9 +89,8 @@ extension TableStorage {
   func removeBranches(of zone: ZoneNumber, _ token: ZoneRow.Token) throws {
     for (replica, epoch) in try tables.lanes(under: .rows(.contestedLanes, of: zone), transaction) {
       let contested = try tables.contest(of: replica, epoch, in: zone, token, transaction)
-      if contested?.isByBase != true {
-        try removeContest(of: Lane(zone: zone, replica: replica, epoch: epoch))
-      }
+      if contested?.isByBase == true { continue }
+      try removeContest(of: Lane(zone: zone, replica: replica, epoch: epoch))
     }
   }
 
@@ -119,11 +118,8 @@ extension StoreError {
 
   /// What to do about transactions of another store that the log does not take.
   static func closedLaneHint(_ zone: ZoneID) -> String {
-    // An option's value that begins with a hyphen is written with an equals sign.
-    let name = zone.description.hasPrefix("-") ? "=\(zone)" : " \(zone)"
-    return
-      "they are kept here. If the store that wrote them still syncs, it sends them itself: let go of them with "
-      + "`replay sync STORE --remote REMOTE --let-go\(name)`. If it is gone, or has lost them, send them as this "
-      + "store's with `replay sync STORE --remote REMOTE --take-over\(name)`"
+    "they are kept here. If the store that wrote them still syncs, it sends them itself: let go of them with "
+      + "`replay sync STORE --remote REMOTE --let-go \(zone)`. If it is gone, or has lost them, send them as this "
+      + "store's with `replay sync STORE --remote REMOTE --take-over \(zone)`"
   }
 }

@@ -13,7 +13,7 @@ import OperationFormat
 // | 7, zone (4), incarnation (4), offset (8) | `SegmentRow` | what was folded there before that |
 // | 8, zone (4), replica (4), epoch (4) | varint ×3 | what the log calls a lane by now that the records still call so: `LaneRenaming` |
 // | 9, zone (4), replica (4), epoch (4), record number (4), cell (4) | varint | how many of its units there keep their names |
-// | 10, zone (4), replica (4), epoch (4) | varint ×3 | the log has another branch of an adopted lane: `ContestedLane` |
+// | 10, zone (4), replica (4), epoch (4) | varint ×3 | the log has another branch of an adopted lane, or not what it had seen: `ContestedLane` |
 
 /// Transactions of one lane that no remote has, as far as the store knows.
 package struct PendingLane: Hashable, Sendable {

@@ -12,6 +12,7 @@ struct SimulationPlan: Hashable, Sendable {
     case aftermath
     case damage
     case oldRemote
+    case importChain
   }
 
   let seed: UInt64

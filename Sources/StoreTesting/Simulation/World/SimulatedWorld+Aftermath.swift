@@ -18,6 +18,9 @@ extension SimulatedWorld {
     var oldRemote = plan.choices(.oldRemote)
     let goesBack = oldRemote.happens(perMille: 100)
     if goesBack, options.faults.contains(.remoteTakenBack) { try takeTheRemoteBack(&oldRemote) }
+    var chain = plan.choices(.importChain)
+    let isChained = chain.happens(perMille: 100)
+    if isChained, options.faults.contains(.logImported) { try importInAChain(&chain) }
   }
 
   /// A device that writes, and a zone that it syncs.

@@ -38,13 +38,7 @@ extension SimulatedWorld {
     for index in 0...choices.next(below: 3) {
       try write("old \(index)", to: "value", of: "imported", in: zone, on: device)
     }
-    var lines: [ExportedLine] = []
-    try old.read { transaction in
-      try transaction.forEachExportedLine {
-        lines.append($0)
-        return true
-      }
-    }
+    let lines = try exportedLines(old)
     let count = lines.count {
       if case .transaction(let entry) = $0 { entry.isWrite(of: "imported", in: zone) } else { false }
     }
@@ -53,7 +47,7 @@ extension SimulatedWorld {
     let new = newDevice(like: device)
     try boot(new)
     guard let store = new.store else { return }
-    try executor.wait { [lines] in try await store.importLines(lines) }
+    try executor.wait { try await store.importLines(lines) }
     try write("new", to: "value", of: "imported", in: zone, on: new)
     try syncAlone(new)
     if returns {
@@ -64,6 +58,70 @@ extension SimulatedWorld {
     for device in devicesWithPart(in: zone) {
       try checkWrites(count + (returns ? 2 : 1), of: "imported", in: zone, on: device, "an import")
     }
+  }
+
+  /// Two stores in a row import the log of the one before, with pending transactions. Then the first one comes back from a backup,
+  /// and ships another branch: the last one takes over all that it has of the others, or lets go of it. The others are gone.
+  func importInAChain(_ choices: inout SimulationChoices) throws {
+    guard let (first, zone) = pickWriter() else { return }
+    mark(.logImported)
+    isCopied = true
+    let (answer, branches) = (choices.next(below: 2), 1 + choices.next(below: 3))
+    func write(_ count: Int, _ value: String, on device: SimulatedDevice) throws {
+      for index in 0..<count {
+        try self.write("\(value) \(index)", to: "value", of: "chained", in: zone, on: device)
+      }
+    }
+    first.end()
+    executor.run()
+    let backup = try copyDevice(first)
+    try boot(first)
+    var (counted, device) = (0, first)
+    for value in ["first", "second"] {
+      let count = 1 + choices.next(below: 3)
+      try write(count, value, on: device)
+      counted += count
+      guard let store = device.store else { return }
+      let lines = try exportedLines(store)
+      device.end()
+      executor.run()
+      device = newDevice(like: first)
+      try boot(device)
+      guard let next = device.store else { return }
+      try executor.wait { try await next.importLines(lines) }
+    }
+    try write(1, "last", on: device)
+    try boot(backup)
+    try write(branches, "branch", on: backup)
+    try syncAlone(backup)
+    try syncAlone(device)
+    guard let store = device.store else { return }
+    let settled = try executor.wait {
+      let count = try await store.settleClosedLanes(of: zone, answer == 0 ? .takeOver : .letGo)
+      try await store.finishRenewal()
+      return count
+    }
+    guard settled == counted else {
+      throw SimulationFailure(
+        .countedOnce, "after a chain of imports, \(settled) of \(counted) transactions were settled")
+    }
+    try checkAgreement(in: zone, "a chain of imports")
+    for device in devicesWithPart(in: zone) {
+      try checkWrites(
+        branches + 1 + (answer == 0 ? counted : 0), of: "chained", in: zone, on: device,
+        "a chain of imports")
+    }
+  }
+
+  private func exportedLines(_ store: LocalStore) throws -> [ExportedLine] {
+    var lines: [ExportedLine] = []
+    try store.read { transaction in
+      try transaction.forEachExportedLine {
+        lines.append($0)
+        return true
+      }
+    }
+    return lines
   }
 
   /// A write that was counted twice, or not at all, shows in a counter.
