@@ -178,7 +178,10 @@ struct LanesThatContinueOthers {
     // The log is longer again than what was seen of it.
     let other = try Device(in: scratch.path, "other", seed: 4)
     let device = way == .readAgain ? importer : try Device(in: scratch.path, "device", seed: 5)
-    if way == .untold { try await importLog(of: importer, into: device) { !$0.isContest } }
+    if way == .untold {
+      try await importLog(of: importer, into: device) { !$0.isContest }
+      #expect(try await isRefused(device, place.remote))
+    }
     try await other.sync(place.remote)
     for number in 1...8 {
       try await other.set("milk", of: "shared", to: .string("there \(number)"))
