@@ -88,11 +88,12 @@ package final class ChildProcess {
       #else
         var flags = Int16(POSIX_SPAWN_CLOEXEC_DEFAULT)
       #endif
-      // A thread of a queue holds signals back, and who writes to pipes ignores one.
+      // A thread of a queue holds signals back, and a process ignores some: who writes to pipes does, and who was started
+      // in the background.
       var signals = sigset_t()
       sigemptyset(&signals)
       posix_spawnattr_setsigmask(&attributes, &signals)
-      sigaddset(&signals, SIGPIPE)
+      sigfillset(&signals)
       posix_spawnattr_setsigdefault(&attributes, &signals)
       flags |= Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF)
       if isApart { flags |= Int16(POSIX_SPAWN_SETPGROUP) }

@@ -26,12 +26,15 @@ struct OpenedStore {
     options.readOnly = configuration.isReadOnly
     options.allowsNetworkFileSystem = configuration.allowsNetworkFileSystem
     options.createsFile = creates
-    if configuration.isReadOnly && configuration.opensDamaged { options.checkedPagesMax = 0 }
+    let opensDamaged = configuration.isReadOnly && configuration.opensDamaged
+    if opensDamaged { options.checkedPagesMax = 0 }
     #if DEBUG
       options.faults = configuration.faults
     #endif
     environment = try Self.openEnvironment(directory, options)
     do {
+      // What opening itself reads.
+      if opensDamaged { try environment.checkPages(of: ["meta"]) }
       // Where a store was made, a file without one has lost it.
       (tables, identity) = try Self.open(environment, directory, creates && !isMade, configuration)
       if !isMade && !configuration.isReadOnly {

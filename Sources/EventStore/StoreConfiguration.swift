@@ -17,7 +17,7 @@ public struct StoreConfiguration: Sendable {
   /// Opens for reading alone: nothing is written, not even a new store.
   public var isReadOnly = false
   /// For a store that is opened for reading alone: opens it although its pages are damaged, to export what is left of
-  /// its log. A damaged page may then end the process.
+  /// its log. A damaged page may then end the process, where ``LocalStore/verify(progress:)`` does not find it first.
   public var opensDamaged = false
   /// Allows a data file on a network file system, where neither locks nor the memory map can be trusted.
   public var allowsNetworkFileSystem = false

@@ -15,12 +15,13 @@ package enum PageCheck {
   /// - Parameters:
   ///   - directory: where `data.mdb` is.
   ///   - transactionID: the state to check; the newest if nil.
+  ///   - tables: the tables to check, besides the free list and the table of tables; all if nil.
   ///   - progress: called from time to time with how many pages were looked at, and of how many.
   /// - Returns: at most 1,000 problems; none for a sound file or one that is empty.
   /// - Throws: `.notAStore`, `.versionMismatch`; `.badTransaction` if that state's meta page has been written over.
   /// - Complexity: reads each used page once; memory is one bit a page, and 8 bytes a free page.
   package static func check(
-    directory: String, transactionID: UInt64? = nil,
+    directory: String, transactionID: UInt64? = nil, tables: [String]? = nil,
     progress: @escaping (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
   ) throws(LMDBError) -> [PageProblem] {
     let path = directory + "/data.mdb"
@@ -28,7 +29,7 @@ package enum PageCheck {
     defer { SystemCalls.close(descriptor) }
     for _ in 1..<attemptsMax {
       guard let roots = try Roots(descriptor, path, transactionID: transactionID) else { return [] }
-      let problems = try checkAll(roots, progress)
+      let problems = try checkAll(roots, tables, progress)
       if problems.isEmpty || transactionID != nil { return problems }
       let isOutdated = try roots.isOutdated(descriptor, path)
       if !isOutdated { return problems }
@@ -39,7 +40,7 @@ package enum PageCheck {
   }
 
   private static func checkAll(
-    _ roots: Roots, _ progress: @escaping (UInt64, UInt64) -> Void
+    _ roots: Roots, _ tables: [String]?, _ progress: @escaping (UInt64, UInt64) -> Void
   ) throws(LMDBError) -> [PageProblem] {
     if let problem = roots.problem { return [problem] }
     var walk = PageWalk(file: roots.file, meta: roots.meta)
@@ -47,7 +48,8 @@ package enum PageCheck {
     walk.progress = { progress($0, total) }
     try walk.walk(roots.meta.freeList, role: .freeList, recordPage: roots.number)
     try walk.walk(roots.meta.tables, role: .tables, recordPage: roots.number)
-    for (page, record) in walk.tableRecords {
+    let names = tables?.map { Array($0.utf8) }
+    for (name, page, record) in walk.tableRecords where names?.contains(name) ?? true {
       try walk.walk(record, role: .entries, recordPage: page)
     }
     walk.checkFreePagesUnused(recordPage: roots.number)
@@ -149,7 +151,7 @@ package enum PageCheck {
     // What the branch pages of the tables that are still to come take.
     var reserved = trees.reduce(into: UInt64(0)) { $0 = $0.addingSaturated($1.record.branchPages) }
     var left = pagesMax
-    for (page, record) in trees {
+    for (_, page, record) in trees {
       reserved -= min(reserved, record.branchPages)
       let branchesAlone = record.pageCount.addingSaturated(reserved) > left
       let needed = branchesAlone ? record.branchPages : record.pageCount

@@ -7,8 +7,8 @@ struct PageWalk {
   /// What was found, at most `problemsMax`.
   private(set) var problems: [PageProblem] = []
 
-  /// The records of the tables, in the order of their names.
-  private(set) var tableRecords: [(page: UInt64, record: TreeRecord)] = []
+  /// The records of the tables, in the order of their names, which are in UTF-8.
+  private(set) var tableRecords: [(name: [UInt8], page: UInt64, record: TreeRecord)] = []
 
   /// The numbers of the free pages.
   private(set) var freePages: [UInt64] = []
@@ -225,7 +225,7 @@ struct PageWalk {
       guard node.flags == PageNode.table else { break }
       let record = TreeRecord(bytes.span.bytes, at: node.valueStart)
       if !record.isPossible || record.flags != 0 || record.pad != 0 { return note(page, .wrongTableRecord) }
-      tableRecords.append((page, record))
+      tableRecords.append((Array(key(node, bytes)), page, record))
     case .freeList:
       let value = long ?? Array(bytes[node.valueStart..<node.valueStart + node.valueBytes])
       if !addFreePages(value) { note(page, .wrongFreeList) }

@@ -71,22 +71,27 @@ struct DamagedStores {
     #expect(exits.count { $0 == 1 } == 2, "\(exits)")
   }
 
-  @Test("a page that LMDB would end the process over is told before the log is exported")
-  func exportsNoDamagedPages() async throws {
+  @Test(
+    "a page that LMDB would end the process over is told before it is read",
+    arguments: [["verify"], ["export"], ["export", "--records"]])
+  func damagedPages(_ arguments: [String]) async throws {
     let store = try await ShoppingStore()
     let file = URL(fileURLWithPath: store.path + "/data.mdb")
     let data = try Data(contentsOf: file)
-    var exits: Set<Int32> = []
+    let output = arguments == ["verify"] ? [] : ["-o", store.path + ".jsonl"]
+    var exits: [Int32: Int] = [:]
     for first in stride(from: 2 * 4096, to: data.count, by: 4096) {
       var changed = data
-      // Where the entries of the page are.
-      for index in first + 16..<first + 80 { changed[index] ^= 0xFF }
+      // Where the entries of the page are: far beyond the end of so small a file.
+      for index in first + 16..<first + 80 { changed[index] = 0xFF }
       try changed.write(to: file)
-      let export = await tool.run("export", store.path, "-o", store.path + ".jsonl")
-      exits.insert(export.exit)
-      #expect(export.exit == 0 || export.errors.contains("page \(first / 4096)"), "\(export)")
+      let result = await tool.run(arguments + [store.path] + output)
+      exits[result.exit, default: 0] += 1
+      #expect(result.exit == 0 || (result.output + result.errors).contains("\(first / 4096)"), "\(result)")
     }
-    #expect(exits == [0, 3])
+    // Pages that are not in use may be anything; the tables of records are not all.
+    #expect(exits[0, default: 0] > 0 && exits[3, default: 0] > 0, "\(exits)")
+    #expect(exits.keys.contains(1) == (arguments == ["verify"]), "\(exits)")
   }
 
   @Test("who opens what is damaged points to no command that would say the same again")

@@ -45,12 +45,14 @@ struct ChildrenOfATest {
   @Test("ignores and holds back no signal, whatever who started it does")
   func signals() throws {
     signal(SIGPIPE, SIG_IGN)
+    signal(SIGQUIT, SIG_IGN)
+    defer { signal(SIGQUIT, SIG_DFL) }
     var all = sigset_t()
     var before = sigset_t()
     sigfillset(&all)
     pthread_sigmask(SIG_BLOCK, &all, &before)
     defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-    for number in [SIGPIPE, SIGINT] {
+    for number in [SIGPIPE, SIGINT, SIGQUIT] {
       let child = try ChildProcess(
         path: "/bin/sh", ["-c", "kill -\(number) $$; echo lives"], environment: [])
       #expect(child.receiveAll() == [])

@@ -14,7 +14,7 @@ extension LocalStore {
   ) throws -> VerificationReport {
     try read { transaction in
       var report = VerificationReport()
-      for problem in try pageProblems(transaction.transaction.id, progress) {
+      for problem in try environment.pageProblems(transaction.transaction.id, progress) {
         report.add(.page, "\(problem.page)", problem.kind.rawValue)
       }
       // On damaged pages nothing further can be read with trust.
@@ -37,18 +37,32 @@ extension LocalStore {
   ///
   /// - Throws: ``StoreError`` `damaged`.
   package func checkAllPages() throws {
-    let problems = try read { try pageProblems($0.transaction.id) { _ in } }
-    guard let problem = problems.first else { return }
-    throw StoreError(.damaged, "the data file is damaged: \(problem)", hint: StoreError.damageHint)
+    try environment.checkPages()
   }
 
-  private func pageProblems(
-    _ transactionID: UInt64, _ progress: (VerificationProgress) throws -> Void
+  /// Throws if a page that reading records reaches is damaged; the log's may be.
+  ///
+  /// - Throws: ``StoreError`` `damaged`.
+  package func checkPagesOfRecords() throws {
+    let others: Set = ["log", "sequences", "segments", "placements"]
+    try environment.checkPages(of: Tables.names.filter { !others.contains($0) })
+  }
+}
+
+extension Environment {
+  /// Checks pages of the data file: those of some tables, or all.
+  ///
+  /// - Parameter transactionID: the state to check, held by a read transaction.
+  func pageProblems(
+    _ transactionID: UInt64, of tables: [String]? = nil,
+    _ progress: (VerificationProgress) throws -> Void = { _ in }
   ) throws -> [PageProblem] {
     var failure: (any Error)?
     let problems = try withoutActuallyEscaping(progress) { progress in
       func check(_ transactionID: UInt64?) throws -> [PageProblem] {
-        try PageCheck.check(directory: directory, transactionID: transactionID) { done, total in
+        try PageCheck.check(
+          directory: directory, transactionID: transactionID, tables: tables
+        ) { done, total in
           guard failure == nil else { return }
           do {
             try progress(VerificationProgress(step: .pages, done: done, total: total))
@@ -66,6 +80,17 @@ extension LocalStore {
     }
     if let failure { throw failure }
     return problems
+  }
+
+  /// Throws if a page of some tables, or of any, is damaged: LMDB would end the process there.
+  ///
+  /// - Throws: ``StoreError`` `damaged`.
+  func checkPages(of tables: [String]? = nil) throws {
+    let reader = try beginRead()
+    let problem = try pageProblems(reader.id, of: tables).first
+    reader.abort()
+    guard let problem else { return }
+    throw StoreError(.damaged, "the data file is damaged: \(problem)", hint: StoreError.damageHint)
   }
 }
 

@@ -37,10 +37,14 @@ struct ExportCommand: ReplayCommand {
     let opened = try store.openForReading(console, opensDamaged: true)
     defer { opened.close() }
     let progress = Progress(console)
+    do {
+      // What records show may be whole where the log is not.
+      try records ? opened.checkPagesOfRecords() : opened.checkAllPages()
+    } catch let error as StoreError where error.code == .damaged {
+      throw damaged(error)
+    }
     func export(to output: Output) throws -> UInt64 {
       do {
-        // The log is in most tables. What records show may be whole where it is not.
-        if !records { try opened.checkAllPages() }
         return try opened.read { transaction in
           if let zone { try Inputs.check(zone, in: transaction) }
           if records { try copyAssets(zone, transaction, opened) }
