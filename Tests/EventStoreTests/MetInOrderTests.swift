@@ -19,8 +19,8 @@ struct MetInOrderTests {
   }
 
   @Test(
-    "each is found where it came, at as many comparisons among 10,000 as among 100",
-    arguments: [100, 10_000])
+    "each is found where it came, at as many comparisons among 20,000 as among 1,000",
+    arguments: [1000, 20_000])
   func comparisons(count: Int) {
     let counter = Counter()
     var met = MetInOrder<Key, Int>()
@@ -36,8 +36,8 @@ struct MetInOrderTests {
       #expect(found.map { met.entries[$0].value } == 2 * number)
     }
     #expect(met.index(of: Key(number: count, counter: counter)) == nil)
-    // The last one that was looked up, and those that have its hash in common by chance.
-    #expect(counter.comparisons <= 8 * count)
+    // The last one that was looked up, and those that hashing puts beside it by chance. Without a hash it were hundreds each.
+    #expect(counter.comparisons <= 64 * count)
   }
 
   @Test("few are found without a hash, and stay where they are when more come")
