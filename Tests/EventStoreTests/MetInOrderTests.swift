@@ -36,7 +36,7 @@ struct MetInOrderTests {
       #expect(found.map { met.entries[$0].value } == 2 * number)
     }
     #expect(met.index(of: Key(number: count, counter: counter)) == nil)
-    // The last one that was looked up, and those that hashing puts beside it by chance. Without a hash it were hundreds each.
+    // The last one that was looked up, and those that hashing puts beside it by chance; without it, hundreds each.
     #expect(counter.comparisons <= 64 * count)
   }
 
