@@ -84,6 +84,7 @@ public final class LocalStore: Sendable {
         wallMilliseconds: configuration.wallMilliseconds, makeRandom: configuration.makeRandom)
       batch.assetFiles = assets
       batch.assetThresholdBytes = configuration.assetThresholdBytes
+      if let steps = configuration.foldStepsMax { batch.fold.bound.stepsMax = steps }
       let commit = GroupCommit(
         environment: environment, batch: batch, configuration: configuration,
         didCommit: { written in

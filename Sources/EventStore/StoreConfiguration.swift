@@ -39,6 +39,8 @@ public struct StoreConfiguration: Sendable {
   /// For tests alone: where verification and the past fold the log anew; nil for `TMPDIR` or, without it, `/tmp`. A
   /// memory-backed directory makes a small store's verification many times faster.
   package var scratchDirectory: String?
+  /// For tests and a simulator alone: how much a commit that folds may do: see ``FoldBound/stepsMax``; nil for as much as always.
+  package var foldStepsMax: Int?
   /// For tests and a simulator alone: asked before each call for an asset's file, by its C name; nil lets it run.
   package var assetFault: (@Sendable (StaticString) -> AssetFault?)?
   /// For measurements alone: called on the writer's thread right after it has taken the lock that other writers wait for,

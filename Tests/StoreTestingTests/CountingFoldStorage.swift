@@ -54,10 +54,12 @@ final class CountingFoldStorage: FoldStorage {
     return found
   }
 
-  func forEachElement(under prefix: ElementKey, _ body: (ElementKey, RawSpan) throws -> Void) throws {
-    try storage.forEachElement(under: prefix) { key, row in
+  func forEachElement(
+    under prefix: ElementKey, from key: ElementKey, _ body: (ElementKey, RawSpan) throws -> Bool
+  ) throws {
+    try storage.forEachElement(under: prefix, from: key) { key, row in
       elementsRead += 1
-      try body(key, row)
+      return try body(key, row)
     }
   }
 

@@ -15,15 +15,27 @@ extension Fold {
   /// Removes heads of all elements of a cell.
   mutating func removeElements(of cell: CellNumber, _ removal: Removal) throws {
     let prefix = ElementKey.elements(of: state, record: try recordNumber, cell: cell)
-    // Only those that change are kept in memory.
-    var changing: [[UInt8]] = []
-    try storage.forEachElement(under: prefix) { _, row in
-      let identity = try ElementRow.identity(of: row)
-      let heads = try RecordLayout.heads(of: identity.upperBound..<row.byteCount, in: row)
-      if try mayRemove(removal, heads) { changing.append(row.extracting(identity).bytes) }
-    }
-    for identity in changing {
-      try replace(cell, identity.span.bytes, removing: removal, adding: nil, payload: RawSpan())
+    var next = firstKey(under: prefix)
+    while let first = next {
+      // Only those that change are kept in memory.
+      var (changing, looked): ([[UInt8]], Int) = ([], 0)
+      next = nil
+      try storage.forEachElement(under: prefix, from: first) { key, row in
+        if looked == FoldBound.rowsAtOnce {
+          next = key
+          return false
+        }
+        looked += 1
+        let identity = try ElementRow.identity(of: row)
+        let heads = try RecordLayout.heads(of: identity.upperBound..<row.byteCount, in: row)
+        if try mayRemove(removal, heads) { changing.append(row.extracting(identity).bytes) }
+        return true
+      }
+      for identity in changing {
+        try replace(cell, identity.span.bytes, removing: removal, adding: nil, payload: RawSpan())
+      }
+      try bound.count(looked: looked, removed: changing.count)
+      if let next { try bound.pauseIfSpent(at: next) }
     }
   }
 

@@ -97,16 +97,29 @@ extension Fold {
   mutating func clearList(_ cell: CellNumber, index: UInt32) throws {
     var sequence = try sequence(of: cell)
     let prefix = ElementKey.items(of: state, record: try recordNumber, cell: cell)
-    var items: [UnitID] = []
-    try storage.forEachElement(under: prefix) { key, _ in
-      let item = try key.item
-      guard let operation = try sequence.operation(making: item), try hasSeen(operation, at: index) else {
-        return
+    var next = firstKey(under: prefix)
+    while let first = next {
+      var (items, looked): ([UnitID], Int) = ([], 0)
+      next = nil
+      try storage.forEachElement(under: prefix, from: first) { key, _ in
+        if looked == FoldBound.rowsAtOnce {
+          next = key
+          return false
+        }
+        looked += 1
+        let item = try key.item
+        guard let operation = try sequence.operation(making: item), try hasSeen(operation, at: index) else {
+          return true
+        }
+        items.append(item)
+        return true
       }
-      items.append(item)
+      try removeItems(items, of: cell, in: &sequence)
+      try write(sequence.root, of: cell)
+      // Its row, its registers and its place in the sequence.
+      try bound.count(looked: looked, removed: 2 * items.count)
+      if let next { try bound.pauseIfSpent(at: next) }
     }
-    try removeItems(items, of: cell, in: &sequence)
-    try write(sequence.root, of: cell)
   }
 
   /// Gives the heads that an operation made in elements of a list another effective timestamp.

@@ -215,6 +215,7 @@ extension Fold {
   private func remove(_ head: OwnedHead, from apart: inout ApartHeads) throws {
     try storage.deleteElement(key(of: apart.path, head.head.id))
     try forget(head, in: &apart)
+    try bound.count(removed: 1)
   }
 
   private func forget(_ head: OwnedHead, in apart: inout ApartHeads) throws {

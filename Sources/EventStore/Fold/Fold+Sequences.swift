@@ -118,7 +118,15 @@ extension Fold {
       guard units.first.number < end else { return }
       ranges.append(UnitRange(first: units.first, count: min(units.end, end) - units.first.number))
     }
-    for range in ranges.joined() { try sequence.setVisible(false, range) }
-    try write(sequence.root, of: cell)
+    // What is hidden is not met again, if this is paused.
+    var rest = ranges.joined()[...]
+    repeat {
+      let some = rest.prefix(FoldBound.rowsAtOnce)
+      rest = rest.dropFirst(some.count)
+      for range in some { try sequence.setVisible(false, range) }
+      try write(sequence.root, of: cell)
+      try bound.count(removed: some.count)
+      if !rest.isEmpty { try bound.pauseIfSpent(at: ElementKey(state: state, record: recordNumber, cell: cell)) }
+    } while !rest.isEmpty
   }
 }

@@ -22,6 +22,9 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   package var wholeRowBytesMax = WideRow.wholeBytesMax
   package var blockBytesMax = WideRow.blockBytesMax
 
+  /// How much a commit may do beside what operations say.
+  package let bound = FoldBound()
+
   /// How many times a cell that had no losers got some.
   package internal(set) var conflictCount = 0
 
@@ -56,20 +59,29 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     try select(record, in: state)
     try joinRegisters()
     try divideIfLarge()
-    for cell in try cellNumbers(seenAt: index) where cell != .existence {
+    let cells = try cellNumbers(seenAt: index).filter { $0 != .existence }
+    for cell in cells where cell.isOfHeads {
       #if PLANTED_BUGS
         if PlantedBug.createKeepsFields.isPlanted { break }
       #endif
-      if cell.isOfHeads {
-        try replace(cell, removing: .seen(at: index), adding: nil)
-      } else if cell.kind?.hasElements ?? false {
-        try removeElements(of: cell, .seen(at: index))
-      } else if cell.kind == .list {
-        try clearList(cell, index: index)
-      } else if cell.kind == .text {
-        try clearText(cell, index: index)
+      try thin(CellPath(cell), at: index)
+      try replace(cell, removing: .seen(at: index), adding: nil)
+      try bound.count(removed: 1)
+      try bound.pauseIfSpent()
+    }
+    // By their keys, so that a key tells where it was paused.
+    for cell in cells.filter({ !$0.isOfHeads }).sorted() {
+      #if PLANTED_BUGS
+        if PlantedBug.createKeepsFields.isPlanted { break }
+      #endif
+      switch cell.kind {
+      case .list: try clearList(cell, index: index)
+      case .text: try clearText(cell, index: index)
+      case .set, .map: try removeElements(of: cell, .seen(at: index))
+      default: break
       }
     }
+    bound.next = nil
     try set(existence: .alive(type: type), index: index)
   }
 
@@ -115,10 +127,12 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
       let cell = CellNumber(register: field)
       if isWide { try openBlock(of: cell) }
       if try setInPlace(cell, type: type, value: operand, index: index) { return }
+      try thin(CellPath(cell), at: index)
       try replace(cell, removing: .seen(at: index), adding: head(at: index), payload: operand)
     case .add: try add(operand, to: CellNumber(field, .counter), index: index)
     case .insert, .remove, .put, .removeKey:
       let element = try ElementChange(kind, operand)
+      try thin(CellPath(CellNumber(field, element.kind), ElementName(element.identity)), at: index)
       try replace(
         CellNumber(field, element.kind), element.identity, removing: .seen(at: index),
         adding: element.adds ? head(at: index) : nil, payload: element.payload)

@@ -16,8 +16,10 @@ package protocol FoldStorage: RunStorage {
   func deleteElement(_ key: ElementKey) throws
   /// All element rows whose key begins with `prefix`, in key order.
   func elements(under prefix: ElementKey) throws -> [(key: ElementKey, row: [UInt8])]
-  /// Gives all element rows whose key begins with `prefix` to a closure, in key order. The closure must not write.
-  func forEachElement(under prefix: ElementKey, _ body: (ElementKey, RawSpan) throws -> Void) throws
+  /// Gives element rows whose key begins with `prefix` to a closure, in key order, from a key on that is not less than the
+  /// prefix. The closure must not write; it gives whether to go on.
+  func forEachElement(
+    under prefix: ElementKey, from key: ElementKey, _ body: (ElementKey, RawSpan) throws -> Bool) throws
   /// The keys of all element rows from one up to and without another, in order.
   func elementKeys(in range: Range<ElementKey>) throws -> [ElementKey]
   /// The last element row at or before a key, and the key of the one after it; both only if they begin with `prefix`.
@@ -47,6 +49,16 @@ package protocol FoldStorage: RunStorage {
   func noteRetiming(in state: StateNumber) throws
   /// The number of a replica, nil if it has none: then nothing of it was folded.
   func replicaNumber(of replica: ReplicaID) throws -> ReplicaNumber?
+}
+
+extension FoldStorage {
+  /// Gives all element rows whose key begins with `prefix` to a closure, in key order. The closure must not write.
+  func forEachElement(under prefix: ElementKey, _ body: (ElementKey, RawSpan) throws -> Void) throws {
+    try forEachElement(under: prefix, from: prefix) { key, row in
+      try body(key, row)
+      return true
+    }
+  }
 }
 
 /// Transactions that lie at one offset of a remote log: a run of one replica's sequences.

@@ -120,9 +120,11 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
   }
 
   package func forEachElement(
-    under prefix: ElementKey, _ body: (ElementKey, RawSpan) throws -> Void
+    under prefix: ElementKey, from key: ElementKey, _ body: (ElementKey, RawSpan) throws -> Bool
   ) throws {
-    for (key, row) in elements(under: prefix) { try body(key, row.span.bytes) }
+    for (found, row) in elements(under: prefix) where found >= key {
+      guard try body(found, row.span.bytes) else { return }
+    }
   }
 
   package func element(

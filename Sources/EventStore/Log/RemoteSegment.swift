@@ -123,15 +123,12 @@ extension LocalStore {
     #if PLANTED_BUGS
       if let report = try await foldAsPlanted(segments) { return report }
     #endif
-    try await finishRenewal()
-    return try await perform(isRepeatable: true) { batch in
-      var report = FoldReport()
+    return try await fold(segments) { batch, segments, report in
       let start = batch.storage.touchedRows
       for segment in segments where batch.storage.touchedRows - start < Self.foldedRowsMax {
-        try batch.fold(segment, &report)
+        try batch.foldBounded(segment, &report)
         report.segments += 1
       }
-      return report
     }
   }
 
@@ -146,25 +143,47 @@ extension LocalStore {
   ///
   /// - Throws: what ``fold(_:)`` says of the first segment, unless that is invalid for everyone.
   package func foldOrReject(_ segments: [RemoteSegment]) async throws -> FoldReport {
-    try await finishRenewal()
-    return try await perform(isRepeatable: true) { batch in
-      var report = FoldReport()
+    try await fold(segments) { batch, segments, report in
       let start = batch.storage.touchedRows
       for segment in segments.prefix(Self.rejectableMax)
       where batch.storage.touchedRows - start < Self.foldedRowsMax {
         switch try batch.problem(of: segment) {
-        case nil: try batch.fold(segment, &report)
+        case nil: try batch.foldBounded(segment, &report)
         case let problem?:
           if let reason = problem.rejection {
             try batch.reject(segment, reason, &report)
           } else if report.segments > 0 {
-            return report
+            return
           } else {
             throw problem
           }
         }
         report.segments += 1
       }
+    }
+  }
+
+  /// Folds segments in one commit, or the first alone where one of them is too much for it: then that one is appended to the
+  /// log, which is folded again beside the present records, in commits that are not too long for others who write.
+  private func fold(
+    _ segments: [RemoteSegment],
+    _ foldAll: @escaping @Sendable (WriteBatch, ArraySlice<RemoteSegment>, inout FoldReport) throws -> Void
+  ) async throws -> FoldReport {
+    for count in [segments.count, 1] {
+      try await finishRenewal()
+      do {
+        return try await perform(isRepeatable: true) { batch in
+          var report = FoldReport()
+          try foldAll(batch, segments.prefix(count), &report)
+          return report
+        }
+      } catch is FoldBoundReached {}
+    }
+    while true {
+      try await finishRenewal()
+      let report = try await perform(isRepeatable: true) { try $0.appendUnfolded(segments[0]) }
+      guard let report else { continue }
+      try await finishRenewal()
       return report
     }
   }

@@ -27,6 +27,34 @@ extension WriteBatch {
     report.token = try token(of: zone, segment.zone, segment.incarnation)
   }
 
+  /// Folds a segment, unless that takes more than one commit may do.
+  ///
+  /// - Throws: ``FoldBoundReached``: what was done is to be undone.
+  func foldBounded(_ segment: RemoteSegment, _ report: inout FoldReport) throws {
+    fold.bound.begin(.givesUp)
+    defer { fold.bound.end() }
+    try fold(segment, &report)
+  }
+
+  /// Appends a segment to the log, which is to be folded again: ``LocalStore/finishRenewal()`` ends that. Until then the
+  /// records are behind the token, and what is written has not seen the segment.
+  ///
+  /// - Returns: nil if the log is being folded again for another reason.
+  func appendUnfolded(_ segment: RemoteSegment) throws -> FoldReport? {
+    if try storage.unfoldedKinds().contains(where: \.isKnown) { return nil }
+    let (zone, before) = try storage.zone(segment.zone)
+    var report = FoldReport()
+    foldsLater = true
+    defer { foldsLater = false }
+    try fold(segment, &report)
+    report.segments = 1
+    var row = try storage.zoneRow(zone)
+    row.base = before.base.flatMap { $0.incarnation == row.token?.incarnation ? $0 : nil }
+    storage.setZoneRow(row, zone)
+    try foldAgain(zone)
+    return report
+  }
+
   /// Calls a closure with each transaction of a segment, once its header keeps the rules of the log.
   ///
   /// - Returns: the last one's sequence.

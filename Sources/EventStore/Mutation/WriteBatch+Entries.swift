@@ -27,49 +27,71 @@ extension WriteBatch {
     _ = try storage.append(header, body: body)
     try countAssets(of: layout.operations, body, in: header.zone)
     appendedBytes += body.byteCount
+    if foldsLater { return }
     let state = try storage.zoneRow(header.zone).state
     let viewpoint = try storage.renamings(of: header.zone).inOldNames(viewpoint(of: header))
-    try foldParsed(viewpoint, body: body, into: state, receivedMilliseconds: receivedMilliseconds)
+    _ = try foldParsed(viewpoint, body: body, into: state, receivedMilliseconds: receivedMilliseconds)
   }
 
   /// Folds an entry of the log into a state of its zone.
+  ///
+  /// - Parameter first: the operation to begin with, where those before were folded.
+  /// - Returns: the operation that waits for the next commit, where the fold's bound pauses; nil if all were folded.
+  @discardableResult
   package func fold(
-    _ header: LogEntryHeader, body: RawSpan, into state: StateNumber, receivedMilliseconds: UInt64?
-  ) throws {
+    _ header: LogEntryHeader, body: RawSpan, into state: StateNumber, receivedMilliseconds: UInt64?,
+    from first: Int = 0
+  ) throws -> Int? {
     try layout.parse(body)
-    try foldParsed(
-      viewpoint(of: header), body: body, into: state, receivedMilliseconds: receivedMilliseconds)
+    return try foldParsed(
+      viewpoint(of: header), body: body, into: state, receivedMilliseconds: receivedMilliseconds, from: first)
   }
 
-  /// The parsed layout's operations, folded.
+  /// The parsed layout's operations, folded: see ``fold(_:body:into:receivedMilliseconds:from:)``.
   private func foldParsed(
-    _ viewpoint: Viewpoint, body: RawSpan, into state: StateNumber, receivedMilliseconds: UInt64?
-  ) throws {
+    _ viewpoint: Viewpoint, body: RawSpan, into state: StateNumber, receivedMilliseconds: UInt64?,
+    from first: Int = 0
+  ) throws -> Int? {
     if layout.hasUnknown { try storage.noteUnfolded(layout.operations) }
     fold.viewpoint = viewpoint
     fold.timestamp = Self.effective(layout.timestamp, receivedMilliseconds)
     #if PLANTED_BUGS
       if PlantedBug.timestampUncapped.isPlanted { fold.timestamp = layout.timestamp }
-      if PlantedBug.foldInDictionaryOrder.isPlanted { return try foldInDictionaryOrder(body, into: state) }
+      if PlantedBug.foldInDictionaryOrder.isPlanted {
+        try foldInDictionaryOrder(body, into: state)
+        return nil
+      }
     #endif
     forgetNumbers()
-    for (index, operation) in layout.operations.enumerated() {
-      let index = UInt32(index)
-      guard operation.record >= 0 else { continue }  // of an unknown kind: kept, not folded
-      let record = body.extracting(layout.names[operation.record])
-      switch operation.kind {
-      case .create, .moveHere:
-        try fold.create(record, in: state, type: number(operation.type, body), index: index)
-      case .delete, .moveAway:
-        try fold.delete(record, in: state, movedTo: body.extracting(operation.operand), index: index)
-      default:
-        let type = try number(operation.type, body)
-        let field = try number(operation.field, body)
-        try fold.change(
-          operation.kind, field, of: record, in: state, type: type,
-          operand: body.extracting(operation.operand),
-          index: index)
+    for index in first..<max(first, layout.operations.count) {
+      if fold.bound.isSpent { return index }
+      do {
+        try foldOperation(index, body, into: state)
+      } catch is FoldBoundReached where fold.bound.rule == .pauses {
+        return index
       }
+      fold.bound.countOperation()
+    }
+    return nil
+  }
+
+  @inline(__always)
+  private func foldOperation(_ index: Int, _ body: RawSpan, into state: StateNumber) throws {
+    let operation = layout.operations[index]
+    guard operation.record >= 0 else { return }  // of an unknown kind: kept, not folded
+    let record = body.extracting(layout.names[operation.record])
+    switch operation.kind {
+    case .create, .moveHere:
+      try fold.create(record, in: state, type: number(operation.type, body), index: UInt32(index))
+    case .delete, .moveAway:
+      try fold.delete(
+        record, in: state, movedTo: body.extracting(operation.operand), index: UInt32(index))
+    default:
+      let type = try number(operation.type, body)
+      let field = try number(operation.field, body)
+      try fold.change(
+        operation.kind, field, of: record, in: state, type: type,
+        operand: body.extracting(operation.operand), index: UInt32(index))
     }
   }
 

@@ -39,6 +39,22 @@ extension LocalStore {
   }
 }
 
+/// Up to where a rebuild has folded the log.
+struct RebuildPlace: Sendable {
+  /// The last transaction that was folded whole.
+  var position: Position
+  /// How many operations of the next one were folded too.
+  var operations: Int
+  /// Where in the elements of its record the next operation goes on; nil if it has not begun, or begins again.
+  var next: ElementKey?
+
+  init(_ position: Position, operations: Int = 0, next: ElementKey? = nil) {
+    self.position = position
+    self.operations = operations
+    self.next = next
+  }
+}
+
 struct RebuildStep: Sendable {
   var transactions: UInt64 = 0
   var position: Position
@@ -50,8 +66,9 @@ extension WriteBatch {
   /// Rows that one step takes away of a state that was replaced.
   private static let discardedRowsMax = 10_000
 
-  /// Gives every zone a state to be folded into, unless a rebuild had begun already that knows all that this version does.
-  func startRebuild() throws -> RebuildReport {
+  /// Gives every zone, or one, a state to be folded into, unless a rebuild had begun already that knows all that this version
+  /// does.
+  func startRebuild(of only: ZoneNumber? = nil) throws -> RebuildReport {
     var report = RebuildReport()
     for (zone, _) in try storage.tables.zones(storage.transaction) {
       guard try storage.zoneRowIfThere(zone) != nil else { continue }
@@ -61,7 +78,7 @@ extension WriteBatch {
       report.wasResumed = true
       return report
     }
-    for (zone, _) in try storage.tables.zones(storage.transaction) {
+    for (zone, _) in try storage.tables.zones(storage.transaction) where only.map({ $0 == zone }) ?? true {
       guard var row = try storage.zoneRowIfThere(zone) else { continue }
       if row.building != .none {
         var abandoned = try storage.stateRow(row.building)
@@ -71,24 +88,27 @@ extension WriteBatch {
       row.building = try storage.makeState(for: zone, .building)
       storage.setZoneRow(row, zone)
     }
-    try storage.setRebuiltThrough(.start)
+    try storage.setRebuilt(RebuildPlace(.start))
     return report
   }
 
   /// Folds some of the log into the new states; at its end lets the zones point to them.
   func rebuildStep() throws -> RebuildStep {
     var step = RebuildStep(position: .start, last: try storage.lastPosition())
-    guard let done = try storage.unfinishedRebuild()?.position else {
+    guard var done = try storage.unfinishedRebuild()?.place else {
       // Another call has ended the rebuild meanwhile.
       step.position = step.last
       step.isDone = true
       return step
     }
-    step.position = done
+    step.position = done.position
+    fold.bound.begin(.pauses)
+    fold.bound.next = done.next
+    defer { fold.bound.end() }
     let replay = try LogReplay(batch: self)
     let reader = LogReader(storage.tables, storage.interned)
     var (byteCount, operationCount) = (0, 0)
-    while step.position < step.last, byteCount < LogReplay.stepBytesMax,
+    while step.position < step.last, !fold.bound.isSpent, byteCount < LogReplay.stepBytesMax,
       operationCount < LogReplay.stepOperationsMax
     {
       let position = step.position.next
@@ -97,6 +117,7 @@ extension WriteBatch {
       guard let (header, body) = entry else {
         let run = try storage.tables.removedRun(at: position, storage.transaction)
         step.position = run?.upperBound ?? position
+        done = RebuildPlace(step.position)
         continue
       }
       let zone = try storage.zoneRow(header.zone)
@@ -104,22 +125,27 @@ extension WriteBatch {
       if !zone.status.isGone { try storage.nameSequence(header, position) }
       // A zone made since the rebuild began has nothing to rebuild.
       if building != .none {
-        try replay.fold(header, body: body.span.bytes, into: building)
+        let paused = try replay.fold(header, body: body.span.bytes, into: building, from: done.operations)
+        if let paused {
+          done = RebuildPlace(step.position, operations: paused, next: fold.bound.next)
+          break
+        }
         operationCount += layout.operations.count
       }
       byteCount += body.count
       step.transactions += 1
       step.position = position
+      done = RebuildPlace(position)
     }
     try fold.flush()
     if step.position == step.last {
       try swapStates()
-      try storage.setRebuiltThrough(nil)
+      try storage.setRebuilt(nil)
       try recountAssets(knowsMore: storage.unfoldedKinds().contains { $0.isKnown })
       try storage.setUnfoldedKinds(storage.unfoldedKinds().filter { !$0.isKnown })
       step.isDone = true
     } else {
-      try storage.setRebuiltThrough(step.position)
+      try storage.setRebuilt(done)
     }
     return step
   }
@@ -137,6 +163,7 @@ extension WriteBatch {
       try storage.removeRenamings(of: zone)
       row.state = row.building
       row.building = .none
+      row.raiseBaseToToken()
       storage.setZoneRow(row, zone)
     }
   }
@@ -165,25 +192,31 @@ extension WriteBatch {
 
 extension TableStorage {
   /// Up to where an unfinished rebuild has folded, and what it knows; nil if there is none.
-  func unfinishedRebuild() throws -> (position: Position, lastKnown: OperationKind)? {
+  func unfinishedRebuild() throws -> (place: RebuildPlace, lastKnown: OperationKind)? {
     let key = TableKey.meta(.rebuild)
     return try transaction.withValue(of: key.span, in: tables.meta) { row in
       var reader = ByteReader(row)
-      let position = Position(rawValue: try reader.readVarint("rebuild"))
+      var place = RebuildPlace(Position(rawValue: try reader.readVarint("rebuild")))
       let kind = reader.remaining > 0 ? try reader.readVarint("rebuild") : OperationKind.set.rawValue
-      return (position, OperationKind(rawValue: kind))
+      if reader.remaining > 0 { place.operations = Int(try reader.readVarint("rebuild", in: 0...UInt64(Int32.max))) }
+      if reader.remaining > 0 {
+        place.next = ElementKey(bytes: row.extracting(reader.position...).bytes)
+      }
+      return (place, OperationKind(rawValue: kind))
     }
   }
 
-  func setRebuiltThrough(_ position: Position?) throws {
-    guard let position else {
+  func setRebuilt(_ place: RebuildPlace?) throws {
+    guard let place else {
       let key = TableKey.meta(.rebuild)
       _ = try transaction.delete(key.span, in: tables.meta)
       return
     }
     try put(.meta(.rebuild), in: tables.meta) { writer in
-      writer.append(varint: position.rawValue)
+      writer.append(varint: place.position.rawValue)
       writer.append(varint: OperationKind.lastKnown.rawValue)
+      if place.operations > 0 || place.next != nil { writer.append(varint: UInt64(place.operations)) }
+      if let next = place.next { writer.append(next.bytes.span.bytes) }
     }
   }
 

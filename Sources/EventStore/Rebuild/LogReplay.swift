@@ -21,14 +21,17 @@ struct LogReplay {
       in: storage.tables.incarnations, storage.transaction)
   }
 
-  /// Folds one entry.
-  func fold(_ header: LogEntryHeader, body: RawSpan, into state: StateNumber) throws {
+  /// Folds one entry, or what is left of it: see ``WriteBatch/fold(_:body:into:receivedMilliseconds:from:)``.
+  @discardableResult
+  func fold(
+    _ header: LogEntryHeader, body: RawSpan, into state: StateNumber, from first: Int = 0
+  ) throws -> Int? {
     var received: UInt64?
     if incarnations > 0 {
       let storage = batch.storage
       received = try storage.tables.leastReceived(
         of: header.replica, header.epoch, header.sequence, in: header.zone, storage.transaction)
     }
-    try batch.fold(header, body: body, into: state, receivedMilliseconds: received)
+    return try batch.fold(header, body: body, into: state, receivedMilliseconds: received, from: first)
   }
 }

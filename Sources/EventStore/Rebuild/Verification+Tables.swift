@@ -215,7 +215,7 @@ extension Verification {
     if segment?.hash != token.hash {
       report.add(.placement, id, "the token at offset \(token.offset) does not match its segment")
     }
-    if row.base == nil || row.base!.incarnation == token.incarnation && row.base!.offset < token.offset {
+    if row.isBaseBehindToken, !isFoldingAgain {
       report.add(.placement, id, "the base is before the token")
     }
   }

@@ -106,10 +106,14 @@ extension WriteBatch {
   }
 
   /// Begins to fold the log again, which has changed behind the fold. ``LocalStore/finishRenewal()`` ends it.
-  func foldAgain() throws {
+  ///
+  /// - Parameter only: the one zone whose part of it has changed; nil for any.
+  func foldAgain(_ only: ZoneNumber? = nil) throws {
+    // What is being folded already is folded again too.
+    let isUnderWay = try storage.unfinishedRebuild() != nil
     try abandonRebuild()
     try storage.setUnfoldedKinds(storage.unfoldedKinds().union([.set]))
-    _ = try startRebuild()
+    _ = try startRebuild(of: isUnderWay ? nil : only)
   }
 
   /// The first own transaction that the log cannot take; nil if it can take all.
@@ -275,7 +279,7 @@ extension WriteBatch {
   /// Lets a rebuild that is under way begin again: the log has changed behind it.
   private func abandonRebuild() throws {
     guard try storage.unfinishedRebuild() != nil else { return }
-    try storage.setRebuiltThrough(nil)
+    try storage.setRebuilt(nil)
   }
 }
 

@@ -213,11 +213,11 @@ package final class TableStorage: FoldStorage {
   }
 
   package func forEachElement(
-    under prefix: ElementKey, _ body: (ElementKey, RawSpan) throws -> Void
+    under prefix: ElementKey, from key: ElementKey, _ body: (ElementKey, RawSpan) throws -> Bool
   ) throws {
-    try tables.forEachElement(under: prefix, transaction) { key, row in
+    try tables.forEachElement(under: prefix, from: key, transaction) { key, row in
       touchedRows += 1
-      try body(key, row)
+      return try body(key, row)
     }
   }
 

@@ -132,23 +132,25 @@ extension Tables {
     under prefix: ElementKey, _ transaction: borrowing Transaction
   ) throws -> [(key: ElementKey, row: [UInt8])] {
     var found: [(key: ElementKey, row: [UInt8])] = []
-    try forEachElement(under: prefix, transaction) { key, row in found.append((key, row.bytes)) }
+    try forEachElement(under: prefix, from: prefix, transaction) { key, row in
+      found.append((key, row.bytes))
+      return true
+    }
     return found
   }
 
   package func forEachElement(
-    under prefix: ElementKey, _ transaction: borrowing Transaction,
-    _ body: (ElementKey, RawSpan) throws -> Void
+    under prefix: ElementKey, from key: ElementKey, _ transaction: borrowing Transaction,
+    _ body: (ElementKey, RawSpan) throws -> Bool
   ) throws {
     var cursor = try transaction.openCursor(elements)
-    var isThere = try cursor.seek(atOrAfter: prefix.bytes.span.bytes)
+    var isThere = try cursor.seek(atOrAfter: key.bytes.span.bytes)
     while isThere {
-      let isUnder = try cursor.withEntry { key, row in
+      let goesOn = try cursor.withEntry { key, row in
         guard key.hasPrefix(prefix.bytes) else { return false }
-        try body(ElementKey(bytes: key.bytes), row)
-        return true
+        return try body(ElementKey(bytes: key.bytes), row)
       }
-      guard isUnder else { return }
+      guard goesOn else { return }
       isThere = try cursor.next()
     }
   }

@@ -1,0 +1,106 @@
+package import OperationFormat
+
+/// How much one commit may do for what lies in records, beside what operations themselves say: a `create` takes away all the
+/// elements that its transaction has seen, however many there are.
+package final class FoldBound {
+  package enum Rule: Sendable {
+    /// However much it is.
+    case none
+    /// What would be more is not folded: ``FoldBoundReached`` is thrown, and what was done is to be undone.
+    case givesUp
+    /// What would be more waits: an operation ends where it is, with its row whole, and goes on when it is folded again.
+    case pauses
+  }
+
+  /// What a row takes that is removed; one that is looked at takes 1.
+  static let stepsOfRemoval = 8
+  /// So many rows are looked at before there is another look at how much is left.
+  static let rowsAtOnce = 1024
+
+  /// The steps of a commit: a hundred thousand rows to look at, or an eighth of that to remove.
+  package var stepsMax = 100_000
+  package private(set) var rule = Rule.none
+  private var left = 0
+  /// From which row on an operation goes on that was paused; nil where it begins again, and finds less to do.
+  package var next: ElementKey?
+
+  /// Begins to count for a commit, or a segment in it.
+  package func begin(_ rule: Rule) {
+    self.rule = rule
+    left = stepsMax
+    next = nil
+  }
+
+  package func end() {
+    rule = .none
+    next = nil
+  }
+
+  /// Whether what is left to do waits.
+  var isSpent: Bool { rule == .pauses && left <= 0 }
+
+  /// Counts an operation, where these wait too.
+  @inline(__always)
+  func countOperation() {
+    if rule == .pauses { left -= Self.stepsOfRemoval }
+  }
+
+  /// Counts rows.
+  ///
+  /// - Throws: ``FoldBoundReached`` under `givesUp`.
+  func count(looked: Int = 0, removed: Int = 0) throws {
+    guard rule != .none else { return }
+    left -= looked + Self.stepsOfRemoval * removed
+    if rule == .givesUp && left < 0 { throw FoldBoundReached() }
+  }
+
+  /// Ends an operation's part in a commit that has done enough. The row at hand must be whole.
+  ///
+  /// - Parameter key: where the operation goes on.
+  /// - Throws: ``FoldBoundReached`` under `pauses`.
+  func pauseIfSpent(at key: ElementKey? = nil) throws {
+    guard isSpent else { return }
+    next = key
+    throw FoldBoundReached()
+  }
+}
+
+/// A commit has done as much as it may: see ``FoldBound``.
+package struct FoldBoundReached: Error {}
+
+extension Fold {
+  /// Where a look at the rows under a prefix begins; nil if an earlier part of the operation has looked at all of them.
+  func firstKey(under prefix: ElementKey) -> ElementKey? {
+    guard let next = bound.next, prefix < next else { return prefix }
+    return next.bytes.starts(with: prefix.bytes) ? next : nil
+  }
+
+  /// Takes away, a few at a time, heads of a cell that lie apart and that an operation has seen, where there are many and the
+  /// operation can be paused: one edit of the cell would take them all.
+  mutating func thin(_ path: CellPath, at index: UInt32) throws {
+    guard bound.rule == .pauses else { return }
+    let prefix = try headKey(of: path)
+    while true {
+      var (seen, looked): ([HeadID], Int) = ([], 0)
+      try storage.forEachElement(under: prefix, from: prefix) { _, row in
+        looked += 1
+        let head = try OwnedHead(apart: row).head.id
+        if try removes(.seen(at: index), head) { seen.append(head) }
+        return seen.count < FoldBound.rowsAtOnce
+      }
+      // Few go with the cell's one edit.
+      guard seen.count == FoldBound.rowsAtOnce else { return }
+      for head in seen { try remove(head, of: path) }
+      try bound.count(looked: looked, removed: seen.count)
+      try bound.pauseIfSpent()
+    }
+  }
+
+  private mutating func remove(_ head: HeadID, of path: CellPath) throws {
+    if path.element == nil {
+      try replace(path.cell, removing: .head(head), adding: nil)
+    } else {
+      try replaceElement(path, RawSpan(), .head(head), nil, RawSpan())
+    }
+  }
+}
