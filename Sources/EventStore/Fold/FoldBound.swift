@@ -1,4 +1,4 @@
-package import OperationFormat
+import OperationFormat
 
 /// How much one commit may do for what lies in records, beside what operations themselves say: a `create` takes away all the
 /// elements that its transaction has seen, however many there are.
