@@ -35,14 +35,12 @@ extension LocalStore {
 
   /// Throws if a page of the data file is damaged: for work that reaches all of it, and would end the process there.
   ///
-  /// - Throws: ``StoreError`` `damaged`.
-  package func checkAllPages() throws {
-    try environment.checkPages()
-  }
+  /// - Throws: ``StoreError`` `damaged`, `closed`, `full`, `system`.
+  package func checkAllPages() throws { try environment.checkPages() }
 
   /// Throws if a page that reading records reaches is damaged; the log's may be.
   ///
-  /// - Throws: ``StoreError`` `damaged`.
+  /// - Throws: ``StoreError`` `damaged`, `closed`, `full`, `system`.
   package func checkPagesOfRecords() throws {
     let others: Set = ["log", "sequences", "segments", "placements"]
     try environment.checkPages(of: Tables.names.filter { !others.contains($0) })
@@ -84,13 +82,17 @@ extension Environment {
 
   /// Throws if a page of some tables, or of any, is damaged: LMDB would end the process there.
   ///
-  /// - Throws: ``StoreError`` `damaged`.
+  /// - Throws: ``StoreError`` `damaged`, `closed`, `full`, `system`.
   func checkPages(of tables: [String]? = nil) throws {
-    let reader = try beginRead()
-    let problem = try pageProblems(reader.id, of: tables).first
-    reader.abort()
-    guard let problem else { return }
-    throw StoreError(.damaged, "the data file is damaged: \(problem)", hint: StoreError.damageHint)
+    do {
+      let reader = try beginRead()
+      let problem = try pageProblems(reader.id, of: tables).first
+      reader.abort()
+      guard let problem else { return }
+      throw StoreError(.damaged, "the data file is damaged: \(problem)", hint: StoreError.damageHint)
+    } catch {
+      throw StoreError.translate(error)
+    }
   }
 }
 
