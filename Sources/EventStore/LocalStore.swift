@@ -84,7 +84,10 @@ public final class LocalStore: Sendable {
         wallMilliseconds: configuration.wallMilliseconds, makeRandom: configuration.makeRandom)
       batch.assetFiles = assets
       batch.assetThresholdBytes = configuration.assetThresholdBytes
-      if let steps = configuration.foldStepsMax { batch.fold.bound.stepsMax = steps }
+      if let steps = configuration.foldStepsMax {
+        batch.fold.bound.stepsMax = steps
+        batch.fold.bound.rowsAtOnce = max(1, min(steps / 4, batch.fold.bound.rowsAtOnce))
+      }
       let commit = GroupCommit(
         environment: environment, batch: batch, configuration: configuration,
         didCommit: { written in

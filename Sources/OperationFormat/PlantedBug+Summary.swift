@@ -83,6 +83,7 @@
       case .closedLaneNotRenewed: "A store whose lane was closed takes no other epoch."
       case .rejectedPendingLost: "A store whose lane was closed does not ship again what was rejected."
       case .greatestKindsKept: "Of too many unknown kinds the greatest are noted, and not the least."
+      case .pausedOperationForgotten: "An operation that a commit has begun is taken for done by the next."
       case .holeIsEnd: "A missing entry of a log is its end, whatever comes behind."
       case .badSegmentStopsShipping: "A zone whose fetching is parked ships nothing."
       case .badZoneEndsRound: "A zone that fails ends the whole round."

@@ -195,6 +195,8 @@
     case rejectedPendingLost
     /// 12: a peer that invents more kinds than are noted.
     case greatestKindsKept
+    /// 5: a segment that is too much for one commit.
+    case pausedOperationForgotten
     /// 16: a remote that loses an entry in the middle of a log.
     case holeIsEnd
 

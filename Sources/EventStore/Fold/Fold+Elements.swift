@@ -21,7 +21,7 @@ extension Fold {
       var (changing, looked): ([[UInt8]], Int) = ([], 0)
       next = nil
       try storage.forEachElement(under: prefix, from: first) { key, row in
-        if looked == FoldBound.rowsAtOnce {
+        if looked == bound.rowsAtOnce {
           next = key
           return false
         }

@@ -102,7 +102,7 @@ extension Fold {
       var (items, looked): ([UnitID], Int) = ([], 0)
       next = nil
       try storage.forEachElement(under: prefix, from: first) { key, _ in
-        if looked == FoldBound.rowsAtOnce {
+        if looked == bound.rowsAtOnce {
           next = key
           return false
         }

@@ -121,7 +121,7 @@ extension Fold {
     // What is hidden is not met again, if this is paused.
     var rest = ranges.joined()[...]
     repeat {
-      let some = rest.prefix(FoldBound.rowsAtOnce)
+      let some = rest.prefix(bound.rowsAtOnce)
       rest = rest.dropFirst(some.count)
       for range in some { try sequence.setVisible(false, range) }
       try write(sequence.root, of: cell)

@@ -14,21 +14,25 @@ package final class FoldBound {
 
   /// What a row takes that is removed; one that is looked at takes 1.
   static let stepsOfRemoval = 8
-  /// So many rows are looked at before there is another look at how much is left.
-  static let rowsAtOnce = 1024
-
   /// The steps of a commit: a hundred thousand rows to look at, or an eighth of that to remove.
   package var stepsMax = 100_000
+  /// So many rows are looked at before there is another look at how much is left. A check of the fold makes it less.
+  package var rowsAtOnce = 1024
   package private(set) var rule = Rule.none
   private var left = 0
   /// From which row on an operation goes on that was paused; nil where it begins again, and finds less to do.
-  package var next: ElementKey?
+  package internal(set) var next: ElementKey?
 
   /// Begins to count for a commit, or a segment in it.
-  package func begin(_ rule: Rule) {
+  ///
+  /// - Parameter next: where the first operation goes on, if it was paused.
+  package func begin(_ rule: Rule, at next: ElementKey? = nil) {
     self.rule = rule
     left = stepsMax
-    next = nil
+    self.next = next
+    #if PLANTED_BUGS
+      hasBegun = false
+    #endif
   }
 
   package func end() {
@@ -61,8 +65,16 @@ package final class FoldBound {
   func pauseIfSpent(at key: ElementKey? = nil) throws {
     guard isSpent else { return }
     next = key
+    #if PLANTED_BUGS
+      hasBegun = true
+    #endif
     throw FoldBoundReached()
   }
+
+  #if PLANTED_BUGS
+    /// Whether the operation that waits was begun.
+    package var hasBegun = false
+  #endif
 }
 
 /// A commit has done as much as it may: see ``FoldBound``.
@@ -86,10 +98,10 @@ extension Fold {
         looked += 1
         let head = try OwnedHead(apart: row).head.id
         if try removes(.seen(at: index), head) { seen.append(head) }
-        return seen.count < FoldBound.rowsAtOnce
+        return seen.count < bound.rowsAtOnce
       }
       // Few go with the cell's one edit.
-      guard seen.count == FoldBound.rowsAtOnce else { return }
+      guard seen.count == bound.rowsAtOnce else { return }
       for head in seen { try remove(head, of: path) }
       try bound.count(looked: looked, removed: seen.count)
       try bound.pauseIfSpent()

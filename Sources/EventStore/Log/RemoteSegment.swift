@@ -96,6 +96,8 @@ package struct FoldReport: Hashable, Sendable {
   package var conflicts = 0
   /// Segments that every replica rejects.
   package var rejected = 0
+  /// Segments that were too much for one commit: the zone's log was folded again with them, beside the present records.
+  package var foldedBeside = 0
   /// How many of the segments were folded, from the first on: fewer than were given where they were much work.
   package var segments = 0
   /// Up to where the zone of the last segment is folded now; nil if there was no segment.

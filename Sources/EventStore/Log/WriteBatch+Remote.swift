@@ -48,6 +48,7 @@ extension WriteBatch {
     defer { foldsLater = false }
     try fold(segment, &report)
     report.segments = 1
+    report.foldedBeside = 1
     var row = try storage.zoneRow(zone)
     row.base = before.base.flatMap { $0.incarnation == row.token?.incarnation ? $0 : nil }
     storage.setZoneRow(row, zone)

@@ -284,6 +284,7 @@ extension FoldOutcome {
     report.retimed += more.retimed
     report.conflicts += more.conflicts
     report.rejected += more.rejected
+    report.foldedBeside += more.foldedBeside
     if let moved = more.token { token = moved }
     segments += count
     bytes += byteCount

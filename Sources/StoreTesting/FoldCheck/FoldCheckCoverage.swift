@@ -46,6 +46,8 @@ public struct FoldCheckCoverage: Hashable, Sendable {
   public var capped = 0
   /// Transactions whose heads got another timestamp later.
   public var retimed = 0
+  /// Times that an operation was paused and went on.
+  public var pauses = 0
   /// Transactions made under an identity that continues another.
   public var lineages = 0
   /// Replicas that started as copies.
@@ -119,7 +121,7 @@ public struct FoldCheckCoverage: Hashable, Sendable {
       ("reordered", reordered),
       ("headsMax", headsMax),
       ("capped", capped),
-      ("retimed", retimed),
+      ("retimed", retimed), ("pauses", pauses),
       ("lineages", lineages),
       ("copies", copies),
       ("redeliveries", redeliveries),

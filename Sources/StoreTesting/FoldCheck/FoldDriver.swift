@@ -18,6 +18,10 @@ final class FoldDriver {
     fold.scannedHeadsMax = history.scannedHeadsMax
     fold.wholeRowBytesMax = history.wholeRowBytesMax
     if history.wholeRowBytesMax < WideRow.wholeBytesMax { fold.blockBytesMax = 60 }
+    if let steps = history.foldStepsMax {
+      fold.bound.stepsMax = steps
+      fold.bound.rowsAtOnce = 1
+    }
   }
 
   var numbering: FoldNumbering { knowledge.numbering }
@@ -46,7 +50,7 @@ final class FoldDriver {
       if history.transactions[number].changes.count == offset {
         history.didApply(operation, try resolve(operation, transaction, index))
       }
-      try apply(operation, history.transactions[number].changes[offset], index)
+      try applyInParts(operation, history.transactions[number].changes[offset], index)
     }
     folded.insert(number)
   }
@@ -109,6 +113,23 @@ final class FoldDriver {
   func path(_ cell: Int) -> CellPath { numbering.path(cell, history.cells) }
 
   // MARK: Helpers
+
+  /// Applies an operation, as a store does that folds its log again, in as many commits as it takes.
+  private func applyInParts(_ operation: FoldOperation, _ change: FieldChange?, _ index: UInt32) throws {
+    guard history.foldStepsMax != nil else { return try apply(operation, change, index) }
+    fold.bound.begin(.pauses)
+    defer { fold.bound.end() }
+    while true {
+      do {
+        return try apply(operation, change, index)
+      } catch is FoldBoundReached {
+        history.coverage.pauses += 1
+        let next = fold.bound.next
+        try restart()
+        fold.bound.begin(.pauses, at: next)
+      }
+    }
+  }
 
   private func apply(_ operation: FoldOperation, _ change: FieldChange?, _ index: UInt32) throws {
     let name = FoldNumbering.records[Int(operation.record)]

@@ -4,7 +4,7 @@ public struct SimulationCoverage: Sendable {
   public enum Mark: String, Hashable, Sendable, CaseIterable {
     case deviceStarts, deviceStartsFailed, writes, writesFailed, losersRestored
     case rounds, roundsFailed, appended, appendedAlreadyThere, appendedToClosed
-    case folded, foldedKnown, conflicts, retimed
+    case folded, foldedKnown, foldedBeside, conflicts, retimed
     case zonesParked, zonesPaused, zonesRemoved, zonesFailed, zonesUnfinished
     case readsHeld, reclaimed, verified, settlingRounds
   }

@@ -13,6 +13,7 @@ struct SimulationPlan: Hashable, Sendable {
     case damage
     case oldRemote
     case importChain
+    case bounds
   }
 
   let seed: UInt64

@@ -43,6 +43,8 @@ final class SimulatedDevice: @unchecked Sendable {
   let selection: ZoneSelection
   private let parent: String
   private let random: DeviceRandom
+  /// How much a commit that folds may do; nil for as much as anywhere.
+  var foldStepsMax: Int?
 
   init(
     _ number: Int, _ configuration: SimulationConfiguration.Device, _ workloads: [any SimulationWorkload],
@@ -77,6 +79,7 @@ final class SimulatedDevice: @unchecked Sendable {
     configuration.scratchDirectory = parent
     configuration.writesOnCallingThread = true
     configuration.commitFault = commitFault
+    configuration.foldStepsMax = foldStepsMax
     // The largest values there are belong to a world's workload, where it has no assets.
     configuration.assetThresholdBytes = assetThresholdBytes ?? .max
     if assetThresholdBytes != nil { configuration.assetFault = assetFault }

@@ -36,6 +36,8 @@ final class SimulatedWorld: @unchecked Sendable {
   private(set) var isHealed = false
   var trace: SimulationTrace
   var coverage = SimulationCoverage()
+  /// How much a commit that folds may do in this world; nil for as much as anywhere.
+  private let foldStepsMax: Int?
   var timing: SimulationChoices
   var network: SimulationChoices
   var disk: SimulationChoices
@@ -51,6 +53,8 @@ final class SimulatedWorld: @unchecked Sendable {
     network = plan.choices(.network)
     disk = plan.choices(.disk)
     directory = options.scratchDirectory.map { TemporaryDirectory(in: $0) } ?? TemporaryDirectory()
+    var bounds = plan.choices(.bounds)
+    foldStepsMax = [nil, nil, nil, nil, 1, 100][bounds.next(below: 6)]
     let random = plan.random(.identities)
     place = try SimulatedPlace.make(
       plan.configuration, options.makeRemote, directory.path, clock, executor, random.stream(1))
@@ -58,6 +62,7 @@ final class SimulatedWorld: @unchecked Sendable {
       SimulatedDevice(
         index, device, options.workloads, parent: directory.path, random: random.stream(UInt64(index) + 2))
     }
+    for device in devices { device.foldStepsMax = foldStepsMax }
   }
 
   /// Lives through the plan, and checks what came of it.
@@ -175,6 +180,7 @@ final class SimulatedWorld: @unchecked Sendable {
     let new = SimulatedDevice(
       devices.count, device.configuration, options.workloads, parent: directory.path,
       random: plan.random(.identities).stream(UInt64(devices.count) + 2))
+    new.foldStepsMax = foldStepsMax
     new.clockOffset = device.clockOffset
     // By now all have been upgraded.
     new.isOlder = device.isOlder
@@ -322,6 +328,7 @@ final class SimulatedWorld: @unchecked Sendable {
     case .appended(.gone): coverage.add(.appendedToClosed)
     case .folded(let outcome):
       coverage.add(.foldedKnown, outcome.report.known)
+      coverage.add(.foldedBeside, outcome.report.foldedBeside)
       coverage.add(.retimed, outcome.report.retimed)
     case .acknowledged(let report): coverage.add(.retimed, report.retimed)
     default: return
