@@ -16,7 +16,8 @@
 /// | making a record that was made before in the same transactions: all its fields are looked at once more | 4,096 |
 ///
 /// A segment of more steps than ``Limits/foldStepsMax`` is rejected by every replica: who folds it would hold its store's
-/// write lock for too long. A write of more steps is refused where it is made.
+/// write lock for too long. A write of more steps is refused where it is made. What lies in records cannot be counted so, as all
+/// that a `create` takes away: a commit counts that apart, and what is too much for one is folded in many.
 package struct FoldWork: Sendable {
   /// What it takes to make a record once more.
   package static let stepsOfMakingAgain = 4096

@@ -1,0 +1,135 @@
+import OperationFormat
+import StoreTesting
+import Synchronization
+import Testing
+
+@testable import EventStore
+
+@Suite("A segment that takes more than one commit may do")
+struct FoldsBeside {
+  let directory = TemporaryDirectory()
+  private let record = note("r")
+
+  /// A remote log in which a record has many rows of each kind, and then is made again.
+  ///
+  /// - Parameter seen: up to where who makes it again has seen the log; nil for nothing.
+  private func makeRemote(seen: UInt64?) throws -> TestRemote {
+    var remote = TestRemote()
+    func update(_ field: Name, _ change: FieldChange) -> LogOperation {
+      .update(record: "r", type: "note", field: field, change)
+    }
+    var operations = [create("r"), set("r", "f", 1)]
+    operations += (0..<60).map { update("tags", .insert(.integer($0))) }
+    operations += (0..<20).map { update("places", .put(key: Name("k\($0)"), .integer($0))) }
+    operations.append(update("items", .insertElements((0..<30).map { .integer($0) }, after: nil)))
+    for index in 0..<20 { operations.append(update("body", .insertText("line \(index)", after: nil))) }
+    _ = try remote.append([transaction(1, 1, operations)])
+    // One each, so that they are concurrent: heads that lie apart.
+    for replica in UInt128(10)..<50 {
+      let operations = [
+        set("r", "f", .integer(Int64(replica))), update("likes", .add(.integer(1))),
+        update("places", .put(key: "k0", .integer(Int64(replica)))),
+      ]
+      _ = try remote.append([transaction(replica, 1, operations)])
+    }
+    _ = try remote.append([transaction(2, 1, base: seen, [create("r"), set("r", "g", 1)])])
+    return remote
+  }
+
+  /// Folds all of a remote log; gives how many commits its last segment took, and whether it was folded beside the records.
+  private func fold(
+    _ remote: TestRemote, into store: LocalStore, _ commits: borrowing Atomic<Int>
+  ) async throws -> (commits: Int, beside: Int) {
+    var last: (commits: Int, beside: Int) = (0, 0)
+    for segment in remote.segments {
+      let before = commits.load(ordering: .relaxed)
+      let report = try await store.fold([segment])
+      last = (commits.load(ordering: .relaxed) - before, report.foldedBeside)
+    }
+    return last
+  }
+
+  @Test("is folded in many, and comes to the same", arguments: [41, 20, 1, nil] as [UInt64?])
+  func same(seen: UInt64?) async throws {
+    let remote = try makeRemote(seen: seen)
+    final class Commits: Sendable { let count = Atomic(0) }
+    let (commits, others) = (Commits(), Commits())
+    let bounded = try directory.store("bounded") { configuration in
+      configuration.foldStepsMax = 80
+      configuration.writeLockDidChange = { if $0 { commits.count.add(1, ordering: .relaxed) } }
+    }
+    let plain = try directory.store("plain") { configuration in
+      configuration.writeLockDidChange = { if $0 { others.count.add(1, ordering: .relaxed) } }
+    }
+    for store in [bounded, plain] { try await store.makeZone() }
+    let many = try await fold(remote, into: bounded, commits.count)
+    let one = try await fold(remote, into: plain, others.count)
+    #expect(many.beside == 1 && many.commits > 20, "\(many)")
+    #expect(one.commits == 1 && one.beside == 0)
+    #expect(try bounded.digest() == plain.digest())
+    for store in [bounded, plain] {
+      let report = try store.verify()
+      #expect(report.problems == [] && report.transactions == 42)
+      _ = try await store.rebuild()
+      #expect(try store.digest() == plain.digest())
+    }
+  }
+
+  @Test("what is written before it is folded has not seen it, and everybody agrees afterwards")
+  func window() async throws {
+    var remote = try makeRemote(seen: 41)
+    let heavy = remote.segments[41]
+    let store = try directory.store("writer") { $0.foldStepsMax = 80 }
+    let reader = try directory.store("reader")
+    for store in [store, reader] { try await store.makeZone() }
+    for segment in remote.segments.dropLast() { _ = try await store.fold([segment]) }
+    let report = try await store.perform(isRepeatable: true) { try $0.appendUnfolded(heavy) }
+    #expect(report?.token?.offset == 42 && report?.foldedBeside == 1)
+    let again = try await store.perform(isRepeatable: true) { try $0.appendUnfolded(heavy) }
+    #expect(again == nil, "the log is being folded again")
+    #expect(try store.read { try $0.isFoldingAgain() })
+    #expect(try store.verify().problems == [])
+    // It still shows what was there, and what is set says so.
+    #expect(try store.value("g", record) == nil)
+    let record = record
+    try await store.write { try $0.set("f", of: record, to: "mine") }
+    let mine = try #require(try store.entries().last?.transaction)
+    #expect(mine.base?.offset == 41)
+    // What is shipped meanwhile does not make it seen.
+    let acknowledgement = try #require(try remote.ship(store))
+    _ = try await store.acknowledge(acknowledgement)
+    try await store.write { try $0.set("h", of: record, to: "mine") }
+    #expect(try store.entries().last?.transaction.base?.offset == 41)
+    _ = try await store.acknowledge(try #require(try remote.ship(store)))
+    try await store.finishRenewal()
+    #expect(try store.value("g", record) == 1)
+    #expect(try store.value("f", record) == "mine")
+    try await store.write { try $0.set("i", of: record, to: "mine") }
+    #expect(try store.entries().last?.transaction.base?.offset == 44)
+    _ = try await store.acknowledge(try #require(try remote.ship(store)))
+    for segment in remote.segments { _ = try await reader.fold([segment]) }
+    #expect(try store.digest() == reader.digest())
+    #expect(try store.verify().problems == [])
+  }
+
+  @Test("who opens the store meanwhile does not wait for it, and the next segment does")
+  func opened() async throws {
+    let remote = try makeRemote(seen: 41)
+    let heavy = remote.segments[41]
+    do {
+      let store = try directory.store { $0.foldStepsMax = 80 }
+      try await store.makeZone()
+      for segment in remote.segments.dropLast() { _ = try await store.fold([segment]) }
+      _ = try await store.perform(isRepeatable: true) { try $0.appendUnfolded(heavy) }
+      store.close()
+    }
+    let store = try directory.store()
+    #expect(try store.read { try $0.isFoldingAgain() })
+    #expect(try store.value("g", record) == nil)
+    let report = try await store.fold([heavy])
+    #expect(report.known == 1)
+    #expect(try !store.read { try $0.isFoldingAgain() })
+    #expect(try store.value("g", record) == 1)
+    #expect(try store.verify().problems == [])
+  }
+}
