@@ -19,16 +19,16 @@ struct FoldsBeside {
       .update(record: "r", type: "note", field: field, change)
     }
     var operations = [create("r"), set("r", "f", 1)]
-    operations += (0..<60).map { update("tags", .insert(.integer($0))) }
-    operations += (0..<20).map { update("places", .put(key: Name("k\($0)"), .integer($0))) }
-    operations.append(update("items", .insertElements((0..<30).map { .integer($0) }, after: nil)))
+    operations += (0..<60).map { update("tags", .insert(.int($0))) }
+    operations += (0..<20).map { update("places", .put(key: Name("k\($0)"), .int($0))) }
+    operations.append(update("items", .insertElements((0..<30).map { .int($0) }, after: nil)))
     for index in 0..<20 { operations.append(update("body", .insertText("line \(index)", after: nil))) }
     _ = try remote.append([transaction(1, 1, operations)])
-    // One each, so that they are concurrent: heads that lie apart.
+    // One each, which have seen nothing of each other, so that they are concurrent: heads that lie apart.
     for replica in UInt128(10)..<50 {
       let operations = [
-        set("r", "f", .integer(Int64(replica))), update("likes", .add(.integer(1))),
-        update("places", .put(key: "k0", .integer(Int64(replica)))),
+        set("r", "f", .int(Int64(replica))), update("likes", .add(.int(1))),
+        update("places", .put(key: "k0", .int(Int64(replica)))),
       ]
       _ = try remote.append([transaction(replica, 1, operations)])
     }

@@ -59,26 +59,25 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     try select(record, in: state)
     try joinRegisters()
     try divideIfLarge()
-    let cells = try cellNumbers(seenAt: index).filter { $0 != .existence }
-    for cell in cells where cell.isOfHeads {
+    // In the order of their keys: a key tells where it was paused.
+    for cell in try cellNumbers(seenAt: index).sorted() where cell != .existence {
       #if PLANTED_BUGS
         if PlantedBug.createKeepsFields.isPlanted { break }
       #endif
-      try thin(CellPath(cell), at: index)
-      try replace(cell, removing: .seen(at: index), adding: nil)
-      try bound.count(removed: 1)
-      try bound.pauseIfSpent()
-    }
-    // By their keys, so that a key tells where it was paused.
-    for cell in cells.filter({ !$0.isOfHeads }).sorted() {
-      #if PLANTED_BUGS
-        if PlantedBug.createKeepsFields.isPlanted { break }
-      #endif
-      switch cell.kind {
-      case .list: try clearList(cell, index: index)
-      case .text: try clearText(cell, index: index)
-      case .set, .map: try removeElements(of: cell, .seen(at: index))
-      default: break
+      guard try firstKey(under: ElementKey(state: state, record: recordNumber, cell: cell)) != nil else {
+        continue
+      }
+      if cell.isOfHeads {
+        try thin(CellPath(cell), at: index)
+        try replace(cell, removing: .seen(at: index), adding: nil)
+        try bound.count(removed: 1)
+        try bound.pauseIfSpent(at: ElementKey(state: state, record: recordNumber, cell: cell.next))
+      } else if cell.kind?.hasElements ?? false {
+        try removeElements(of: cell, .seen(at: index))
+      } else if cell.kind == .list {
+        try clearList(cell, index: index)
+      } else if cell.kind == .text {
+        try clearText(cell, index: index)
       }
     }
     bound.next = nil

@@ -43,10 +43,12 @@ package final class FoldBound {
   /// Whether what is left to do waits.
   var isSpent: Bool { rule == .pauses && left <= 0 }
 
-  /// Counts an operation, where these wait too.
+  /// Counts an operation that was folded, where these wait too.
   @inline(__always)
   func countOperation() {
-    if rule == .pauses { left -= Self.stepsOfRemoval }
+    guard rule == .pauses else { return }
+    left -= Self.stepsOfRemoval
+    next = nil
   }
 
   /// Counts rows.
@@ -104,7 +106,7 @@ extension Fold {
       guard seen.count == bound.rowsAtOnce else { return }
       for head in seen { try remove(head, of: path) }
       try bound.count(looked: looked, removed: seen.count)
-      try bound.pauseIfSpent()
+      try bound.pauseIfSpent(at: ElementKey(state: state, record: recordNumber, cell: path.cell))
     }
   }
 

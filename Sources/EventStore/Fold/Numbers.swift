@@ -60,5 +60,8 @@ package struct CellNumber: RawRepresentable, Hashable, Comparable, Sendable {
 
   package var field: NameNumber { NameNumber(rawValue: rawValue >> 4) }
 
+  /// The number after it, whether there is such a cell or not.
+  var next: CellNumber { CellNumber(rawValue: rawValue == .max ? .max : rawValue + 1) }
+
   package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
