@@ -64,9 +64,9 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
       #if PLANTED_BUGS
         if PlantedBug.createKeepsFields.isPlanted { break }
       #endif
-      guard try firstKey(under: ElementKey(state: state, record: recordNumber, cell: cell)) != nil else {
-        continue
-      }
+      if bound.next != nil,
+        try firstKey(under: ElementKey(state: state, record: recordNumber, cell: cell)) == nil
+      { continue }
       if cell.isOfHeads {
         try thin(CellPath(cell), at: index)
         try replace(cell, removing: .seen(at: index), adding: nil)

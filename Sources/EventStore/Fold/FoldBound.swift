@@ -64,9 +64,9 @@ package final class FoldBound {
   ///
   /// - Parameter key: where the operation goes on.
   /// - Throws: ``FoldBoundReached`` under `pauses`.
-  func pauseIfSpent(at key: ElementKey? = nil) throws {
+  func pauseIfSpent(at key: @autoclosure () throws -> ElementKey) throws {
     guard isSpent else { return }
-    next = key
+    next = try key()
     #if PLANTED_BUGS
       hasBegun = true
     #endif
