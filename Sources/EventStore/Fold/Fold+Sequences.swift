@@ -126,7 +126,9 @@ extension Fold {
       for range in some { try sequence.setVisible(false, range) }
       try write(sequence.root, of: cell)
       try bound.count(removed: some.count)
-      if !rest.isEmpty { try bound.pauseIfSpent(at: ElementKey(state: state, record: recordNumber, cell: cell)) }
+      if !rest.isEmpty {
+        try bound.pauseIfSpent(at: ElementKey(state: state, record: recordNumber, cell: cell))
+      }
     } while !rest.isEmpty
   }
 }

@@ -66,7 +66,9 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
       #endif
       if bound.next != nil,
         try firstKey(under: ElementKey(state: state, record: recordNumber, cell: cell)) == nil
-      { continue }
+      {
+        continue
+      }
       if cell.isOfHeads {
         try thin(CellPath(cell), at: index)
         try replace(cell, removing: .seen(at: index), adding: nil)

@@ -127,7 +127,8 @@ extension WriteBatch {
         let paused = try replay.fold(header, body: body.span.bytes, into: building, from: done.operations)
         if let paused {
           #if PLANTED_BUGS
-            let paused = PlantedBug.pausedOperationForgotten.isPlanted && fold.bound.hasBegun ? paused + 1 : paused
+            let paused =
+              PlantedBug.pausedOperationForgotten.isPlanted && fold.bound.hasBegun ? paused + 1 : paused
           #endif
           done = RebuildPlace(step.position, operations: paused, next: fold.bound.next)
           break
@@ -200,7 +201,9 @@ extension TableStorage {
       var reader = ByteReader(row)
       var place = RebuildPlace(Position(rawValue: try reader.readVarint("rebuild")))
       let kind = reader.remaining > 0 ? try reader.readVarint("rebuild") : OperationKind.set.rawValue
-      if reader.remaining > 0 { place.operations = Int(try reader.readVarint("rebuild", in: 0...UInt64(Int32.max))) }
+      if reader.remaining > 0 {
+        place.operations = Int(try reader.readVarint("rebuild", in: 0...UInt64(Int32.max)))
+      }
       if reader.remaining > 0 {
         place.next = ElementKey(bytes: row.extracting(reader.position...).bytes)
       }
