@@ -88,6 +88,7 @@ public struct FoldCheckCoverage: Hashable, Sendable {
     reordered += other.reordered
     capped += other.capped
     retimed += other.retimed
+    pauses += other.pauses
     lineages += other.lineages
     copies += other.copies
     redeliveries += other.redeliveries
@@ -121,7 +122,8 @@ public struct FoldCheckCoverage: Hashable, Sendable {
       ("reordered", reordered),
       ("headsMax", headsMax),
       ("capped", capped),
-      ("retimed", retimed), ("pauses", pauses),
+      ("retimed", retimed),
+      ("pauses", pauses),
       ("lineages", lineages),
       ("copies", copies),
       ("redeliveries", redeliveries),
