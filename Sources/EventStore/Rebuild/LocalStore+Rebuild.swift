@@ -281,13 +281,15 @@ enum UnfoldedKinds {
 }
 
 extension Tables {
-  /// Whether the zones that are folded again are those alone whose token is ahead of their records.
+  /// Whether zones are folded again, and those alone whose token is ahead of their records.
   func areOnlyBehindTokens(_ transaction: borrowing LMDBTransaction) throws -> Bool {
+    var isAnyBehind = false
     for (zone, _) in try zones(transaction) {
       guard let row = try zoneRow(zone, transaction), row.building != .none else { continue }
       if !row.isBaseBehindToken { return false }
+      isAnyBehind = true
     }
-    return true
+    return isAnyBehind
   }
 
   /// The kinds of operations that the log has and nobody has folded.
