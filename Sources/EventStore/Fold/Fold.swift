@@ -60,7 +60,9 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     try joinRegisters()
     try divideIfLarge()
     // In the order of their keys: a key tells where it was paused.
-    for cell in try cellNumbers(seenAt: index).sorted() where cell != .existence {
+    var cells = try cellNumbers(seenAt: index)
+    if cells.count > 1 { cells.sort() }
+    for cell in cells where cell != .existence {
       #if PLANTED_BUGS
         if PlantedBug.createKeepsFields.isPlanted { break }
       #endif
@@ -82,7 +84,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
         try clearText(cell, index: index)
       }
     }
-    bound.next = nil
+    if bound.rule != .none { bound.next = nil }
     try set(existence: .alive(type: type), index: index)
   }
 
@@ -128,12 +130,14 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
       let cell = CellNumber(register: field)
       if isWide { try openBlock(of: cell) }
       if try setInPlace(cell, type: type, value: operand, index: index) { return }
-      try thin(CellPath(cell), at: index)
+      if bound.rule == .pauses { try thin(CellPath(cell), at: index) }
       try replace(cell, removing: .seen(at: index), adding: head(at: index), payload: operand)
     case .add: try add(operand, to: CellNumber(field, .counter), index: index)
     case .insert, .remove, .put, .removeKey:
       let element = try ElementChange(kind, operand)
-      try thin(CellPath(CellNumber(field, element.kind), ElementName(element.identity)), at: index)
+      if bound.rule == .pauses {
+        try thin(CellPath(CellNumber(field, element.kind), ElementName(element.identity)), at: index)
+      }
       try replace(
         CellNumber(field, element.kind), element.identity, removing: .seen(at: index),
         adding: element.adds ? head(at: index) : nil, payload: element.payload)

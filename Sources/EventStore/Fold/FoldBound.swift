@@ -18,10 +18,11 @@ package final class FoldBound {
   package var stepsMax = 100_000
   /// So many rows are looked at before there is another look at how much is left. A check of the fold makes it less.
   package var rowsAtOnce = 1024
-  package private(set) var rule = Rule.none
-  private var left = 0
+  // One thread uses it, and no access lasts: checks of exclusive access would cost each operation.
+  @exclusivity(unchecked) package private(set) var rule = Rule.none
+  @exclusivity(unchecked) private var left = 0
   /// From which row on an operation goes on that was paused; nil where it begins again, and finds less to do.
-  package internal(set) var next: ElementKey?
+  @exclusivity(unchecked) package internal(set) var next: ElementKey?
 
   /// Begins to count for a commit, or a segment in it.
   ///
