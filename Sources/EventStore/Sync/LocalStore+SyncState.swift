@@ -56,6 +56,18 @@ extension ReadTransaction {
     try changeToken(tables.zone(zone, interned, transaction).row.token, zone)
   }
 
+  /// What the next transaction of a zone has seen of its remote log: less than ``changeToken(of:)`` says while the records
+  /// are behind it.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`.
+  package func base(of zone: ZoneID) throws -> Base? {
+    guard let base = try tables.zone(zone, interned, transaction).row.base else { return nil }
+    return Base(
+      incarnation: try interned.incarnations.identity(
+        of: base.incarnation, in: tables.incarnations, transaction),
+      offset: base.offset)
+  }
+
   func changeToken(_ token: ZoneRow.Token?, _ zone: ZoneID) throws -> ChangeToken? {
     guard let token else { return nil }
     return ChangeToken(

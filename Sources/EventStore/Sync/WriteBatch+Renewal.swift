@@ -35,7 +35,7 @@ extension LocalStore {
 extension ReadTransaction {
   /// Whether the records are behind the log: it has changed behind the fold, or this version knows more of it than the one that
   /// has folded it, and it was not folded again to its end.
-  func isFoldingAgain() throws -> Bool {
+  package func isFoldingAgain() throws -> Bool {
     try tables.unfoldedKinds(transaction).contains(where: \.isKnown)
   }
 

@@ -7,8 +7,12 @@ final class DeviceZone {
   private(set) var view = ZoneView()
   /// The offset of its token.
   private(set) var token = 0
-  /// The greatest offset that its token ever had: up to there everything is folded.
+  /// The greatest offset that its token ever had: up to there everything is in the log.
   private(set) var offset = 0
+  /// Up to which offset its records show others' transactions.
+  private(set) var shown = 0
+  /// Transactions of the log that lie beyond that, in no order: they are being folded beside the records.
+  private var waiting: Set<Int> = []
   /// The last of its own sequences.
   var ownSequence: UInt64 = 0
   /// Own transactions of which it does not know that the remote has them.
@@ -35,6 +39,36 @@ final class DeviceZone {
   func fold(_ number: Int) {
     view.fold(number)
     touch(number)
+  }
+
+  /// Takes in a transaction that lies at an offset of the remote log.
+  func fold(_ number: Int, at place: Int) {
+    if place > shown { waiting.insert(number) } else { fold(number) }
+  }
+
+  /// Whether the store has it in its log.
+  func has(_ number: Int) -> Bool { view.folded.contains(number) || waiting.contains(number) }
+
+  /// Whether its records do not show all of its log.
+  var isBehind: Bool { !waiting.isEmpty }
+
+  /// Takes in that the records show what new transactions have seen, which is less than the store's log.
+  func show(upTo base: Base?) {
+    shown = base.map { $0.incarnation == facts.incarnation ? Int($0.offset) : 0 } ?? 0
+    release { facts.model.place(of: $0).map { $0 <= shown } ?? true }
+  }
+
+  /// Takes in that the records show all of the store's log.
+  func showAll() {
+    shown = offset
+    release { _ in true }
+  }
+
+  private func release(where isShown: (Int) -> Bool) {
+    for number in waiting where isShown(number) {
+      waiting.remove(number)
+      fold(number)
+    }
   }
 
   /// The token moved to an offset, past segments that the store knows from now on.
@@ -76,7 +110,7 @@ final class DeviceZone {
   /// A transaction that lies before the token and was not folded, if there is one.
   func takeMissing() -> Int? {
     defer { passed = [] }
-    return passed.first { !view.folded.contains($0) }
+    return passed.first { !has($0) }
   }
 
   func takeTouched() -> [Name] {

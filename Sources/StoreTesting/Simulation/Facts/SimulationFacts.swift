@@ -90,6 +90,14 @@ final class SimulationFacts: @unchecked Sendable {
       var view = device.view
       defer { device.view = view }
       try observe(state, &view, device)
+      let isFoldingAgain = try transaction.isFoldingAgain()
+      for zone in view.zones {
+        if isFoldingAgain {
+          zone.show(upTo: try transaction.base(of: zone.facts.zone))
+        } else {
+          zone.showAll()
+        }
+      }
       let last = try transaction.lastPosition()
       if last < view.last {
         throw SimulationFailure(.acknowledgedIsInLog, "d\(device.number)'s log went back to \(last)")
@@ -216,7 +224,7 @@ final class SimulationFacts: @unchecked Sendable {
     guard let number = zone.facts.model.number(of: made.id) else {
       throw SimulationFailure(.sequencesAreGapless, "\(made.id) of \(made.zone) was made by nobody")
     }
-    if zone.view.folded.contains(number) {
+    if zone.has(number) {
       throw SimulationFailure(.countedOnce, "\(made.id) of \(made.zone) is in the log twice")
     }
     guard zone.facts.bytes[number] == bytes else {
@@ -229,7 +237,7 @@ final class SimulationFacts: @unchecked Sendable {
         "\(made.id) of \(made.zone) lies at \(place ?? 0) and was folded with a token of \(zone.offset)")
     }
     view.clock.observe(made.timestamp, wallMilliseconds: wall)
-    zone.fold(number)
+    zone.fold(number, at: Int(place))
   }
 
   private func checkOwn(
@@ -241,9 +249,9 @@ final class SimulationFacts: @unchecked Sendable {
     }
     zone.ownSequence = made.sequence
     let base = Int(made.base?.offset ?? 0)
-    guard base == zone.offset, made.base.map({ $0.incarnation == zone.facts.incarnation }) ?? true else {
+    guard base == zone.shown, made.base.map({ $0.incarnation == zone.facts.incarnation }) ?? true else {
       throw SimulationFailure(
-        .successorWins, "\(made.id) of \(made.zone) has base \(base), and \(zone.offset) was folded")
+        .successorWins, "\(made.id) of \(made.zone) has base \(base), and \(zone.shown) was folded")
     }
     // The zones of one write share its reading of the clock.
     defer { view.lastWriteID = made.writeID }

@@ -97,6 +97,9 @@ extension SimulatedWorld {
       throw SimulationFailure(
         .acknowledgedIsEverywhere, "\(zone.unacknowledged.count) transactions of \(name) were never shipped")
     }
+    guard !zone.isBehind else {
+      throw SimulationFailure(.roundsMakeProgress, "\(name) is still to be folded again")
+    }
     // Nobody has lied yet: what honest stores ship keeps the rules of the log.
     if let rejected = try store.read({ try $0.rejectedSegments(in: life.zone, limit: 1) }).first {
       throw SimulationFailure(
