@@ -16,16 +16,7 @@ struct ClosedLanesOfOthers {
   private let shared = RecordID(zone: zone, name: "shared")
 
   private func write(_ device: Device, _ text: String) async throws {
-    try await device.store.write { tx in
-      try tx.createZone(zone)
-      try tx.attachZone(zone)
-      if try !tx.contains(shared) { try tx.create(shared, type: "note") }
-      try tx.create(RecordID(zone: zone, name: Name(text)), type: "note")
-      try tx.add(1, to: "count", of: shared)
-      let end = try tx.text(of: "body", in: shared)?.unicodeScalars.count ?? 0
-      try tx.insertText(text, at: end, in: "body", of: shared)
-      try tx.insertElements([.string(text)], at: 0, in: "items", of: shared)
-    }
+    try await device.store.write { try $0.append(text, to: shared) }
   }
 
   /// A device with two transactions that it has not shipped; and one that has imported its log and gone on. The remote has

@@ -18,19 +18,12 @@ struct LanesThatContinueOthers {
   /// Appends to a text and a list, and takes away what another device appended.
   private func write(_ device: Device, _ text: String, removing removed: String = "") async throws {
     try await device.store.write { tx in
-      try tx.createZone(zone)
-      try tx.attachZone(zone)
-      if try !tx.contains(shared) { try tx.create(shared, type: "note") }
-      try tx.create(RecordID(zone: zone, name: Name(text)), type: "note")
-      try tx.add(1, to: "count", of: shared)
       for scalar in removed.unicodeScalars {
         let known = Array((try tx.text(of: "body", in: shared) ?? "").unicodeScalars)
         guard let at = known.firstIndex(of: scalar) else { continue }
         try tx.removeText(at..<(at + 1), from: "body", of: shared)
       }
-      let end = try tx.text(of: "body", in: shared)?.unicodeScalars.count ?? 0
-      try tx.insertText(text, at: end, in: "body", of: shared)
-      try tx.insertElements([.string(text)], at: 0, in: "items", of: shared)
+      try tx.append(text, to: shared)
     }
   }
 

@@ -17,24 +17,16 @@ extension Fold {
     let prefix = ElementKey.elements(of: state, record: try recordNumber, cell: cell)
     var next = firstKey(under: prefix)
     while let first = next {
-      // Only those that change are kept in memory.
-      var (changing, looked): ([[UInt8]], Int) = ([], 0)
-      next = nil
-      try storage.forEachElement(under: prefix, from: first) { key, row in
-        if looked == bound.rowsAtOnce {
-          next = key
-          return false
-        }
-        looked += 1
+      let rows = try someRows(under: prefix, from: first) { _, row in
         let identity = try ElementRow.identity(of: row)
         let heads = try RecordLayout.heads(of: identity.upperBound..<row.byteCount, in: row)
-        if try mayRemove(removal, heads) { changing.append(row.extracting(identity).bytes) }
-        return true
+        return try mayRemove(removal, heads) ? row.extracting(identity).bytes : nil
       }
-      for identity in changing {
+      for identity in rows.found {
         try replace(cell, identity.span.bytes, removing: removal, adding: nil, payload: RawSpan())
       }
-      try bound.count(looked: looked, removed: changing.count)
+      next = rows.next
+      try bound.count(looked: rows.looked, removed: rows.found.count)
       if let next { try bound.pauseIfSpent(at: next) }
     }
   }

@@ -99,25 +99,15 @@ extension Fold {
     let prefix = ElementKey.items(of: state, record: try recordNumber, cell: cell)
     var next = firstKey(under: prefix)
     while let first = next {
-      var (items, looked): ([UnitID], Int) = ([], 0)
-      next = nil
-      try storage.forEachElement(under: prefix, from: first) { key, _ in
-        if looked == bound.rowsAtOnce {
-          next = key
-          return false
-        }
-        looked += 1
+      let rows = try someRows(under: prefix, from: first) { key, _ in
         let item = try key.item
-        guard let operation = try sequence.operation(making: item), try hasSeen(operation, at: index) else {
-          return true
-        }
-        items.append(item)
-        return true
+        return try sequence.operation(making: item).flatMap { try hasSeen($0, at: index) ? item : nil }
       }
-      try removeItems(items, of: cell, in: &sequence)
+      try removeItems(rows.found, of: cell, in: &sequence)
       try write(sequence.root, of: cell)
+      next = rows.next
       // Its row, its registers and its place in the sequence.
-      try bound.count(looked: looked, removed: 2 * items.count)
+      try bound.count(looked: rows.looked, removed: 2 * rows.found.count)
       if let next { try bound.pauseIfSpent(at: next) }
     }
   }

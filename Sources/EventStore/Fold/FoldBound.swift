@@ -1,6 +1,6 @@
 import OperationFormat
 
-/// How much one commit may do for what lies in records, beside what operations themselves say: a `create` takes away all the
+/// How much one commit may do with the rows that it finds, beside what its operations themselves say: a `create` takes away all the
 /// elements that its transaction has seen, however many there are.
 package final class FoldBound {
   package enum Rule: Sendable {
@@ -8,7 +8,7 @@ package final class FoldBound {
     case none
     /// What would be more is not folded: ``FoldBoundReached`` is thrown, and what was done is to be undone.
     case givesUp
-    /// What would be more waits: an operation ends where it is, with its row whole, and goes on when it is folded again.
+    /// What would be more waits: an operation ends where it is, with its row whole, and the next commit continues it.
     case pauses
   }
 
@@ -21,12 +21,12 @@ package final class FoldBound {
   // One thread uses it, and no access lasts: checks of exclusive access would cost each operation.
   @exclusivity(unchecked) package private(set) var rule = Rule.none
   @exclusivity(unchecked) private var left = 0
-  /// From which row on an operation goes on that was paused; nil where it begins again, and finds less to do.
+  /// The row at which an operation that was paused continues; nil where it begins again, and finds less to do.
   @exclusivity(unchecked) package internal(set) var next: ElementKey?
 
   /// Begins to count for a commit, or a segment in it.
   ///
-  /// - Parameter next: where the first operation goes on, if it was paused.
+  /// - Parameter next: where the first operation continues, if it was paused.
   package func begin(_ rule: Rule, at next: ElementKey? = nil) {
     self.rule = rule
     left = stepsMax
@@ -61,9 +61,9 @@ package final class FoldBound {
     if rule == .givesUp && left < 0 { throw FoldBoundReached() }
   }
 
-  /// Ends an operation's part in a commit that has done enough. The row at hand must be whole.
+  /// Ends an operation's part in a commit that has done enough. The row that it works on must be whole.
   ///
-  /// - Parameter key: where the operation goes on.
+  /// - Parameter key: where the operation continues.
   /// - Throws: ``FoldBoundReached`` under `pauses`.
   func pauseIfSpent(at key: @autoclosure () throws -> ElementKey) throws {
     guard isSpent else { return }
@@ -88,6 +88,26 @@ extension Fold {
   func firstKey(under prefix: ElementKey) -> ElementKey? {
     guard let next = bound.next, prefix < next else { return prefix }
     return next.bytes.starts(with: prefix.bytes) ? next : nil
+  }
+
+  /// Looks at some of the rows under a prefix. Only what is found is kept in memory.
+  ///
+  /// - Parameter find: gives what is to be kept of a row, if anything.
+  /// - Returns: that, how many rows it looked at, and the key of the next one; nil if it has looked at all.
+  func someRows<Found>(
+    under prefix: ElementKey, from first: ElementKey, _ find: (ElementKey, RawSpan) throws -> Found?
+  ) throws -> (found: [Found], looked: Int, next: ElementKey?) {
+    var rows: (found: [Found], looked: Int, next: ElementKey?) = ([], 0, nil)
+    try storage.forEachElement(under: prefix, from: first) { key, row in
+      guard rows.looked < bound.rowsAtOnce else {
+        rows.next = key
+        return false
+      }
+      rows.looked += 1
+      if let found = try find(key, row) { rows.found.append(found) }
+      return true
+    }
+    return rows
   }
 
   /// Takes away, a few at a time, heads of a cell that lie apart and that an operation has seen, where there are many and the

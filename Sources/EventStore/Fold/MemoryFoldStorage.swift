@@ -111,20 +111,25 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
 
   package func elements(under prefix: ElementKey) -> [(key: ElementKey, row: [UInt8])] {
     var found: [(key: ElementKey, row: [UInt8])] = []
-    contents.elements.forEach(from: prefix.bytes.span.bytes) { entry in
-      guard entry.key.starts(with: prefix.bytes) else { return false }
+    forEachEntry(under: prefix, from: prefix) { entry in
       found.append((ElementKey(bytes: entry.key), entry.row))
       return true
     }
     return found
   }
 
+  private func forEachEntry(
+    under prefix: ElementKey, from key: ElementKey, _ body: (Entry) throws -> Bool
+  ) rethrows {
+    try contents.elements.forEach(from: key.bytes.span.bytes) { entry in
+      try entry.key.starts(with: prefix.bytes) && body(entry)
+    }
+  }
+
   package func forEachElement(
     under prefix: ElementKey, from key: ElementKey, _ body: (ElementKey, RawSpan) throws -> Bool
   ) throws {
-    for (found, row) in elements(under: prefix) where found >= key {
-      guard try body(found, row.span.bytes) else { return }
-    }
+    try forEachEntry(under: prefix, from: key) { try body(ElementKey(bytes: $0.key), $0.row.span.bytes) }
   }
 
   package func element(

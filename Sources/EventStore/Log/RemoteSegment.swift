@@ -171,7 +171,7 @@ extension LocalStore {
     _ segments: [RemoteSegment],
     _ foldAll: @escaping @Sendable (WriteBatch, ArraySlice<RemoteSegment>, inout FoldReport) throws -> Void
   ) async throws -> FoldReport {
-    for count in [segments.count, 1] {
+    for count in segments.count > 1 ? [segments.count, 1] : [segments.count] {
       try await finishRenewal()
       do {
         return try await perform(isRepeatable: true) { batch in
@@ -182,11 +182,9 @@ extension LocalStore {
       } catch is FoldBoundReached {}
     }
     while true {
-      try await finishRenewal()
       let report = try await perform(isRepeatable: true) { try $0.appendUnfolded(segments[0]) }
-      guard let report else { continue }
       try await finishRenewal()
-      return report
+      if let report { return report }
     }
   }
 

@@ -314,8 +314,8 @@ extension Tables {
 extension LocalStore {
   /// Folds the log again if it has operations that a former version did not know and this one does: they were kept.
   ///
-  /// Where records are behind the log only because a segment was too much for one commit, the next round of sync goes on: what
-  /// is there is what the zone was before it.
+  /// Where records are behind the log only because a segment was too much for one commit, the next round of sync does it: until
+  /// then they are what the zone was before it.
   func foldWhatIsKnownNow() throws {
     let reader = try environment.beginRead()
     let kinds = try tables.unfoldedKinds(reader).filter(\.isKnown)

@@ -1,3 +1,4 @@
+import OperationFormat
 import StoreTesting
 import Synchronization
 import Testing
@@ -202,5 +203,19 @@ private func expectEachOnce(
       token.offset = stored.offset
       token.hash = header.contentHash
     }
+  }
+}
+
+extension WriteTransaction {
+  /// Makes a record of its own for a word, and appends it to the text and the list of a record that all devices share.
+  mutating func append(_ text: String, to shared: RecordID) throws {
+    try createZone(shared.zone)
+    try attachZone(shared.zone)
+    if try !contains(shared) { try create(shared, type: "note") }
+    try create(RecordID(zone: shared.zone, name: Name(text)), type: "note")
+    try add(1, to: "count", of: shared)
+    let end = try self.text(of: "body", in: shared)?.unicodeScalars.count ?? 0
+    try insertText(text, at: end, in: "body", of: shared)
+    try insertElements([.string(text)], at: 0, in: "items", of: shared)
   }
 }
