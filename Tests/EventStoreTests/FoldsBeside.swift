@@ -75,6 +75,39 @@ struct FoldsBeside {
     }
   }
 
+  @Test("is folded once with all that come behind it, and what comes before it is not tried again and again")
+  func many() async throws {
+    final class Commits: Sendable { let count = Atomic(0) }
+    var remote = try makeRemote(seen: nil)
+    for sequence in UInt64(2)...20 { _ = try remote.append([transaction(2, sequence, [create("r")])]) }
+    let store = try directory.store("bounded")
+    let plain = try directory.store("plain")
+    for store in [store, plain] { try await store.makeZone() }
+    for segment in remote.segments { _ = try await plain.fold([segment]) }
+    store.close()
+    let commits = Commits()
+    let bounded = try directory.store("bounded") { configuration in
+      configuration.foldStepsMax = 80
+      configuration.writeLockDidChange = { if $0 { commits.count.add(1, ordering: .relaxed) } }
+    }
+    var left = remote.segments[...]
+    var reports: [FoldReport] = []
+    while !left.isEmpty {
+      reports.append(try await bounded.fold(Array(left), isMoreToCome: true))
+      left = left.dropFirst(reports.last!.segments)
+    }
+    // Those before it, and then it with those behind it: each tried once before.
+    #expect(reports.map(\.segments) == [41, 20], "\(reports)")
+    #expect(reports.map(\.foldedBeside) == [0, 20])
+    #expect(commits.count.load(ordering: .relaxed) == 4)
+    try await bounded.finishRenewal()
+    let all = commits.count.load(ordering: .relaxed)
+    #expect(try bounded.digest() == plain.digest())
+    #expect(try bounded.verify().problems == [])
+    // Each looks at the same rows in vain: linear in them.
+    #expect(all < 20 * 40, "\(all) commits")
+  }
+
   @Test("what is written before it is folded has not seen it, and everybody agrees afterwards")
   func window() async throws {
     var remote = try makeRemote(seen: 41)
@@ -83,10 +116,10 @@ struct FoldsBeside {
     let reader = try directory.store("reader")
     for store in [store, reader] { try await store.makeZone() }
     for segment in remote.segments.dropLast() { _ = try await store.fold([segment]) }
-    let report = try await store.perform(isRepeatable: true) { try $0.appendUnfolded(heavy) }
-    #expect(report?.token?.offset == 42 && report?.foldedBeside == 1)
-    let again = try await store.perform(isRepeatable: true) { try $0.appendUnfolded(heavy) }
-    #expect(again == nil, "the log is being folded again")
+    let report = try await store.fold([heavy], isMoreToCome: true)
+    #expect(report.token?.offset == 42 && report.foldedBeside == 1)
+    let again = try await store.fold([heavy], isMoreToCome: true)
+    #expect(again.known == 1 && again.token?.offset == 42)
     #expect(try store.read { try $0.isFoldingAgain() })
     #expect(try store.verify().problems == [])
     // It still shows what was there, and what is set says so.
@@ -120,7 +153,7 @@ struct FoldsBeside {
       let store = try directory.store { $0.foldStepsMax = 80 }
       try await store.makeZone()
       for segment in remote.segments.dropLast() { _ = try await store.fold([segment]) }
-      _ = try await store.perform(isRepeatable: true) { try $0.appendUnfolded(heavy) }
+      _ = try await store.fold([heavy], isMoreToCome: true)
       store.close()
     }
     let store = try directory.store()

@@ -81,7 +81,10 @@ package final class FoldBound {
 }
 
 /// A commit has done as much as it may: see ``FoldBound``.
-package struct FoldBoundReached: Error {}
+package struct FoldBoundReached: Error {
+  /// Segments that the commit had folded before.
+  var segments = 0
+}
 
 extension Fold {
   /// Where a look at the rows under a prefix begins; nil if an earlier part of the operation has looked at all of them.

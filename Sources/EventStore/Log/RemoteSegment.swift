@@ -96,7 +96,8 @@ package struct FoldReport: Hashable, Sendable {
   package var conflicts = 0
   /// Segments that every replica rejects.
   package var rejected = 0
-  /// Segments that were too much for one commit: the zone's log was folded again with them, beside the present records.
+  /// Segments that were too much for one commit, and those that came behind them: the zone's log was folded again with them,
+  /// beside the present records.
   package var foldedBeside = 0
   /// How many of the segments were folded, from the first on: fewer than were given where they were much work.
   package var segments = 0
@@ -118,14 +119,16 @@ extension LocalStore {
   ///
   /// A segment at or before the zone's token is compared and changes nothing.
   ///
+  /// - Parameter isMoreToCome: whether segments of the same zone follow at once. Where the records fall behind the token, they
+  ///   stay behind it, to be folded once for all of them: ``finishRenewal()`` is to be called after the last.
   /// - Throws: ``StoreError`` `zoneUnknown`, `incarnationChanged`, `outOfOrder`, `fork`, `mismatch`, `damaged`,
   ///   `newerFormat`. Where the segment is invalid for everyone, ``StoreError/rejection`` says why: then
   ///   ``reject(_:_:)`` is to be called.
-  package func fold(_ segments: [RemoteSegment]) async throws -> FoldReport {
+  package func fold(_ segments: [RemoteSegment], isMoreToCome: Bool = false) async throws -> FoldReport {
     #if PLANTED_BUGS
       if let report = try await foldAsPlanted(segments) { return report }
     #endif
-    return try await fold(segments) { batch, segments, report in
+    return try await fold(segments, isMoreToCome) { batch, segments, report in
       let start = batch.storage.touchedRows
       for segment in segments where batch.storage.touchedRows - start < Self.foldedRowsMax {
         try batch.foldBounded(segment, &report)
@@ -144,8 +147,10 @@ extension LocalStore {
   /// ``FoldReport/segments`` tells how far it came.
   ///
   /// - Throws: what ``fold(_:)`` says of the first segment, unless that is invalid for everyone.
-  package func foldOrReject(_ segments: [RemoteSegment]) async throws -> FoldReport {
-    try await fold(segments) { batch, segments, report in
+  package func foldOrReject(
+    _ segments: [RemoteSegment], isMoreToCome: Bool = false
+  ) async throws -> FoldReport {
+    try await fold(segments, isMoreToCome) { batch, segments, report in
       let start = batch.storage.touchedRows
       for segment in segments.prefix(Self.rejectableMax)
       where batch.storage.touchedRows - start < Self.foldedRowsMax {
@@ -165,26 +170,31 @@ extension LocalStore {
     }
   }
 
-  /// Folds segments in one commit, or the first alone where one of them is too much for it: then that one is appended to the
-  /// log, which is folded again beside the present records, in commits that are not too long for others who write.
+  /// Folds segments in one commit, up to the first one that is too much for it. Where that is the first of all, they are
+  /// appended to the log, which is folded again beside the present records, in commits that are not too long for others who
+  /// write.
   private func fold(
-    _ segments: [RemoteSegment],
+    _ segments: [RemoteSegment], _ isMoreToCome: Bool,
     _ foldAll: @escaping @Sendable (WriteBatch, ArraySlice<RemoteSegment>, inout FoldReport) throws -> Void
   ) async throws -> FoldReport {
-    for count in segments.count > 1 ? [segments.count, 1] : [segments.count] {
-      try await finishRenewal()
-      do {
-        return try await perform(isRepeatable: true) { batch in
-          var report = FoldReport()
-          try foldAll(batch, segments.prefix(count), &report)
-          return report
-        }
-      } catch is FoldBoundReached {}
-    }
+    var given = segments[...]
+    var isTooMuch = false
     while true {
-      let report = try await perform(isRepeatable: true) { try $0.appendUnfolded(segments[0]) }
-      try await finishRenewal()
-      if let report { return report }
+      do {
+        let report = try await perform(isRepeatable: true) { [given, isTooMuch] batch in
+          try batch.foldOrAppend(of: given.first?.zone, isTooMuch: isTooMuch) { report in
+            try foldAll(batch, given, &report)
+          }
+        }
+        guard let report else {
+          try await finishRenewal()
+          continue
+        }
+        if report.foldedBeside > 0, !isMoreToCome { try await finishRenewal() }
+        return report
+      } catch let reached as FoldBoundReached {
+        if reached.segments > 0 { given = given.prefix(reached.segments) } else { isTooMuch = true }
+      }
     }
   }
 

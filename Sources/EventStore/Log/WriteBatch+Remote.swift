@@ -36,23 +36,38 @@ extension WriteBatch {
     try fold(segment, &report)
   }
 
-  /// Appends a segment to the log, which is to be folded again: ``LocalStore/finishRenewal()`` ends that. Until then the
-  /// records are behind the token, and what is written has not seen the segment.
+  /// Folds segments of a zone. Where its records are behind its token, or are to be from here on, they go into the log alone:
+  /// ``LocalStore/finishRenewal()`` folds them. Until then what is written has not seen them.
   ///
+  /// - Parameters:
+  ///   - isTooMuch: whether the first segment alone was more than one commit may do.
+  ///   - foldAll: folds them.
   /// - Returns: nil if the log is being folded again for another reason.
-  func appendUnfolded(_ segment: RemoteSegment) throws -> FoldReport? {
-    if try storage.unfoldedKinds().contains(where: \.isKnown) { return nil }
-    let (zone, before) = try storage.zone(segment.zone)
+  /// - Throws: ``FoldBoundReached``: what was done is to be undone.
+  func foldOrAppend(
+    of zone: ZoneID?, isTooMuch: Bool, _ foldAll: (inout FoldReport) throws -> Void
+  ) throws -> FoldReport? {
     var report = FoldReport()
+    let isFoldingAgain = try storage.unfoldedKinds().contains(where: \.isKnown)
+    guard isFoldingAgain || isTooMuch, let zone else {
+      do {
+        try foldAll(&report)
+        return report
+      } catch is FoldBoundReached {
+        throw FoldBoundReached(segments: report.segments)
+      }
+    }
+    let (number, before) = try storage.zone(zone)
+    if isFoldingAgain, before.building == .none || !before.isBaseBehindToken { return nil }
     foldsLater = true
     defer { foldsLater = false }
-    try fold(segment, &report)
-    report.segments = 1
-    report.foldedBeside = 1
-    var row = try storage.zoneRow(zone)
+    try foldAll(&report)
+    report.foldedBeside = report.segments
+    if isFoldingAgain { return report }
+    var row = try storage.zoneRow(number)
     row.base = before.base.flatMap { $0.incarnation == row.token?.incarnation ? $0 : nil }
-    storage.setZoneRow(row, zone)
-    try foldAgain(zone)
+    storage.setZoneRow(row, number)
+    try foldAgain(number)
     return report
   }
 

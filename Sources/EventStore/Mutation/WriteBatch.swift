@@ -80,7 +80,7 @@ package final class WriteBatch {
   @exclusivity(unchecked) var kept: [Kept] = []
   /// What the write at hand has done to zones, in order.
   @exclusivity(unchecked) var zoneChanges: [ZoneChange] = []
-  /// Whether what is appended is folded later, with the log: see ``appendUnfolded(_:_:)``.
+  /// Whether what is appended is folded later, with the log: see ``foldOrAppend(of:isTooMuch:_:)``.
   @exclusivity(unchecked) var foldsLater = false
   /// Bytes of transactions appended since `resetKept`.
   @exclusivity(unchecked) var appendedBytes = 0

@@ -15,7 +15,9 @@ extension LocalStore {
   /// - Complexity: linear in the segments from the offset on
   @discardableResult
   package func beginRereading(_ zone: ZoneID, from offset: UInt64) async throws -> UInt64? {
-    try await perform(isRepeatable: true) { try $0.beginRereading(zone, from: offset) }
+    // Records that are behind the token would be behind the one before it.
+    try await finishRenewal()
+    return try await perform(isRepeatable: true) { try $0.beginRereading(zone, from: offset) }
   }
 
   /// Whether a zone's log is being read again.

@@ -150,6 +150,15 @@ package struct EffectRunner: Sendable {
   /// Folds segments until one cannot be.
   func fold(_ segments: [StoredSegment], after token: ChangeToken) async throws -> FoldOutcome {
     var outcome = FoldOutcome(token: token)
+    try await fold(segments, after: token, &outcome)
+    // Those that were too much for one commit are folded beside the records: once for all of the page.
+    if outcome.report.foldedBeside > 0 { try await store.finishRenewal() }
+    return outcome
+  }
+
+  private func fold(
+    _ segments: [StoredSegment], after token: ChangeToken, _ outcome: inout FoldOutcome
+  ) async throws {
     var batch = FoldBatch()
     for (index, stored) in segments.enumerated() {
       do {
@@ -159,7 +168,7 @@ package struct EffectRunner: Sendable {
         #if PLANTED_BUGS
           if PlantedBug.skipOnDecodeError.isPlanted, let header = Self.header(of: stored) {
             try await commit(&batch, &outcome)
-            if outcome.problem != nil { return outcome }
+            if outcome.problem != nil { return }
             try await skip(header, at: stored.offset, &outcome)
             continue
           }
@@ -170,14 +179,13 @@ package struct EffectRunner: Sendable {
       if batch.unpackedBytes >= Self.foldBytesMax || batch.steps >= Self.foldStepsMax {
         try await commit(&batch, &outcome)
       }
-      if outcome.problem != nil { return outcome }
+      if outcome.problem != nil { return }
     }
     let problem = outcome.problem
     outcome.problem = nil
     try await commit(&batch, &outcome)
     // What is wrong with an earlier segment is what the zone waits for.
     outcome.problem = outcome.problem ?? problem
-    return outcome
   }
 
   /// Folds a batch in one commit. If one of its segments cannot be folded, those before it are.
@@ -245,7 +253,8 @@ package struct EffectRunner: Sendable {
 
   private func take(_ part: FoldBatch.Part, _ outcome: inout FoldOutcome) async throws -> Bool {
     do {
-      outcome.add(try await store.fold([part.segment]), segments: 1, bytes: part.byteCount)
+      let report = try await store.fold([part.segment], isMoreToCome: true)
+      outcome.add(report, segments: 1, bytes: part.byteCount)
     } catch let error as StoreError {
       guard let reason = error.rejection else { throw error }
       outcome.add(try await store.reject(part.segment, reason), segments: 1, bytes: part.byteCount)
@@ -263,7 +272,9 @@ package struct EffectRunner: Sendable {
     do {
       while !parts.isEmpty {
         let segments = parts.map(\.segment)
-        let report = try await rejecting ? store.foldOrReject(segments) : store.fold(segments)
+        let report =
+          try await rejecting
+          ? store.foldOrReject(segments, isMoreToCome: true) : store.fold(segments, isMoreToCome: true)
         let taken = parts.prefix(report.segments)
         outcome.add(report, segments: taken.count, bytes: taken.reduce(0) { $0 + $1.byteCount })
         parts = parts.dropFirst(taken.count)
