@@ -48,8 +48,10 @@ struct SegmentsLeftOut {
     for device in devices { device.store.close() }
   }
 
-  @Test("A segment that was cut anew, and has more than the one that it lies behind, breaks no rule")
-  func cutAnew() async throws {
+  @Test(
+    "A segment that was cut again, and has more than the one before it, breaks no rule; another branch of its lane does",
+    arguments: [false, true])
+  func cutAgain(isFork: Bool) async throws {
     let scratch = TemporaryDirectory()
     let place = try await RemotePlace(.memory, in: scratch.path)
     let device = try Device(in: scratch.path, "d", seed: 1)
@@ -60,7 +62,8 @@ struct SegmentsLeftOut {
     var (first, both) = (
       SegmentMaker(zone, incarnation, replica: replica), SegmentMaker(zone, incarnation, replica: replica)
     )
-    for segment in [try first.next(), try both.next(transactions: 2)] {
+    let fork = try first.fork(99)
+    for segment in [try first.next(), try both.next(transactions: 2)] + (isFork ? [fork] : []) {
       let entries = try await place.copy().keys.filter { $0.incarnation == incarnation && $0.offset != nil }
       let last = UInt64(entries.count)
       let name = ObjectName.entry(of: incarnation, last + 1)
@@ -72,7 +75,10 @@ struct SegmentsLeftOut {
     let rejected = try device.store.read { try $0.rejectedSegments(in: zone) }
     let audit = try await RemoteAudit(of: place.remote, objects: try await place.objects.list())
     #expect(audit.problems.isEmpty, "\(audit.problems)")
-    #expect(audit.logs[0].consequences.count == rejected.count && rejected.isEmpty, "\(rejected)")
+    #expect(rejected.map(\.offset) == (isFork ? [4] : []))
+    #expect(
+      audit.logs[0].consequences.map(\.place)
+        == rejected.map { "\(ObjectName.entry(of: incarnation, $0.offset))" })
     device.store.close()
   }
 }

@@ -26,8 +26,10 @@ extension RemoteAudit {
     private(set) var lineage = 0
     /// The sequences from which on a greater base counts, and that base.
     private var bases: [(first: UInt64, base: UInt64)] = []
-    /// The hashes of the segments that lie alone, by their last sequences.
+    /// The hashes of the segments that have their sequences alone, by the last of them.
     private var hashes: [UInt64: ContentHash] = [:]
+    /// The first bytes of its transactions' hashes, of runs of sequences: ascending.
+    private var contents: [(first: UInt64, hashes: [UInt64])] = []
 
     /// What all up to a sequence had seen.
     func base(through sequence: UInt64) -> UInt64 {
@@ -42,10 +44,27 @@ extension RemoteAudit {
     /// The hash of the segment that ends at a sequence; nil if other segments have some of its sequences.
     func hash(endingAt sequence: UInt64) -> ContentHash? { hashes[sequence] }
 
+    /// What stands for the bytes of a transaction; nil if they are not known.
+    func content(of sequence: UInt64) -> UInt64? {
+      var (low, high) = (0, contents.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if contents[middle].first <= sequence { low = middle + 1 } else { high = middle }
+      }
+      guard low > 0 else { return nil }
+      let (first, hashes) = contents[low - 1]
+      return sequence - first < UInt64(hashes.count) ? hashes[Int(sequence - first)] : nil
+    }
+
     mutating func append(_ header: SegmentHeader, at offset: UInt64, _ lineage: LineageOfSegment) {
-      // One that lies there twice says nothing new.
+      // One that is there twice says nothing new.
       guard header.sequences.upperBound > last else { return }
       if header.sequences.lowerBound == last + 1 { hashes[header.sequences.upperBound] = header.contentHash }
+      if let run = contents.last, run.first + UInt64(run.hashes.count) == lineage.firstNew {
+        contents[contents.count - 1].hashes += lineage.contents
+      } else if !lineage.contents.isEmpty {
+        contents.append((lineage.firstNew, lineage.contents))
+      }
       (last, lastOffset) = (header.sequences.upperBound, offset)
       bases += lineage.bases
       self.lineage = max(self.lineage, lineage.count)
@@ -56,6 +75,9 @@ extension RemoteAudit {
   struct LineageOfSegment: Sendable {
     var bases: [(first: UInt64, base: UInt64)] = []
     var count = 0
+    /// The first of its sequences that the lane did not have, and what stands for the bytes from there on.
+    var firstNew: UInt64 = 0
+    var contents: [UInt64] = []
   }
 
   /// Whether an entry before nobody can read: readers have not come past it, and nobody knows what it says.
@@ -119,7 +141,7 @@ extension RemoteAudit {
         + (lane.last == 0 ? "its writer has none before it" : "\(lane.last) was the last")
         + (isGivenUp ? ": what is between was given up" : "")
     }
-    // It can be told only where the segment before lies alone.
+    // It can be told only where the segment before has its sequences alone.
     guard first > 1, let before = lane.hash(endingAt: first - 1), before != header.previousHash else {
       return nil
     }
@@ -137,8 +159,14 @@ extension RemoteAudit {
     for bytes in transactions {
       var reader = ByteReader(bytes.span.bytes)
       guard let found = try? TransactionHeader.read(from: &reader) else { return nil }
-      // One that lies there twice says nothing new.
-      guard found.sequence > lane.last else { continue }
+      let content = Self.content(of: bytes)
+      guard found.sequence > lane.last else {
+        // One that is there twice says nothing new.
+        if lane.content(of: found.sequence).map({ $0 == content }) ?? true { continue }
+        return "its transaction \(found.sequence) has other bytes than the log has before it"
+      }
+      if lineage.contents.isEmpty { lineage.firstNew = found.sequence }
+      lineage.contents.append(content)
       let base = found.base.map { $0.incarnation == header.incarnation ? $0.offset : 0 } ?? 0
       if base < before {
         return "its transaction \(found.sequence) had seen offset \(base), and the one before it \(before)"
@@ -149,6 +177,11 @@ extension RemoteAudit {
       if let problem = problem(of: parent, of: found, base, index, &lineage) { return problem }
     }
     return nil
+  }
+
+  /// The first bytes of a transaction's hash: enough to tell branches of a lane apart.
+  private static func content(of bytes: [UInt8]) -> UInt64 {
+    ContentHash(of: bytes.span.bytes).bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
   }
 
   private func problem(
