@@ -165,4 +165,111 @@ struct FoldsBeside {
     #expect(try store.value("g", record) == 1)
     #expect(try store.verify().problems == [])
   }
+
+  private func body(of store: LocalStore) throws -> String? {
+    let record = record
+    return try store.read { try $0.text(of: "body", in: record) }
+  }
+
+  @Test("what its store writes before its own lost transactions are folded names no units of theirs")
+  func ownLane() async throws {
+    var remote = try makeRemote(seen: 41)
+    let store = try directory.store("writer") { $0.foldStepsMax = 80 }
+    let reader = try directory.store("reader")
+    for store in [store, reader] { try await store.makeZone() }
+    for segment in remote.segments.dropLast() { _ = try await store.fold([segment]) }
+    // The store was put back from a backup: it has forgotten what it had written.
+    let lost = LogOperation.update(record: "r", type: "note", field: "body", .insertText("LOST", after: nil))
+    let own = transaction(store.identity.replica.rawValue, 1, base: 42, [lost])
+    _ = try remote.append([own])
+    let report = try await store.fold(Array(remote.segments.suffix(2)), isMoreToCome: true)
+    #expect(report.foldedBeside == 2)
+    for text in ["hello", "bye"] {
+      let record = record
+      try await store.write { tx in
+        let count = try tx.text(of: "body", in: record)?.unicodeScalars.count ?? 0
+        try tx.removeText(0..<count, from: "body", of: record)
+        try tx.insertText(text, at: 0, in: "body", of: record)
+      }
+    }
+    #expect(try body(of: store) == "bye")
+    let written = try #require(try store.entries().last?.transaction)
+    #expect(written.epoch == 1 && written.base?.offset == 41)
+    try await store.finishRenewal()
+    #expect(try ["LOSTbye", "byeLOST"].contains(body(of: store)))
+    while let acknowledgement = try remote.ship(store) { _ = try await store.acknowledge(acknowledgement) }
+    for segment in remote.segments { _ = try await reader.fold([segment]) }
+    #expect(try store.digest() == reader.digest())
+    for store in [store, reader] { #expect(try store.verify().problems == []) }
+  }
+
+  @Test("a log that is exported before it is folded gives a store that has seen all of it")
+  func exported() async throws {
+    var remote = try makeRemote(seen: 41)
+    let store = try directory.store("exported") { $0.foldStepsMax = 80 }
+    try await store.makeZone()
+    for segment in remote.segments.dropLast() { _ = try await store.fold([segment]) }
+    _ = try await store.fold([remote.segments[41]], isMoreToCome: true)
+    var lines: [ExportedLine] = []
+    try store.read { tx in
+      try tx.forEachExportedLine {
+        lines.append($0)
+        return true
+      }
+    }
+    let imported = try directory.store("imported")
+    try await imported.importLines(lines)
+    _ = try await imported.fold([remote.append([transaction(3, 1, [set("r", "h", 1)])])])
+    #expect(try imported.verify().problems == [])
+    let record = record
+    try await imported.write { try $0.set("f", of: record, to: "mine") }
+    #expect(try imported.entries().last?.transaction.base?.offset == 43)
+  }
+
+  @Test("an operation that is paused in a zone that is deleted then leaves nothing to the next one")
+  func deleted() async throws {
+    let store = try directory.store { $0.foldStepsMax = 80 }
+    let other = ZoneID(name: "other")
+    for zone in [noteZone, other] { try await store.makeZone(zone) }
+    let (record, heavy) = (record, RecordID(zone: other, name: "heavy"))
+    try await store.write { try $0.create(record, type: "note", fields: ["f": 1]) }
+    try await store.write { tx in
+      try tx.create(heavy, type: "note")
+      for number in 0..<2000 { try tx.insert(.int(Int64(number)), into: "tags", of: heavy) }
+    }
+    for record in [heavy, record] {
+      try await store.write { tx in
+        try tx.delete(record)
+        try tx.create(record, type: "note")
+      }
+    }
+    _ = try await store.perform(isRepeatable: true) { try $0.startRebuild() }
+    while try await store.perform(
+      isRepeatable: true,
+      { batch in
+        _ = try batch.rebuildStep()
+        return try batch.storage.unfinishedRebuild()?.place.next == nil
+      })
+    {}
+    try await store.write { try $0.deleteZone(other) }
+    _ = try await store.rebuild()
+    #expect(try store.value("f", record) == nil)
+    #expect(try store.verify().problems == [])
+  }
+
+  @Test("a rebuild that was asked for folds every zone again, also where one zone was being folded")
+  func whole() async throws {
+    let remote = try makeRemote(seen: 41)
+    let store = try directory.store { $0.foldStepsMax = 80 }
+    let other = ZoneID(name: "other")
+    for zone in [noteZone, other] { try await store.makeZone(zone) }
+    try await store.write { try $0.create(RecordID(zone: other, name: "r"), type: "note") }
+    for segment in remote.segments.dropLast() { _ = try await store.fold([segment]) }
+    _ = try await store.fold([remote.segments[41]], isMoreToCome: true)
+    let report = try await store.rebuild()
+    #expect(!report.wasResumed && report.transactions == 43)
+    #expect(try !store.read { try $0.isFoldingAgain() })
+    #expect(try store.value("g", record) == 1)
+    #expect(try store.verify().problems == [])
+  }
 }

@@ -108,7 +108,7 @@ struct ZoneRounds {
       zoneState(at: 1, pending: 1), .all,
       [
         (.fetch(after: token(1)), .fetched(.segments([stored(2)], hasMore: true))),
-        (.fold([stored(2)], after: token(1)), folded(to: 2, 3)),
+        (.fold([stored(2)], after: token(1), isMoreToCome: true), folded(to: 2, 3)),
         (.fetch(after: token(2)), .fetched(.segments([stored(3)], hasMore: false))),
         (.fold([stored(3)], after: token(2)), folded(to: 3)),
         (.prepare, .prepared(segment)),
@@ -167,7 +167,7 @@ struct ZoneRounds {
       zoneState(at: 1, pending: 1), .all,
       [
         (.fetch(after: token(1)), .fetched(.segments([stored(2), stored(3)], hasMore: true))),
-        (.fold([stored(2), stored(3)], after: token(1)), folded(to: 2, problem: problem)),
+        (.fold([stored(2), stored(3)], after: token(1), isMoreToCome: true), folded(to: 2, problem: problem)),
       ] + shipping)
     #expect(folding.status == .parked(offset: 3, problem) && folding.received == 1 && folding.sent == 1)
     let fetching = play(
@@ -279,7 +279,7 @@ struct ZoneRounds {
       case .fetch(let token):
         pages += 1
         effect = round.step(.fetched(.segments([stored(token.offset + 1)], hasMore: true)))
-      case .fold(let segments, _): effect = round.step(folded(to: segments[0].offset))
+      case .fold(let segments, _, _): effect = round.step(folded(to: segments[0].offset))
       case .prepare:
         shipped += 1
         effect = round.step(.prepared(nil))
@@ -300,7 +300,7 @@ struct ZoneRounds {
       case .fetch(let token):
         let page = stored(token.offset + 1)
         effect = round.step(.fetched(.segments([page], hasMore: page.offset < last)))
-      case .fold(let segments, _): effect = round.step(folded(to: segments[0].offset))
+      case .fold(let segments, _, _): effect = round.step(folded(to: segments[0].offset))
       default: effect = round.step(.prepared(nil))
       }
     }

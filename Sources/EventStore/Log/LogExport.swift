@@ -195,6 +195,8 @@ extension WriteBatch {
         ZoneRow.Token(incarnation: try incarnation($0.base), offset: $0.base.offset, hash: $0.hash)
       }
       row.base = try base.map { (try incarnation($0), $0.offset) }
+      // Where it was exported while its records were behind the token, they are not here.
+      row.raiseBaseToToken()
       storage.setZoneRow(row, number)
       try storage.flush()
     case .segment(let segment) where segment.sequences.lowerBound == 0:

@@ -34,7 +34,7 @@ extension ZoneRow {
     to offset: UInt64, _ hash: ContentHash, of incarnation: IncarnationNumber
   ) -> Bool {
     guard offset == (token?.offset ?? 0) + 1 else { return false }
-    let isBehind = isBaseBehindToken
+    let isBehind = building != .none && isBaseBehindToken
     token = Token(incarnation: incarnation, offset: offset, hash: hash)
     if !isBehind { raiseBaseToToken() }
     return true

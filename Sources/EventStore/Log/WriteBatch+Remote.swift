@@ -31,7 +31,7 @@ extension WriteBatch {
   ///
   /// - Throws: ``FoldBoundReached``: what was done is to be undone.
   func foldBounded(_ segment: RemoteSegment, _ report: inout FoldReport) throws {
-    fold.bound.begin(.givesUp)
+    fold.bound.begin(foldsLater ? .none : .givesUp)
     defer { fold.bound.end() }
     try fold(segment, &report)
   }
@@ -48,7 +48,7 @@ extension WriteBatch {
     of zone: ZoneID?, isTooMuch: Bool, _ foldAll: (inout FoldReport) throws -> Void
   ) throws -> FoldReport? {
     var report = FoldReport()
-    let isFoldingAgain = try storage.unfoldedKinds().contains(where: \.isKnown)
+    let isFoldingAgain = try isFoldingAgain
     guard isFoldingAgain || isTooMuch, let zone else {
       do {
         try foldAll(&report)

@@ -27,10 +27,30 @@ extension WriteBatch {
     _ = try storage.append(header, body: body)
     try countAssets(of: layout.operations, body, in: header.zone)
     appendedBytes += body.byteCount
-    if foldsLater { return }
+    if foldsLater { return try leaveOwnLane(header) }
     let state = try storage.zoneRow(header.zone).state
     let viewpoint = try storage.renamings(of: header.zone).inOldNames(viewpoint(of: header))
     _ = try foldParsed(viewpoint, body: body, into: state, receivedMilliseconds: receivedMilliseconds)
+  }
+
+  /// Lets what this store writes next be of a new lane, if a transaction that is not folded yet is of its present one, as it may be
+  /// in a store that was put back from a backup: the records do not know which units the lane has made. The new lane continues
+  /// what they know of it.
+  private func leaveOwnLane(_ header: LogEntryHeader) throws {
+    var row = try storage.zoneRow(header.zone)
+    let own = try storage.interned.replicas.number(
+      of: identity.replica, in: storage.tables.replicas, storage.transaction)
+    guard header.replica == own, header.epoch == row.ownEpoch(identity), let token = row.token else { return }
+    let epoch = try nextEpoch(of: header.replica, header.zone, token.incarnation)
+    row.renewals = epoch &- identity.epoch
+    storage.setZoneRow(row, header.zone)
+    let before = try storage.lineage(of: header.replica, header.epoch, in: header.zone).first
+    let parent =
+      header.sequence > 1
+      ? (header.replica, header.epoch, header.sequence - 1)
+      : before.map { ($0.replica, $0.epoch, $0.through) }
+    guard let continued = try continuing(parent, row, header.zone).parent else { return }
+    try storage.setParent(continued, of: header.replica, epoch, in: header.zone)
   }
 
   /// Folds an entry of the log into a state of its zone.

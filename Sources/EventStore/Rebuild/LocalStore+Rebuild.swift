@@ -25,9 +25,17 @@ extension LocalStore {
   public func rebuild(
     progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
   ) async throws -> RebuildReport {
+    try await rebuild({ try $0.startRebuild() }, progress: progress)
+  }
+
+  /// Ends a rebuild, once it has begun.
+  func rebuild(
+    _ start: @escaping @Sendable (WriteBatch) throws -> RebuildReport,
+    progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
+  ) async throws -> RebuildReport {
     try checkAllPages()
     while try await perform(isRepeatable: true, { try $0.discardStep() }) {}
-    var report = try await perform(isRepeatable: true) { try $0.startRebuild() }
+    var report = try await perform(isRepeatable: true, start)
     while true {
       let step = try await perform(isRepeatable: true) { try $0.rebuildStep() }
       report.transactions += step.transactions
@@ -45,13 +53,16 @@ struct RebuildPlace: Sendable {
   var position: Position
   /// How many operations of the next one were folded too.
   var operations: Int
-  /// Where in the elements of its record the next operation goes on; nil if it has not begun, or begins again.
+  /// Where in the elements of its record the next operation continues; nil if it has not begun, or begins again.
   var next: ElementKey?
+  /// The one zone that is folded again; nil for all.
+  let zone: ZoneNumber?
 
-  init(_ position: Position, operations: Int = 0, next: ElementKey? = nil) {
+  init(_ position: Position, operations: Int = 0, next: ElementKey? = nil, of zone: ZoneNumber? = nil) {
     self.position = position
     self.operations = operations
     self.next = next
+    self.zone = zone
   }
 }
 
@@ -66,15 +77,22 @@ extension WriteBatch {
   /// Rows that one step takes away of a state that was replaced.
   private static let discardedRowsMax = 10_000
 
-  /// Gives every zone, or one, a state to be folded into, unless a rebuild had begun already that knows all that this version
-  /// does.
+  /// Lets a rebuild that was begun continue, of one zone or of all; begins one where there is none.
+  func resumeRebuild() throws -> RebuildReport {
+    try startRebuild(of: storage.unfinishedRebuild()?.place.zone)
+  }
+
+  /// Gives every zone, or one, a state to be folded into, unless a rebuild of the same had begun already that knows all that
+  /// this version does.
   func startRebuild(of only: ZoneNumber? = nil) throws -> RebuildReport {
     var report = RebuildReport()
     for (zone, _) in try storage.tables.zones(storage.transaction) {
       guard try storage.zoneRowIfThere(zone) != nil else { continue }
       report.zones += 1
     }
-    if let unfinished = try storage.unfinishedRebuild(), unfinished.lastKnown == OperationKind.lastKnown {
+    if let unfinished = try storage.unfinishedRebuild(), unfinished.lastKnown == OperationKind.lastKnown,
+      unfinished.place.zone == only
+    {
       report.wasResumed = true
       return report
     }
@@ -88,69 +106,90 @@ extension WriteBatch {
       row.building = try storage.makeState(for: zone, .building)
       storage.setZoneRow(row, zone)
     }
-    try storage.setRebuilt(RebuildPlace(.start))
+    try storage.setRebuilt(RebuildPlace(.start, of: only))
     return report
   }
 
   /// Folds some of the log into the new states; at its end lets the zones point to them.
   func rebuildStep() throws -> RebuildStep {
     var step = RebuildStep(position: .start, last: try storage.lastPosition())
-    guard var done = try storage.unfinishedRebuild()?.place else {
+    guard var place = try storage.unfinishedRebuild()?.place else {
       // Another call has ended the rebuild meanwhile.
       step.position = step.last
       step.isDone = true
       return step
     }
-    step.position = done.position
-    fold.bound.begin(.pauses, at: done.next)
+    fold.bound.begin(.pauses, at: place.next)
     defer { fold.bound.end() }
     let replay = try LogReplay(batch: self)
     let reader = LogReader(storage.tables, storage.interned)
     var (byteCount, operationCount) = (0, 0)
-    while step.position < step.last, !fold.bound.isSpent, byteCount < LogReplay.stepBytesMax,
+    while place.position < step.last, !fold.bound.isSpent, byteCount < LogReplay.stepBytesMax,
       operationCount < LogReplay.stepOperationsMax
     {
-      let position = step.position.next
+      let position = place.position.next
       // The entry is copied: the fold writes while it reads.
-      let entry = try reader.withEntryUnlessRemoved(at: position, storage.transaction) { ($0, $1.bytes) }
+      let entry = try reader.withEntryUnlessRemoved(at: position, storage.transaction) { header, body in
+        byteCount += body.byteCount
+        operationCount += 1
+        return (header, place.zone.map { $0 == header.zone } ?? true ? body.bytes : nil)
+      }
       guard let (header, body) = entry else {
         let run = try storage.tables.removedRun(at: position, storage.transaction)
-        step.position = run?.upperBound ?? position
-        done = RebuildPlace(step.position)
+        move(&place, to: run?.upperBound ?? position)
         continue
       }
-      let zone = try storage.zoneRow(header.zone)
-      let building = zone.building
-      if !zone.status.isGone { try storage.nameSequence(header, position) }
-      // A zone made since the rebuild began has nothing to rebuild.
-      if building != .none {
-        let paused = try replay.fold(header, body: body.span.bytes, into: building, from: done.operations)
-        if let paused {
-          #if PLANTED_BUGS
-            let paused =
-              PlantedBug.pausedOperationForgotten.isPlanted && fold.bound.hasBegun ? paused + 1 : paused
-          #endif
-          done = RebuildPlace(step.position, operations: paused, next: fold.bound.next)
-          break
-        }
-        operationCount += layout.operations.count
+      if let body, let paused = try rebuild(header, body, at: position, replay, from: place.operations) {
+        place.operations = paused
+        place.next = fold.bound.next
+        break
       }
-      byteCount += body.count
+      if body != nil { operationCount += layout.operations.count }
       step.transactions += 1
-      step.position = position
-      done = RebuildPlace(position)
+      move(&place, to: position)
     }
     try fold.flush()
+    step.position = place.position
     if step.position == step.last {
-      try swapStates()
-      try storage.setRebuilt(nil)
-      try recountAssets(knowsMore: storage.unfoldedKinds().contains { $0.isKnown })
-      try storage.setUnfoldedKinds(storage.unfoldedKinds().filter { !$0.isKnown })
+      try endRebuild(of: place.zone)
       step.isDone = true
     } else {
-      try storage.setRebuilt(done)
+      try storage.setRebuilt(place)
     }
     return step
+  }
+
+  private func move(_ place: inout RebuildPlace, to position: Position) {
+    place = RebuildPlace(position, of: place.zone)
+    // What was left of an operation is done, or its zone is gone.
+    fold.bound.next = nil
+  }
+
+  /// Folds a transaction into the new state of its zone.
+  ///
+  /// - Parameter first: the operation to begin with.
+  /// - Returns: the operation that waits for the next step; nil if all were folded.
+  private func rebuild(
+    _ header: LogEntryHeader, _ body: [UInt8], at position: Position, _ replay: LogReplay, from first: Int
+  ) throws -> Int? {
+    let zone = try storage.zoneRow(header.zone)
+    if !zone.status.isGone { try storage.nameSequence(header, position) }
+    // A zone made since the rebuild began has nothing to rebuild.
+    guard zone.building != .none else { return nil }
+    let paused = try replay.fold(header, body: body.span.bytes, into: zone.building, from: first)
+    #if PLANTED_BUGS
+      if PlantedBug.pausedOperationForgotten.isPlanted, fold.bound.hasBegun { return paused.map { $0 + 1 } }
+    #endif
+    return paused
+  }
+
+  private func endRebuild(of only: ZoneNumber?) throws {
+    try swapStates()
+    try storage.setRebuilt(nil)
+    let kinds = try storage.unfoldedKinds()
+    // What one zone is folded again for was counted when it was appended.
+    if only == nil { try recountAssets(knowsMore: kinds.contains { $0.isKnown && $0 != .set }) }
+    try storage.setUnfoldedKinds(kinds.filter { !$0.isKnown })
   }
 
   private func swapStates() throws {
@@ -201,12 +240,12 @@ extension TableStorage {
       var reader = ByteReader(row)
       var place = RebuildPlace(Position(rawValue: try reader.readVarint("rebuild")))
       let kind = reader.remaining > 0 ? try reader.readVarint("rebuild") : OperationKind.set.rawValue
-      if reader.remaining > 0 {
-        place.operations = Int(try reader.readVarint("rebuild", in: 0...UInt64(Int32.max)))
-      }
-      if reader.remaining > 0 {
-        place.next = ElementKey(bytes: row.extracting(reader.position...).bytes)
-      }
+      guard reader.remaining > 0 else { return (place, OperationKind(rawValue: kind)) }
+      let zone = UInt32(try reader.readVarint("rebuild", in: 0...UInt64(UInt32.max)))
+      place = RebuildPlace(
+        place.position, operations: Int(try reader.readVarint("rebuild", in: 0...UInt64(Int32.max))),
+        next: reader.remaining > 0 ? ElementKey(bytes: row.extracting(reader.position...).bytes) : nil,
+        of: zone > 0 ? ZoneNumber(rawValue: zone) : nil)
       return (place, OperationKind(rawValue: kind))
     }
   }
@@ -220,7 +259,9 @@ extension TableStorage {
     try put(.meta(.rebuild), in: tables.meta) { writer in
       writer.append(varint: place.position.rawValue)
       writer.append(varint: OperationKind.lastKnown.rawValue)
-      if place.operations > 0 || place.next != nil { writer.append(varint: UInt64(place.operations)) }
+      guard place.zone != nil || place.operations > 0 || place.next != nil else { return }
+      writer.append(varint: UInt64(place.zone?.rawValue ?? 0))
+      writer.append(varint: UInt64(place.operations))
       if let next = place.next { writer.append(next.bytes.span.bytes) }
     }
   }

@@ -20,8 +20,7 @@ extension LocalStore {
   /// - Returns: how many transactions were taken over, or let go.
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   package func settleClosedLanes(of zone: ZoneID, _ answer: ClosedLaneAnswer) async throws -> Int {
-    try await finishRenewal()
-    return try await perform(isRepeatable: true) { try $0.settleClosedLanes(of: zone, answer) }
+    try await performFolded { try $0.settleClosedLanes(of: zone, answer) }
   }
 }
 

@@ -14,15 +14,25 @@ extension LocalStore {
   /// - Returns: how many transactions were issued again; nil if the lane is neither closed nor contested.
   /// - Throws: ``StoreError`` `zoneUnknown`, `incarnationChanged`, `damaged`.
   package func renewLane(of zone: ZoneID, contestedBy segment: RemoteSegment? = nil) async throws -> Int? {
-    try await finishRenewal()
-    return try await perform(isRepeatable: true) { try $0.renewLane(of: zone, contestedBy: segment) }
+    try await performFolded { try $0.renewLane(of: zone, contestedBy: segment) }
   }
 
   /// Folds the log again after ``renewLane(of:contestedBy:)``, unless that was done. If it is cut short, the next call or
   /// the next opening of the store goes on.
   package func finishRenewal() async throws {
     guard try read({ try $0.isFoldingAgain() }) else { return }
-    _ = try await rebuild()
+    _ = try await rebuild { try $0.resumeRebuild() }
+  }
+
+  /// Does something to a store whose records are not behind its log: folds it again before, if they are.
+  func performFolded<R: Sendable>(_ body: @escaping @Sendable (WriteBatch) throws -> R) async throws -> R {
+    while true {
+      let result: R? = try await perform(isRepeatable: true) { batch in
+        try batch.isFoldingAgain ? nil : .some(body(batch))
+      }
+      if let result { return result }
+      try await finishRenewal()
+    }
   }
 
   /// Whether the log takes no more of a lane of a zone that the store writes, or wrote and has something to ship of: it has
@@ -105,13 +115,15 @@ extension WriteBatch {
     return nil
   }
 
+  var isFoldingAgain: Bool { get throws { try storage.unfoldedKinds().contains(where: \.isKnown) } }
+
   /// Begins to fold the log again, which has changed behind the fold. ``LocalStore/finishRenewal()`` ends it.
   ///
   /// - Parameter only: the one zone whose part of it has changed; nil for any.
   func foldAgain(_ only: ZoneNumber? = nil) throws {
     // What is being folded already is folded again too.
     let isUnderWay = try storage.unfinishedRebuild() != nil
-    try abandonRebuild()
+    try storage.setRebuilt(nil)
     try storage.setUnfoldedKinds(storage.unfoldedKinds().union([.set]))
     _ = try startRebuild(of: isUnderWay ? nil : only)
   }
@@ -274,12 +286,6 @@ extension WriteBatch {
     throw StoreError(
       .laneClosed, "all epochs of this store are used up in zone “\(try storage.zoneID(zone))”",
       hint: "export the log and import it into a new store")
-  }
-
-  /// Lets a rebuild that is under way begin again: the log has changed behind it.
-  private func abandonRebuild() throws {
-    guard try storage.unfinishedRebuild() != nil else { return }
-    try storage.setRebuilt(nil)
   }
 }
 

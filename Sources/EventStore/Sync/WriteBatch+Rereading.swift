@@ -15,9 +15,7 @@ extension LocalStore {
   /// - Complexity: linear in the segments from the offset on
   @discardableResult
   package func beginRereading(_ zone: ZoneID, from offset: UInt64) async throws -> UInt64? {
-    // Records that are behind the token would be behind the one before it.
-    try await finishRenewal()
-    return try await perform(isRepeatable: true) { try $0.beginRereading(zone, from: offset) }
+    try await performFolded { try $0.beginRereading(zone, from: offset) }
   }
 
   /// Whether a zone's log is being read again.
@@ -56,8 +54,7 @@ extension LocalStore {
   ///
   /// - Complexity: linear in the transactions from the offset on, in one commit
   package func endRereading(_ zone: ZoneID) async throws {
-    try await finishRenewal()
-    try await perform(isRepeatable: true) { try $0.endRereading(zone) }
+    try await performFolded { try $0.endRereading(zone) }
   }
 }
 

@@ -262,8 +262,11 @@ package final class TableStorage: FoldStorage {
   // MARK: Causality
 
   package func placedThrough(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) throws -> UInt64? {
-    // The base is up to where all was folded, and never goes back.
-    if let base = try zoneRow(zone).base, base.incarnation == incarnation { return base.offset }
+    // The base never goes back, and is behind the token while the zone is folded again.
+    let row = try zoneRow(zone)
+    let token = row.token.flatMap { $0.incarnation == incarnation ? $0.offset : nil }
+    if let base = row.base, base.incarnation == incarnation { return max(base.offset, token ?? 0) }
+    if let token, token > 0 { return token }
     return try tables.lastSegment(of: zone, incarnation, transaction) > 0 ? 0 : nil
   }
 

@@ -8,8 +8,9 @@ package enum ZoneEffect: Hashable, Sendable {
   case adopt(IncarnationID)
   /// Read segments of the remote log.
   case fetch(after: ChangeToken)
-  /// Fold segments in, which follow a token.
-  case fold([StoredSegment], after: ChangeToken)
+  /// Fold segments in, which follow a token. Where more are to be folded after them, those that are too much for one commit wait
+  /// for these.
+  case fold([StoredSegment], after: ChangeToken, isMoreToCome: Bool = false)
   /// Cut the next segment and store the cut, or take the one that is stored.
   case prepare
   /// Bring an asset to the remote that a segment names, or so many chunks of it.

@@ -147,7 +147,7 @@ package struct ZoneRound: Sendable {
       // A page without segments is the end, whatever it says.
       self.hasMore = hasMore && !segments.isEmpty
       guard !segments.isEmpty, let token else { return ship() }
-      return .fold(segments, after: token)
+      return .fold(segments, after: token, isMoreToCome: self.hasMore && pagesLeft > 0)
     }
   }
 

@@ -50,13 +50,13 @@ extension EffectRunner {
         continue
       }
       // A log that was closed says so at the next fetch.
-      guard case .segments(let segments, _) = page else { return outcome }
+      guard case .segments(let segments, let hasMore) = page else { return outcome }
       guard !segments.isEmpty else {
         try await store.endRereading(zone)
         try await store.finishRenewal()
         return outcome
       }
-      let folded = try await fold(segments, after: token)
+      let folded = try await fold(segments, after: token, isMoreToCome: hasMore)
       outcome.add(folded.report, segments: folded.segments, bytes: folded.bytes)
       (outcome.token, token) = (folded.token, folded.token)
       // Nothing is shipped before the log was read to its end.

@@ -69,7 +69,8 @@ package struct EffectRunner: Sendable {
           return .deletedMeanwhile(incarnation)
         }
       case .fetch(let token): return try await fetch(zone, after: token)
-      case .fold(let segments, let token): return .folded(try await fold(segments, after: token))
+      case .fold(let segments, let token, let isMoreToCome):
+        return .folded(try await fold(segments, after: token, isMoreToCome: isMoreToCome))
       case .prepare:
         guard let (segment, named) = try await prepare(zone) else { return .prepared(nil) }
         return named.isEmpty ? .prepared(segment) : .preparedNaming(segment, named)
@@ -106,6 +107,8 @@ package struct EffectRunner: Sendable {
 
   /// The next segment to ship, its cut stored, and the assets that it names; nil if nothing is pending.
   private func prepare(_ zone: ZoneID) async throws -> (PackedSegment, [AssetReference])? {
+    // A log may end before the page that was to follow.
+    try await store.finishRenewal()
     if try store.isRereading(zone) { try await readOn(zone) }
     if try store.isOwnLaneClosed(of: zone) { try await renewLane(of: zone) }
     for _ in 0..<Self.cutsMax {
@@ -148,11 +151,13 @@ package struct EffectRunner: Sendable {
   // MARK: Folding
 
   /// Folds segments until one cannot be.
-  func fold(_ segments: [StoredSegment], after token: ChangeToken) async throws -> FoldOutcome {
+  func fold(
+    _ segments: [StoredSegment], after token: ChangeToken, isMoreToCome: Bool = false
+  ) async throws -> FoldOutcome {
     var outcome = FoldOutcome(token: token)
     try await fold(segments, after: token, &outcome)
-    // Those that were too much for one commit are folded beside the records: once for all of the page.
-    if outcome.report.foldedBeside > 0 { try await store.finishRenewal() }
+    // Those that were too much for one commit are folded beside the records: once for all.
+    if !isMoreToCome || outcome.problem != nil { try await store.finishRenewal() }
     return outcome
   }
 

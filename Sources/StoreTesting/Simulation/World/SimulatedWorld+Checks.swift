@@ -189,7 +189,7 @@ extension SimulatedWorld {
     case .create: "creates it at the remote"
     case .adopt: "adopts it"
     case .fetch(let token): "fetches after \(token.offset)"
-    case .fold(let segments, let token): "folds \(segments.count) segments after \(token.offset)"
+    case .fold(let segments, let token, _): "folds \(segments.count) segments after \(token.offset)"
     case .prepare: "cuts"
     case .upload(let asset, _, _): "uploads asset \(asset.hash)"
     case .findUnsentAsset: "looks for an asset that the remote was not given"
