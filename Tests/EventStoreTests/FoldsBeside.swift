@@ -237,12 +237,12 @@ struct FoldsBeside {
       try tx.create(heavy, type: "note")
       for number in 0..<2000 { try tx.insert(.int(Int64(number)), into: "tags", of: heavy) }
     }
-    for record in [heavy, record] {
-      try await store.write { tx in
-        try tx.delete(record)
-        try tx.create(record, type: "note")
-      }
+    try await store.write { try $0.delete(record) }
+    try await store.write { tx in
+      try tx.delete(heavy)
+      try tx.create(heavy, type: "note")
     }
+    try await store.write { try $0.create(record, type: "note") }
     _ = try await store.perform(isRepeatable: true) { try $0.startRebuild() }
     while try await store.perform(
       isRepeatable: true,
