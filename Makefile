@@ -7,14 +7,14 @@ SHELL := /bin/bash
 SWIFT ?= swift
 # Sequences that `make foldcheck` runs, how many of them `make test` does, and their seed.
 SEQUENCES ?= 1000000
-CHECKED_SEQUENCES ?= 150000
+CHECKED_SEQUENCES ?= 50000
 SEED ?= 1
 # Damaged data files that `make damage` opens in each way.
 DAMAGED_FILES ?= 3000
 # Worlds that `make simulate` runs, and how many of them `make test` does; and how many with assets.
 SEEDS ?= 1..100000
-CHECKED_SEEDS ?= 1..1000
-ASSET_SEEDS ?= 1..200
+CHECKED_SEEDS ?= 1..300
+ASSET_SEEDS ?= 1..50
 # Planted bugs that `make planted` looks for: all, a name, or 3/10 for the third tenth of them.
 BUGS ?= all
 # Repository whose history the demo runs.
@@ -23,7 +23,8 @@ DEMO := .build/demo
 
 REPLAY = "$$($(SWIFT) build -c release --show-bin-path)/replay"
 # Known bugs are compiled into no other build, so this one has a place of its own.
-PLANTED := PLANTED_BUGS=1 $(SWIFT) build -c release --scratch-path .build-planted
+PLANTED_PATH ?= .build-planted
+PLANTED := PLANTED_BUGS=1 $(SWIFT) build -c release --scratch-path $(PLANTED_PATH)
 
 .PHONY: help setup build test test-debug damage foldcheck foldcheck-some simulate simulate-check planted bench bench-smoke instructions demo lint docs soak clean
 
