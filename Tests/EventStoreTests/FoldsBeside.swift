@@ -257,6 +257,27 @@ struct FoldsBeside {
     #expect(try store.verify().problems == [])
   }
 
+  @Test("other zones do not wait for it")
+  func others() async throws {
+    let remote = try makeRemote(seen: 41)
+    let store = try directory.store { $0.foldStepsMax = 80 }
+    let other = ZoneID(name: "other")
+    for zone in [noteZone, other] { try await store.makeZone(zone) }
+    for segment in remote.segments.dropLast() { _ = try await store.fold([segment]) }
+    _ = try await store.fold([remote.segments[41]], isMoreToCome: true)
+    var second = TestRemote()
+    second.zone = other
+    second.incarnation = IncarnationID(rawValue: 0xDEF)
+    let segment = try second.append([transaction(9, 1, zone: other, [create("r")])])
+    let report = try await store.fold([segment])
+    #expect(report.folded == 1 && report.foldedBeside == 0)
+    #expect(try store.read { try $0.contains(RecordID(zone: other, name: "r")) })
+    #expect(try store.read { try $0.isFoldingAgain() })
+    try await store.finishRenewal()
+    #expect(try store.value("g", record) == 1)
+    #expect(try store.verify().problems == [])
+  }
+
   @Test("a rebuild that was asked for folds every zone again, also where one zone was being folded")
   func whole() async throws {
     let remote = try makeRemote(seen: 41)

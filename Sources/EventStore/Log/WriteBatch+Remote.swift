@@ -48,7 +48,7 @@ extension WriteBatch {
     of zone: ZoneID?, isTooMuch: Bool, _ foldAll: (inout FoldReport) throws -> Void
   ) throws -> FoldReport? {
     var report = FoldReport()
-    let isFoldingAgain = try isFoldingAgain
+    let isFoldingAgain = try zone.map { try self.isFoldingAgain($0) } ?? false
     guard isFoldingAgain || isTooMuch, let zone else {
       do {
         try foldAll(&report)
@@ -69,6 +69,13 @@ extension WriteBatch {
     storage.setZoneRow(row, number)
     try foldAgain(number)
     return report
+  }
+
+  /// Whether the log is being folded again for a zone: for it, or for all.
+  private func isFoldingAgain(_ zone: ZoneID) throws -> Bool {
+    guard try isFoldingAgain else { return false }
+    guard let only = try storage.unfinishedRebuild()?.place.zone else { return true }
+    return try storage.zone(zone).0 == only
   }
 
   /// Calls a closure with each transaction of a segment, once its header keeps the rules of the log.
