@@ -13,8 +13,8 @@ SEED ?= 1
 DAMAGED_FILES ?= 3000
 # Worlds that `make simulate` runs, and how many of them `make test` does; and how many with assets.
 SEEDS ?= 1..100000
-CHECKED_SEEDS ?= 1..300
-ASSET_SEEDS ?= 1..50
+CHECKED_SEEDS ?= 1..200
+ASSET_SEEDS ?= 1..40
 # Planted bugs that `make planted` looks for: all, a name, or 3/10 for the third tenth of them.
 BUGS ?= all
 # Repository whose history the demo runs.

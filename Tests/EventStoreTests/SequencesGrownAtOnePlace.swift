@@ -69,7 +69,7 @@ struct SequencesGrownAtOnePlace {
 
   @Test("cost about as much for each insertion, however many there are", arguments: [2, 3, 16])
   func cost(_ writers: Int) throws {
-    let count = writers == 16 ? 40 : 600 / writers
+    let count = writers == 16 ? 30 : 400 / writers
     for manner in Manner.allCases {
       for (isText, keepsView) in [(true, false), (true, true), (false, false)] {
         let few = try work(manner, writers: writers, each: count, isText: isText, keepsView: keepsView)
