@@ -167,7 +167,9 @@ struct ZoneRounds {
       zoneState(at: 1, pending: 1), .all,
       [
         (.fetch(after: token(1)), .fetched(.segments([stored(2), stored(3)], hasMore: true))),
-        (.fold([stored(2), stored(3)], after: token(1), isMoreToCome: true), folded(to: 2, problem: problem)),
+        (
+          .fold([stored(2), stored(3)], after: token(1), isMoreToCome: true), folded(to: 2, problem: problem)
+        ),
       ] + shipping)
     #expect(folding.status == .parked(offset: 3, problem) && folding.received == 1 && folding.sent == 1)
     let fetching = play(
