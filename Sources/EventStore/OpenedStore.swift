@@ -90,6 +90,13 @@ struct OpenedStore {
   private static func addTables(
     _ environment: Environment, _ directory: String, _ configuration: StoreConfiguration
   ) throws {
+    if let name = try environment.beginRead().tableNames().first(where: { !Tables.names.contains($0) }) {
+      throw StoreError(
+        .damaged,
+        "the store “\(directory)” lacks a table, and has one named “\(name)”, which no version makes",
+        hint:
+          "keep a copy of the directory, and restore it from a backup, or sync a new store from the remote")
+    }
     guard !configuration.isReadOnly else {
       throw StoreError(
         .readOnly, "a former version made the store “\(directory)”, without a table that this one needs",

@@ -64,6 +64,9 @@ package struct Transaction: ~Copyable {
     try state.openTable(name, create: create)
   }
 
+  /// The names of the tables, in order. (mdb_cursor_get)
+  package borrowing func tableNames() throws(LMDBError) -> [String] { try state.tableNames() }
+
   /// Says how large a table is. (mdb_stat)
   package borrowing func statistics(of table: Table) throws(LMDBError) -> TableStatistics {
     try state.calls.statistics(state.readable, state.number(of: table))

@@ -229,6 +229,19 @@ final class TransactionState {
     }
   }
 
+  func tableNames() throws(LMDBError) -> [String] {
+    let cursor = try calls.openCursor(readable, Calls.mainTable)
+    defer { calls.closeCursor(cursor) }
+    var names: [String] = []
+    var entry = try calls.move(cursor, .first)
+    while let found = entry {
+      try guardBytes(found.key)
+      names.append(String(decoding: found.key, as: UTF8.self))
+      entry = try calls.move(cursor, .next)
+    }
+    return names
+  }
+
   // MARK: Guarding what is read
 
   /// Finds out where page 0 is mapped, if that is not known and there is any page to tell it.

@@ -75,4 +75,22 @@ struct StoresOfFormerVersions {
     let same = try again.read { try $0.value(of: "title", in: note("a")) }
     #expect(same == "old")
   }
+
+  @Test(
+    "are told from one of which a table has lost its name: that is damage, and nothing is made in its place")
+  func renamedTable() async throws {
+    try await makeOldStore(without: "zones")
+    do {
+      let environment = try Environment(directory: directory.path + "/store")
+      defer { environment.close() }
+      let transaction = try environment.beginWrite()
+      _ = try transaction.openTable("yones", create: true)
+      try transaction.commit()
+    }
+    for isReadOnly in [true, false] {
+      let error = #expect(throws: StoreError.self) { try directory.store { $0.isReadOnly = isReadOnly } }
+      #expect(error?.code == .damaged)
+      #expect(error?.message.contains("yones") == true)
+    }
+  }
 }

@@ -66,6 +66,23 @@ struct AssetsSentLate {
     try await expectAgreement(devices, remote)
   }
 
+  @Test("where a store that had imported the log shipped it, who has the asset brings it")
+  func shippedByImporter() async throws {
+    let directory = TemporaryDirectory()
+    let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
+    let devices = try (1...3).map { try Device(in: directory.path, "d\($0)", seed: $0) }
+    let asset = try await devices[0].setAsset(bytes, of: "first")
+    try await devices[1].importLog(of: devices[0])
+    try await devices[1].sync(remote)
+    let reports = [try await devices[0].sync(remote), try await devices[0].sync(remote)]
+    #expect(reports.map { $0.zones[0].sentAssets }.reduce(0, +) == 1)
+    #expect(try !devices[0].store.syncState().zones[0].hasUnsentAssets)
+    try await devices[2].sync(remote)
+    try await devices[2].replicator(remote).downloadAsset(asset, in: zone)
+    #expect(try devices[2].content(asset) == bytes)
+    for device in devices { device.store.close() }
+  }
+
   @Test("one that another device brings is owed no more once it was downloaded")
   func broughtByAnother() async throws {
     let directory = TemporaryDirectory()

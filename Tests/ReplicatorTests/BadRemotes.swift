@@ -83,13 +83,15 @@ struct BadRemotes {
     try await expectRefusal(devices[0], place, .notARemote)
     try await place.restore(own)
     let marker = try #require(own[.marker])
-    var newer = marker
+    var (newer, damaged, damagedVersion) = (marker, marker, marker)
     newer[4] = 2
-    var damaged = marker
+    let checksum = crc32c(newer.span.bytes.extracting(..<22))
+    for index in 0..<4 { newer[22 + index] = UInt8(truncatingIfNeeded: checksum >> (8 * index)) }
     damaged[9] ^= 1
+    damagedVersion[4] = 99
     let bad: [([UInt8]?, RemoteError.Code)] = [
       (nil, .notARemote), (newer, .newerFormat), (damaged, .damaged), ([], .notARemote),
-      (Array(marker.dropLast()), .damaged), (Array("readme".utf8), .notARemote),
+      (Array(marker.dropLast()), .damaged), (damagedVersion, .damaged), (Array("readme".utf8), .notARemote),
     ]
     for (bytes, code) in bad {
       try await place.replace(.marker, with: bytes)

@@ -46,6 +46,18 @@ extension WriteBatch {
     return assets
   }
 
+  /// Notes that a zone's remote may lack assets that a transaction of the log names, of those that are here.
+  func noteUnsentAssets(in body: RawSpan, _ zone: ZoneNumber) throws {
+    var layout = BodyLayout()
+    try layout.parse(body)
+    var assets: [AssetReference] = []
+    try layout.operations.appendAssets(in: body, to: &assets)
+    for asset in assets where try isHere(asset) {
+      let known = try storage.tables.number(of: asset, in: zone, .unsent, storage.transaction)
+      if known == nil { try storage.setNumber(0, of: asset, in: zone, .unsent) }
+    }
+  }
+
   /// Counts the assets that a transaction names which was appended to the log, each once.
   func countAssets(_ assets: [AssetReference], in zone: ZoneNumber) throws {
     var counted: Set<AssetReference> = []

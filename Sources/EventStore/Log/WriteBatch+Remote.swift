@@ -209,6 +209,10 @@ extension WriteBatch {
         if PlantedBug.redeliveredFoldedAgain.isPlanted { try foldAgain(entry) }
       #endif
       try compare(header, body, with: entry, log, segment)
+      let placed = try storage.tables.lastPlaced(
+        replica, header.epoch, in: zone, log.incarnation, storage.transaction)
+      // Another store may have shipped what was pending here, without the assets that it names.
+      if placed < header.sequence { try noteUnsentAssets(in: entry.body.span.bytes, zone) }
       return try known(entry, receivedMilliseconds: segment.receivedMilliseconds)
     }
     guard header.sequence == last + 1 else { throw StoreError.missing(last + 1, segment.zone) }

@@ -45,13 +45,17 @@ struct RemoteAdvice {
         continue
       }
       lines.append(
-        "If the remote is right, the store reads its log again: \(reread(store, zone, step.place.offset)).")
+        "If the remote is right, the store reads its log again: \(reread(store, zone, step.place.offset)). So does each other "
+          + "store that had read past offset \(step.place.offset) of \(zone) before it was replaced: until then what it sends "
+          + "may be left out by the others.")
       break
     }
     for log in audit.logs where log.fate == nil && !log.consequences.isEmpty && log.tombstones.isEmpty {
       lines.append(
         "What is left out of \(log.zone) breaks a rule of the log, and every reader rejects it. The store that wrote it "
-          + "sends again what was in it when it syncs.")
+          + "sends again what was in it when it syncs. If it says that it is in sync and has nothing to send, it had read "
+          + "entries that were replaced since. Each store that had, reads the log again: \(reread("STORE", log.zone))."
+      )
     }
     for (zone, offset) in places(audit, givenUp) {
       lines.append(
@@ -60,8 +64,10 @@ struct RemoteAdvice {
     }
   }
 
-  private func reread(_ store: String, _ zone: ZoneID, _ offset: UInt64) -> String {
-    "`replay sync \(store) --remote \(remote) \(Display.option("--reread", "\(zone)@\(offset)"))`"
+  /// - Parameter offset: where it begins; nil for the log's start.
+  private func reread(_ store: String, _ zone: ZoneID, _ offset: UInt64? = nil) -> String {
+    let entry = "\(zone)\(offset.map { "@\($0)" } ?? "")"
+    return "`replay sync \(store) --remote \(remote) \(Display.option("--reread", entry))`"
   }
 
   /// The first entry that was given up of each log of which readers leave something out, and the one of just now.

@@ -33,7 +33,10 @@ struct RemoteMarker: Hashable {
         .notARemote, "\(name) holds something else: its object `remote` is not ours",
         hint: "check the address; if it is right, \(restoring)")
     }
-    if bytes.count > 5, bytes[4] != version || bytes[5] != 0 {
+    // Damage never looks like a later version.
+    let body = bytes.span.bytes.extracting(..<max(bytes.count - 4, 0))
+    let isWhole = bytes.count >= 4 && Array(bytes.suffix(4)) == Self.checksum(of: body)
+    if bytes.count > byteCount || isWhole, bytes[4] != version || bytes[5] != 0 {
       throw RemoteError(
         .newerFormat, "\(name) has the format \(bytes[4]).\(bytes[5]), and this version knows \(version).0",
         hint: "use a newer version of the program")
@@ -42,15 +45,19 @@ struct RemoteMarker: Hashable {
     do throws(FormatError) {
       _ = try reader.readBytes(2, "remote.version")
       let remote = RemoteID(rawValue: try reader.readBigEndian("remote.identity"))
-      let checksum: UInt32 = try reader.readLittleEndian("remote.checksum")
+      _ = try reader.readBytes(4, "remote.checksum")
       try reader.finish("remote")
-      if checksum == crc32c(bytes.span.bytes.extracting(..<(byteCount - 4))) {
-        return RemoteMarker(remote: remote)
-      }
+      if isWhole { return RemoteMarker(remote: remote) }
     } catch {
       throw damaged(name, error)
     }
     throw damaged(name, nil)
+  }
+
+  private static func checksum(of bytes: RawSpan) -> [UInt8] {
+    var writer = ByteWriter()
+    writer.append(littleEndian: crc32c(bytes))
+    return writer.bytes
   }
 
   private static let restoring =
