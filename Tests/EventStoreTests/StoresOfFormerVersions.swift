@@ -81,7 +81,7 @@ struct StoresOfFormerVersions {
   func renamedTable() async throws {
     try await makeOldStore(without: "zones")
     do {
-      let environment = try Environment(directory: directory.path + "/store")
+      let environment = try Environment(directory: directory.path + "/store", options: .init(sync: .none))
       defer { environment.close() }
       let transaction = try environment.beginWrite()
       _ = try transaction.openTable("yones", create: true)
