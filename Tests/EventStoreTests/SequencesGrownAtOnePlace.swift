@@ -162,10 +162,14 @@ struct SequencesGrownAtOnePlace {
     #expect(grown.work - before - hiding < 100 * hiding / 2)
     let again = grown.sequence.storage.leafReads - reads - walk
     #expect(leaves > 50 && again < 100 * leaves / 2, "leaves without visible units are passed over")
-    var visible = 0
+    var visited = 0
     let read = grown.sequence.storage.reads
-    try grown.sequence.forEachVisible { visible += Int($0.count) }
-    #expect(visible == 1 && grown.sequence.storage.reads - read < 10)
+    func none(of inserter: Inserter) -> UInt64 { 0 }
+    let rest = try grown.sequence.hide(below: none) { isChanged in
+      visited += 1
+      return !isChanged
+    }
+    #expect(visited == 1 && rest == nil && grown.sequence.storage.reads - read < 10)
     let problems = try grown.sequence.verify()
     #expect(problems == [])
   }

@@ -176,6 +176,18 @@ package struct ElementKey: Hashable, Comparable, Sendable {
   /// Whether it is that of a part of a record's row.
   package var isOfRow: Bool { kind == .registers || kind == .block }
 
+  /// The cell that it is of.
+  var cell: CellNumber {
+    get throws(FormatError) { CellNumber(rawValue: try bytes.span.bytes.bigEndian32(at: 8)) }
+  }
+
+  /// The row of the element whose head it names; nil if it names none of an element's.
+  var elementOfHead: ElementKey? {
+    guard kind == .elementHead, bytes.count > Self.prefixBytes else { return nil }
+    let name = bytes[(Self.prefixBytes + 1)...].prefix(Int(bytes[Self.prefixBytes]))
+    return ElementKey(bytes: bytes[..<(Self.prefixBytes - 1)] + [Kind.element.rawValue] + name)
+  }
+
   /// What kind of row it names, nil if it names none.
   var kind: Kind? {
     bytes.count < Self.prefixBytes ? nil : Kind(rawValue: bytes[Self.prefixBytes - 1])

@@ -12,21 +12,30 @@ extension Fold {
       CellPath(cell, ElementName(identity)), identity, removal, added, payload)
   }
 
-  /// Removes heads of all elements of a cell.
-  mutating func removeElements(of cell: CellNumber, _ removal: Removal) throws {
+  /// Removes the heads of all elements of a cell that the transaction has seen.
+  mutating func removeElements(of cell: CellNumber, seenAt index: UInt32) throws {
+    let removal = Removal.seen(at: index)
     let prefix = ElementKey.elements(of: state, record: try recordNumber, cell: cell)
-    var next = firstKey(under: prefix)
+    // It may have been paused among the heads of an element.
+    let paused = bound.next?.elementOfHead.flatMap { $0.bytes.starts(with: prefix.bytes) ? $0 : nil }
+    var next = paused ?? firstKey(under: prefix)
     while let first = next {
-      let rows = try someRows(under: prefix, from: first) { _, row in
+      let rows = try someRows(under: prefix, from: first) { key, row in
         let identity = try ElementRow.identity(of: row)
         let heads = try RecordLayout.heads(of: identity.upperBound..<row.byteCount, in: row)
-        return try mayRemove(removal, heads) ? row.extracting(identity).bytes : nil
+        return try mayRemove(removal, heads) ? (key: key, identity: row.extracting(identity).bytes) : nil
       }
-      for identity in rows.found {
-        try replace(cell, identity.span.bytes, removing: removal, adding: nil, payload: RawSpan())
+      try bound.count(looked: rows.looked)
+      for (place, element) in rows.found.enumerated() {
+        // What comes before it is done, so that this continues each time.
+        if place > 0 { try bound.pauseIfSpent(at: element.key) }
+        if element.key != paused { bound.next = nil }
+        let path = CellPath(cell, ElementName(element.identity.span.bytes))
+        try thin(path, at: index)
+        try replaceElement(path, element.identity.span.bytes, removal, nil, RawSpan())
+        try bound.count(removed: 1)
       }
       next = rows.next
-      try bound.count(looked: rows.looked, removed: rows.found.count)
       if let next { try bound.pauseIfSpent(at: next) }
     }
   }

@@ -103,11 +103,10 @@ extension Fold {
         let item = try key.item
         return try sequence.operation(making: item).flatMap { try hasSeen($0, at: index) ? item : nil }
       }
-      try removeItems(rows.found, of: cell, in: &sequence)
+      try bound.count(looked: rows.looked)
+      let removed = try removeItems(rows.found, of: cell, in: &sequence, stopsIfSpent: true)
       try write(sequence.root, of: cell)
-      next = rows.next
-      // Its row, its registers and its place in the sequence.
-      try bound.count(looked: rows.looked, removed: 2 * rows.found.count)
+      next = try removed < rows.found.count ? itemKey(rows.found[removed], of: cell) : rows.next
       if let next { try bound.pauseIfSpent(at: next) }
     }
   }
@@ -222,11 +221,18 @@ extension Fold {
   }
 
   /// Takes elements out. Their places are hidden together, so that a leaf is written once for all that it has.
+  ///
+  /// - Parameter stopsIfSpent: whether those wait that are more than the commit may do.
+  /// - Returns: how many were taken out, one at least.
+  @discardableResult
   private mutating func removeItems(
-    _ items: [UnitID], of cell: CellNumber, in sequence: inout UnitSequence<Storage>
-  ) throws {
+    _ items: [UnitID], of cell: CellNumber, in sequence: inout UnitSequence<Storage>,
+    stopsIfSpent: Bool = false
+  ) throws -> Int {
     var places = UnitRanges()
-    for item in items {
+    var removed = 0
+    for item in items where removed == 0 || !stopsIfSpent || !bound.isSpent {
+      removed += 1
       let key = try itemKey(item, of: cell)
       guard let row = try storage.readElement(key) else { continue }
       places.append(UnitRange(first: try ItemRow.place(in: row.span.bytes), count: 1))
@@ -235,8 +241,11 @@ extension Fold {
       }
       try storage.deleteElement(key)
       try note([], at: ItemRegister.value.path(cell, item))
+      // Its row, and its place in the sequence.
+      if stopsIfSpent { try bound.count(removed: 2) }
     }
     for range in places.joined() { try sequence.setVisible(false, range) }
+    return removed
   }
 }
 

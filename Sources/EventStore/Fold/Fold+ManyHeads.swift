@@ -58,7 +58,7 @@ extension Fold {
 
   // MARK: What is kept of them
 
-  private func apartHeads(of path: CellPath, count: Int) throws -> ApartHeads {
+  func apartHeads(of path: CellPath, count: Int) throws -> ApartHeads {
     var apart = ApartHeads(path: path, count: count)
     guard count > 0 else { return apart }
     let key = ElementKey.apartIndex(of: state, record: try recordNumber, path)
@@ -130,7 +130,10 @@ extension Fold {
       try headKey(of: path), .apartIndex(of: state, record: try recordNumber, path),
       .apartOrder(of: state, record: try recordNumber, path),
     ] {
-      for (key, _) in try storage.elements(under: prefix) { try storage.deleteElement(key) }
+      for (key, _) in try storage.elements(under: prefix) {
+        try storage.deleteElement(key)
+        try bound.count(removed: 1)
+      }
     }
   }
 
@@ -145,71 +148,61 @@ extension Fold {
     case .head(let id):
       guard !inline.contains(id), let row = try storage.readElement(key(of: path, id)) else { return }
       return try remove(OwnedHead(apart: row.span.bytes), from: &apart)
-    case .seen:
-      if !viewpoint.seesAllPlaced, apart.index != nil || viewpoint.base == nil {
-        try removeOwn(removal, from: &apart, except: inline)
-        if try removePlaced(from: &apart, except: inline) { return }
+    case .seen(let index):
+      guard let runs = try seenRuns(at: index, of: &apart) else { break }
+      try bound.count(looked: runs.count)
+      for run in runs {
+        for key in try storage.elementKeys(in: keys(of: run, in: path)) {
+          guard let row = try storage.readElement(key) else { continue }
+          let head = try OwnedHead(apart: row.span.bytes)
+          if !inline.contains(head.head.id) { try remove(head, from: &apart) }
+        }
       }
+      return
     }
-    for head in try headsApart(except: Set(inline), under: headKey(of: path))
-    where try removes(removal, head.head.id) {
-      try remove(head, from: &apart)
-    }
+    let heads = try headsApart(except: Set(inline), under: headKey(of: path))
+    try bound.count(looked: heads.count)
+    for head in heads where try removes(removal, head.head.id) { try remove(head, from: &apart) }
   }
 
-  /// Takes away those of the transaction's own identity and of those that it continues.
-  private func removeOwn(_ removal: Removal, from apart: inout ApartHeads, except inline: [HeadID]) throws {
-    guard case .seen(let index) = removal else { return }
-    let (record, path, own) = (try recordNumber, apart.path, viewpoint)
-    func key(_ replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, _ index: UInt32 = 0) -> ElementKey
-    {
-      ElementKey(
-        state: state, record: record, path, headsOf: replica, epoch: epoch, from: sequence, index: index)
-    }
-    let first = key(own.replica, own.epoch, 0)
-    try remove(in: first..<key(own.replica, own.epoch, own.sequence, index), from: &apart, except: inline)
-    for ancestor in own.lineage {
-      let end = ancestor.through == .max ? .max : ancestor.through + 1
-      let first = key(ancestor.replica, ancestor.epoch, 0)
-      try remove(in: first..<key(ancestor.replica, ancestor.epoch, end), from: &apart, except: inline)
-    }
-  }
-
-  /// Takes away those that lie up to the base of the transaction, and after where an earlier one has looked.
+  /// Where the heads lie that a transaction has seen, at one of its operations: those of its own identity and of those that it
+  /// continues, and those up to its base, after where an earlier transaction has looked.
   ///
-  /// - Returns: false if these are too many places: then the heads are to be looked at, each.
-  private func removePlaced(from apart: inout ApartHeads, except inline: [HeadID]) throws -> Bool {
-    guard let base = viewpoint.base, apart.count > 0, var index = apart.index,
+  /// - Returns: nil if these are too many places, or none is known: then the heads are to be looked at, each.
+  func seenRuns(at index: UInt32, of apart: inout ApartHeads) throws -> [HeadRun]? {
+    guard !viewpoint.seesAllPlaced, apart.index != nil || viewpoint.base == nil else { return nil }
+    let own = viewpoint
+    var runs = [
+      HeadRun(replica: own.replica, epoch: own.epoch, first: 0, end: own.sequence, endIndex: index)
+    ]
+    for ancestor in own.lineage {
+      runs.append(HeadRun(replica: ancestor.replica, epoch: ancestor.epoch, 0...ancestor.through))
+    }
+    guard let base = viewpoint.base, var known = apart.index,
       let placed = try storage.placedThrough(viewpoint.zone, base.incarnation)
-    else { return true }
-    let floor = index.floor(in: base.incarnation)
-    guard base.offset > floor else { return true }
-    let known = min(base.offset, placed)
-    if known > floor {
-      index.setFloor(known, in: base.incarnation)
-      apart.index = index
+    else { return runs }
+    let floor = known.floor(in: base.incarnation)
+    guard base.offset > floor else { return runs }
+    let end = min(base.offset, placed)
+    if end > floor {
+      known.setFloor(end, in: base.incarnation)
+      apart.index = known
     }
-    guard known == base.offset, known - floor <= UInt64(apart.count) else { return false }
-    let (record, path) = (try recordNumber, apart.path)
-    for run in try storage.placedRuns(at: floor + 1...known, of: viewpoint.zone, base.incarnation) {
-      func key(_ sequence: UInt64) -> ElementKey {
-        ElementKey(
-          state: state, record: record, path, headsOf: run.replica, epoch: run.epoch, from: sequence)
-      }
-      let end = key(run.sequences.upperBound == .max ? .max : run.sequences.upperBound + 1)
-      try remove(in: key(run.sequences.lowerBound)..<end, from: &apart, except: inline)
+    guard end == base.offset, end - floor <= UInt64(apart.count) else { return nil }
+    for run in try storage.placedRuns(at: floor + 1...end, of: viewpoint.zone, base.incarnation) {
+      runs.append(HeadRun(replica: run.replica, epoch: run.epoch, run.sequences))
     }
-    return true
+    return runs
   }
 
-  private func remove(
-    in keys: Range<ElementKey>, from apart: inout ApartHeads, except inline: [HeadID]
-  ) throws {
-    for key in try storage.elementKeys(in: keys) {
-      guard let row = try storage.readElement(key) else { continue }
-      let head = try OwnedHead(apart: row.span.bytes)
-      if !inline.contains(head.head.id) { try remove(head, from: &apart) }
-    }
+  func keys(of run: HeadRun, in path: CellPath) throws -> Range<ElementKey> {
+    let record = try recordNumber
+    let first = ElementKey(
+      state: state, record: record, path, headsOf: run.replica, epoch: run.epoch, from: run.first)
+    let end = ElementKey(
+      state: state, record: record, path, headsOf: run.replica, epoch: run.epoch, from: run.end,
+      index: run.endIndex)
+    return first..<max(first, end)
   }
 
   private func remove(_ head: OwnedHead, from apart: inout ApartHeads) throws {

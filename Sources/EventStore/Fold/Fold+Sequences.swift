@@ -10,7 +10,7 @@ extension Fold {
     let record = try recordNumber
     return UnitSequence(
       storage, RunKeys(state: state, record: record, cell: cell), root: root, isText: cell.kind == .text,
-      nodes: nodes.nodes(of: SequenceCell(state: state, record: record, cell: cell)))
+      limits: sequenceLimits, nodes: nodes.nodes(of: SequenceCell(state: state, record: record, cell: cell)))
   }
 
   /// Writes the root of a list or a text into the record's row.
@@ -107,28 +107,27 @@ extension Fold {
   /// Hides what the transaction has seen of a text.
   mutating func clearText(_ cell: CellNumber, index: UInt32) throws {
     var sequence = try sequence(of: cell)
-    var ranges = UnitRanges()
+    // Who has made which units does not change.
+    let makers = sequence
     // Up to which number each inserter's units are seen.
     var ends: [Inserter: UInt64] = [:]
-    try sequence.forEachVisible { units in
-      let inserter = units.first.inserter
+    func end(of inserter: Inserter) throws -> UInt64 {
+      if let known = ends[inserter] { return known }
       let all = UnitRange(first: UnitID(inserter, 0), count: .max)
-      let end = try ends[inserter] ?? seen(all, in: sequence, at: index)?.end ?? 0
+      let end = try seen(all, in: makers, at: index)?.end ?? 0
       ends[inserter] = end
-      guard units.first.number < end else { return }
-      ranges.append(UnitRange(first: units.first, count: min(units.end, end) - units.first.number))
+      try bound.count(looked: FoldBound.stepsOfInserter)
+      return end
     }
-    // What is hidden is not met again, if this is paused.
-    var rest = ranges.joined()[...]
-    repeat {
-      let some = rest.prefix(bound.rowsAtOnce)
-      rest = rest.dropFirst(some.count)
-      for range in some { try sequence.setVisible(false, range) }
-      try write(sequence.root, of: cell)
-      try bound.count(removed: some.count)
-      if !rest.isEmpty {
-        try bound.pauseIfSpent(at: ElementKey(state: state, record: recordNumber, cell: cell))
-      }
-    } while !rest.isEmpty
+    let prefix = ElementKey.items(of: state, record: try recordNumber, cell: cell)
+    let paused = try bound.next.flatMap { try $0.bytes.starts(with: prefix.bytes) ? $0.item : nil }
+    let rest = try sequence.hide(from: paused, below: end) { isChanged in
+      try bound.count(looked: FoldBound.stepsOfLeaf, removed: isChanged ? FoldBound.removalsOfLeaf : 0)
+      return !bound.isSpent
+    }
+    try write(sequence.root, of: cell)
+    if let rest {
+      try bound.pauseIfSpent(at: ElementKey(state: state, record: recordNumber, cell: cell, item: rest))
+    }
   }
 }

@@ -207,17 +207,23 @@ extension Fold {
     blocks = CellBlocks()
   }
 
-  /// The numbers of the current record's cells, ascending; of those of heads only where the transaction, at one of its
-  /// operations, may have seen a head.
+  /// The numbers of some of the current record's fields' cells from one on, ascending; of those of heads only where the transaction, at one
+  /// of its operations, may have seen a head.
   ///
-  /// - Complexity: linear in the record; it writes nothing
-  mutating func cellNumbers(seenAt index: UInt32) throws -> [CellNumber] {
+  /// - Returns: those, how many cells it looked at, and the next one; nil if it has looked at all
+  /// - Complexity: linear in the cells, and in the row if it is not wide; it writes nothing
+  mutating func cellNumbers(
+    seenAt index: UInt32, from first: CellNumber
+  ) throws -> (found: [CellNumber], looked: Int, next: CellNumber?) {
     if isWide { try writeBlocks() }
-    var cells: [CellNumber] = []
+    var cells: (found: [CellNumber], looked: Int, next: CellNumber?) = ([], 0, nil)
     func add(_ cell: (number: CellNumber, body: Range<Int>), of row: RawSpan) throws {
-      guard cell.number.isOfHeads else { return cells.append(cell.number) }
+      // A record's existence is none of its fields; and a first block may begin with its number.
+      guard cell.number >= first, cell.number != .existence else { return }
+      cells.looked += 1
+      guard cell.number.isOfHeads else { return cells.found.append(cell.number) }
       let heads = try RecordLayout.heads(of: cell.body, in: row)
-      if try mayRemove(.seen(at: index), heads) { cells.append(cell.number) }
+      if try mayRemove(.seen(at: index), heads) { cells.found.append(cell.number) }
     }
     func addAll(_ reader: inout ByteReader, of row: RawSpan) throws {
       while reader.remaining > 0 { try add(try RecordLayout.nextCell(&reader), of: row) }
@@ -226,9 +232,17 @@ extension Fold {
     var reader = try RecordLayout.cellReader(of: base)
     try addAll(&reader, of: base)
     guard isWide else { return cells }
-    try storage.forEachElement(under: .blocks(of: state, record: try recordNumber)) { _, block in
+    let prefix = ElementKey.blocks(of: state, record: try recordNumber)
+    let key = ElementKey.block(of: state, record: try recordNumber, from: first.rawValue)
+    let start = try storage.element(atMost: key, under: prefix).found?.key ?? prefix
+    try storage.forEachElement(under: prefix, from: start) { key, block in
+      guard cells.looked < bound.rowsAtOnce else {
+        cells.next = CellNumber(rawValue: try key.firstCellOfBlock)
+        return false
+      }
       var reader = ByteReader(block, at: try WideRow.cells(of: block))
       try addAll(&reader, of: block)
+      return true
     }
     return cells
   }

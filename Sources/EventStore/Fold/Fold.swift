@@ -22,6 +22,9 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   package var wholeRowBytesMax = WideRow.wholeBytesMax
   package var blockBytesMax = WideRow.blockBytesMax
 
+  /// How large the nodes of lists and texts are. A check of the fold makes them small.
+  package var sequenceLimits = SequenceLimits()
+
   /// How much a commit may do beside what operations say.
   package let bound = FoldBound()
 
@@ -59,33 +62,43 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     try select(record, in: state)
     try joinRegisters()
     try divideIfLarge()
+    try thin(CellPath(.existence), at: index)
     // In the order of their keys: a key tells where it was paused.
-    var cells = try cellNumbers(seenAt: index)
-    if cells.count > 1 { cells.sort() }
-    for cell in cells where cell != .existence {
-      #if PLANTED_BUGS
-        if PlantedBug.createKeepsFields.isPlanted { break }
-      #endif
-      if bound.next != nil,
-        try firstKey(under: ElementKey(state: state, record: recordNumber, cell: cell)) == nil
-      {
-        continue
+    var next: CellNumber? = try bound.next?.cell ?? .existence
+    while let first = next {
+      let cells = try cellNumbers(seenAt: index, from: first)
+      try bound.count(looked: cells.looked)
+      for cell in cells.found {
+        #if PLANTED_BUGS
+          if PlantedBug.createKeepsFields.isPlanted { break }
+        #endif
+        try clear(cell, index: index)
+        try pauseIfSpent(at: cell.next)
       }
-      if cell.isOfHeads {
-        try thin(CellPath(cell), at: index)
-        try replace(cell, removing: .seen(at: index), adding: nil)
-        try bound.count(removed: 1)
-        try bound.pauseIfSpent(at: ElementKey(state: state, record: recordNumber, cell: cell.next))
-      } else if cell.kind?.hasElements ?? false {
-        try removeElements(of: cell, .seen(at: index))
-      } else if cell.kind == .list {
-        try clearList(cell, index: index)
-      } else if cell.kind == .text {
-        try clearText(cell, index: index)
-      }
+      next = cells.next
+      if let next { try pauseIfSpent(at: next) }
     }
     if bound.rule != .none { bound.next = nil }
     try set(existence: .alive(type: type), index: index)
+  }
+
+  /// Takes away what the transaction has seen of a field.
+  private mutating func clear(_ cell: CellNumber, index: UInt32) throws {
+    if cell.isOfHeads {
+      try thin(CellPath(cell), at: index)
+      try replace(cell, removing: .seen(at: index), adding: nil)
+      try bound.count(removed: 1)
+    } else if cell.kind?.hasElements ?? false {
+      try removeElements(of: cell, seenAt: index)
+    } else if cell.kind == .list {
+      try clearList(cell, index: index)
+    } else if cell.kind == .text {
+      try clearText(cell, index: index)
+    }
+  }
+
+  private func pauseIfSpent(at cell: CellNumber) throws {
+    try bound.pauseIfSpent(at: ElementKey(state: state, record: recordNumber, cell: cell))
   }
 
   /// Folds `delete`, or `move away`: the record is dead. Its fields stay, hidden.
@@ -98,6 +111,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     #if PLANTED_BUGS
       if PlantedBug.deleteTakesUnseen.isPlanted { viewpoint.seesAllPlaced = true }
     #endif
+    try thin(CellPath(.existence), at: index)
     guard !place.isEmpty else { return try set(existence: .dead, index: index) }
     try setExistence(index: index) { payload in
       payload.append(Existence.movedTag)
@@ -121,6 +135,8 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     _ kind: OperationKind, _ field: NameNumber, type: NameNumber, operand: RawSpan, index: UInt32
   ) throws {
     if row.count > wholeRowBytesMax { try divideIfLarge() }
+    // Before anything changes: where it is paused, it begins again.
+    try thin(CellPath(.existence), at: index)
     switch kind {
     case .set:
       try joinRegisters()
@@ -130,7 +146,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
       let cell = CellNumber(register: field)
       if isWide { try openBlock(of: cell) }
       if try setInPlace(cell, type: type, value: operand, index: index) { return }
-      if bound.rule == .pauses { try thin(CellPath(cell), at: index) }
+      try thin(CellPath(cell), at: index)
       try replace(cell, removing: .seen(at: index), adding: head(at: index), payload: operand)
     case .add: try add(operand, to: CellNumber(field, .counter), index: index)
     case .insert, .remove, .put, .removeKey:

@@ -14,6 +14,9 @@ package final class FoldBound {
 
   /// What a row takes that is removed; one that is looked at takes 1.
   static let stepsOfRemoval = 8
+  /// What a leaf of a text takes that is looked at, one of which units are hidden besides, and finding which of an inserter's units
+  /// are seen.
+  static let (stepsOfLeaf, removalsOfLeaf, stepsOfInserter) = (2, 3, 16)
   /// The steps of a commit: a hundred thousand rows to look at, or an eighth of that to remove.
   package var stepsMax = 100_000
   /// So many rows are looked at before there is another look at how much is left. A check of the fold makes it less.
@@ -95,13 +98,17 @@ extension Fold {
 
   /// Looks at some of the rows under a prefix. Only what is found is kept in memory.
   ///
-  /// - Parameter find: gives what is to be kept of a row, if anything.
+  /// - Parameters:
+  ///   - end: the key before which it ends; nil for the last under the prefix.
+  ///   - find: gives what is to be kept of a row, if anything.
   /// - Returns: that, how many rows it looked at, and the key of the next one; nil if it has looked at all.
   func someRows<Found>(
-    under prefix: ElementKey, from first: ElementKey, _ find: (ElementKey, RawSpan) throws -> Found?
+    under prefix: ElementKey, from first: ElementKey, before end: ElementKey? = nil,
+    _ find: (ElementKey, RawSpan) throws -> Found?
   ) throws -> (found: [Found], looked: Int, next: ElementKey?) {
     var rows: (found: [Found], looked: Int, next: ElementKey?) = ([], 0, nil)
     try storage.forEachElement(under: prefix, from: first) { key, row in
+      if let end, key >= end { return false }
       guard rows.looked < bound.rowsAtOnce else {
         rows.next = key
         return false
@@ -111,34 +118,5 @@ extension Fold {
       return true
     }
     return rows
-  }
-
-  /// Takes away, a few at a time, heads of a cell that lie apart and that an operation has seen, where there are many and the
-  /// operation can be paused: one edit of the cell would take them all.
-  mutating func thin(_ path: CellPath, at index: UInt32) throws {
-    guard bound.rule == .pauses else { return }
-    let prefix = try headKey(of: path)
-    while true {
-      var (seen, looked): ([HeadID], Int) = ([], 0)
-      try storage.forEachElement(under: prefix, from: prefix) { _, row in
-        looked += 1
-        let head = try OwnedHead(apart: row).head.id
-        if try removes(.seen(at: index), head) { seen.append(head) }
-        return seen.count < bound.rowsAtOnce
-      }
-      // Few go with the cell's one edit.
-      guard seen.count == bound.rowsAtOnce else { return }
-      for head in seen { try remove(head, of: path) }
-      try bound.count(looked: looked, removed: seen.count)
-      try bound.pauseIfSpent(at: ElementKey(state: state, record: recordNumber, cell: path.cell))
-    }
-  }
-
-  private mutating func remove(_ head: HeadID, of path: CellPath) throws {
-    if path.element == nil {
-      try replace(path.cell, removing: .head(head), adding: nil)
-    } else {
-      try replaceElement(path, RawSpan(), .head(head), nil, RawSpan())
-    }
   }
 }

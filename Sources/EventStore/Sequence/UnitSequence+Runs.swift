@@ -70,15 +70,15 @@ extension UnitSequence {
     try finish()
   }
 
-  /// Gives the leaves in the document's order to a closure, all or those that have visible units.
+  /// Gives the leaves in the document's order to a closure.
   ///
   /// - Throws: `FormatError` `damaged` where nodes do not fit each other; what the closure throws.
-  func forEachLeaf(visibleAlone: Bool = false, _ body: (NodeNumber, Leaf) throws -> Void) throws {
+  func forEachLeaf(_ body: (NodeNumber, Leaf) throws -> Void) throws {
     guard root.height > 0 else { return }
     var visited: Set<NodeNumber> = []
     let level = try level(below: root.node, height: root.height)
     let top = InnerNode.Child(node: root.node, units: root.units, visible: root.visible, level: level)
-    try visit(top, below: 0, height: root.height, visibleAlone, &visited, body)
+    try visit(top, below: 0, height: root.height, &visited, body)
   }
 
   private func level(below node: NodeNumber, height: UInt32) throws -> Level {
@@ -86,8 +86,8 @@ extension UnitSequence {
   }
 
   private func visit(
-    _ child: InnerNode.Child, below parent: NodeNumber, height: UInt32, _ visibleAlone: Bool,
-    _ visited: inout Set<NodeNumber>, _ body: (NodeNumber, Leaf) throws -> Void
+    _ child: InnerNode.Child, below parent: NodeNumber, height: UInt32, _ visited: inout Set<NodeNumber>,
+    _ body: (NodeNumber, Leaf) throws -> Void
   ) throws {
     // Rows that name each other in a circle, or one of them twice, would take for ever.
     guard visited.insert(child.node).inserted else {
@@ -107,8 +107,8 @@ extension UnitSequence {
     }
     let inner = try inner(child.node)
     try check(inner.parent, inner.asChild(child.node))
-    for next in inner.children where !visibleAlone || next.visible > 0 {
-      try visit(next, below: child.node, height: height - 1, visibleAlone, &visited, body)
+    for next in inner.children {
+      try visit(next, below: child.node, height: height - 1, &visited, body)
     }
   }
 }

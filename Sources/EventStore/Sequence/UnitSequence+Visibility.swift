@@ -48,6 +48,49 @@ extension UnitSequence where Storage: RunStorage {
     }
   }
 
+  /// Hides visible units a leaf at a time, in the document's order: of each inserter those below a number.
+  ///
+  /// - Parameters:
+  ///   - first: a unit from which on; nil for the start.
+  ///   - end: tells an inserter's number.
+  ///   - didVisit: told after each leaf whether it changed, and gives whether to continue.
+  /// - Returns: the visible unit from which on the rest is; nil if all was visited.
+  /// - Complexity: O(log n) rows for each leaf that has visible units
+  package mutating func hide(
+    from first: UnitID? = nil, below end: (Inserter) throws -> UInt64, _ didVisit: (Bool) throws -> Bool
+  ) throws -> UnitID? {
+    guard root.visible > 0, var place = try first.map(visit) ?? firstVisible() else { return nil }
+    // Each leaf that comes was there at the beginning.
+    var visited: NodeNumber = 0
+    while visited < root.lastNode {
+      visited += 1
+      let behind = try neighbour(of: place.node, parent: place.leaf.parent, isBehind: true) { $0.visible > 0 }
+      let next = try behind.map { node in
+        guard let piece = try leaf(node).pieces.first(where: \.isVisible) else { throw Self.tooFew(node) }
+        return piece.first
+      }
+      let changed = try place.leaf.hide(from: place.piece, below: end)
+      if let changed { try writeChanged(&place.leaf, place.node, changed) }
+      guard try didVisit(changed != nil), let behind, let next else { return next }
+      // Leaves may have been joined.
+      place = try changed == nil ? (behind, leaf(behind), 0) : visit(next)
+    }
+    throw Self.tooFew(place.node)
+  }
+
+  private func visit(_ unit: UnitID) throws -> (node: NodeNumber, leaf: Leaf, piece: Int) {
+    guard let found = try find(unit) else {
+      throw FormatError.damagedRuns("makers", expected: "unit \(unit.number)", found: "none")
+    }
+    return found
+  }
+
+  private func firstVisible() throws -> (node: NodeNumber, leaf: Leaf, piece: Int)? {
+    guard root.height > 0 else { return nil }
+    let node = try endLeaf(below: root.node, levels: root.height - 1, isLast: false) { $0.visible > 0 }
+    return (node, try leaf(node), 0)
+  }
+
   /// Whether a leaf has visible units, as the node above tells it.
   private func hasVisible(_ leaf: NodeNumber, _ above: inout InnerNode?) throws -> Bool {
     if root.height < 2 { return true }
@@ -84,15 +127,26 @@ extension UnitSequence where Storage: RunStorage {
   }
 }
 
-extension UnitSequence {
-  /// Gives the visible units to a closure, those together that are told together, in the document's order.
+extension Leaf {
+  /// Hides the visible units from a piece on, of each inserter those below a number.
   ///
-  /// - Complexity: O(log n) rows for each leaf that has visible units
-  package func forEachVisible(_ body: (UnitRange) throws -> Void) throws {
-    try forEachLeaf(visibleAlone: true) { _, leaf in
-      for piece in leaf.pieces where piece.isVisible {
-        try body(UnitRange(first: piece.first, count: piece.count))
+  /// - Returns: the last piece that changed, nil if none did.
+  fileprivate mutating func hide(
+    from first: Int, below end: (Inserter) throws -> UInt64
+  ) rethrows -> Int? {
+    var changed: Int?
+    var index = first
+    while index < pieces.count {
+      let piece = pieces[index]
+      if piece.isVisible {
+        let end = try end(piece.first.inserter)
+        if piece.first.number < end, let count = setVisible(false, piece.first.number..<end, inPiece: index) {
+          index += count - 1
+          changed = index
+        }
       }
+      index += 1
     }
+    return changed
   }
 }

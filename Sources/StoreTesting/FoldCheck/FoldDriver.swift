@@ -16,6 +16,7 @@ final class FoldDriver {
     storage = knowledge.makeStorage(tiesByNumber: tiesByNumber)
     fold = Fold(storage: storage)
     fold.scannedHeadsMax = history.scannedHeadsMax
+    fold.sequenceLimits.nodeBytesMax = history.nodeBytesMax
     fold.wholeRowBytesMax = history.wholeRowBytesMax
     if history.wholeRowBytesMax < WideRow.wholeBytesMax { fold.blockBytesMax = 60 }
     if let steps = history.foldStepsMax {

@@ -10,6 +10,8 @@ final class FoldHistory {
   let scannedHeadsMax: Int
   /// From how many bytes on a row lies in blocks: in many sequences from few.
   let wholeRowBytesMax: Int
+  /// How many bytes the nodes of lists and texts have at most: in half of the sequences few, so that they are many.
+  let nodeBytesMax: Int
   /// How much of an operation is done before the fold's rows are written and it goes on; nil for all of it.
   let foldStepsMax: Int?
   private(set) var lanes: [FoldLane] = []
@@ -30,6 +32,7 @@ final class FoldHistory {
     scannedHeadsMax = [0, 1, 8][Int(schedule.seed % 3)]
     wholeRowBytesMax = [WideRow.wholeBytesMax, WideRow.wholeBytesMax, 0, 80][Int(schedule.seed / 3 % 4)]
     foldStepsMax = [nil, 1, 24][Int(schedule.seed / 12 % 3)]
+    nodeBytesMax = [SequenceLimits().nodeBytesMax, 64][Int(schedule.seed / 36 % 2)]
     cells = FoldCells(fields: schedule.fields)
     for _ in 0..<records * (1 + cells.ofFields.count) { _ = oracle.addCell() }
     transactions.reserveCapacity(16)

@@ -1,0 +1,190 @@
+import OperationFormat
+import StoreTesting
+import Testing
+
+@testable import EventStore
+
+@Suite("What a commit does that folds the log again")
+struct BoundsOfFolds {
+  let directory = TemporaryDirectory()
+
+  /// Folds all of a remote log at once, and then the log again in commits of a few rows. The records must be the same.
+  ///
+  /// - Returns: how many rows each of these commits has read, and those that have begun with the last transaction.
+  private func rebuild(
+    _ remote: TestRemote, steps: Int, at once: Int = 10
+  ) async throws -> (all: [Int], last: [Int]) {
+    let plain = try directory.store("plain")
+    let bounded = try directory.store("bounded") { $0.foldStepsMax = steps }
+    for store in [plain, bounded] {
+      try await store.makeAttachedZone()
+      try await store.perform(isRepeatable: true) { batch in
+        batch.fold.bound.rowsAtOnce = once
+        var report = FoldReport()
+        for segment in remote.segments { try batch.fold(segment, &report) }
+      }
+    }
+    var (touched, last): ([Int], [Int]) = ([], [])
+    var isInLast = false
+    _ = try await bounded.perform(isRepeatable: true) { try $0.startRebuild() }
+    var isDone = false
+    while !isDone {
+      try #require(touched.count < 20_000, "an operation begins again and again")
+      let step = try await bounded.perform(isRepeatable: true) { batch in
+        let before = batch.storage.touchedRows
+        let step = try batch.rebuildStep()
+        return (
+          touched: batch.storage.touchedRows - before, isDone: step.isDone,
+          isInLast: step.position.rawValue + 1 == step.last.rawValue
+        )
+      }
+      touched.append(step.touched)
+      if isInLast { last.append(step.touched) }
+      isDone = step.isDone
+      isInLast = step.isInLast
+    }
+    while try await bounded.perform(isRepeatable: true, { try $0.discardStep() }) {}
+    for store in [plain, bounded] {
+      let report = try store.verify()
+      #expect(report.problems == [])
+    }
+    #expect(try bounded.digest() == plain.digest())
+    return (touched, last)
+  }
+
+  private func update(_ field: Name, _ change: FieldChange) -> LogOperation {
+    .update(record: "r", type: "note", field: field, change)
+  }
+
+  // MARK: Heads
+
+  @Test("looks at none of very many heads that an operation has not seen")
+  func unseenHeads() async throws {
+    var remote = TestRemote()
+    for replica in UInt128(10)..<310 {
+      _ = try remote.append([transaction(replica, 1, [set("r", "f", .int(Int64(replica)))])])
+    }
+    _ = try remote.append([transaction(2, 1, (0..<500).map { set("r", "f", .int($0)) })])
+    let touched = try await rebuild(remote, steps: 1000).all
+    // Some for each operation, and not the 300 heads.
+    #expect(touched.reduce(0, +) < 30_000, "\(touched)")
+    #expect(touched.max()! < 4000, "\(touched)")
+  }
+
+  @Test(
+    "takes few of very many heads that an operation has seen, each once", arguments: [310, 200] as [UInt64])
+  func seenHeads(base: UInt64) async throws {
+    var remote = TestRemote()
+    for replica in UInt128(10)..<320 {
+      _ = try remote.append([
+        transaction(
+          replica, 1, [set("r", "f", .int(Int64(replica))), update("places", .put(key: "k", .int(1)))])
+      ])
+    }
+    _ = try remote.append([
+      transaction(2, 1, base: base, [update("places", .put(key: "k", .int(2))), create("r")])
+    ])
+    let touched = try await rebuild(remote, steps: 400)
+    #expect(touched.all.max()! < 2500 && touched.last.count > 5, "\(touched)")
+    #expect(touched.all.reduce(0, +) < 40_000, "\(touched)")
+  }
+
+  // MARK: Cells
+
+  @Test("ends between the small fields of a record that is made again")
+  func smallFields() async throws {
+    var remote = TestRemote()
+    var operations = [create("r")]
+    for field in 0..<80 {
+      operations += (0..<8).map { update(Name("f\(field)"), .insert(.int($0))) }
+      operations.append(update(Name("l\(field)"), .insertElements([1, 2], after: nil)))
+      operations.append(update(Name("t\(field)"), .insertText("some text", after: nil)))
+    }
+    _ = try remote.append([transaction(1, 1, operations)])
+    _ = try remote.append([transaction(2, 1, base: 1, [create("r")])])
+    let touched = try await rebuild(remote, steps: 1000, at: 250)
+    #expect(touched.last.count > 10 && touched.last.max()! < 1500, "\(touched)")
+  }
+
+  @Test("ends between the elements of a field, each of which has many heads")
+  func elementsOfManyHeads() async throws {
+    var remote = TestRemote()
+    for replica in UInt128(10)..<40 {
+      let operations = (0..<30).map { update("places", .put(key: Name("k\($0)"), .int(Int64(replica)))) }
+      _ = try remote.append([transaction(replica, 1, operations)])
+    }
+    _ = try remote.append([transaction(2, 1, base: 30, [create("r")])])
+    let touched = try await rebuild(remote, steps: 400, at: 100)
+    #expect(touched.last.count > 10 && touched.last.max()! < 1500, "\(touched)")
+  }
+
+  @Test(
+    "ends between the blocks of a record of very many fields, and reads each once",
+    arguments: [1, nil] as [UInt64?])
+  func blocks(base: UInt64?) async throws {
+    var remote = TestRemote()
+    let fields = (0..<2000).map { update(Name("field\($0)"), .set(.int(Int64($0)))) }
+    _ = try remote.append([transaction(1, 1, [create("r")] + fields)])
+    _ = try remote.append([transaction(2, 1, base: base, [create("r")])])
+    let touched = try await rebuild(remote, steps: 500, at: 125).last
+    #expect(touched.count > (base == nil ? 2 : 25) && touched.max()! < 15, "\(touched)")
+  }
+
+  // MARK: Texts
+
+  private func text(pieces: Int) throws -> TestRemote {
+    var remote = TestRemote()
+    // Each at the start, so that numbers descend in the document.
+    let operations = (0..<pieces).map { _ in
+      update("body", .insertText(String(repeating: "text ", count: 100), after: nil))
+    }
+    _ = try remote.append([transaction(1, 1, [create("r")] + operations)])
+    return remote
+  }
+
+  @Test("ends between the leaves of a text that is taken away")
+  func seenText() async throws {
+    var remote = try text(pieces: 200)
+    _ = try remote.append([transaction(2, 1, base: 1, [create("r")])])
+    let touched = try await rebuild(remote, steps: 400).last
+    #expect(touched.count > 5 && touched.max()! < 1000, "\(touched)")
+  }
+
+  @Test("ends between the leaves of a text of which nothing goes, and continues behind them")
+  func unseenText() async throws {
+    var remote = try text(pieces: 200)
+    _ = try remote.append([transaction(2, 1, (0..<12).map { _ in create("r") })])
+    let touched = try await rebuild(remote, steps: 100).last
+    #expect(touched.count > 20 && touched.max()! < 300, "\(touched)")
+  }
+
+  @Test("hides the same units of a text in parts as at once", arguments: 0..<30 as Range<UInt64>)
+  func hiding(seed: UInt64) throws {
+    var writers = SequenceWriters(3, nodeBytesMax: 64, seed: seed)
+    for _ in 0..<120 { try writers.step() }
+    let history = writers.history
+    var random = SeededGenerator(seed: seed ^ 0xb0b)
+    let order = history.order(&random)
+    var (parts, whole) = (
+      try history.folded(order, nodeBytesMax: 64), try history.folded(order, nodeBytesMax: 64)
+    )
+    let ends: [UInt64] = [random.chance(50) ? .max : 20, 0, random.chance(50) ? .max : 7]
+    for (index, end) in ends.enumerated() {
+      let inserter = Inserter(replica: ReplicaNumber(rawValue: UInt32(index + 1)), epoch: 0)
+      try whole.setVisible(false, UnitRange(first: UnitID(inserter, 0), count: end))
+    }
+    let leaves = UInt64(parts.root.lastNode)
+    var (rest, visits): (UnitID?, UInt64) = (nil, 0)
+    repeat {
+      let last = visits + UInt64(1 + random.below(3))
+      func end(of inserter: Inserter) -> UInt64 { ends[Int(inserter.replica.rawValue) - 1] }
+      rest = try parts.hide(from: rest, below: end) { _ in
+        visits += 1
+        return visits < last
+      }
+    } while rest != nil && visits <= leaves
+    #expect(rest == nil && visits <= leaves)
+    let (runs, expected, problems) = (try parts.runs, try whole.runs, try parts.verify())
+    #expect(runs == expected && problems == [])
+  }
+}
