@@ -171,8 +171,10 @@ struct FoldsBeside {
     return try store.read { try $0.text(of: "body", in: record) }
   }
 
-  @Test("what its store writes before its own lost transactions are folded names no units of theirs")
-  func ownLane() async throws {
+  @Test(
+    "what its store writes before its own lost transactions are folded names no units of theirs, and has not seen them",
+    arguments: [false, true])
+  func ownLane(hasNextEpoch: Bool) async throws {
     var remote = try makeRemote(seen: 41)
     let store = try directory.store("writer") { $0.foldStepsMax = 80 }
     let reader = try directory.store("reader")
@@ -182,8 +184,15 @@ struct FoldsBeside {
     let lost = LogOperation.update(record: "r", type: "note", field: "body", .insertText("LOST", after: nil))
     let own = transaction(store.identity.replica.rawValue, 1, base: 42, [lost])
     _ = try remote.append([own])
-    let report = try await store.fold(Array(remote.segments.suffix(2)), isMoreToCome: true)
-    #expect(report.foldedBeside == 2)
+    if hasNextEpoch {
+      var next = transaction(store.identity.replica.rawValue, 1, base: 42, [lost])
+      next.epoch = 1
+      next.parent = own.id
+      _ = try remote.append([next])
+    }
+    let count = hasNextEpoch ? 3 : 2
+    let report = try await store.fold(Array(remote.segments.suffix(count)), isMoreToCome: true)
+    #expect(report.foldedBeside == count)
     for text in ["hello", "bye"] {
       let record = record
       try await store.write { tx in
@@ -194,9 +203,10 @@ struct FoldsBeside {
     }
     #expect(try body(of: store) == "bye")
     let written = try #require(try store.entries().last?.transaction)
-    #expect(written.epoch == 1 && written.base?.offset == 41)
+    #expect(written.epoch == UInt32(count - 1) && written.base?.offset == 41)
     try await store.finishRenewal()
-    #expect(try ["LOSTbye", "byeLOST"].contains(body(of: store)))
+    let text = try #require(try body(of: store))
+    #expect(text.contains("bye") && text.count == 3 + 4 * (count - 1))
     while let acknowledgement = try remote.ship(store) { _ = try await store.acknowledge(acknowledgement) }
     for segment in remote.segments { _ = try await reader.fold([segment]) }
     #expect(try store.digest() == reader.digest())

@@ -70,6 +70,7 @@ extension Fold {
       if known == nil { try count(path.cell, 1) }
     } else {
       try storage.deleteElement(key)
+      try bound.countRemoved(bytes: row.count)
       try count(path.cell, -1)
     }
     try note(

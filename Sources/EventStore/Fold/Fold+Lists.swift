@@ -243,6 +243,7 @@ extension Fold {
       try note([], at: ItemRegister.value.path(cell, item))
       // Its row, and its place in the sequence.
       if stopsIfSpent { try bound.count(removed: 2) }
+      try bound.countRemoved(bytes: row.count)
     }
     for range in places.joined() { try sequence.setVisible(false, range) }
     return removed

@@ -209,6 +209,7 @@ extension Fold {
     try storage.deleteElement(key(of: apart.path, head.head.id))
     try forget(head, in: &apart)
     try bound.count(removed: 1)
+    try bound.countRemoved(bytes: head.payload.count)
   }
 
   private func forget(_ head: OwnedHead, in apart: inout ApartHeads) throws {

@@ -17,6 +17,8 @@ package final class FoldBound {
   /// What a leaf of a text takes that is looked at, one of which units are hidden besides, and finding which of an inserter's units
   /// are seen.
   static let (stepsOfLeaf, removalsOfLeaf, stepsOfInserter) = (2, 3, 16)
+  /// So many bytes of a row, which are pages of its own, take as much to remove as a small row.
+  private static let bytesOfRemoval = 8192
   /// The steps of a commit: a hundred thousand rows to look at, or an eighth of that to remove.
   package var stepsMax = 100_000
   /// So many rows are looked at before there is another look at how much is left. A check of the fold makes it less.
@@ -62,6 +64,11 @@ package final class FoldBound {
     guard rule != .none else { return }
     left -= looked + Self.stepsOfRemoval * removed
     if rule == .givesUp && left < 0 { throw FoldBoundReached() }
+  }
+
+  /// Counts the bytes of a row that was removed, where it had pages of its own.
+  func countRemoved(bytes: Int) throws {
+    if bytes >= Self.bytesOfRemoval { try count(removed: bytes / Self.bytesOfRemoval) }
   }
 
   /// Ends an operation's part in a commit that has done enough. The row that it works on must be whole.

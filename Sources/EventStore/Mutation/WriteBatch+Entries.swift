@@ -10,6 +10,7 @@ extension WriteBatch {
 
   /// As ``append(_:body:receivedMilliseconds:)``, where the body was the last one parsed.
   func appendParsed(_ header: LogEntryHeader, body: RawSpan, receivedMilliseconds: UInt64?) throws {
+    if foldsLater { try leaveOwnLane(header) }
     // A lane's parent is what its first transaction says, and is never replaced.
     if header.sequence == 1 {
       if let parent = header.parent {
@@ -27,7 +28,7 @@ extension WriteBatch {
     _ = try storage.append(header, body: body)
     try countAssets(of: layout.operations, body, in: header.zone)
     appendedBytes += body.byteCount
-    if foldsLater { return try leaveOwnLane(header) }
+    if foldsLater { return }
     let state = try storage.zoneRow(header.zone).state
     let viewpoint = try storage.renamings(of: header.zone).inOldNames(viewpoint(of: header))
     _ = try foldParsed(viewpoint, body: body, into: state, receivedMilliseconds: receivedMilliseconds)
@@ -35,7 +36,7 @@ extension WriteBatch {
 
   /// Lets what this store writes next be of a new lane, if a transaction that is not folded yet is of its present one, as it may be
   /// in a store that was put back from a backup: the records do not know which units the lane has made. The new lane continues
-  /// what they know of it.
+  /// what they know of it. It is called before the transaction says what its lane continues.
   private func leaveOwnLane(_ header: LogEntryHeader) throws {
     var row = try storage.zoneRow(header.zone)
     let own = try storage.interned.replicas.number(

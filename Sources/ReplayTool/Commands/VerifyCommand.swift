@@ -68,7 +68,7 @@ struct VerifyCommand: ReplayCommand {
 
   private static let behind =
     "Not all records were compared: a remote log is being read again, or the log is being folded again. The next sync "
-    + "does that to its end; then they are."
+    + "that reaches the remote does that to its end; then they are."
 
   /// What is said of assets; nothing where there are none.
   private static func assets(_ report: VerificationReport) -> String {
