@@ -83,10 +83,8 @@ struct BadRemotes {
     try await expectRefusal(devices[0], place, .notARemote)
     try await place.restore(own)
     let marker = try #require(own[.marker])
-    var (newer, damaged, damagedVersion) = (marker, marker, marker)
-    newer[4] = 2
-    let checksum = crc32c(newer.span.bytes.extracting(..<22))
-    for index in 0..<4 { newer[22 + index] = UInt8(truncatingIfNeeded: checksum >> (8 * index)) }
+    let newer = newerMarker(marker)
+    var (damaged, damagedVersion) = (marker, marker)
     damaged[9] ^= 1
     damagedVersion[4] = 99
     let bad: [([UInt8]?, RemoteError.Code)] = [

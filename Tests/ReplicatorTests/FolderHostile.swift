@@ -246,9 +246,7 @@ struct FolderHostile {
       $0.write(Array("hello".utf8), $0.path + "/remote")
     },
     HostileCase(name: "a newer marker", code: .newerFormat) { folder in
-      var bytes = folder.bytes(folder.path + "/remote")
-      bytes[4] = 2
-      folder.write(bytes, folder.path + "/remote")
+      folder.write(newerMarker(folder.bytes(folder.path + "/remote")), folder.path + "/remote")
     },
     HostileCase(name: "a cut marker", code: .damaged) { folder in
       folder.write(Array(folder.bytes(folder.path + "/remote")[..<20]), folder.path + "/remote")

@@ -188,7 +188,7 @@ extension WriteBatch {
     try storage.setRebuilt(nil)
     let kinds = try storage.unfoldedKinds()
     // What one zone is folded again for was counted when it was appended.
-    if only == nil { try recountAssets(knowsMore: kinds.contains { $0.isKnown && $0 != .set }) }
+    if only == nil { try recountAssets(knowsMore: kinds.contains { $0.isKnown }) }
     try storage.setUnfoldedKinds(kinds.filter { !$0.isKnown })
   }
 
