@@ -5,7 +5,7 @@ package import OperationFormat
 package enum ClosedLaneAnswer: Hashable, Sendable {
   /// The store that wrote them is gone: they become this store's, with their own bases and timestamps.
   case takeOver
-  /// The store that wrote them issues them again itself: they go here.
+  /// The store that wrote them issues them again itself: they are removed here.
   case letGo
 }
 

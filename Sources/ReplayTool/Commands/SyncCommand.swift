@@ -19,8 +19,8 @@ struct SyncCommand: ReplayCommand {
         replay sync copy.store --remote folder:/mnt/team/notes --create-store
 
       Where a remote was tampered with and put right again, or went back to an old copy, --reread lets a store read a \
-      zone's log again: what it had rejected there or read otherwise counts no more, and what the log has not of what \
-      others wrote goes here too. What was written here is kept, and sent. Only then it is as a new store is. \
+      zone's log again: what it had rejected there or read otherwise counts no more, and what others wrote \
+      and the log does not have is removed here too. What was written here is kept, and sent. Only then it is as a new store is. \
       Where several stores have what a remote lost, let the one that wrote it read first: a removal or a replacement that \
       is sent before what it removes does not meet it, and that is back.
         replay sync notes.store --remote folder:/mnt/team/notes --reread shopping@12
