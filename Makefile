@@ -7,7 +7,7 @@ SHELL := /bin/bash
 SWIFT ?= swift
 # Sequences that `make foldcheck` runs, how many of them `make test` does, and their seed.
 SEQUENCES ?= 1000000
-CHECKED_SEQUENCES ?= 50000
+CHECKED_SEQUENCES ?= 30000
 SEED ?= 1
 # Damaged data files that `make damage` opens in each way.
 DAMAGED_FILES ?= 3000
