@@ -8,17 +8,6 @@ import Testing
 struct ExportTests {
   let directory = TemporaryDirectory()
 
-  private func lines(_ store: LocalStore) throws -> [ExportedLine] {
-    var lines: [ExportedLine] = []
-    try store.read { tx in
-      try tx.forEachExportedLine {
-        lines.append($0)
-        return true
-      }
-    }
-    return lines
-  }
-
   /// A store with two zones, of which one has met a remote, a conflict, a policy and pending writes.
   private func makeStore() async throws -> (LocalStore, TestRemote) {
     let store = try directory.store("exported")
@@ -45,7 +34,7 @@ struct ExportTests {
   func roundTrip() async throws {
     let (old, exportedRemote) = try await makeStore()
     var remote = exportedRemote
-    let lines = try lines(old)
+    let lines = try old.exportedLines()
     let new = try directory.store("imported")
     try await new.importLines(lines)
     let snapshots = (try old.snapshot(), try new.snapshot())
@@ -59,7 +48,7 @@ struct ExportTests {
     #expect(logs.0.map(\.transaction) == logs.1.map(\.transaction))
     #expect(logs.0.map(\.arrivedMilliseconds) == logs.1.map(\.arrivedMilliseconds))
     try await checkSound(new)
-    let exportedAgain = try self.lines(new)
+    let exportedAgain = try new.exportedLines()
     #expect(exportedAgain.dropFirst() == lines.dropFirst())
 
     // Both go on. What the new one writes has seen all that it imported, shipped or not.
@@ -91,7 +80,7 @@ struct ExportTests {
   @Test("lines that do not fit are refused, and nothing of them stays")
   func refusals() async throws {
     let (old, _) = try await makeStore()
-    let lines = try lines(old)
+    let lines = try old.exportedLines()
     func refuse(_ expected: StoreError.Code, _ name: String, _ lines: [ExportedLine]) async throws {
       let store = try directory.store(name)
       let found = await awaitedCode { try await store.importLines(lines) }
@@ -117,9 +106,9 @@ struct ExportTests {
   func chain() async throws {
     let (old, _) = try await makeStore()
     let second = try directory.store("second")
-    try await second.importLines(try lines(old))
+    try await second.importLines(try old.exportedLines())
     let third = try directory.store("third")
-    try await third.importLines(try lines(second))
+    try await third.importLines(try second.exportedLines())
     try await third.write { try $0.set("big", of: note("s"), to: "third") }
     let heads = try third.heads("big", note("s"))
     #expect(heads == ["third"])
@@ -138,7 +127,7 @@ struct ExportTests {
       _ = try await old.acknowledge(acknowledgement)
     }
     let new = try directory.store("new")
-    try await new.importLines(try lines(old))
+    try await new.importLines(try old.exportedLines())
     let isGone = try await new.withdraw(noteZone, testIncarnation)
     #expect(!isGone)
     let names = try new.read { try $0.records(in: noteZone).map(\.id.name) }
@@ -147,7 +136,7 @@ struct ExportTests {
     let rest = try #require(try remote.ship(old))
     _ = try await old.acknowledge(rest)
     let last = try directory.store("last")
-    try await last.importLines(try lines(old))
+    try await last.importLines(try old.exportedLines())
     let isLastGone = try await last.withdraw(noteZone, testIncarnation)
     #expect(isLastGone)
   }

@@ -220,15 +220,8 @@ struct FoldsBeside {
     try await store.makeZone()
     for segment in remote.segments.dropLast() { _ = try await store.fold([segment]) }
     _ = try await store.fold([remote.segments[41]], isMoreToCome: true)
-    var lines: [ExportedLine] = []
-    try store.read { tx in
-      try tx.forEachExportedLine {
-        lines.append($0)
-        return true
-      }
-    }
     let imported = try directory.store("imported")
-    try await imported.importLines(lines)
+    try await imported.importLines(store.exportedLines())
     _ = try await imported.fold([remote.append([transaction(3, 1, [set("r", "h", 1)])])])
     #expect(try imported.verify().problems == [])
     let record = record

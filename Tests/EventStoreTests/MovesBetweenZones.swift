@@ -330,15 +330,8 @@ struct MovesBetweenZones {
     let present = try store.past(at: try store.lastPosition())
     let digests = try present.read { [try $0.digest(of: noteZone), try $0.digest(of: Self.other)] }
     #expect(digests == [try store.digest(), try store.digest(of: Self.other)])
-    var lines: [ExportedLine] = []
-    try store.read { tx in
-      try tx.forEachExportedLine {
-        lines.append($0)
-        return true
-      }
-    }
     let imported = try directory.store("imported")
-    try await imported.importLines(lines)
+    try await imported.importLines(store.exportedLines())
     let snapshots = (try store.snapshot(), try imported.snapshot())
     #expect(snapshots.1.digests == snapshots.0.digests)
     try await checkSound(imported)

@@ -285,15 +285,8 @@ struct ReclaimTests {
     try await mixed.store.finishDeletion(of: Mixed.zones[1], testIncarnation)
     try await mixed.store.makeZone()
     _ = try await mixed.store.reclaim()
-    let lines = Shared<[ExportedLine]>([])
-    try mixed.store.read { tx in
-      try tx.forEachExportedLine {
-        lines.value.append($0)
-        return true
-      }
-    }
     let imported = try directory.store("imported")
-    try await imported.importLines(lines.value)
+    try await imported.importLines(mixed.store.exportedLines())
     let entries = try imported.entries().map(\.transaction)
     #expect(entries == mixed.left.map(\.transaction))
     try checkContiguous(imported)

@@ -165,7 +165,7 @@ extension Fold {
     for head in heads where try removes(removal, head.head.id) { try remove(head, from: &apart) }
   }
 
-  /// Where the heads lie that a transaction has seen, at one of its operations: those of its own identity and of those that it
+  /// Where the heads are that a transaction has seen, at one of its operations: those of its own identity and of those that it
   /// continues, and those up to its base, after where an earlier transaction has looked.
   ///
   /// - Returns: nil if these are too many places, or none is known: then the heads are to be looked at, each.

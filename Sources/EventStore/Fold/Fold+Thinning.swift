@@ -2,7 +2,7 @@ import OperationFormat
 
 /// Taking away many heads of a cell in many commits.
 extension Fold {
-  /// Takes away, some at a time, heads of a cell that lie apart and that an operation has seen, where there are many and the
+  /// Takes away, some at a time, heads of a cell that are stored apart and that an operation has seen, where there are many and the
   /// operation can be paused: one edit of the cell would take them all.
   @inline(__always)
   mutating func thin(_ path: CellPath, at index: UInt32) throws {
@@ -49,7 +49,7 @@ extension Fold {
     }
   }
 
-  /// How many heads of a cell lie apart.
+  /// How many heads of a cell are stored apart.
   private mutating func apartCount(of path: CellPath) throws -> Int {
     var heads = InlineHeads()
     if path.element == nil {
@@ -72,7 +72,7 @@ extension Fold {
   }
 }
 
-/// Heads of one replica's epoch that may lie apart: those that its operations made from one sequence up to a place in another.
+/// Heads of one replica's epoch that may be stored apart: those that its operations made from one sequence up to a place in another.
 struct HeadRun {
   var replica: ReplicaNumber
   var epoch: UInt32

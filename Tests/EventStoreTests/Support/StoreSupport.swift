@@ -120,6 +120,17 @@ extension LocalStore {
     try read { try $0.value(of: field, in: record) }
   }
 
+  func exportedLines() throws -> [ExportedLine] {
+    var lines: [ExportedLine] = []
+    try read { tx in
+      try tx.forEachExportedLine {
+        lines.append($0)
+        return true
+      }
+    }
+    return lines
+  }
+
   func entries(zone: ZoneID? = nil) throws -> [LogEntry] {
     var entries: [LogEntry] = []
     try read { tx in

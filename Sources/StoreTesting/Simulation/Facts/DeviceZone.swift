@@ -11,7 +11,7 @@ final class DeviceZone {
   private(set) var offset = 0
   /// Up to which offset its records show others' transactions.
   private(set) var shown = 0
-  /// Transactions of the log that lie beyond that, in no order: they are being folded beside the records.
+  /// Transactions of the log beyond that, in no order: they are being folded beside the records.
   private var waiting: Set<Int> = []
   /// The last of its own sequences.
   var ownSequence: UInt64 = 0
@@ -41,7 +41,7 @@ final class DeviceZone {
     touch(number)
   }
 
-  /// Takes in a transaction that lies at an offset of the remote log.
+  /// Takes in a transaction at an offset of the remote log.
   func fold(_ number: Int, at place: Int) {
     if place > shown { waiting.insert(number) } else { fold(number) }
   }
