@@ -50,11 +50,13 @@ struct Replay: AsyncParsableCommand {
   /// - Returns: the exit code.
   static func run(_ arguments: [String], console: Console) async -> Int32 {
     let command: any ParsableCommand
+    let printsJSON = arguments.contains("--json")
+    let named = arguments.first == "help" ? Array(arguments.dropFirst()) : arguments
     do {
       command = try parseAsRoot(arguments)
+      if named != arguments, let unknown = Self.unknownCommand(in: named) { throw unknown }
     } catch {
-      let printsJSON = arguments.contains("--json")
-      if let unknown = Self.unknownCommand(in: arguments) {
+      if let unknown = Self.unknownCommand(in: named) {
         return finish(console, report(unknown, printsJSON: printsJSON, console: console))
       }
       return finish(console, report(usage: error, printsJSON: printsJSON, console: console))
@@ -76,9 +78,8 @@ struct Replay: AsyncParsableCommand {
     } catch {
       // What was printed before the error stands before it.
       do { try console.output.flush() } catch { return 0 }
-      let isKept = error is Interrupted && command.keepsWork
-      let error =
-        isKept ? .interrupted(hint: "what was written before is kept; run it again") : ToolError(error)
+      var error = error is Interrupted ? .interrupted(hint: command.hintIfInterrupted) : ToolError(error)
+      error.hint = command.places.fill(error.hint)
       return finish(console, report(error, printsJSON: command.printsJSON, console: console))
     }
   }

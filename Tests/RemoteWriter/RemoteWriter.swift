@@ -3,6 +3,12 @@ import OperationFormat
 import Replicator
 import StoreTesting
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// What the replicator's tests start in processes of its own: the first argument names the part to play.
 @main
 struct RemoteWriter {
@@ -12,6 +18,8 @@ struct RemoteWriter {
     case "append":
       try await append(
         directory: arguments[1], incarnation: arguments[2], replica: arguments[3], count: arguments[4])
+      // One that is to be killed waits for it, however late that comes.
+      if arguments.count > 5 { while true { pause() } }
     case "fill": try await fill(directory: arguments[1], incarnation: arguments[2])
     case "round":
       try await Rounds.killed(

@@ -214,7 +214,7 @@ struct MovingLogs {
       for cut in [await tool.run("import", copy, file), await tool.run("import", copy, input: bytes)] {
         #expect(cut.exit == 2 && cut.errors.contains("is cut"), "\(cut)")
         #expect(cut.errors.contains("its last line, of kind “end”, is missing; nothing was imported"))
-        #expect(cut.errors.contains("hint: copy the whole file, or write it again with `replay export"))
+        #expect(cut.errors.contains("hint: copy the whole file, or export it again with --output"))
       }
     }
     // One that is missing in between, and one that is too many.

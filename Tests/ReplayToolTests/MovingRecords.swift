@@ -58,6 +58,37 @@ struct MovingRecords {
     #expect(part.errors.contains("1,000 records before it were imported"))
   }
 
+  @Test("a record that is too much for one write is written by several")
+  func dividesLargeRecords() async throws {
+    func array(_ values: some Sequence<Int>) -> String { "[\(values.map { "\($0)" }.joined(separator: ","))]" }
+    func line(_ list: [Int], _ text: String) -> String {
+      let members = [
+        #""contributions":{"contributions":\#(array(0..<13_000))}"#, #""list":{"list":\#(array(list))}"#,
+        #""set":{"set":\#(array(0..<25_000))}"#, #""text":{"text":"\#(text)"}"#,
+      ]
+      return #"{"fields":{"title":"x"},"merging":{\#(members.joined(separator: ","))},"record":"z:r","type":"t"}"#
+    }
+    let text = String(repeating: "0123456789", count: 450_000)
+    let whole = line(Array(0..<24_000), text)
+    let first = await tool.run("import", path, input: input([whole, self.line(1)]))
+    #expect(first.output == "imported 2 records: 2 created, 0 updated, 0 unchanged\n", "\(first.errors)")
+    let second = await tool.run("import", path, "--json", input: input([whole]))
+    #expect(second.output == #"{"created":0,"fieldsSet":0,"unchanged":1,"updated":0}"# + "\n")
+    let written = try last()
+    // What stays of a list and a text is not touched.
+    let changed = line(Array(0..<12_000) + [7] + Array(12_002..<24_000), text + "!")
+    let third = await tool.run("import", path, "--json", input: input([changed]))
+    #expect(third.output == #"{"created":0,"fieldsSet":2,"unchanged":0,"updated":1}"# + "\n")
+    #expect(try last() == written + 1)
+    let store = try ShoppingStore.open(path)
+    defer { store.close() }
+    try store.read { transaction in
+      #expect(try transaction.list("list", of: "z:r") == Array(0..<12_000).map { .int($0) } + [.int(7)]
+        + (12_002..<24_000).map { .int($0) })
+      #expect(try transaction.text(of: "text", in: "z:r") == text + "!")
+    }
+  }
+
   @Test("a line that the store refuses is told by its number, and its write leaves nothing")
   func tellsStoreErrors() async throws {
     _ = await tool.run("import", path, input: input([line(1)]))

@@ -286,6 +286,17 @@ struct RemotesMended {
     #expect(await sync("b", seed: 5).exit == 0)
   }
 
+  @Test("what lies behind an entry that nobody can read is no problem of its own")
+  func behindDamage() async throws {
+    try await shipped()
+    try Data(count: 300).write(to: try await file(2))
+    let audit = await run("remote", remote)
+    #expect(audit.exit == 1 && audit.output.contains("0000000000000002 cannot be read"), "\(audit)")
+    #expect(audit.output.split(separator: "\n").count { $0.hasPrefix("problem") } == 1, "\(audit)")
+    let repaired = await run("remote", remote, "--repair", path("a"))
+    #expect(repaired.exit == 0 && repaired.output.contains("\nsound\n"), "\(repaired)")
+  }
+
   @Test("a segment whose writer begins at sequence 5 is left out, and every device and the audit say why")
   func beginsAtFive() async throws {
     try await shipped()

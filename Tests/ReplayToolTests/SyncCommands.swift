@@ -144,6 +144,39 @@ struct SyncCommands {
     for text in [closed, rereading, other] { #expect(!text.contains("all the same"), "\(text)") }
   }
 
+  @Test("a zone that the remote refuses is a problem of the zone; a remote that cannot be used is one of all")
+  func exits() {
+    func exit(_ code: String, of scope: SyncFailure.Scope) -> ToolError.Exit? {
+      let failure = SyncFailure(code: code, message: "it is \(code)", hint: "wait", scope: scope)
+      var report = SyncReport()
+      if scope == .zone {
+        var zone = ZoneReport(ZoneID(name: "home"))
+        zone.status = .failed(failure)
+        report.zones = [zone, ZoneReport(ZoneID(name: "work"))]
+      } else {
+        report.failure = failure
+      }
+      return report.exit
+    }
+    for code in ["denied", "overQuota", "damaged"] {
+      #expect(exit(code, of: .zone) == .problem, "\(code)")
+      #expect(exit(code, of: .round) == .remote, "\(code)")
+    }
+    #expect(exit("unreachable", of: .zone) == .remote)
+    #expect(exit("full", of: .zone) == .store)
+  }
+
+  @Test("what the remote has not refused cannot be let go of")
+  func neverSynced() async throws {
+    try await makeStore("a", zones: ["notes"], seed: 10)
+    let made = await tool().run("sync", path("a"), "--remote", remote, "--create-remote")
+    #expect(made.exit == 1, "\(made)")
+    let result = await tool().run("sync", path("a"), "--remote", remote, "--let-go", "notes")
+    #expect(result.exit == 2 && result.errors.contains("was never synced"), "\(result)")
+    let unknown = await tool().run("sync", path("a"), "--remote", remote, "--let-go", "nope")
+    #expect(unknown.exit == 2 && unknown.errors.contains("no zone “nope”"), "\(unknown)")
+  }
+
   @Test("a zone that is local stays here, and so do others than the chosen ones")
   func chosenZones() async throws {
     try await makeStore("a", zones: ["notes", "lists", "own"], seed: 10)

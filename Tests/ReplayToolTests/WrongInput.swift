@@ -161,8 +161,22 @@ struct WrongInput {
     }
     let far = await tool.run(["frobnicate"])
     #expect(far.exit == 2 && far.errors.contains("hint: `replay --help` lists the commands"))
+    let help = await tool.run(["help", "syn"])
+    #expect(help.exit == 2 && help.errors.contains("hint: did you mean `replay sync`?"), "\(help)")
+    #expect(await tool.run(["help", "sync"]).exit == 0)
     let bare = await tool.run(["remote", "shared"])
     #expect(bare.exit == 2 && bare.errors.contains("hint: did you mean folder:shared?"), "\(bare.errors)")
+  }
+
+  @Test("a hint's command names the store and the remote that were given")
+  func fillsHints() async throws {
+    let store = try await ShoppingStore()
+    let wrong = await tool.run("explain", store.path, "shopping:nope", "title")
+    #expect(wrong.errors.contains("`replay state \(store.path) shopping`"), "\(wrong)")
+    let places = HintPlaces(store: "my notes.store", remote: "folder:/r")
+    #expect(
+      places.fill("`replay sync STORE --remote REMOTE`") == "`replay sync 'my notes.store' --remote folder:/r`")
+    #expect(HintPlaces().fill("`replay info STORE`") == "`replay info STORE`")
   }
 
   @Test("every command has help with an example")

@@ -95,6 +95,25 @@ extension RecordLayout {
     return (NameNumber(rawValue: type), end)
   }
 
+  /// Finds a cell, or where it belongs; nil where the general way must tell.
+  static func plainCell(_ cell: CellNumber, in row: RawSpan) -> CellPlace? {
+    guard isPlain(row) else { return nil }
+    var reader = PlainReader(row, at: headerBytes)
+    while reader.offset < row.byteCount {
+      let start = reader.offset
+      let (number, byteCount) = reader.cell()
+      guard !reader.failed, number <= UInt64(UInt32.max) else { return nil }
+      let body = Range(uncheckedBounds: (reader.offset, reader.offset &+ byteCount))
+      if number >= UInt64(cell.rawValue) {
+        return number == UInt64(cell.rawValue)
+          ? CellPlace(entry: start..<body.upperBound, body: body)
+          : CellPlace(entry: start..<start, body: start..<start)
+      }
+      reader.offset = body.upperBound
+    }
+    return CellPlace(entry: row.byteCount..<row.byteCount, body: row.byteCount..<row.byteCount)
+  }
+
   enum PlainPlace {
     case value(Range<Int>)
     case absent

@@ -149,6 +149,7 @@ package enum RecordLayout {
 
   /// Finds a cell, or where it belongs.
   package static func place(of cell: CellNumber, in row: RawSpan) throws(FormatError) -> CellPlace {
+    if let place = plainCell(cell, in: row) { return place }
     var reader = try cellReader(of: row)
     while reader.remaining > 0 {
       let start = reader.position

@@ -322,7 +322,7 @@ extension WriteBatch {
         .mismatch, "the remote has another segment at offset \(offset) than before",
         hint:
           "the remote was changed behind its writers' backs: check it, or restore it. Where it is right, this store "
-          + "reads it again with `replay sync --reread ZONE@OFFSET`")
+          + "reads it again with `replay sync STORE --remote REMOTE --reread ZONE@\(offset)`")
     }
   }
 

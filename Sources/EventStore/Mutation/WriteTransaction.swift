@@ -27,6 +27,17 @@ public struct WriteTransaction: ~Copyable {
   /// How many operations each transaction has that the write makes so far, in the order of the log.
   package var operationCounts: [Int] { batch.operationCounts }
 
+  /// How much of the operations, bytes or work that a write may have in a zone this one has: 0 for none, 1 for all.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`.
+  package func fullness(in zone: ZoneID) throws -> Double {
+    let builder = try batch.draft(for: zone).builder
+    return max(
+      Double(builder.operationCount) / Double(Limits.transactionOperationsMax),
+      Double(builder.byteCount + builder.renaming.bytes) / Double(Limits.transactionBytesMax),
+      Double(builder.steps + builder.renaming.steps) / Double(Limits.foldStepsMax))
+  }
+
   // MARK: Zones
 
   /// Makes a zone, local until it is attached to a remote, if the store does not have it yet.

@@ -153,23 +153,32 @@ struct Gap {
 
   /// How many units the leaf can take and, where it cannot take all, one more.
   func unitsToTake(of new: Piece, _ text: ArraySlice<UInt8>, bytesMax: Int) -> UInt64 {
-    func fits(_ count: UInt64) -> Bool {
+    func room(with count: UInt64) -> Int {
       var (gap, part) = (self, new)
       part.count = count
       _ = gap.insert(part, text: text.prefix(Self.byteCount(of: count, in: text, units: new.count)))
       var writer = ByteWriter()
       gap.leaf.append(to: &writer)
-      return writer.count <= bytesMax
+      return bytesMax - writer.count
     }
     // The leaf is as its row has it: mostly there is room, however the piece and those beside it are told.
     if leaf.rowBytes + text.count + Leaf.insertionBytesMax <= bytesMax { return new.count }
     // A scalar takes a byte at least.
     var tooMany = text.isEmpty ? new.count : min(new.count, UInt64(bytesMax))
-    if fits(tooMany) { return tooMany }
+    if tooMany < bytesMax, room(with: tooMany) >= 0 { return tooMany }
     var few: UInt64 = 0
+    // A row grows by little more than the text: what is left of it tells how many more it can take.
+    var guess = bytesMax - leaf.rowBytes
+    var guesses = text.isEmpty ? 0 : 8
     while tooMany - few > 1 {
-      let middle = few + (tooMany - few) / 2
-      if fits(middle) { few = middle } else { tooMany = middle }
+      var count = few + (tooMany - few) / 2
+      if guesses > 0 {
+        count = min(max(UInt64(max(guess, 0)), few + 1), tooMany - 1)
+        guesses -= 1
+      }
+      let room = room(with: count)
+      if room >= 0 { few = count } else { tooMany = count }
+      guess = Int(count) + room * Int(clamping: new.count) / max(text.count, 1)
     }
     return tooMany
   }

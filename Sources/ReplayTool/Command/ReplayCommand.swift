@@ -1,12 +1,30 @@
 import ArgumentParser
 
+/// The store and the remote of a command. Hints name commands with STORE and REMOTE, as their help does.
+struct HintPlaces: Sendable {
+  var store: String?
+  var remote: String?
+
+  /// A hint whose commands can be run as they stand.
+  func fill(_ hint: String) -> String {
+    var hint = hint
+    for (word, place) in [("STORE", store), ("REMOTE", remote)] {
+      if let place { hint = hint.replacing(word, with: Display.argument(place)) }
+    }
+    return hint
+  }
+}
+
 /// A subcommand: what it prints goes to the console that it is given.
 protocol ReplayCommand: AsyncParsableCommand {
   /// Whether the user asked for JSON.
   var printsJSON: Bool { get }
 
-  /// Whether some of what it does is kept when it is interrupted.
-  var keepsWork: Bool { get }
+  /// What the user can do after an interruption.
+  var hintIfInterrupted: String { get }
+
+  /// What the words STORE and REMOTE of a hint are here.
+  var places: HintPlaces { get }
 
   /// Runs the command.
   ///
@@ -15,7 +33,12 @@ protocol ReplayCommand: AsyncParsableCommand {
 }
 
 extension ReplayCommand {
-  var keepsWork: Bool { false }
+  var hintIfInterrupted: String { "nothing was changed; run it again" }
+
+  /// The hint of a command of which some is kept when it is interrupted.
+  static var hintIfKept: String { "what was written before is kept; run it again" }
+
+  var places: HintPlaces { HintPlaces() }
 
   /// Runs the command for the process's own user. ArgumentParser asks for it; ``Replay/run(_:console:)`` is
   /// what is used.
@@ -24,4 +47,15 @@ extension ReplayCommand {
     let exit = await Replay.run(self, console: console)
     if exit != 0 { throw ExitCode(exit) }
   }
+}
+
+/// A command about a store.
+protocol StoreCommand: ReplayCommand {
+  var store: StoreOptions { get }
+}
+
+extension StoreCommand {
+  var printsJSON: Bool { store.json }
+
+  var places: HintPlaces { HintPlaces(store: store.directory) }
 }

@@ -20,7 +20,7 @@ struct ToolError: Error {
   /// A stable word for programs.
   let code: String
   let message: String
-  let hint: String
+  var hint: String
   let exit: Exit
 
   init(_ code: String, _ message: String, hint: String, exit: Exit = .problem) {

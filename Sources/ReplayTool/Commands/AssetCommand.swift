@@ -24,7 +24,7 @@ struct AssetCommand: AsyncParsableCommand {
 }
 
 /// `replay asset list`: the assets that the log names.
-struct AssetListCommand: ReplayCommand {
+struct AssetListCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "Lists the assets that a store's log names.",
     discussion: """
@@ -40,8 +40,6 @@ struct AssetListCommand: ReplayCommand {
 
   @Flag(help: "Only those that are not here.")
   var missing = false
-
-  var printsJSON: Bool { store.json }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let zone = try zone.map(Inputs.zone)
@@ -75,7 +73,7 @@ struct AssetListCommand: ReplayCommand {
 }
 
 /// `replay asset export`: one asset as a file.
-struct AssetExportCommand: ReplayCommand {
+struct AssetExportCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "export", abstract: "Copies an asset to a file, once its bytes are those of its hash.",
     discussion: "Example: replay asset export notes.store 9f86d081 photo.jpg")
@@ -87,8 +85,6 @@ struct AssetExportCommand: ReplayCommand {
 
   @Argument(help: "The file to write. It gets its name once it is whole.")
   var file: String
-
-  var printsJSON: Bool { store.json }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let opened = try store.openForReading(console)

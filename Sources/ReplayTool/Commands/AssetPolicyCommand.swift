@@ -2,7 +2,7 @@ import ArgumentParser
 import EventStore
 
 /// `replay asset policy`: when the assets of a zone are downloaded.
-struct AssetPolicyCommand: ReplayCommand {
+struct AssetPolicyCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "policy", abstract: "Shows when the assets of a zone are downloaded, or decides it.",
     discussion: """
@@ -20,8 +20,6 @@ struct AssetPolicyCommand: ReplayCommand {
 
   @Argument(help: "What it is from now on: lazy or eager. Without it nothing is changed.")
   var policy: String?
-
-  var printsJSON: Bool { store.json }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let zone = try Inputs.zone(zone)

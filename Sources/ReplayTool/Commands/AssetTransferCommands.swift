@@ -4,7 +4,7 @@ import OperationFormat
 import Replicator
 
 /// `replay asset download`: brings assets from a remote, also where a file that was here is gone or damaged.
-struct AssetDownloadCommand: ReplayCommand {
+struct AssetDownloadCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "download",
     abstract: "Brings assets from a remote: those that are not here or are damaged here, or one.",
@@ -24,8 +24,8 @@ struct AssetDownloadCommand: ReplayCommand {
   @Option(help: ArgumentHelp("The remote: folder:DIR.", valueName: "remote"))
   var remote: String
 
-  var printsJSON: Bool { store.json }
-  var keepsWork: Bool { true }
+  var places: HintPlaces { HintPlaces(store: store.directory, remote: remote) }
+  var hintIfInterrupted: String { Self.hintIfKept }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let transfers = AssetTransfers(
@@ -55,7 +55,7 @@ struct AssetDownloadCommand: ReplayCommand {
 }
 
 /// `replay asset upload`: puts an asset right at a remote.
-struct AssetUploadCommand: ReplayCommand {
+struct AssetUploadCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "upload", abstract: "Puts an asset at a remote that has it damaged, or not at all.",
     discussion: """
@@ -72,8 +72,8 @@ struct AssetUploadCommand: ReplayCommand {
   @Option(help: ArgumentHelp("The remote: folder:DIR.", valueName: "remote"))
   var remote: String
 
-  var printsJSON: Bool { store.json }
-  var keepsWork: Bool { true }
+  var places: HintPlaces { HintPlaces(store: store.directory, remote: remote) }
+  var hintIfInterrupted: String { Self.hintIfKept }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let transfers = AssetTransfers(

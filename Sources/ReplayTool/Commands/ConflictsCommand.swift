@@ -2,7 +2,7 @@ import ArgumentParser
 import EventStore
 
 /// `replay conflicts`: the cells that have losers.
-struct ConflictsCommand: ReplayCommand {
+struct ConflictsCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "conflicts", abstract: "Lists what replicas changed without having seen each other.",
     discussion: """
@@ -15,8 +15,6 @@ struct ConflictsCommand: ReplayCommand {
 
   @Argument(help: "Only this zone.")
   var zone: String?
-
-  var printsJSON: Bool { store.json }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let zone = try zone.map(Inputs.zone)

@@ -2,7 +2,7 @@ import ArgumentParser
 import EventStore
 
 /// `replay digest`: the digest of each zone's state.
-struct DigestCommand: ReplayCommand {
+struct DigestCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "digest",
     abstract: "Prints the digest of zones: equal wherever the same transactions were folded.",
@@ -12,8 +12,6 @@ struct DigestCommand: ReplayCommand {
 
   @Argument(help: "Only this zone.")
   var zone: String?
-
-  var printsJSON: Bool { store.json }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let zone = try zone.map(Inputs.zone)

@@ -2,7 +2,7 @@ import ArgumentParser
 import EventStore
 
 /// `replay explain`: why a value is what it is.
-struct ExplainCommand: ReplayCommand {
+struct ExplainCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "explain",
     abstract: "Says why a value is what it is: what won, what lost, and who had seen what.",
@@ -30,8 +30,6 @@ struct ExplainCommand: ReplayCommand {
 
   @Flag(help: "The story of the record's existence alone: who created, changed and deleted it.")
   var existence = false
-
-  var printsJSON: Bool { store.json }
 
   func validate() throws {
     if existence && field != nil { throw ValidationError("--existence and a field exclude each other.") }
@@ -109,6 +107,6 @@ struct ExplainCommand: ReplayCommand {
     }
     return ToolError(
       "recordUnknown", "there is no record \(Display.record(record)), and never was",
-      hint: "list the zone with `replay state STORE \(Display.zone(record.zone))`", exit: .input)
+      hint: "list the zone with `replay state STORE \(Display.argument(Display.zone(record.zone)))`", exit: .input)
   }
 }

@@ -2,7 +2,7 @@ import ArgumentParser
 import EventStore
 
 /// `replay export`: the log, or the records, as JSON lines.
-struct ExportCommand: ReplayCommand {
+struct ExportCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "export", abstract: "Writes the log, or the records, as JSON lines.",
     discussion: """
@@ -29,8 +29,6 @@ struct ExportCommand: ReplayCommand {
   @Option(
     help: ArgumentHelp("Copy the files of assets to this directory; it is made.", valueName: "directory"))
   var assets: String?
-
-  var printsJSON: Bool { store.json }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let zone = try zone.map(Inputs.zone)

@@ -58,6 +58,10 @@ struct HistoryCommand: ReplayCommand {
   var json = false
 
   var printsJSON: Bool { json }
+  var hintIfInterrupted: String {
+    keep == nil && remote == "memory"
+      ? "nothing was changed; run it again" : "what was written stays; run it again with new directories"
+  }
 
   func validate() throws {
     guard [file, git, generate.map(String.init)].count(where: { $0 != nil }) == 1 else {

@@ -2,7 +2,7 @@ import ArgumentParser
 import EventStore
 
 /// `replay holders`: who refers to a record.
-struct HoldersCommand: ReplayCommand {
+struct HoldersCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "holders", abstract: "Lists the records that refer to a record.",
     discussion: """
@@ -19,8 +19,6 @@ struct HoldersCommand: ReplayCommand {
 
   @Option(help: ArgumentHelp("Only those of this zone.", valueName: "zone"))
   var zone: String?
-
-  var printsJSON: Bool { store.json }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let record = try Inputs.record(record)

@@ -2,7 +2,7 @@ import ArgumentParser
 import EventStore
 
 /// `replay import`: a log, records, or the history of a git repository into a store.
-struct ImportCommand: ReplayCommand {
+struct ImportCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "import", abstract: "Writes an exported log, records, or a git history into a store.",
     discussion: """
@@ -42,8 +42,7 @@ struct ImportCommand: ReplayCommand {
   @Option(help: ArgumentHelp("At most so many records or commits; a log goes in whole.", valueName: "count"))
   var limit: Int?
 
-  var printsJSON: Bool { store.json }
-  var keepsWork: Bool { true }
+  var hintIfInterrupted: String { Self.hintIfKept }
 
   func validate() throws {
     if git != nil && file != nil { throw ValidationError("Give either a file or --git.") }

@@ -2,14 +2,12 @@ import ArgumentParser
 import EventStore
 
 /// `replay info`: what is in a store, counted.
-struct InfoCommand: ReplayCommand {
+struct InfoCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "info", abstract: "Counts what is in a store: zones, replicas, tables, clock.",
     discussion: "Example: replay info notes.store")
 
   @OptionGroup var store: StoreOptions
-
-  var printsJSON: Bool { store.json }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let opened = try store.openForReading(console)

@@ -2,7 +2,7 @@ import ArgumentParser
 import EventStore
 
 /// `replay log`: the transactions of a store, a line each.
-struct LogCommand: ReplayCommand {
+struct LogCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "log", abstract: "Lists transactions in the order in which they came into the store.",
     discussion: """
@@ -26,8 +26,6 @@ struct LogCommand: ReplayCommand {
 
   @Flag(help: "Go on as transactions come, also from other processes. Ctrl-C ends it.")
   var follow = false
-
-  var printsJSON: Bool { store.json }
 
   private static let pollMilliseconds = 200
 

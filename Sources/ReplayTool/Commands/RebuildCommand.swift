@@ -2,7 +2,7 @@ import ArgumentParser
 import EventStore
 
 /// `replay rebuild`: makes the records anew from the log.
-struct RebuildCommand: ReplayCommand {
+struct RebuildCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "rebuild", abstract: "Makes all records anew from the log.",
     discussion: """
@@ -13,8 +13,6 @@ struct RebuildCommand: ReplayCommand {
       """)
 
   @OptionGroup var store: StoreOptions
-
-  var printsJSON: Bool { store.json }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let opened = try store.openForWriting(console, creates: false)

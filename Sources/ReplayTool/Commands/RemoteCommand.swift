@@ -48,7 +48,10 @@ struct RemoteCommand: ReplayCommand {
   var json = false
 
   var printsJSON: Bool { json }
-  var keepsWork: Bool { repair != nil || quarantine != nil }
+  var places: HintPlaces { HintPlaces(remote: remote) }
+  var hintIfInterrupted: String {
+    repair != nil || quarantine != nil ? Self.hintIfKept : "nothing was changed; run it again"
+  }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let zone = try zone.map { try Inputs.zone($0) }

@@ -2,7 +2,7 @@ import ArgumentParser
 import EventStore
 
 /// `replay show`: one transaction whole.
-struct ShowCommand: ReplayCommand {
+struct ShowCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "show", abstract: "Shows one transaction whole.",
     discussion: "Example: replay show notes.store 12 --bytes")
@@ -14,8 +14,6 @@ struct ShowCommand: ReplayCommand {
 
   @Flag(help: "The transaction's bytes too, as they go to other replicas, with their offsets.")
   var bytes = false
-
-  var printsJSON: Bool { store.json }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let opened = try store.openForReading(console)

@@ -2,7 +2,7 @@ import ArgumentParser
 import EventStore
 
 /// `replay state`: records as they are, or as they were.
-struct StateCommand: ReplayCommand {
+struct StateCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "state", abstract: "Shows records, now or as they were at a position of the log.",
     discussion: """
@@ -26,8 +26,6 @@ struct StateCommand: ReplayCommand {
 
   @Option(help: ArgumentHelp("At most so many records.", valueName: "count"))
   var limit: Int?
-
-  var printsJSON: Bool { store.json }
 
   func validate() throws {
     if let limit, limit < 0 { throw ValidationError("--limit must not be negative.") }

@@ -5,7 +5,7 @@ import Replicator
 import Synchronization
 
 /// `replay sync`: syncs a store with a remote.
-struct SyncCommand: ReplayCommand {
+struct SyncCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "sync", abstract: "Syncs a store with a remote: once, or on and on.",
     discussion: """
@@ -76,8 +76,8 @@ struct SyncCommand: ReplayCommand {
   @Flag(help: "Make the store if there is none.")
   var createStore = false
 
-  var printsJSON: Bool { store.json }
-  var keepsWork: Bool { true }
+  var places: HintPlaces { HintPlaces(store: store.directory, remote: remote) }
+  var hintIfInterrupted: String { Self.hintIfKept }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let chosen = try zone.map(Inputs.zone)
@@ -101,6 +101,13 @@ struct SyncCommand: ReplayCommand {
     }
     for place in reread { try await place.begin(opened) }
     for (zone, answer) in closed {
+      try opened.read { transaction in
+        try Inputs.check(zone, in: transaction)
+        guard try transaction.changeToken(of: zone) == nil else { return }
+        throw ToolError(
+          "zoneUnknown", "zone “\(Display.zone(zone))” was never synced: the remote has refused nothing of it",
+          hint: "sync it first", exit: .input)
+      }
       guard try await opened.settleClosedLanes(of: zone, answer) == 0 else { continue }
       throw ToolError(
         "laneClosed", "the remote takes all that this store has to send of zone “\(Display.zone(zone))”",
@@ -111,7 +118,7 @@ struct SyncCommand: ReplayCommand {
     let replicator = LogReplicator(
       store: opened, remote: log, zones: chosen.isEmpty ? .all : .only(Set(chosen)),
       configuration: configuration)
-    let page = SyncPage(output: console.output, printsJSON: store.json)
+    let page = SyncPage(output: console.output, printsJSON: store.json, places: places)
     // A zone of the remote may have come with the round.
     let check: @Sendable (SyncReport) throws -> Void = { report in
       guard report.failure == nil else { return }
@@ -120,13 +127,9 @@ struct SyncCommand: ReplayCommand {
     if watch { return try await keepSyncing(replicator, page, console, checkFirst: check) }
     var report = try await syncOnce(replicator, console)
     try check(report)
-    try opened.read { transaction in
-      for place in reread { try report.dropSettledConflicts(in: place.zone, transaction) }
-    }
+    try opened.read { try report.dropSettledConflicts($0) }
     try page.print(report)
-    if report.isInSync { return report.hasDamagedAssets ? .problem : nil }
-    if report.failures.contains(where: { $0.isOfRemote }) { return .remote }
-    return report.failures.contains { $0.isOfStore } ? .store : .problem
+    return report.exit
   }
 
   /// - Parameter own: the remote that the store was synced with; nil if it has none.
@@ -262,6 +265,13 @@ private final class Watched: Sendable {
 }
 
 extension SyncReport {
+  /// What the command ends with after a round.
+  var exit: ToolError.Exit? {
+    if isInSync { return hasDamagedAssets ? .problem : nil }
+    if failure?.isOfRemote ?? false || failures.contains(where: { $0.isOfWholeRemote }) { return .remote }
+    return failures.contains { $0.isOfStore } ? .store : .problem
+  }
+
   /// Whether an asset was met that is damaged: sync again and again, it stays so.
   fileprivate var hasDamagedAssets: Bool {
     zones.contains { zone in
@@ -269,14 +279,12 @@ extension SyncReport {
     }
   }
 
-  /// Takes conflicts out of the count that were met on the way, and that are gone at the end: where a log was read again.
-  fileprivate mutating func dropSettledConflicts(
-    in zone: ZoneID, _ transaction: borrowing ReadTransaction
-  ) throws {
-    for index in zones.indices where zones[index].zone == zone && zones[index].conflicts > 0 {
-      guard try transaction.hasZone(zone) else { continue }
+  /// Takes conflicts out of the count that were met on the way, and that are gone at the end.
+  fileprivate mutating func dropSettledConflicts(_ transaction: borrowing ReadTransaction) throws {
+    for index in zones.indices where zones[index].conflicts > 0 {
+      guard try transaction.hasZone(zones[index].zone) else { continue }
       var present = 0
-      try transaction.forEachConflict(in: zone) { _ in
+      try transaction.forEachConflict(in: zones[index].zone) { _ in
         present += 1
         return present < zones[index].conflicts
       }
@@ -294,11 +302,15 @@ extension SyncReport {
 }
 
 extension SyncFailure {
-  /// Whether the remote could not be used: it may be right the next time, or somebody must see to it.
-  fileprivate var isOfRemote: Bool {
-    let codes: [RemoteError.Code] = [
-      .unreachable, .denied, .later, .overQuota, .notARemote, .identityMismatch, .newerFormat, .damaged,
-    ]
+  /// Whether the remote could not be used, whatever zone was asked for.
+  fileprivate var isOfWholeRemote: Bool {
+    let codes: [RemoteError.Code] = [.unreachable, .later, .notARemote, .identityMismatch]
     return codes.contains { $0.rawValue == code }
+  }
+
+  /// Whether it is the remote's, where it ended a round: it may be right the next time, or somebody must see to it.
+  fileprivate var isOfRemote: Bool {
+    let codes: [RemoteError.Code] = [.denied, .overQuota, .newerFormat, .damaged]
+    return isOfWholeRemote || codes.contains { $0.rawValue == code }
   }
 }

@@ -2,7 +2,7 @@ import ArgumentParser
 import EventStore
 
 /// `replay verify`: whether pages, log and records are what they should be.
-struct VerifyCommand: ReplayCommand {
+struct VerifyCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify", abstract: "Checks pages, log and every record against a fresh fold of the log.",
     discussion: """
@@ -13,8 +13,6 @@ struct VerifyCommand: ReplayCommand {
       """)
 
   @OptionGroup var store: StoreOptions
-
-  var printsJSON: Bool { store.json }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let opened = try store.openForReading(console, opensDamaged: true)

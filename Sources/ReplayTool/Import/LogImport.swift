@@ -104,7 +104,7 @@ struct LogImport {
       }
     return .input(
       "importCut", text,
-      hint: "copy the whole file, or write it again with `replay export STORE --output FILE`")
+      hint: "copy the whole file, or export it again with --output FILE")
   }
 
   /// What the store takes; a transaction must follow the one before of its replica, epoch and zone.

@@ -1,30 +1,51 @@
 import EventStore
 
 /// Writes what a record is to hold over what it holds, kind by kind; fields that are not named stay.
+///
+/// A write that is half full takes no more of it: the next one writes what is not there yet.
 struct RecordFieldWriter {
+  /// The most values or scalars that one call inserts or removes: less than half of what a write may have.
+  private static let countMax = 1000
+  /// The most bytes of values that one call inserts.
+  private static let bytesMax = 1 << 20
+
   let record: RecordID
 
   init(_ record: RecordID) { self.record = record }
 
-  /// - Returns: how many fields were changed.
+  /// Writes as much as the write takes.
+  ///
+  /// - Returns: how many fields got all that they are to hold, and whether these are all fields.
   func write(
     _ fields: RecordFields, over held: RecordFields, _ tx: inout WriteTransaction
-  ) throws -> Int {
+  ) throws -> (fieldsSet: Int, isWhole: Bool) {
     try checkKinds(of: fields, over: held)
     var count = 0
-    for (field, value) in fields.registers.sorted(by: { $0.key < $1.key })
-    where value != held.registers[field] ?? .null {
-      try tx.set(field, of: record, to: value)
-      count += 1
-    }
-    for (field, kinds) in fields.merging.sorted(by: { $0.key < $1.key }) {
-      for (kind, _) in FieldKind.merging {
-        guard let value = kinds[kind], value != held.merging[field]?[kind] else { continue }
-        try write(value, kind, over: held.merging[field]?[kind], field, &tx)
+    do {
+      for (field, value) in fields.registers.sorted(by: { $0.key < $1.key })
+      where value != held.registers[field] ?? .null {
+        try checkRoom(tx)
+        try tx.set(field, of: record, to: value)
         count += 1
       }
+      for (field, kinds) in fields.merging.sorted(by: { $0.key < $1.key }) {
+        for (kind, _) in FieldKind.merging {
+          guard let value = kinds[kind], value != held.merging[field]?[kind] else { continue }
+          try write(value, kind, over: held.merging[field]?[kind], field, &tx)
+          count += 1
+        }
+      }
+    } catch is HalfFull {
+      return (count, false)
     }
-    return count
+    return (count, true)
+  }
+
+  /// A write has enough.
+  private struct HalfFull: Error {}
+
+  private func checkRoom(_ tx: borrowing WriteTransaction) throws {
+    if try tx.fullness(in: record.zone) >= 0.5 { throw HalfFull() }
   }
 
   /// Throws where a field that has a kind would get another one: one of them alone shows. What never had one comes as the
@@ -46,43 +67,101 @@ struct RecordFieldWriter {
     _ value: Value, _ kind: FieldKind, over held: Value?, _ field: Name, _ tx: inout WriteTransaction
   ) throws {
     switch (kind, value) {
-    case (.counter, _): try addDifference(value, over: held, field, &tx)
+    case (.counter, _):
+      try checkRoom(tx)
+      try addDifference(value, over: held, field, &tx)
     case (.set, .array(let elements)):
       let present = Set(held?.elements ?? [])
       for element in elements where !present.contains(element) {
+        try checkRoom(tx)
         try tx.insert(element, into: field, of: record)
       }
       let wanted = Set(elements)
       for element in held?.elements ?? [] where !wanted.contains(element) {
+        try checkRoom(tx)
         try tx.remove(element, from: field, of: record)
       }
     case (.map, .map(let entries)):
       var present: [Name: Value] = [:]
       if case .map(let found) = held { present = found }
       for (key, value) in entries.sorted(by: { $0.key < $1.key }) where present[key] != value {
+        try checkRoom(tx)
         try tx.put(value, at: key, in: field, of: record)
       }
       for key in present.keys.sorted() where entries[key] == nil {
+        try checkRoom(tx)
         try tx.removeValue(at: key, from: field, of: record)
       }
     case (.list, .array(let elements)):
-      if let count = held?.elements.count, count > 0 {
-        try tx.removeElements(0..<count, from: field, of: record)
+      let (kept, removed, inserted) = Self.difference(of: elements, from: held?.elements ?? [])
+      try remove(removed, at: kept, .list, from: field, &tx)
+      var rest = inserted[...]
+      while !rest.isEmpty {
+        try checkRoom(tx)
+        let part = Self.part(of: rest)
+        try tx.insertElements(Array(part), at: kept + inserted.count - rest.count, in: field, of: record)
+        rest = rest.dropFirst(part.count)
       }
-      try tx.insertElements(elements, at: 0, in: field, of: record)
     case (.text, .string(let text)):
-      if case .string(let present) = held {
-        try tx.removeText(0..<present.unicodeScalars.count, from: field, of: record)
+      var present = ""
+      if case .string(let held) = held { present = held }
+      let (kept, removed, inserted) = Self.difference(
+        of: Array(text.unicodeScalars), from: Array(present.unicodeScalars))
+      try remove(removed, at: kept, .text, from: field, &tx)
+      var rest = inserted[...]
+      while !rest.isEmpty {
+        try checkRoom(tx)
+        var part = String.UnicodeScalarView()
+        part.append(contentsOf: rest.prefix(Self.bytesMax / 4))
+        try tx.insertText(String(part), at: kept + inserted.count - rest.count, in: field, of: record)
+        rest = rest.dropFirst(part.count)
       }
-      try tx.insertText(text, at: 0, in: field, of: record)
     case (.contributions, .array(let payloads)):
       let present = held?.elements ?? []
       guard Array(payloads.prefix(present.count)) == present else {
         throw differs(field, "what was contributed cannot be taken back")
       }
-      for payload in payloads.dropFirst(present.count) { try tx.contribute(payload, to: field, of: record) }
+      for payload in payloads.dropFirst(present.count) {
+        try checkRoom(tx)
+        try tx.contribute(payload, to: field, of: record)
+      }
     default: return
     }
+  }
+
+  /// What makes a sequence another one: behind the elements that are kept, some are removed, and others come instead.
+  private static func difference<Element: Equatable>(
+    of wanted: [Element], from held: [Element]
+  ) -> (kept: Int, removed: Int, inserted: ArraySlice<Element>) {
+    let kept = zip(wanted, held).prefix { $0 == $1 }.count
+    let last = zip(wanted[kept...].reversed(), held[kept...].reversed()).prefix { $0 == $1 }.count
+    return (kept, held.count - kept - last, wanted[kept..<(wanted.count - last)])
+  }
+
+  private func remove(
+    _ count: Int, at index: Int, _ kind: FieldKind, from field: Name, _ tx: inout WriteTransaction
+  ) throws {
+    var left = count
+    while left > 0 {
+      try checkRoom(tx)
+      let part = index..<index + min(left, Self.countMax)
+      if kind == .text {
+        try tx.removeText(part, from: field, of: record)
+      } else {
+        try tx.removeElements(part, from: field, of: record)
+      }
+      left -= part.count
+    }
+  }
+
+  /// The first values of some, as many as one call inserts.
+  private static func part(of values: ArraySlice<Value>) -> ArraySlice<Value> {
+    var byteCount = 0
+    let part = values.prefix(countMax).prefix { value in
+      byteCount += value.byteCount
+      return byteCount <= bytesMax
+    }
+    return part.isEmpty ? values.prefix(1) : part
   }
 
   private func addDifference(
@@ -106,4 +185,15 @@ struct RecordFieldWriter {
 
 extension Value {
   fileprivate var elements: [Value] { if case .array(let values) = self { values } else { [] } }
+
+  /// About how many bytes it takes.
+  fileprivate var byteCount: Int {
+    switch self {
+    case .string(let text): text.utf8.count + 8
+    case .bytes(let bytes): bytes.count + 8
+    case .array(let values): values.reduce(8) { $0 + $1.byteCount }
+    case .map(let entries): entries.reduce(8) { $0 + $1.key.rawValue.utf8.count + $1.value.byteCount }
+    default: 64
+    }
+  }
 }

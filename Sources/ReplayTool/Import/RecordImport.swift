@@ -1,13 +1,11 @@
 import EventStore
 
-/// Writes records from JSON lines, as an app would: some lines a write.
+/// Writes records from JSON lines, as an app would: some lines a write. A record that is too much for one takes several.
 struct RecordImport {
   /// Lines in one write.
   private static let linesMax = 500
-  /// Bytes of lines in one write, so that it stays within a transaction's 8 MiB: in JSON nothing is smaller.
+  /// Bytes of lines that wait.
   private static let bytesMax = 4 << 20
-  /// Steps of work in one write, so that with its bytes it stays within the 49,152 of a transaction.
-  private static let stepsMax = 40_000
 
   /// A record of the file.
   struct Line: Sendable {
@@ -15,6 +13,10 @@ struct RecordImport {
     var id: RecordID
     var type: Name
     var fields: RecordFields
+    /// Whether a write before made its record.
+    var isNew = false
+    /// How many fields writes before set.
+    var fieldsSet = 0
   }
 
   struct Report: ImportReport {
@@ -24,6 +26,11 @@ struct RecordImport {
     var fieldsSet = 0
 
     var count: Int { created + updated + unchanged }
+
+    mutating func add(_ line: Line) {
+      if line.isNew { created += 1 } else if line.fieldsSet > 0 { updated += 1 } else { unchanged += 1 }
+      fieldsSet += line.fieldsSet
+    }
 
     var text: String {
       "imported \(Display.count(count, "record")): \(Display.count(created)) created, "
@@ -47,7 +54,6 @@ struct RecordImport {
   private var report = Report()
   private var waiting: [Line] = []
   private var waitingBytes = 0
-  private var waitingSteps = 0
 
   init(open: @escaping () throws -> LocalStore, limit: Int, progress: Progress, assets: String? = nil) {
     self.open = open
@@ -70,14 +76,9 @@ struct RecordImport {
         } catch {
           throw lines.invalid(error)
         }
-        if waitingBytes + byteCount > Self.bytesMax
-          || waitingSteps + line.fields.steps > Self.stepsMax
-        {
-          try await write()
-        }
+        if waitingBytes + byteCount > Self.bytesMax { try await write() }
         waiting.append(line)
         waitingBytes += byteCount
-        waitingSteps += line.fields.steps + 2
         if waiting.count == Self.linesMax { try await write() }
         left -= 1
         next = left > 0 ? try lines.nextDocument() : nil
@@ -91,40 +92,36 @@ struct RecordImport {
 
   private static func line(_ json: JSON, number: Int) throws(JSONError) -> Line {
     var members = try JSONMembers(json, in: "")
-    let id = try members.parsed("record", as: RecordID.self, "a record as zone:name")
+    let id = try members.parsed("record", as: RecordID.self, "a record as zone:name, of names of at most \(Limits.nameBytesMax) and \(Limits.recordNameBytesMax) bytes")
     let type = Name(try members.string("type"))
     let fields = try RecordFields(&members)
     try members.finish()
     return Line(number: number, id: id, type: type, fields: fields)
   }
 
-  /// Writes the lines that wait: all of them or, if one cannot be written, none.
+  /// Writes the lines that wait. Each write is all of what it takes of them or, if one cannot be written, nothing.
   private mutating func write() async throws {
-    try progress.update("records", done: UInt64(report.count))
-    guard !waiting.isEmpty else { return }
+    guard !waiting.isEmpty else { return try progress.update("records", done: UInt64(report.count)) }
     let store = try store ?? open()
     self.store = store
-    let lines = waiting
-    for line in lines { try await bringAssets(of: line, into: store) }
-    let done = try await store.write { tx in
-      tx.label = "import"
-      var done = Report()
-      for line in lines {
-        do {
-          try Self.write(line, &tx, &done)
-        } catch {
-          throw ToolError(error).ofInput("line \(line.number)")
+    for line in waiting { try await bringAssets(of: line, into: store) }
+    while !waiting.isEmpty {
+      try progress.update("records", done: UInt64(report.count))
+      (waiting, report) = try await store.write { [lines = waiting, report] tx in
+        tx.label = "import"
+        var (lines, report) = (lines[...], report)
+        while var line = lines.popFirst() {
+          do {
+            guard try Self.write(&line, &tx) else { return ([line] + lines, report) }
+          } catch {
+            throw ToolError(error).ofInput("line \(line.number)")
+          }
+          report.add(line)
         }
+        return ([], report)
       }
-      return done
     }
-    report.created += done.created
-    report.updated += done.updated
-    report.unchanged += done.unchanged
-    report.fieldsSet += done.fieldsSet
-    waiting.removeAll(keepingCapacity: true)
     waitingBytes = 0
-    waitingSteps = 0
   }
 
   /// Imports the assets that a line names and that are not here.
@@ -138,24 +135,25 @@ struct RecordImport {
     }
   }
 
-  private static func write(_ line: Line, _ tx: inout WriteTransaction, _ report: inout Report) throws {
+  /// - Returns: whether the record holds all that the line says; if not, the next write continues it.
+  private static func write(_ line: inout Line, _ tx: inout WriteTransaction) throws -> Bool {
     try tx.createZone(line.id.zone)
-    guard let present = try tx.record(line.id) else {
+    var held = RecordFields()
+    if let present = try tx.record(line.id) {
+      guard present.type == line.type else {
+        throw ToolError.input(
+          "typeDiffers",
+          "the record \(line.id) is of type “\(present.type)” in the store and “\(line.type)” in the file",
+          hint: "correct the type in the file, or import into another store")
+      }
+      held = RecordFields(try tx.changes(showing: line.id) ?? [])
+    } else {
       try tx.create(line.id, type: line.type)
-      report.created += 1
-      report.fieldsSet += try RecordFieldWriter(line.id).write(line.fields, over: RecordFields(), &tx)
-      return
+      line.isNew = true
     }
-    guard present.type == line.type else {
-      throw ToolError.input(
-        "typeDiffers",
-        "the record \(line.id) is of type “\(present.type)” in the store and “\(line.type)” in the file",
-        hint: "correct the type in the file, or import into another store")
-    }
-    let held = RecordFields(try tx.changes(showing: line.id) ?? [])
-    let set = try RecordFieldWriter(line.id).write(line.fields, over: held, &tx)
-    report.fieldsSet += set
-    if set > 0 { report.updated += 1 } else { report.unchanged += 1 }
+    let (fieldsSet, isWhole) = try RecordFieldWriter(line.id).write(line.fields, over: held, &tx)
+    line.fieldsSet += fieldsSet
+    return isWhole
   }
 
   /// An error with what was imported before it.

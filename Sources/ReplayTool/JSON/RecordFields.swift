@@ -60,20 +60,6 @@ struct RecordFields: Hashable, Sendable {
     }
     return assets
   }
-
-  /// About how much work it is to fold them, bytes aside: see the page *Format* of OperationFormat.
-  var steps: Int {
-    2 * registers.count
-      + merging.values.reduce(0) { sum, kinds in
-        kinds.reduce(sum) { sum, kind in
-          switch kind.value {
-          case .array(let values): sum + 24 + 4 * values.count
-          case .map(let entries): sum + 4 * entries.count
-          default: sum + 24
-          }
-        }
-      }
-  }
 }
 
 extension FieldKind {

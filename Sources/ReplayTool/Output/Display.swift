@@ -31,11 +31,15 @@ enum Display {
 
   /// An option with its value as a shell takes it: what begins with a hyphen is no option of its own.
   static func option(_ name: String, _ value: String) -> String {
-    let isPlain = value.unicodeScalars.allSatisfy { scalar in
+    name + (value.hasPrefix("-") ? "=" : " ") + argument(value)
+  }
+
+  /// A word of a command, quoted where a shell needs it.
+  static func argument(_ word: String) -> String {
+    let isPlain = word.unicodeScalars.allSatisfy { scalar in
       scalar.properties.isAlphabetic || "0123456789_-./:@+,%".unicodeScalars.contains(scalar)
     }
-    let quoted = isPlain ? value : "'\(value.replacing("'", with: "'\\''"))'"
-    return name + (value.hasPrefix("-") ? "=" : " ") + quoted
+    return isPlain && !word.isEmpty ? word : "'\(word.replacing("'", with: "'\\''"))'"
   }
 
   /// What is said of a record that a cascade hides.

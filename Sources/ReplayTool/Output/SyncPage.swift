@@ -5,15 +5,17 @@ import Replicator
 struct SyncPage: Sendable {
   let output: Output
   let printsJSON: Bool
+  /// What the commands of hints name.
+  var places = HintPlaces()
 
   /// Prints a round.
   func print(_ report: SyncReport) throws {
-    if printsJSON { return try output.line(JSON(report)) }
-    if let failure = report.failure { try output.line(Self.problem(failure)) }
+    if printsJSON { return try output.line(JSON(report, places)) }
+    if let failure = report.failure { try output.line(Self.problem(failure, places)) }
     for problem in report.listProblems {
       try output.line(
         output.styled("the list of zones waits at event \(problem.offset)", .warning) + ": "
-          + Self.problem(problem.failure))
+          + Self.problem(problem.failure, places))
     }
     var columns = Columns(output)
     for zone in report.zones {
@@ -25,7 +27,7 @@ struct SyncPage: Sendable {
           .init(
             zone.conflicts > 0 ? Display.count(zone.conflicts, "conflict") : "",
             zone.conflicts > 0 ? .warning : .plain),
-        ], below: Self.below(zone).map { "  " + $0 })
+        ], below: below(zone).map { "  " + $0 })
     }
     try columns.flush()
     if report.zones.isEmpty, report.failure == nil {
@@ -46,8 +48,8 @@ struct SyncPage: Sendable {
   }
 
   /// What is said below a zone's line: why it is not in sync, and of assets, if there is anything.
-  private static func below(_ zone: ZoneReport) -> [String] {
-    var lines = explanation(of: zone).map { ["\($0.message). \($0.hint)"] } ?? []
+  private func below(_ zone: ZoneReport) -> [String] {
+    var lines = Self.explanation(of: zone, places).map { ["\($0.message). \($0.hint)"] } ?? []
     if zone.rejectedSegments > 0 {
       let count = Display.count(zone.rejectedSegments, "segment")
       lines.append("rejected \(count): `replay info` lists them, and why")
@@ -58,8 +60,8 @@ struct SyncPage: Sendable {
     ] where count > 0 || bytes > 0 {
       lines.append("\(verb) \(Display.count(count, "asset")), \(Display.count(bytes, "byte"))")
     }
-    lines += zone.assetProblems.prefix(assetProblemsMax).map { text($0) }
-    let rest = zone.assetProblemCount - min(zone.assetProblems.count, assetProblemsMax)
+    lines += zone.assetProblems.prefix(Self.assetProblemsMax).map { Self.text($0, remote: places.fill("REMOTE")) }
+    let rest = zone.assetProblemCount - min(zone.assetProblems.count, Self.assetProblemsMax)
     if rest > 0 { lines.append("and \(Display.count(rest, "asset")) more that did not move") }
     return lines
   }
@@ -111,9 +113,10 @@ struct SyncPage: Sendable {
   }
 
   /// Why a zone is not in sync, and what can be done; nil if it is, or was removed.
-  fileprivate static func explanation(of zone: ZoneReport) -> (message: String, hint: String)? {
+  fileprivate static func explanation(of zone: ZoneReport, _ places: HintPlaces) -> (message: String, hint: String)? {
     let name = Display.zone(zone.zone)
-    let export = "`replay export STORE --records \(Display.option("--zone", name))` brings out what is here"
+    let export =
+      "`replay export \(places.fill("STORE")) --records \(Display.option("--zone", name))` brings out what is here"
     switch zone.status {
     case .inSync, .removed: return nil
     case .local:
@@ -122,9 +125,9 @@ struct SyncPage: Sendable {
         ? ("it is not synced, and the remote has a zone of that name", "\(attach): that joins the two")
         : ("it is only here", attach)
     case .unfinished: return ("there is more to do", "Sync again")
-    case .parked(_, let failure): return parked(failure, zone)
+    case .parked(_, let failure): return parked(failure, zone, places)
     case .failed(let failure):
-      return ("\(Display.plain(failure.message)) (\(failure.code))", Display.plain(failure.hint))
+      return ("\(Display.plain(failure.message)) (\(failure.code))", Display.plain(places.fill(failure.hint)))
     case .paused(.deleted):
       return ("it was deleted at the remote, and something here was never shipped: it is kept", export)
     case .paused(.purged): return ("the remote threw it away: everything here is kept", export)
@@ -142,10 +145,12 @@ struct SyncPage: Sendable {
   }
 
   /// What a zone waits for that is parked. Where its user must decide, nothing moves before.
-  private static func parked(_ failure: SyncFailure, _ zone: ZoneReport) -> (message: String, hint: String) {
+  private static func parked(
+    _ failure: SyncFailure, _ zone: ZoneReport, _ places: HintPlaces
+  ) -> (message: String, hint: String) {
     if failure.code == StoreError.Code.laneClosed.rawValue {
       return (
-        "\(problem(failure)) Until you decide, nothing of the zone is read or sent",
+        "\(problem(failure, places)) Until you decide, nothing of the zone is read or sent",
         "`replay sync --help` says what becomes of it with --take-over and with --let-go"
       )
     }
@@ -156,30 +161,30 @@ struct SyncPage: Sendable {
       case let other?: ", and nothing is sent: \(Display.plain(other.message)) (\(other.code))"
       }
     return (
-      "\(problem(failure)) What lies behind it waits\(sent)",
-      "`replay remote` says what is wrong at the remote"
+      "\(problem(failure, places)) What lies behind it waits\(sent)",
+      "`replay remote \(places.fill("REMOTE"))` says what is wrong at the remote"
     )
   }
 
-  private static func problem(_ failure: SyncFailure) -> String {
-    "\(Display.plain(failure.message)) (\(failure.code)). \(Display.plain(failure.hint))."
+  private static func problem(_ failure: SyncFailure, _ places: HintPlaces) -> String {
+    "\(Display.plain(failure.message)) (\(failure.code)). \(Display.plain(places.fill(failure.hint)))."
   }
 }
 
 extension JSON {
-  init(_ report: SyncReport) {
+  init(_ report: SyncReport, _ places: HintPlaces = HintPlaces()) {
     self = .members([
-      "isInSync": .bool(report.isInSync), "failure": report.failure.map { JSON($0) },
+      "isInSync": .bool(report.isInSync), "failure": report.failure.map { JSON($0, places) },
       "createdZones": .array(report.createdZones.map { .text($0) }),
       "listProblems": .array(
-        report.listProblems.map { .object(["offset": .number($0.offset), "failure": JSON($0.failure)]) }),
-      "zones": .array(report.zones.map { JSON($0) }),
+        report.listProblems.map { .object(["offset": .number($0.offset), "failure": JSON($0.failure, places)]) }),
+      "zones": .array(report.zones.map { JSON($0, places) }),
     ])
   }
 
-  private init(_ zone: ZoneReport) {
+  private init(_ zone: ZoneReport, _ places: HintPlaces) {
     self = .object([
-      "zone": .text(zone.zone), "status": JSON(statusOf: zone), "sent": .number(zone.sent),
+      "zone": .text(zone.zone), "status": JSON(statusOf: zone, places), "sent": .number(zone.sent),
       "sentSegments": .number(zone.sentSegments), "bytesSent": .number(zone.bytesSent),
       "received": .number(zone.received), "receivedSegments": .number(zone.receivedSegments),
       "bytesReceived": .number(zone.bytesReceived), "conflicts": .number(zone.conflicts),
@@ -187,11 +192,11 @@ extension JSON {
       "sentAssets": .number(zone.sentAssets), "assetBytesSent": .number(zone.assetBytesSent),
       "receivedAssets": .number(zone.receivedAssets), "assetBytesReceived": .number(zone.assetBytesReceived),
       "assetProblemCount": .number(zone.assetProblemCount),
-      "assetProblems": .array(zone.assetProblems.map { JSON($0) }),
+      "assetProblems": .array(zone.assetProblems.map { JSON($0, places) }),
     ])
   }
 
-  private init(_ problem: AssetProblem) {
+  private init(_ problem: AssetProblem, _ places: HintPlaces) {
     let (kind, failure): (String, SyncFailure?) =
       switch problem.kind {
       case .missingHere: ("missingHere", nil)
@@ -202,40 +207,40 @@ extension JSON {
       }
     self = .members([
       "hash": .text(problem.reference.hash), "bytes": .number(problem.reference.byteCount),
-      "kind": .string(kind), "failure": failure.map { JSON($0) }, "message": .string("\(problem)"),
-      "hint": SyncPage.hint(problem).map { .string($0) },
+      "kind": .string(kind), "failure": failure.map { JSON($0, places) }, "message": .string("\(problem)"),
+      "hint": SyncPage.hint(problem, remote: places.fill("REMOTE")).map { .string($0) },
     ])
   }
 
-  private init(statusOf zone: ZoneReport) {
-    var members = Self.members(of: zone.status)
-    if let told = SyncPage.explanation(of: zone) {
+  private init(statusOf zone: ZoneReport, _ places: HintPlaces) {
+    var members = Self.members(of: zone.status, places)
+    if let told = SyncPage.explanation(of: zone, places) {
       members["message"] = .string(told.message)
       members["hint"] = .string(told.hint)
     }
     self = .object(members)
   }
 
-  private static func members(of status: ZoneStatus) -> [Name: JSON] {
+  private static func members(of status: ZoneStatus, _ places: HintPlaces) -> [Name: JSON] {
     switch status {
     case .inSync: ["state": "inSync"]
     case .local: ["state": "local"]
     case .unfinished: ["state": "unfinished"]
     case .removed: ["state": "removed"]
     case .parked(let offset, let failure):
-      ["state": "parked", "offset": .number(offset), "failure": JSON(failure)]
+      ["state": "parked", "offset": .number(offset), "failure": JSON(failure, places)]
     case .paused(.deleted): ["state": "paused", "fate": "deleted"]
     case .paused(.purged): ["state": "paused", "fate": "purged"]
     case .paused(.reset(let incarnation)):
       ["state": "paused", "fate": "reset", "incarnation": .text(incarnation)]
     case .forked(let offset): ["state": "forked", "offset": .number(offset)]
-    case .failed(let failure): ["state": "failed", "failure": JSON(failure)]
+    case .failed(let failure): ["state": "failed", "failure": JSON(failure, places)]
     }
   }
 
-  private init(_ failure: SyncFailure) {
+  private init(_ failure: SyncFailure, _ places: HintPlaces) {
     self = .object([
-      "code": .string(failure.code), "message": .string(failure.message), "hint": .string(failure.hint),
+      "code": .string(failure.code), "message": .string(failure.message), "hint": .string(places.fill(failure.hint)),
     ])
   }
 }

@@ -88,7 +88,7 @@ extension ObjectRemote {
     case .end where place.offset >= last:
       throw RemoteError(
         .mismatch, "nothing lies at \(place), nor behind it",
-        hint: "a log that lost its end takes back what a store has: run it with --repair STORE",
+        hint: "a log that lost its end takes back what a store has: `replay remote REMOTE --repair STORE`",
         offset: place.offset)
     case .unreadable(let content, _, _): (tombstone.content, name) = (content, place.amendmentName)
     case .hole, .end: break

@@ -257,8 +257,8 @@ extension ObjectRemote {
       .wentBack, "\(name) was read here, and is not there any more, or is another segment",
       hint:
         "the remote was restored from an old copy, lost its last segments, or was tampered with: put the newest copy in "
-        + "its place, or run `replay remote --repair` with this store, which puts back what nothing replaced. Where the "
-        + "remote is right, this store reads it again with `replay sync --reread ZONE@1`",
+        + "its place, or run `replay remote REMOTE --repair STORE` with this store, which puts back what nothing replaced. Where the "
+        + "remote is right, this store reads it again with `replay sync STORE --remote REMOTE --reread ZONE@1`",
       offset: offset)
   }
 

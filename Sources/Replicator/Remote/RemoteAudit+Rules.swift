@@ -136,6 +136,8 @@ extension RemoteAudit {
     let first = header.sequences.lowerBound
     guard let lane = logs[index].lanes[id] else { return nil }
     guard first - 1 <= lane.last else {
+      // An entry between that nobody can read is the problem, and is told.
+      if let unreadable = logs[index].unreadable.last, unreadable > lane.lastOffset { return nil }
       let isGivenUp = logs[index].tombstones.contains { lane.lastOffset < $0.offset && $0.offset < offset }
       return "it begins at sequence \(first), and "
         + (lane.last == 0 ? "its writer has none before it" : "\(lane.last) was the last")

@@ -7,7 +7,7 @@ extension RemoteError {
     RemoteError(
       .notARemote, "there is no remote at \(name)",
       hint: "check the address and whether the disk or share is mounted; create a remote if there was none. "
-        + "Where only its object `remote` was lost, `replay remote --repair STORE` puts it back")
+        + "Where only its object `remote` was lost, `replay remote REMOTE --repair STORE` puts it back")
   }
 
   /// Something is at a place, and it cannot be seen what.

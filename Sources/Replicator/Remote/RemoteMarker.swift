@@ -61,7 +61,7 @@ struct RemoteMarker: Hashable {
   }
 
   private static let restoring =
-    "restore the object from a backup, or let a store that was synced there put it back: `replay remote --repair STORE`"
+    "restore the object from a backup, or let a store that was synced there put it back: `replay remote REMOTE --repair STORE`"
 
   private static func damaged(_ name: String, _ error: FormatError?) -> RemoteError {
     RemoteError(
