@@ -60,13 +60,16 @@ struct MovingRecords {
 
   @Test("a record that is too much for one write is written by several")
   func dividesLargeRecords() async throws {
-    func array(_ values: some Sequence<Int>) -> String { "[\(values.map { "\($0)" }.joined(separator: ","))]" }
+    func array(_ values: some Sequence<Int>) -> String {
+      "[\(values.map { "\($0)" }.joined(separator: ","))]"
+    }
     func line(_ list: [Int], _ text: String) -> String {
       let members = [
         #""contributions":{"contributions":\#(array(0..<13_000))}"#, #""list":{"list":\#(array(list))}"#,
         #""set":{"set":\#(array(0..<25_000))}"#, #""text":{"text":"\#(text)"}"#,
       ]
-      return #"{"fields":{"title":"x"},"merging":{\#(members.joined(separator: ","))},"record":"z:r","type":"t"}"#
+      return
+        #"{"fields":{"title":"x"},"merging":{\#(members.joined(separator: ","))},"record":"z:r","type":"t"}"#
     }
     let text = String(repeating: "0123456789", count: 450_000)
     let whole = line(Array(0..<24_000), text)
@@ -83,8 +86,9 @@ struct MovingRecords {
     let store = try ShoppingStore.open(path)
     defer { store.close() }
     try store.read { transaction in
-      #expect(try transaction.list("list", of: "z:r") == Array(0..<12_000).map { .int($0) } + [.int(7)]
-        + (12_002..<24_000).map { .int($0) })
+      #expect(
+        try transaction.list("list", of: "z:r") == Array(0..<12_000).map { .int($0) } + [.int(7)]
+          + (12_002..<24_000).map { .int($0) })
       #expect(try transaction.text(of: "text", in: "z:r") == text + "!")
     }
   }

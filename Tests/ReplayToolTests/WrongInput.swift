@@ -175,7 +175,8 @@ struct WrongInput {
     #expect(wrong.errors.contains("`replay state \(store.path) shopping`"), "\(wrong)")
     let places = HintPlaces(store: "my notes.store", remote: "folder:/r")
     #expect(
-      places.fill("`replay sync STORE --remote REMOTE`") == "`replay sync 'my notes.store' --remote folder:/r`")
+      places.fill("`replay sync STORE --remote REMOTE`")
+        == "`replay sync 'my notes.store' --remote folder:/r`")
     #expect(HintPlaces().fill("`replay info STORE`") == "`replay info STORE`")
   }
 

@@ -31,11 +31,12 @@ public struct WriteTransaction: ~Copyable {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.
   package func fullness(in zone: ZoneID) throws -> Double {
-    let builder = try batch.draft(for: zone).builder
+    let draft = try batch.draft(for: zone)
+    let renaming = draft.builder.renaming
     return max(
-      Double(builder.operationCount) / Double(Limits.transactionOperationsMax),
-      Double(builder.byteCount + builder.renaming.bytes) / Double(Limits.transactionBytesMax),
-      Double(builder.steps + builder.renaming.steps) / Double(Limits.foldStepsMax))
+      Double(draft.builder.operationCount) / Double(Limits.transactionOperationsMax),
+      Double(draft.builder.byteCount + renaming.bytes) / Double(Limits.transactionBytesMax),
+      Double(draft.builder.steps + renaming.steps) / Double(Limits.foldStepsMax))
   }
 
   // MARK: Zones

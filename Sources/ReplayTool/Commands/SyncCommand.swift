@@ -105,7 +105,8 @@ struct SyncCommand: StoreCommand {
         try Inputs.check(zone, in: transaction)
         guard try transaction.changeToken(of: zone) == nil else { return }
         throw ToolError(
-          "zoneUnknown", "zone “\(Display.zone(zone))” was never synced: the remote has refused nothing of it",
+          "zoneUnknown",
+          "zone “\(Display.zone(zone))” was never synced: the remote has refused nothing of it",
           hint: "sync it first", exit: .input)
       }
       guard try await opened.settleClosedLanes(of: zone, answer) == 0 else { continue }

@@ -92,7 +92,10 @@ struct RecordImport {
 
   private static func line(_ json: JSON, number: Int) throws(JSONError) -> Line {
     var members = try JSONMembers(json, in: "")
-    let id = try members.parsed("record", as: RecordID.self, "a record as zone:name, of names of at most \(Limits.nameBytesMax) and \(Limits.recordNameBytesMax) bytes")
+    let id = try members.parsed(
+      "record", as: RecordID.self,
+      "a record as zone:name, of names of at most \(Limits.nameBytesMax) and \(Limits.recordNameBytesMax) bytes"
+    )
     let type = Name(try members.string("type"))
     let fields = try RecordFields(&members)
     try members.finish()

@@ -35,7 +35,8 @@ struct StatePage {
         "recordUnknown",
         "there \(position == nil ? "is" : "was") no record \(Display.record(id))"
           + (position.map { " up to position \($0)" } ?? ", and never was"),
-        hint: "list the zone with `replay state STORE \(Display.argument(Display.zone(id.zone)))`", exit: .input)
+        hint: "list the zone with `replay state STORE \(Display.argument(Display.zone(id.zone)))`",
+        exit: .input)
     }
     guard showsHidden else {
       let end = "was " + (Self.end(existence).map { HeadText.content($0, limit: nil) } ?? "deleted")

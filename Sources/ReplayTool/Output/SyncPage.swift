@@ -60,7 +60,9 @@ struct SyncPage: Sendable {
     ] where count > 0 || bytes > 0 {
       lines.append("\(verb) \(Display.count(count, "asset")), \(Display.count(bytes, "byte"))")
     }
-    lines += zone.assetProblems.prefix(Self.assetProblemsMax).map { Self.text($0, remote: places.fill("REMOTE")) }
+    lines += zone.assetProblems.prefix(Self.assetProblemsMax).map {
+      Self.text($0, remote: places.fill("REMOTE"))
+    }
     let rest = zone.assetProblemCount - min(zone.assetProblems.count, Self.assetProblemsMax)
     if rest > 0 { lines.append("and \(Display.count(rest, "asset")) more that did not move") }
     return lines
@@ -113,7 +115,9 @@ struct SyncPage: Sendable {
   }
 
   /// Why a zone is not in sync, and what can be done; nil if it is, or was removed.
-  fileprivate static func explanation(of zone: ZoneReport, _ places: HintPlaces) -> (message: String, hint: String)? {
+  fileprivate static func explanation(of zone: ZoneReport, _ places: HintPlaces) -> (
+    message: String, hint: String
+  )? {
     let name = Display.zone(zone.zone)
     let export =
       "`replay export \(places.fill("STORE")) --records \(Display.option("--zone", name))` brings out what is here"
@@ -177,7 +181,9 @@ extension JSON {
       "isInSync": .bool(report.isInSync), "failure": report.failure.map { JSON($0, places) },
       "createdZones": .array(report.createdZones.map { .text($0) }),
       "listProblems": .array(
-        report.listProblems.map { .object(["offset": .number($0.offset), "failure": JSON($0.failure, places)]) }),
+        report.listProblems.map {
+          .object(["offset": .number($0.offset), "failure": JSON($0.failure, places)])
+        }),
       "zones": .array(report.zones.map { JSON($0, places) }),
     ])
   }
@@ -240,7 +246,8 @@ extension JSON {
 
   private init(_ failure: SyncFailure, _ places: HintPlaces) {
     self = .object([
-      "code": .string(failure.code), "message": .string(failure.message), "hint": .string(places.fill(failure.hint)),
+      "code": .string(failure.code), "message": .string(failure.message),
+      "hint": .string(places.fill(failure.hint)),
     ])
   }
 }
