@@ -48,7 +48,7 @@ struct RemoteCommand: ReplayCommand {
   var json = false
 
   var printsJSON: Bool { json }
-  var places: HintPlaces { HintPlaces(remote: remote) }
+  var places: HintPlaces { HintPlaces(remote: address) }
   var hintIfInterrupted: String {
     repair != nil || quarantine != nil ? Self.hintIfKept : "nothing was changed; run it again"
   }
