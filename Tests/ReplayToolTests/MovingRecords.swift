@@ -87,9 +87,9 @@ struct MovingRecords {
     defer { store.close() }
     try store.read { transaction in
       #expect(
-        try transaction.list("list", of: "z:r") == Array(0..<12_000).map { .int($0) } + [.int(7)]
+        try transaction.list("list", of: RecordID("z:r")!) == Array(0..<12_000).map { .int($0) } + [.int(7)]
           + (12_002..<24_000).map { .int($0) })
-      #expect(try transaction.text(of: "text", in: "z:r") == text + "!")
+      #expect(try transaction.text(of: "text", in: RecordID("z:r")!) == text + "!")
     }
   }
 

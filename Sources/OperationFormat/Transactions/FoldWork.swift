@@ -6,7 +6,7 @@
 /// | an operation of any kind | 2, and 1 for each 512 bytes of its payload |
 /// | each reference in its values | 2 |
 /// | each asset in its values | 4 |
-/// | an operation on a map, a counter or contributions | 2 more |
+/// | an operation on a set, a map, a counter or contributions | 2 more |
 /// | an operation on a list or a text | 22 more |
 /// | each element that it inserts | 2 |
 /// | each run of units that it removes | 16 |
@@ -71,8 +71,11 @@ package struct FoldWork: Sendable {
     var steps = 0
     if kind.namesUnits {
       steps = 22 + self.steps(ofNamed: kind, operand)
-    } else if kind == .add || kind == .put || kind == .removeKey || kind == .contribute {
-      steps = 2
+    } else {
+      switch kind {
+      case .add, .insert, .remove, .put, .removeKey, .contribute: steps = 2
+      default: break
+      }
     }
     return kind.storesValues ? sum(steps, self.steps(ofNamesIn: operand, kind)) : steps
   }
