@@ -217,6 +217,24 @@ public final class LocalStore: Sendable {
     return result.value!
   }
 
+  /// Does what may turn out to change nothing: then nothing is committed, and nobody is told of a change.
+  ///
+  /// - Parameter work: gives nil if it has changed nothing.
+  func performIfChanged<R: Sendable>(
+    _ work: @escaping @Sendable (WriteBatch) throws -> R?
+  ) async throws -> R? {
+    do {
+      return try await perform(isRepeatable: true) { batch in
+        guard let result = try work(batch) else { throw NothingChanged() }
+        return result
+      }
+    } catch is NothingChanged {
+      return nil
+    }
+  }
+
+  private struct NothingChanged: Error {}
+
   /// Lets writes queue up until ``releaseWrites()``, so that they share a commit. For a simulator's store, which must
   /// be one that writes on the calling thread.
   package func holdWrites() { writerOfCallingThread.hold() }

@@ -180,6 +180,31 @@ struct LogsReadAgain {
   }
 
   @Test(
+    "What is written before another's work is shipped again has not seen it",
+    arguments: RemotePlace.Kind.allCases)
+  func writtenBefore(kind: RemotePlace.Kind) async throws {
+    let scratch = TemporaryDirectory()
+    let world = try await world(kind, scratch.path)
+    try await world.giveUp(4)
+    // Its writer is gone; what it wrote is pending here.
+    let device = world.devices[0]
+    try await device.sync(world.remote, .fetch)
+    #expect(try device.store.syncState().zones.first?.pending == 1)
+    try await device.store.write { tx in
+      let shared = RecordID(zone: zone, name: "shared")
+      let count = try tx.count(of: "body", in: shared, as: .text)
+      try tx.removeText(0..<count, from: "body", of: shared)
+      try tx.remove(.int(1), from: "tags", of: shared)
+      try tx.delete(RecordID(zone: zone, name: "3"))
+    }
+    let rest = [device, world.devices[2]]
+    try await settle(rest, world.remote)
+    try await expectSameAsNew(rest, world.remote)
+    for device in rest { #expect(try device.store.verify().problems.isEmpty) }
+    world.close()
+  }
+
+  @Test(
     "Where its writer's later work is in the log, that is rejected, and its writer issues all of it again",
     arguments: RemotePlace.Kind.allCases)
   func laterWorkIsThere(kind: RemotePlace.Kind) async throws {

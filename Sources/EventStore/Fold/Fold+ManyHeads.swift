@@ -160,8 +160,8 @@ extension Fold {
       }
       return
     }
+    try bound.count(looked: apart.count)
     let heads = try headsApart(except: Set(inline), under: headKey(of: path))
-    try bound.count(looked: heads.count)
     for head in heads where try removes(removal, head.head.id) { try remove(head, from: &apart) }
   }
 
@@ -189,6 +189,7 @@ extension Fold {
       apart.index = known
     }
     guard end == base.offset, end - floor <= UInt64(apart.count) else { return nil }
+    try bound.count(looked: Int(end - floor))
     for run in try storage.placedRuns(at: floor + 1...end, of: viewpoint.zone, base.incarnation) {
       runs.append(HeadRun(replica: run.replica, epoch: run.epoch, run.sequences))
     }

@@ -49,7 +49,7 @@ extension WriteBatch {
   /// Whether the log is being folded again for a zone: for it, or for all.
   private func isFoldingAgain(_ zone: ZoneID) throws -> Bool {
     guard try isFoldingAgain else { return false }
-    guard let only = try storage.unfinishedRebuild()?.place.zone else { return true }
-    return try storage.zone(zone).0 == only
+    guard try storage.unfinishedRebuild()?.place.isPartial ?? false else { return true }
+    return try isFoldedAgain(storage.zone(zone).0)
   }
 }

@@ -264,6 +264,15 @@ package final class WriteBatch {
     return try guarding { try makeDraft(for: zone) }
   }
 
+  /// Whether a transaction of that base has seen everything in its zone that is not of its own lane or those that it continues.
+  private func seesAll(
+    _ base: (incarnation: IncarnationNumber, offset: UInt64), in zone: ZoneNumber
+  ) throws -> Bool {
+    guard try storage.seesAllPlaced(base, in: zone) else { return false }
+    // What the store ships for others has no place, or gets one behind the base.
+    return try !storage.tables.hasAdoptedLanes(of: zone, storage.transaction)
+  }
+
   private func makeDraft(for zone: ZoneID) throws -> Draft {
     if draftCount == 0, let last = drafts.first, last.version == storage.zonesVersion, last.isOf(zone) {
       draftCount = 1
@@ -280,7 +289,7 @@ package final class WriteBatch {
     viewpoint.lineage = try storage.lineage(of: replica, epoch, in: number)
     let parent = viewpoint.lineage.first.map { ($0.replica, $0.epoch, $0.through) } as LaneParent?
     viewpoint.base = try base(row, after: sequence - 1, of: replica, epoch, parent, number)
-    if let base = viewpoint.base { viewpoint.seesAllPlaced = try storage.seesAllPlaced(base, in: number) }
+    if let base = viewpoint.base { viewpoint.seesAllPlaced = try seesAll(base, in: number) }
     if draftCount == drafts.count { drafts.append(Draft()) }
     let draft = drafts[draftCount]
     draft.id = zone

@@ -34,7 +34,7 @@ extension LocalStore {
     progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
   ) async throws -> RebuildReport {
     try checkAllPages()
-    while try await perform(isRepeatable: true, { try $0.discardStep() }) {}
+    try await discardAll()
     var report = try await perform(isRepeatable: true, start)
     while true {
       let step = try await perform(isRepeatable: true) { try $0.rebuildStep() }
@@ -42,8 +42,13 @@ extension LocalStore {
       try progress(step.position.rawValue, step.last.rawValue)
       if step.isDone { break }
     }
-    while try await perform(isRepeatable: true, { try $0.discardStep() }) {}
+    try await discardAll()
     return report
+  }
+
+  /// Takes away the rows of states that were replaced, in steps.
+  private func discardAll() async throws {
+    while try await performIfChanged({ try $0.discardStep() ? true : nil }) ?? false {}
   }
 }
 
@@ -55,14 +60,14 @@ struct RebuildPlace: Sendable {
   var operations: Int
   /// Where in the elements of its record the next operation continues; nil if it has not begun, or begins again.
   var next: ElementKey?
-  /// The one zone that is folded again; nil for all.
-  let zone: ZoneNumber?
+  /// Whether only some zones are folded again: those that have a state for it.
+  let isPartial: Bool
 
-  init(_ position: Position, operations: Int = 0, next: ElementKey? = nil, of zone: ZoneNumber? = nil) {
+  init(_ position: Position, operations: Int = 0, next: ElementKey? = nil, isPartial: Bool = false) {
     self.position = position
     self.operations = operations
     self.next = next
-    self.zone = zone
+    self.isPartial = isPartial
   }
 }
 
@@ -76,28 +81,46 @@ struct RebuildStep: Sendable {
 extension WriteBatch {
   /// Rows that one step takes away of a state that was replaced.
   private static let discardedRowsMax = 10_000
+  private static let rowsOfState = 20
 
-  /// Lets a rebuild that was begun continue, of one zone or of all; begins one where there is none.
+  /// Lets a rebuild that was begun continue, of some zones or of all; begins one of all where there is none.
   func resumeRebuild() throws -> RebuildReport {
-    try startRebuild(of: storage.unfinishedRebuild()?.place.zone)
+    try startRebuild(isPartial: storage.unfinishedRebuild()?.place.isPartial ?? false)
   }
 
-  /// Gives every zone, or one, a state to be folded into, unless a rebuild of the same had begun already that knows all that
-  /// this version does.
-  func startRebuild(of only: ZoneNumber? = nil) throws -> RebuildReport {
+  /// Gives every zone a state to be folded into, unless a rebuild of the same had begun already that knows all that this
+  /// version does.
+  ///
+  /// - Parameters:
+  ///   - isPartial: whether one of some zones may continue.
+  func startRebuild(isPartial: Bool = false) throws -> RebuildReport {
     var report = RebuildReport()
-    for (zone, _) in try storage.tables.zones(storage.transaction) {
-      guard try storage.zoneRowIfThere(zone) != nil else { continue }
-      report.zones += 1
+    report.zones = try storage.tables.zones(storage.transaction).count {
+      try storage.zoneRowIfThere($0.number) != nil
     }
     if let unfinished = try storage.unfinishedRebuild(), unfinished.lastKnown == OperationKind.lastKnown,
-      unfinished.place.zone == only
+      unfinished.place.isPartial == isPartial
     {
       report.wasResumed = true
       return report
     }
-    for (zone, _) in try storage.tables.zones(storage.transaction) where only.map({ $0 == zone }) ?? true {
-      guard var row = try storage.zoneRowIfThere(zone) else { continue }
+    try beginRebuild { _, _ in true }
+    try storage.setRebuilt(RebuildPlace(.start))
+    return report
+  }
+
+  /// Begins to fold a zone again, with those that are being folded again already.
+  func startRebuild(of zone: ZoneNumber) throws {
+    let unfinished = try storage.unfinishedRebuild()
+    let isPartial = unfinished.map { $0.place.isPartial && $0.lastKnown == OperationKind.lastKnown } ?? true
+    try beginRebuild { !isPartial || $0 == zone || $1.building != .none }
+    try storage.setRebuilt(RebuildPlace(.start, isPartial: isPartial))
+  }
+
+  /// Gives zones empty states to be folded into.
+  private func beginRebuild(of isChosen: (ZoneNumber, ZoneRow) -> Bool) throws {
+    for (zone, _) in try storage.tables.zones(storage.transaction) {
+      guard var row = try storage.zoneRowIfThere(zone), isChosen(zone, row) else { continue }
       if row.building != .none {
         var abandoned = try storage.stateRow(row.building)
         abandoned.status = .discarded
@@ -106,8 +129,6 @@ extension WriteBatch {
       row.building = try storage.makeState(for: zone, .building)
       storage.setZoneRow(row, zone)
     }
-    try storage.setRebuilt(RebuildPlace(.start, of: only))
-    return report
   }
 
   /// Folds some of the log into the new states; at its end lets the zones point to them.
@@ -132,7 +153,7 @@ extension WriteBatch {
       let entry = try reader.withEntryUnlessRemoved(at: position, storage.transaction) { header, body in
         byteCount += body.byteCount
         operationCount += 1
-        return (header, place.zone.map { $0 == header.zone } ?? true ? body.bytes : nil)
+        return (header, try !place.isPartial || isFoldedAgain(header.zone) ? body.bytes : nil)
       }
       guard let (header, body) = entry else {
         let run = try storage.tables.removedRun(at: position, storage.transaction)
@@ -151,7 +172,7 @@ extension WriteBatch {
     try fold.flush()
     step.position = place.position
     if step.position == step.last {
-      try endRebuild(of: place.zone)
+      try endRebuild(place)
       step.isDone = true
     } else {
       try storage.setRebuilt(place)
@@ -159,8 +180,14 @@ extension WriteBatch {
     return step
   }
 
+  /// Whether a zone is folded again, or to be folded again.
+  func isFoldedAgain(_ zone: ZoneNumber) throws -> Bool {
+    guard let row = try storage.zoneRowIfThere(zone) else { return false }
+    return row.building != .none
+  }
+
   private func move(_ place: inout RebuildPlace, to position: Position) {
-    place = RebuildPlace(position, of: place.zone)
+    place = RebuildPlace(position, isPartial: place.isPartial)
     // What was left of an operation is done, or its zone is gone.
     fold.bound.next = nil
   }
@@ -183,12 +210,12 @@ extension WriteBatch {
     return paused
   }
 
-  private func endRebuild(of only: ZoneNumber?) throws {
+  private func endRebuild(_ place: RebuildPlace) throws {
     try swapStates()
     try storage.setRebuilt(nil)
     let kinds = try storage.unfoldedKinds()
-    // What one zone is folded again for was counted when it was appended.
-    if only == nil { try recountAssets(knowsMore: kinds.contains { $0.isKnown }) }
+    // What some zones are folded again for was counted when it was appended.
+    if !place.isPartial { try recountAssets(knowsMore: kinds.contains { $0.isKnown }) }
     try storage.setUnfoldedKinds(kinds.filter { !$0.isKnown })
   }
 
@@ -214,20 +241,27 @@ extension WriteBatch {
   ///
   /// - Returns: whether there may be more.
   func discardStep() throws -> Bool {
-    guard let state = try storage.discardedState() else { return false }
     var left = Self.discardedRowsMax
     let tables = storage.tables
-    for table in [tables.records, tables.elements, tables.runs, tables.references] {
-      let key = TableKey.state(state)
-      var cursor = try storage.transaction.openCursor(table)
-      while left > 0, try cursor.seek(atOrAfter: key.span),
-        try cursor.withEntry({ key, _ in try key.bigEndian32(at: 0) }) == state.rawValue
-      {
-        try cursor.deleteCurrent()
-        left -= 1
+    var last = StateNumber.none
+    while left > 0 {
+      guard let state = try storage.discardedState(after: last) else { return left < Self.discardedRowsMax }
+      last = state
+      for table in [tables.records, tables.elements, tables.runs, tables.references] {
+        let key = TableKey.state(state)
+        var cursor = try storage.transaction.openCursor(table)
+        while left > 0, try cursor.seek(atOrAfter: key.span),
+          try cursor.withEntry({ key, _ in try key.bigEndian32(at: 0) }) == state.rawValue
+        {
+          try cursor.deleteCurrent()
+          left -= 1
+        }
       }
+      guard left > 0 else { break }
+      try storage.removeState(state)
+      // A state takes as much as some rows.
+      left -= Self.rowsOfState
     }
-    if left > 0 { try storage.removeState(state) }
     return true
   }
 }
@@ -241,11 +275,11 @@ extension TableStorage {
       var place = RebuildPlace(Position(rawValue: try reader.readVarint("rebuild")))
       let kind = reader.remaining > 0 ? try reader.readVarint("rebuild") : OperationKind.set.rawValue
       guard reader.remaining > 0 else { return (place, OperationKind(rawValue: kind)) }
-      let zone = UInt32(try reader.readVarint("rebuild", in: 0...UInt64(UInt32.max)))
+      let isPartial = try reader.readVarint("rebuild", in: 0...UInt64(UInt32.max)) > 0
       place = RebuildPlace(
         place.position, operations: Int(try reader.readVarint("rebuild", in: 0...UInt64(Int32.max))),
         next: reader.remaining > 0 ? ElementKey(bytes: row.extracting(reader.position...).bytes) : nil,
-        of: zone > 0 ? ZoneNumber(rawValue: zone) : nil)
+        isPartial: isPartial)
       return (place, OperationKind(rawValue: kind))
     }
   }
@@ -259,8 +293,8 @@ extension TableStorage {
     try put(.meta(.rebuild), in: tables.meta) { writer in
       writer.append(varint: place.position.rawValue)
       writer.append(varint: OperationKind.lastKnown.rawValue)
-      guard place.zone != nil || place.operations > 0 || place.next != nil else { return }
-      writer.append(varint: UInt64(place.zone?.rawValue ?? 0))
+      guard place.isPartial || place.operations > 0 || place.next != nil else { return }
+      writer.append(varint: place.isPartial ? 1 : 0)
       writer.append(varint: UInt64(place.operations))
       if let next = place.next { writer.append(next.bytes.span.bytes) }
     }
@@ -290,10 +324,10 @@ extension TableStorage {
     try setUnfoldedKinds(UnfoldedKinds.kept(kinds))
   }
 
-  /// A state whose rows are to be taken away, nil if there is none.
-  func discardedState() throws -> StateNumber? {
+  /// The next state whose rows are to be taken away, nil if there is none.
+  func discardedState(after last: StateNumber) throws -> StateNumber? {
     var cursor = try transaction.openCursor(tables.states)
-    var isThere = try cursor.first()
+    var isThere = try cursor.seek(atOrAfter: TableKey.state(StateNumber(rawValue: last.rawValue + 1)).span)
     while isThere {
       let state = try cursor.withEntry { key, row in
         try StateRow(row).status == .discarded ? StateNumber(rawValue: try key.bigEndian32(at: 0)) : nil

@@ -14,7 +14,7 @@ extension LocalStore {
   /// - Returns: how many transactions were issued again; nil if the lane is neither closed nor contested.
   /// - Throws: ``StoreError`` `zoneUnknown`, `incarnationChanged`, `damaged`.
   package func renewLane(of zone: ZoneID, contestedBy segment: RemoteSegment? = nil) async throws -> Int? {
-    try await performFolded { try $0.renewLane(of: zone, contestedBy: segment) }
+    try await performIfFolded { try $0.renewLane(of: zone, contestedBy: segment) }
   }
 
   /// Folds the log again after ``renewLane(of:contestedBy:)``, unless that was done. If it is cut short, the next call or
@@ -26,14 +26,27 @@ extension LocalStore {
 
   /// Does something to a store whose records are not behind its log: folds it again before, if they are.
   func performFolded<R: Sendable>(_ body: @escaping @Sendable (WriteBatch) throws -> R) async throws -> R {
+    try await performIfFolded { .some(try body($0)) }!
+  }
+
+  /// As ``performFolded(_:)``; a body that gives nil has changed nothing.
+  private func performIfFolded<R: Sendable>(
+    _ body: @escaping @Sendable (WriteBatch) throws -> R?
+  ) async throws -> R? {
     while true {
-      let result: R? = try await perform(isRepeatable: true) { batch in
-        try batch.isFoldingAgain ? nil : .some(body(batch))
+      do {
+        return try await performIfChanged { batch in
+          if try batch.isFoldingAgain { throw Behind() }
+          return try body(batch)
+        }
+      } catch is Behind {
+        try await finishRenewal()
       }
-      if let result { return result }
-      try await finishRenewal()
     }
   }
+
+  /// The records are behind the log.
+  private struct Behind: Error {}
 
   /// Whether the log takes no more of a lane of a zone that the store writes, or wrote and has something to ship of: it has
   /// closed it, or the first transaction of the present one is pending and names more of its parent than there is.
@@ -121,11 +134,11 @@ extension WriteBatch {
   ///
   /// - Parameter only: the one zone whose part of it has changed; nil for any.
   func foldAgain(_ only: ZoneNumber? = nil) throws {
-    // What is being folded already is folded again too.
-    let isUnderWay = try storage.unfinishedRebuild() != nil
-    try storage.setRebuilt(nil)
     try storage.setUnfoldedKinds(storage.unfoldedKinds().union([.set]))
-    _ = try startRebuild(of: isUnderWay ? nil : only)
+    if let only { return try startRebuild(of: only) }
+    // What is being folded already is folded again too.
+    try storage.setRebuilt(nil)
+    _ = try startRebuild()
   }
 
   /// The first own transaction that the log cannot take; nil if it can take all.

@@ -41,7 +41,7 @@ extension LocalStore {
   ///
   /// - Returns: whether a lane waited, and differs.
   package func yieldLane(of zone: ZoneID, to segment: RemoteSegment) async throws -> Bool {
-    try await perform(isRepeatable: true) { try $0.yieldLane(of: zone, to: segment) }
+    try await performIfChanged { try $0.yieldLane(of: zone, to: segment) ? true : nil } ?? false
   }
 
   /// Ends what ``beginRereading(_:from:)`` began, once the zone's log was read to its end.

@@ -129,6 +129,14 @@ extension Tables {
     try lanes(under: .adoptedLanes(zone), transaction)
   }
 
+  /// Whether the store ships lanes of a zone beside its present own one.
+  func hasAdoptedLanes(of zone: ZoneNumber, _ transaction: borrowing LMDBTransaction) throws -> Bool {
+    let prefix = TableKey.adoptedLanes(zone)
+    var cursor = try transaction.openCursor(replicas)
+    guard try cursor.seek(atOrAfter: prefix.span) else { return false }
+    return try cursor.withEntry { key, _ in key.hasPrefix(prefix.span.bytes) }
+  }
+
   /// The lanes that rows are of whose keys begin with a kind and a zone.
   func lanes(
     under prefix: TableKey, _ transaction: borrowing LMDBTransaction
