@@ -13,8 +13,9 @@ struct FoldsBeside {
   /// A remote log in which a record has many rows of each kind, and then is made again.
   ///
   /// - Parameter seen: up to where who makes it again has seen the log; nil for nothing.
-  private func makeRemote(seen: UInt64?) throws -> TestRemote {
+  private func makeRemote(seen: UInt64?, of zone: ZoneID = noteZone) throws -> TestRemote {
     var remote = TestRemote()
+    remote.zone = zone
     func update(_ field: Name, _ change: FieldChange) -> LogOperation {
       .update(record: "r", type: "note", field: field, change)
     }
@@ -23,16 +24,18 @@ struct FoldsBeside {
     operations += (0..<20).map { update("places", .put(key: Name("k\($0)"), .int($0))) }
     operations.append(update("items", .insertElements((0..<30).map { .int($0) }, after: nil)))
     for index in 0..<20 { operations.append(update("body", .insertText("line \(index)", after: nil))) }
-    _ = try remote.append([transaction(1, 1, operations)])
+    _ = try remote.append([transaction(1, 1, zone: zone, operations)])
     // One each, which have seen nothing of each other, so that they are concurrent: heads that lie apart.
     for replica in UInt128(10)..<50 {
       let operations = [
         set("r", "f", .int(Int64(replica))), update("likes", .add(.int(1))),
         update("places", .put(key: "k0", .int(Int64(replica)))),
       ]
-      _ = try remote.append([transaction(replica, 1, operations)])
+      _ = try remote.append([transaction(replica, 1, zone: zone, operations)])
     }
-    _ = try remote.append([transaction(2, 1, base: seen, [create("r"), set("r", "g", 1)])])
+    _ = try remote.append([
+      transaction(2, 1, base: seen, zone: zone, [create("r"), set("r", "g", 1)])
+    ])
     return remote
   }
 
@@ -278,6 +281,33 @@ struct FoldsBeside {
     #expect(try store.read { try $0.isFoldingAgain() })
     try await store.finishRenewal()
     #expect(try store.value("g", record) == 1)
+    #expect(try store.verify().problems == [])
+  }
+
+  @Test("several zones are folded together, and the others still do not wait")
+  func several() async throws {
+    let (other, third) = (ZoneID(name: "other"), ZoneID(name: "third"))
+    let store = try directory.store { $0.foldStepsMax = 80 }
+    for zone in [noteZone, other, third] { try await store.makeZone(zone) }
+    for zone in [noteZone, other] {
+      let remote = try makeRemote(seen: 41, of: zone)
+      for segment in remote.segments.dropLast() { _ = try await store.fold([segment]) }
+      _ = try await store.fold([remote.segments[41]], isMoreToCome: true)
+      // Some of it is done before the next one comes.
+      _ = try await store.perform(isRepeatable: true) { try $0.rebuildStep() }
+    }
+    let place = try await store.perform(isRepeatable: true) { try $0.storage.unfinishedRebuild()?.place }
+    #expect(place?.isPartial == true)
+    var light = TestRemote()
+    light.zone = third
+    let report = try await store.fold([light.append([transaction(9, 1, zone: third, [create("r")])])])
+    #expect(report.folded == 1 && report.foldedBeside == 0)
+    #expect(try store.read { try $0.tables.areOnlyBehindTokens($0.transaction) })
+    try await store.finishRenewal()
+    #expect(try !store.read { try $0.isFoldingAgain() })
+    for zone in [noteZone, other] {
+      #expect(try store.value("g", RecordID(zone: zone, name: "r")) == 1)
+    }
     #expect(try store.verify().problems == [])
   }
 
