@@ -122,10 +122,10 @@ struct ClosedLanesOfOthers {
     let world = try await contestedWorld(remote, scratch.path)
     let device = world[1]
     for round in 1...3 {
-      let before = try device.store.read { $0.transaction.id }
+      let before = try device.store.lastCommitID
       let report = try await device.sync(remote)
       // A commit would bring the next round at once, and so on.
-      let after = try device.store.read { $0.transaction.id }
+      let after = try device.store.lastCommitID
       #expect(round == 1 || after == before)
       guard case .parked(let offset, let failure)? = report.zones.first?.status else {
         Issue.record("\(report)")
