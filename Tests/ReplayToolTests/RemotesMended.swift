@@ -152,7 +152,9 @@ struct RemotesMended {
     let bytes = try Data(contentsOf: file)
     try FileManager.default.removeItem(at: file)
     let stuck = await sync("a")
-    #expect(stuck.exit != 0 && (stuck.output + stuck.errors).contains("replay remote --repair"), "\(stuck)")
+    #expect(
+      stuck.exit != 0 && (stuck.output + stuck.errors).contains("replay remote \(remote) --repair"),
+      "\(stuck)")
     let mended = await run("remote", remote, "--repair", path("a"))
     #expect(mended.exit == 0 && mended.output.hasPrefix("put back  @1\n"), "\(mended)")
     #expect(try Data(contentsOf: file) == bytes)
@@ -191,7 +193,8 @@ struct RemotesMended {
       try FileManager.default.removeItem(at: file)
       try bytes?.write(to: file)
       let refused = await run("remote", remote, "--repair", path("other"))
-      #expect(refused.exit != 0 && refused.errors.contains("replay remote --repair STORE"), "\(refused)")
+      #expect(
+        refused.exit != 0 && refused.errors.contains("replay remote \(remote) --repair STORE"), "\(refused)")
       let mended = await run("remote", remote, "--repair", path("a"))
       #expect(mended.exit == 0 && mended.output.hasPrefix("put back  remote\n"), "\(mended)")
       #expect(try Data(contentsOf: file) == right)

@@ -170,7 +170,7 @@ struct SyncCommands {
   func neverSynced() async throws {
     try await makeStore("a", zones: ["notes"], seed: 10)
     let made = await tool().run("sync", path("a"), "--remote", remote, "--create-remote")
-    #expect(made.exit == 1, "\(made)")
+    #expect(made.exit == 0, "\(made)")
     let result = await tool().run("sync", path("a"), "--remote", remote, "--let-go", "notes")
     #expect(result.exit == 2 && result.errors.contains("was never synced"), "\(result)")
     let unknown = await tool().run("sync", path("a"), "--remote", remote, "--let-go", "nope")

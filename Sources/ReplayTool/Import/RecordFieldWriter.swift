@@ -30,8 +30,9 @@ struct RecordFieldWriter {
       }
       for (field, kinds) in fields.merging.sorted(by: { $0.key < $1.key }) {
         for (kind, _) in FieldKind.merging {
-          guard let value = kinds[kind], value != held.merging[field]?[kind] else { continue }
-          try write(value, kind, over: held.merging[field]?[kind], field, &tx)
+          let present = held.merging[field]?[kind]
+          guard let value = kinds[kind], !Self.isSame(value, present, kind) else { continue }
+          try write(value, kind, over: present, field, &tx)
           count += 1
         }
       }
@@ -39,6 +40,12 @@ struct RecordFieldWriter {
       return (count, false)
     }
     return (count, true)
+  }
+
+  /// Whether a field holds a value; the elements of a set may stand in any order.
+  private static func isSame(_ value: Value, _ present: Value?, _ kind: FieldKind) -> Bool {
+    guard kind == .set, let present else { return value == present }
+    return Set(value.elements) == Set(present.elements)
   }
 
   /// A write has enough.
