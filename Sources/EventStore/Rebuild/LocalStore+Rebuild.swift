@@ -91,8 +91,7 @@ extension WriteBatch {
   /// Gives every zone a state to be folded into, unless a rebuild of the same had begun already that knows all that this
   /// version does.
   ///
-  /// - Parameters:
-  ///   - isPartial: whether one of some zones may continue.
+  /// - Parameter isPartial: whether one of some zones continues.
   func startRebuild(isPartial: Bool = false) throws -> RebuildReport {
     var report = RebuildReport()
     report.zones = try storage.tables.zones(storage.transaction).count {
@@ -300,30 +299,6 @@ extension TableStorage {
     }
   }
 
-  /// The kinds of operations that the log has and nobody has folded.
-  func unfoldedKinds() throws -> Set<OperationKind> {
-    if let cachedUnfolded { return cachedUnfolded }
-    let found = try tables.unfoldedKinds(transaction)
-    cachedUnfolded = found
-    return found
-  }
-
-  func setUnfoldedKinds(_ kinds: Set<OperationKind>) throws {
-    guard try kinds != unfoldedKinds() else { return }
-    try tables.setUnfoldedKinds(kinds, transaction)
-    cachedUnfolded = kinds
-  }
-
-  /// Notes that the log has operations that this version keeps and does not fold.
-  ///
-  /// No version has so many kinds: more are somebody's mischief, and would make each commit slower. The least ones stay. A
-  /// version that knows one of the others knows these too, and so folds the log again, which notes what it does not know.
-  func noteUnfolded(_ operations: [OperationLayout]) throws {
-    var kinds = try unfoldedKinds()
-    for operation in operations where !operation.kind.isKnown { kinds.insert(operation.kind) }
-    try setUnfoldedKinds(UnfoldedKinds.kept(kinds))
-  }
-
   /// The next state whose rows are to be taken away, nil if there is none.
   func discardedState(after last: StateNumber) throws -> StateNumber? {
     var cursor = try transaction.openCursor(tables.states)
@@ -339,22 +314,6 @@ extension TableStorage {
   }
 }
 
-/// Which kinds are noted of those that the log has and nobody has folded.
-enum UnfoldedKinds {
-  static let countMax = 256
-
-  /// The least of those that this version does not know. Of those that it knows, which is so until it has folded the log again,
-  /// one stands for all and takes no place.
-  static func kept(_ kinds: Set<OperationKind>) -> Set<OperationKind> {
-    if kinds.count <= countMax { return kinds }
-    let ascending = kinds.sorted { $0.rawValue < $1.rawValue }
-    #if PLANTED_BUGS
-      if PlantedBug.greatestKindsKept.isPlanted { return Set(ascending.suffix(countMax)) }
-    #endif
-    return Set(ascending.prefix { $0.isKnown }.prefix(1) + ascending.drop { $0.isKnown }.prefix(countMax))
-  }
-}
-
 extension Tables {
   /// Whether zones are folded again, and those alone whose token is ahead of their records.
   func areOnlyBehindTokens(_ transaction: borrowing LMDBTransaction) throws -> Bool {
@@ -365,24 +324,6 @@ extension Tables {
       isAnyBehind = true
     }
     return isAnyBehind
-  }
-
-  /// The kinds of operations that the log has and nobody has folded.
-  func unfoldedKinds(_ transaction: borrowing LMDBTransaction) throws -> Set<OperationKind> {
-    let key = TableKey.meta(.unfolded)
-    let found = try transaction.withValue(of: key.span, in: meta) { row in
-      var kinds: Set<OperationKind> = []
-      var reader = ByteReader(row)
-      while reader.remaining > 0 { kinds.insert(OperationKind(rawValue: try reader.readVarint("unfolded"))) }
-      return kinds
-    }
-    return found ?? []
-  }
-
-  func setUnfoldedKinds(_ kinds: Set<OperationKind>, _ transaction: borrowing LMDBTransaction) throws {
-    var writer = ByteWriter()
-    for kind in kinds.map(\.rawValue).sorted() { writer.append(varint: kind) }
-    try transaction.put(writer.span, for: TableKey.meta(.unfolded).span, in: meta)
   }
 }
 
@@ -403,12 +344,5 @@ extension LocalStore {
       try performBlocking(isRepeatable: true) { isDone.value = try $0.rebuildStep().isDone }
     }
     // What was replaced goes with the next rebuild, or when the space is asked for.
-  }
-}
-
-extension LocalStore {
-  /// Whether the store notes that its log has operations of a kind that it keeps and does not fold.
-  package func knowsUnfolded(_ kind: OperationKind) throws -> Bool {
-    try read { try $0.tables.unfoldedKinds($0.transaction).contains(kind) }
   }
 }
