@@ -32,6 +32,8 @@ public final class LocalStore: Sendable {
   let configuration: StoreConfiguration
   let observers = CommitObservers()
   let assets: AssetFiles
+  /// Whether all pages of the data file were checked since the store was opened.
+  let hasCheckedPages = Shared(false)
   /// Where files of assets are read, written and hashed.
   package let assetThreads: BlockingThreads
 

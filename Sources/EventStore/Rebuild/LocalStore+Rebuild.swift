@@ -29,11 +29,13 @@ extension LocalStore {
   }
 
   /// Ends a rebuild, once it has begun.
+  ///
+  /// - Parameter checksPages: whether the pages are checked though they were since the store was opened.
   func rebuild(
-    _ start: @escaping @Sendable (WriteBatch) throws -> RebuildReport,
+    _ start: @escaping @Sendable (WriteBatch) throws -> RebuildReport, checksPages: Bool = true,
     progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
   ) async throws -> RebuildReport {
-    try checkAllPages()
+    if checksPages || !hasCheckedPages.value { try checkAllPages() }
     try await discardAll()
     var report = try await perform(isRepeatable: true, start)
     while true {

@@ -36,7 +36,10 @@ extension LocalStore {
   /// Throws if a page of the data file is damaged: for work that reaches all of it, and would end the process there.
   ///
   /// - Throws: ``StoreError`` `damaged`, `closed`, `full`, `system`.
-  package func checkAllPages() throws { try environment.checkPages() }
+  package func checkAllPages() throws {
+    try environment.checkPages()
+    hasCheckedPages.value = true
+  }
 
   /// Throws if a page that reading records reaches is damaged; the log's may be.
   ///

@@ -21,7 +21,7 @@ extension LocalStore {
   /// the next opening of the store goes on.
   package func finishRenewal() async throws {
     guard try read({ try $0.isFoldingAgain() }) else { return }
-    _ = try await rebuild { try $0.resumeRebuild() }
+    _ = try await rebuild({ try $0.resumeRebuild() }, checksPages: false)
   }
 
   /// Does something to a store whose records are not behind its log: folds it again before, if they are.
