@@ -31,6 +31,7 @@
       case .baseFromAcknowledgement:
         "The base moves up to an acknowledged offset, over segments not fetched yet."
       case .oneBaseForSegment: "All transactions of a segment get its greatest base."
+      case .pendingCountsAsSeen: "A write counts what the store ships for others as seen."
       case .baseGoesBack: "A token that is forgotten takes the base with it."
       case .baseOneTooLow: "The base stays one behind the last segment that was folded."
       case .tokenBeforeData: "The token is committed before the segments are folded."

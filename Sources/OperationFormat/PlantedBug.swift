@@ -83,6 +83,8 @@
     case baseGoesBack
     /// 4, 9: a write over what came last.
     case baseOneTooLow
+    /// 3, 4: a write over what the store ships for a peer that is gone.
+    case pendingCountsAsSeen
 
     // MARK: Token
 

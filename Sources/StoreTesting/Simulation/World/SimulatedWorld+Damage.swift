@@ -38,6 +38,8 @@ extension SimulatedWorld {
     case .garbageEvent: try addGarbageEvent(remote, zone, device)
     case .damagedEvent: try damageEvent(remote, zone, device)
     case .lostEvent: try loseEvent(remote, zone, device)
+    case .hole, .zeros, .bytes where isGivenUp && choices.next(below: 2) == 1:
+      try giveUpWhatOneHas(damage, remote, zone, device, &choices)
     case .hole, .zeros, .bytes:
       let (log, offset) = try makeEntries(isGivenUp, zone, device, &choices)
       let place = EntryPlace(log: log, offset: offset)
@@ -98,6 +100,35 @@ extension SimulatedWorld {
     // It does not read what the peer has shipped.
     try syncAlone(device, isOfAPeer ? .ship : .all)
     return (EntryPlace.Log(zone, token.incarnation), offset)
+  }
+
+  /// An entry of a peer that is gone is given up, and one store has read it: it ships it as it was. What it writes before, over what
+  /// that brought, has not seen it.
+  private func giveUpWhatOneHas(
+    _ damage: Damage, _ remote: DamagedRemote, _ zone: ZoneID, _ device: SimulatedDevice,
+    _ choices: inout SimulationChoices
+  ) throws {
+    try write("first", to: "value", of: "damaged", in: zone, on: device)
+    try syncAlone(device)
+    guard let token = try token(of: zone, device) else {
+      throw SimulationFailure(.noSurprise, "\(zone) of d\(device.number) has no token")
+    }
+    let peer = ReplicaID(rawValue: UInt128(choices.next(below: 1 << 20)) << 64 | 0xDEAD)
+    var maker = SegmentMaker(zone, token.incarnation, replica: peer)
+    let (server, segment) = (
+      place.server,
+      try maker.next([
+        .create(record: "lent", type: "aftermath"),
+        .set(record: "lent", type: "aftermath", field: "value", value: .string("peer's")),
+      ])
+    )
+    _ = try executor.wait { try await server.append(segment, after: token.offset) }
+    try syncAlone(device)
+    let place = EntryPlace(log: EntryPlace.Log(zone, token.incarnation), offset: token.offset + 1)
+    try executor.wait { try await remote.damage(place.name, Self.damage(damage)) }
+    try mend(place, remote, from: nil)
+    try syncAlone(device, .fetch)
+    try write("over it", to: "value", of: "lent", in: zone, on: device)
   }
 
   func token(of zone: ZoneID, _ device: SimulatedDevice) throws -> ChangeToken? {
