@@ -38,9 +38,11 @@ extension SimulatedWorld {
     case .garbageEvent: try addGarbageEvent(remote, zone, device)
     case .damagedEvent: try damageEvent(remote, zone, device)
     case .lostEvent: try loseEvent(remote, zone, device)
-    case .hole, .zeros, .bytes where isGivenUp && choices.next(below: 2) == 1:
-      try giveUpWhatOneHas(damage, remote, zone, device, &choices)
     case .hole, .zeros, .bytes:
+      if isGivenUp, choices.next(below: 2) == 1 {
+        try giveUpWhatOneHas(damage, remote, zone, device, &choices)
+        break
+      }
       let (log, offset) = try makeEntries(isGivenUp, zone, device, &choices)
       let place = EntryPlace(log: log, offset: offset)
       try executor.wait { try await remote.damage(place.name, Self.damage(damage)) }
