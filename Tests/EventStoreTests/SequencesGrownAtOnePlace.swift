@@ -116,7 +116,7 @@ struct SequencesGrownAtOnePlace {
     #expect(Double(many) / Double(few) <= 2.5, "\(few), then \(many)")
   }
 
-  @Test("are what the tree says, in any order", arguments: 0..<24 as Range<UInt64>)
+  @Test("are what the tree says, in any order", arguments: 0..<12 as Range<UInt64>)
   func areWhatTheTreeSays(_ seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let writers = 2 + Int(seed % 4)
