@@ -52,7 +52,8 @@ public final class LocalStore: Sendable {
   ///
   /// If the log has operations that a former version kept and did not know, and this one does, it is folded again before
   /// the call returns, unless the store is opened read-only.
-  /// - Throws: ``StoreError`` `alreadyOpen`, `notAStore`, `newerFormat`, `damaged`, `readOnly`, `full`, `system`.
+  /// - Throws: ``StoreError`` `alreadyOpen`, `notAStore`, `newerFormat`, `importUnfinished`, `damaged`, `readOnly`,
+  ///   `full`, `system`.
   public init(
     directory: String, durability: Durability, configuration: StoreConfiguration = StoreConfiguration()
   ) throws {

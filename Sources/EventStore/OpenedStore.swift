@@ -153,7 +153,7 @@ struct OpenedStore {
       .notAStore, "“\(directory)” has a data file of another program", hint: "choose another directory")
   }
 
-  /// Checks that the format is ours, and reads the identity.
+  /// Checks that the format is ours and the store whole, and reads the identity.
   private static func check(
     _ transaction: borrowing LMDBTransaction, _ meta: Table, _ directory: String
   ) throws -> StoreIdentity {
@@ -176,6 +176,13 @@ struct OpenedStore {
         .newerFormat,
         "the store “\(directory)” has format \(version); this program reads \(LocalStore.formatVersion)",
         hint: "use a newer version of the program")
+    }
+    // With a part of a log nothing here knows what is missing: it would say “in sync”, and that it has seen what it has not.
+    guard try !transaction.contains(TableKey.meta(.importing).span, in: meta) else {
+      throw StoreError(
+        .importUnfinished,
+        "the store “\(directory)” has a part of a log: its import was cut short, or is not at its end yet",
+        hint: "unless it is being imported now, remove the directory, and import the same file again")
     }
     let identity = try transaction.withValue(of: TableKey.meta(.identity).span, in: meta) {
       try StoreIdentity(row: $0)

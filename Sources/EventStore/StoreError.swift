@@ -77,6 +77,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public static let mismatch = Code(rawValue: "mismatch")
     /// An import file is damaged.
     public static let importInvalid = Code(rawValue: "importInvalid")
+    /// The store has a part of a log: its import was cut short, or is not at its end yet.
+    public static let importUnfinished = Code(rawValue: "importUnfinished")
     /// The operating system or LMDB failed.
     public static let system = Code(rawValue: "system")
   }

@@ -140,4 +140,46 @@ struct ExportTests {
     let isLastGone = try await last.withdraw(noteZone, testIncarnation)
     #expect(isLastGone)
   }
+
+  @Test(
+    "an import that is cut between its commits leaves a store that is not opened; a whole one is, once it ends"
+  )
+  func cutImport() async throws {
+    let (old, _) = try await makeStore()
+    let lines = try old.exportedLines()
+    // All but the last transaction; and the end alone, which has no line of its own here.
+    for (name, kept) in [("by a transaction", lines.count - 1), ("by the end", lines.count), ("early", 1)] {
+      let cut = try directory.store(name)
+      try await cut.importLines(Array(lines.prefix(kept)), isMoreToCome: true)
+      // As a process that was killed leaves it.
+      cut.close()
+      for readOnly in [false, true] {
+        let found = code {
+          _ = try directory.store(name) {
+            $0.isReadOnly = readOnly
+            $0.opensDamaged = readOnly
+          }
+        }
+        #expect(found == .importUnfinished, "\(name)")
+      }
+    }
+    var new = try directory.store("whole")
+    for (index, line) in lines.enumerated() {
+      try await new.importLines([line], isMoreToCome: index < lines.count - 1)
+    }
+    new.close()
+    new = try directory.store("whole")
+    #expect(try new.snapshot() == old.snapshot())
+    try await checkSound(new)
+    // What throws in its first commit leaves an empty store, which opens.
+    let empty = try directory.store("empty")
+    let found = await awaitedCode {
+      try await empty.importLines(lines + [lines[lines.count - 1]], isMoreToCome: true)
+    }
+    #expect(found == .outOfOrder)
+    empty.close()
+    let again = try directory.store("empty")
+    try await again.importLines(lines)
+    #expect(try again.snapshot() == old.snapshot())
+  }
 }

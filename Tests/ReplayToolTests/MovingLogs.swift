@@ -273,8 +273,45 @@ struct MovingLogs {
     #expect(result.exit == 2)
     #expect(result.errors.contains("line 13 of standard input"))
     #expect(result.errors.contains("lines 1 to 10 were imported"), "\(result.errors)")
-    let left = try transactions(copy + "2")
-    #expect(left.count == 8)
+    #expect(result.errors.contains("remove the store and import again"), "\(result.errors)")
+    let left = await tool.run("info", copy + "2")
+    #expect(left.exit == 3 && left.errors.contains("has a part of a log"), "\(left)")
+    let digests = (await tool.run("digest", path), await tool.run("digest", copy))
+    #expect(digests.0.output == digests.1.output && digests.0.exit == 0)
+  }
+
+  @Test("a store whose import was killed is refused by every command, which say what to do")
+  func refusesUnfinishedImports() async throws {
+    let source = try await ShoppingStore()
+    var lines: [ExportedLine] = []
+    let opened = try ShoppingStore.open(source.path)
+    try opened.read { tx in
+      try tx.forEachExportedLine {
+        lines.append($0)
+        return true
+      }
+    }
+    opened.close()
+    let cut = try LocalStore(directory: copy, durability: .consistent)
+    try await cut.importLines(lines, isMoreToCome: true)
+    cut.close()
+    let exported = Array(await tool.run("export", source.path).output.utf8)
+    for command in [
+      ["info"], ["state"], ["verify"], ["export"], ["export", "--records"], ["digest"], ["rebuild"],
+      ["import"],
+      ["sync", "--remote", "folder:\(temporary.path)/remote"],
+    ] {
+      let result = await tool.run([command[0], copy] + command.dropFirst(), input: exported)
+      #expect(result.exit == 3 && result.output == "", "\(command): \(result)")
+      #expect(
+        result.errors.contains("has a part of a log: its import was cut short"), "\(command): \(result)")
+      #expect(result.errors.contains("remove the directory, and import the same file again"), "\(command)")
+    }
+    let inJSON = await tool.run("info", copy, "--json")
+    #expect(inJSON.errors.contains(#""code":"importUnfinished""#), "\(inJSON)")
+    try FileManager.default.removeItem(atPath: copy)
+    let again = await tool.run("import", copy, input: exported)
+    #expect(again.exit == 0 && again.output == "imported 4 transactions\n", "\(again)")
   }
 
   @Test("one zone goes alone; a part of its log does not: its place in the remote log says more")

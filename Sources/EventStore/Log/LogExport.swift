@@ -158,16 +158,19 @@ extension ReadTransaction {
 }
 
 extension LocalStore {
-  /// Makes the store's log from exported lines, in their order. May be called again with more lines.
+  /// Makes the store's log from exported lines, in their order. May be called again with more lines: until the last of them are
+  /// there, nobody else opens the store, and neither does this process once it has closed it.
   ///
   /// The store keeps its own identity; in each zone it continues the exported store's, so that what it writes has
   /// seen what the other had written. What the other had not shipped is pending here: this store ships it as it was, bytes
   /// and identity, before anything of its own. If the other one still does so too, both ship the same.
   ///
+  /// - Parameter isMoreToCome: whether the log has more lines than these.
   /// - Throws: ``StoreError`` `importInvalid`, `outOfOrder`, `damaged`; then nothing of the lines is in the store.
-  package func importLines(_ lines: [ExportedLine]) async throws {
+  package func importLines(_ lines: [ExportedLine], isMoreToCome: Bool = false) async throws {
     try await perform(isRepeatable: true) { batch in
       for line in lines { try batch.importLine(line) }
+      try batch.storage.setImporting(isMoreToCome)
     }
   }
 }

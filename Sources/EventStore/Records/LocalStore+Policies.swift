@@ -37,4 +37,14 @@ extension TableStorage {
   func setImportedIdentity(_ identity: StoreIdentity) throws {
     try put(.meta(.imported), in: tables.meta) { identity.append(to: &$0) }
   }
+
+  /// Remembers that the store has a part of a log and not its end, or that it has the end.
+  func setImporting(_ isImporting: Bool) throws {
+    if isImporting {
+      try put(.meta(.importing), in: tables.meta) { $0.append(1) }
+    } else {
+      let key = TableKey.meta(.importing)
+      _ = try transaction.delete(key.span, in: tables.meta)
+    }
+  }
 }

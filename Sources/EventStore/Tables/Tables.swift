@@ -212,6 +212,8 @@ package enum MetaName: String {
   case policies
   /// Identity of the store whose log was imported.
   case imported
+  /// 1 (1 byte) while a part of a log was imported, and not yet its end: such a store is not opened.
+  case importing
   /// Up to where the remote's list of zones was read: remote (16 bytes), offset (varint), hash (32).
   case remote
   /// Position up to which an unfinished rebuild has folded, and the last kind of operation that it knows: varints.

@@ -65,7 +65,7 @@ struct ToolError: Error {
   static func isOfStore(_ code: StoreError.Code) -> Bool {
     let codes: [StoreError.Code] = [
       .damaged, .notAStore, .newerFormat, .olderFormat, .accessDenied, .readOnly, .removed, .full, .system,
-      .commitFailed, .commitUncertain,
+      .commitFailed, .commitUncertain, .importUnfinished,
     ]
     return codes.contains(code)
   }

@@ -1,6 +1,7 @@
 import EventStore
 
-/// Makes a store's log from an exported one: all of it in one commit, or, if it is large, in some.
+/// Makes a store's log from an exported one: all of it in one commit, or, if it is large, in some. Until the last of these nothing
+/// else opens the store, even if the process is killed.
 struct LogImport {
   /// Bytes of lines that go into one commit.
   private static let bytesMax = 8 << 20
@@ -56,13 +57,15 @@ struct LogImport {
         }
         try check(line, lines)
         linesRead += 1
-        if waitingBytes + byteCount > Self.bytesMax { try await write(through: lines.number - 1) }
+        if waitingBytes + byteCount > Self.bytesMax {
+          try await write(through: lines.number - 1, isMoreToCome: true)
+        }
         if let line = try exported(line, lines) { waiting.append(line) }
         waitingBytes += byteCount
         next = try lines.nextDocument()
       }
       if hasEndLine, !hasEnded { throw Self.isCut(lines.name, after: linesRead) }
-      try await write(through: lines.number)
+      try await write(through: lines.number, isMoreToCome: false)
     } catch {
       throw told(error)
     }
@@ -132,12 +135,12 @@ struct LogImport {
     }
   }
 
-  private mutating func write(through line: Int) async throws {
+  private mutating func write(through line: Int, isMoreToCome: Bool) async throws {
     try progress.update("importing", done: UInt64(report.transactions))
     let store = try store ?? openEmpty()
     self.store = store
     do {
-      try await store.importLines(waiting)
+      try await store.importLines(waiting, isMoreToCome: isMoreToCome)
     } catch {
       let error = ToolError(error)
       let range = "lines \(report.lines + 1) to \(line)"
