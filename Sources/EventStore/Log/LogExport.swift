@@ -215,11 +215,18 @@ extension WriteBatch {
         receivedMilliseconds: segment.receivedMilliseconds, rejection: segment.rejection)
       let number = try zoneNumber(segment.zone)
       let incarnation = try incarnation(segment.place)
-      if segment.rejection == nil {
-        try storage.place(row, in: number, incarnation, at: segment.place.offset)
+      let offset = segment.place.offset
+      let closure = try tables.closure(
+        of: replica, segment.epoch, in: number, incarnation, storage.transaction)
+      if segment.rejection != nil {
+        try storage.closeLane(replica, segment.epoch, of: number, incarnation, at: offset)
+        try storage.reject(row, in: number, incarnation, at: offset)
+      } else if let closure, closure < offset {
+        // The exporter shipped it and has not read it yet: every replica rejects it, so what it holds is pending. What closed the
+        // lane comes before it: segments are exported in the log's order.
+        try storage.write(row, in: number, incarnation, at: offset)
       } else {
-        try storage.closeLane(replica, segment.epoch, of: number, incarnation, at: segment.place.offset)
-        try storage.reject(row, in: number, incarnation, at: segment.place.offset)
+        try storage.place(row, in: number, incarnation, at: offset)
       }
     case .contested(let contested):
       let replica = try storage.interned.replicas.makeNumber(

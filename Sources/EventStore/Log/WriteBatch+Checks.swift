@@ -195,7 +195,9 @@ extension WriteBatch {
     if let known { try Self.checkIsSame(row, as: known, at: segment.offset) }
     row.rejection = known?.rejection ?? reason
     let capped = try capped(replica, writer.epoch, of: zone, incarnation, from: segment.offset)
-    try storage.closeLane(replica, writer.epoch, of: zone, incarnation, at: segment.offset)
+    if try storage.closeLane(replica, writer.epoch, of: zone, incarnation, at: segment.offset) {
+      try adoptAgain(replica, writer.epoch, of: zone)
+    }
     // What was acknowledged behind the offset has no place any more, and so no receive time.
     try retime(capped, zone, &report)
     try storage.reject(row, in: zone, incarnation, at: segment.offset)
@@ -203,6 +205,15 @@ extension WriteBatch {
     if known?.rejection == nil { report.rejected += 1 }
     try moveToken(of: zone, incarnation, to: segment.offset, segment.hash)
     report.token = try token(of: zone, segment.zone, segment.incarnation)
+  }
+
+  /// Makes a lane this store's to ship again, after places of it were taken back. Only acknowledged segments have places ahead of
+  /// the token: an adopted lane may have been dropped when the last of it was acknowledged, and an import leaves out one that
+  /// its exporter had shipped.
+  private func adoptAgain(_ replica: ReplicaNumber, _ epoch: UInt32, of zone: ZoneNumber) throws {
+    let isShippedHere = try storage.tables.ships(
+      replica, epoch, of: zone, storage.zoneRow(zone), identity, storage.interned, storage.transaction)
+    if !isShippedHere { try storage.adoptLane(replica, epoch, of: zone) }
   }
 
   /// The transactions of a lane that have their places at an offset or behind it, and whose timestamps receive times cap.

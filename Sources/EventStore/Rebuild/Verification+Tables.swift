@@ -241,15 +241,20 @@ extension Verification {
           continue
         }
         let last = try tables.lastSequence(of: row.replica, row.epoch, in: zone, source.transaction)
+        var problem: String?
         if row.isQuarantined, row == .quarantined(row.hash) {
           // It has no sequences that could have a place.
         } else if row.first == 0 || row.first > row.last || row.last > last {
-          report.add(.placement, Self.location(key), "a segment holds \(row.first) to \(row.last) of \(last)")
+          problem = "a segment holds \(row.first) to \(row.last) of \(last)"
         } else if try tables.placement(
-          of: row.replica, row.epoch, row.last, in: zone, incarnation, source.transaction) == nil,
+          of: row.replica, row.epoch, row.last, in: zone, incarnation, source.transaction) == nil
+        {
+          problem = "the segment's sequence \(row.last) has no place"
+        }
+        if let problem,
           try !isBehindClosure(row, at: key.span.bytes.bigEndian64(at: 8), in: zone, incarnation, source)
         {
-          report.add(.placement, Self.location(key), "the segment's sequence \(row.last) has no place")
+          report.add(.placement, Self.location(key), problem)
         }
       } catch {
         report.add(.placement, Self.location(key), Self.text(error))
@@ -258,7 +263,8 @@ extension Verification {
     }
   }
 
-  /// Whether a segment was acknowledged behind where its lane was closed since: it is rejected when it is read.
+  /// Whether a segment was acknowledged behind where its lane was closed since: it is rejected when it is read. What it holds may
+  /// have been issued again by then.
   private func isBehindClosure(
     _ row: SegmentRow, at offset: UInt64, in zone: ZoneNumber, _ incarnation: IncarnationNumber,
     _ source: borrowing ReadTransaction

@@ -530,6 +530,14 @@ package final class TableStorage: FoldStorage {
     zonesVersion += 1
   }
 
+  /// Writes the row of a segment that lies at an offset of an incarnation, and gives nothing a place there.
+  func write(
+    _ segment: SegmentRow, in zone: ZoneNumber, _ incarnation: IncarnationNumber, at offset: UInt64
+  ) throws {
+    try putChecked(.segment(zone, incarnation, offset), in: tables.segments) { segment.append(to: &$0) }
+    forgetPlacements()
+  }
+
   /// Records that a segment lies at an offset of an incarnation. Of its sequences, those have their place there that
   /// have none yet, or a later one: an acknowledgement may come before what lies in front of it was fetched.
   package func place(
@@ -543,10 +551,7 @@ package final class TableStorage: FoldStorage {
         writer.append(varint: offset)
       }
     }
-    try self.putChecked(.segment(zone, incarnation, offset), in: tables.segments) {
-      segment.append(to: &$0)
-    }
-    forgetPlacements()
+    try write(segment, in: zone, incarnation, at: offset)
     if segment.isQuarantined { return }
     var next = segment.first
     while next <= segment.last {

@@ -264,27 +264,35 @@ extension TableStorage {
 
   /// Closes a lane at an offset, unless an earlier one has closed it. What was acknowledged behind the offset has its place
   /// no more.
+  ///
+  /// - Returns: whether places were taken away.
+  @discardableResult
   func closeLane(
     _ replica: ReplicaNumber, _ epoch: UInt32, of zone: ZoneNumber, _ incarnation: IncarnationNumber,
     at offset: UInt64
-  ) throws {
+  ) throws -> Bool {
     let known = try tables.closure(of: replica, epoch, in: zone, incarnation, transaction)
-    if let known, known <= offset { return }
-    #if PLANTED_BUGS
-      if PlantedBug.closedLaneStaysOpen.isPlanted { return }
-    #endif
-    try putChecked(.closedLane(zone, incarnation, replica, epoch), in: tables.replicas) {
-      $0.append(varint: offset)
+    if known.map({ offset < $0 }) ?? true {
+      #if PLANTED_BUGS
+        if PlantedBug.closedLaneStaysOpen.isPlanted { return false }
+      #endif
+      try putChecked(.closedLane(zone, incarnation, replica, epoch), in: tables.replicas) {
+        $0.append(varint: offset)
+      }
     }
-    try takeBackPlaces(replica, epoch, of: zone, incarnation, from: offset)
+    return try takeBackPlaces(replica, epoch, of: zone, incarnation, from: offset)
   }
 
   /// Takes away the places of a lane from an offset on.
+  ///
+  /// - Returns: whether there were any.
+  @discardableResult
   func takeBackPlaces(
     _ replica: ReplicaNumber, _ epoch: UInt32, of zone: ZoneNumber, _ incarnation: IncarnationNumber,
     from offset: UInt64
-  ) throws {
-    var last = try tables.lastPlaced(replica, epoch, in: zone, incarnation, transaction)
+  ) throws -> Bool {
+    let before = try tables.lastPlaced(replica, epoch, in: zone, incarnation, transaction)
+    var last = before
     while last > 0 {
       let place = try tables.placement(of: replica, epoch, last, in: zone, incarnation, transaction)
       guard let place, place.offset >= offset else { break }
@@ -293,15 +301,15 @@ extension TableStorage {
       last = place.first - 1
     }
     forgetPlacements()
+    return last < before
   }
 
   /// Writes the row of a segment that was rejected.
   func reject(
     _ row: SegmentRow, in zone: ZoneNumber, _ incarnation: IncarnationNumber, at offset: UInt64
   ) throws {
-    try putChecked(.segment(zone, incarnation, offset), in: tables.segments) { row.append(to: &$0) }
+    try write(row, in: zone, incarnation, at: offset)
     try putChecked(.rejectedSegment(zone, incarnation, offset), in: tables.replicas) { _ in }
-    forgetPlacements()
   }
 }
 

@@ -1,0 +1,123 @@
+import OperationFormat
+import StoreTesting
+import Testing
+
+@testable import EventStore
+
+@Suite("Segments that were acknowledged behind where the log closes their lane")
+struct SegmentsBehindClosures {
+  let directory = TemporaryDirectory()
+
+  /// A store that has read the log to offset 1 and shipped two transactions, which lie at offset 3. At offset 2 is what everybody
+  /// rejects, in the name of their lane: the store's own, or one that it adopted with a log that it imported.
+  private func makeStore(isAdopted: Bool) async throws -> (LocalStore, TestRemote) {
+    var remote = TestRemote()
+    let writer = try directory.store("writer")
+    try await writer.makeAttachedZone()
+    _ = try await writer.fold([try remote.append([transaction(1, 1, [create("r"), set("r", "f", 1)])])])
+    for value: Int64 in 2...3 { try await writer.write { try $0.set("f", of: note("r"), to: .int(value)) } }
+    var store = writer
+    if isAdopted {
+      store = try directory.store("adopter")
+      try await store.importLines(try writer.exportedLines())
+    }
+    var hole = transaction(0, 9, [create("hole")])
+    hole.replica = writer.identity.replica
+    _ = try remote.append([hole])
+    _ = try await store.acknowledge(try #require(try remote.ship(store)))
+    #expect(try store.snapshot().pending == [0])
+    return (store, remote)
+  }
+
+  /// Reads the rest of the log, ships what is pending, and compares with a store that reads all.
+  private func finish(_ store: LocalStore, _ remote: inout TestRemote, rejected: Int) async throws {
+    _ = try await store.foldOrReject(try remote.news(for: store))
+    try await checkSound(store)
+    #expect(try store.snapshot().pending == [2])
+    while let acknowledgement = try remote.ship(store) { _ = try await store.acknowledge(acknowledgement) }
+    #expect(try store.snapshot().pending == [0])
+    let fresh = try directory.store("fresh")
+    try await fresh.makeAttachedZone()
+    _ = try await fresh.foldOrReject(try remote.news(for: fresh))
+    for store in [store, fresh] {
+      #expect(try store.heads("f", note("r")) == [3])
+      #expect(try store.read { try $0.rejectedSegments(in: noteZone) }.count == rejected)
+      try await checkSound(store)
+    }
+    #expect(try store.digest() == fresh.digest())
+  }
+
+  @Test(
+    "what was shipped is pending again, also of a lane that was adopted and is dropped by then",
+    arguments: [false, true])
+  func inTheStoreThatShipped(isAdopted: Bool) async throws {
+    var (store, remote) = try await makeStore(isAdopted: isAdopted)
+    _ = try await store.foldOrReject(try remote.news(for: store, limit: 1))
+    #expect(try store.snapshot().pending == [2])
+    try await checkSound(store)
+    if isAdopted {
+      #expect(try await store.settleClosedLanes(of: noteZone, .takeOver) == 2)
+    } else {
+      #expect(try await store.renewLane(of: noteZone) == 2)
+    }
+    try await store.finishRenewal()
+    // The segment at offset 3 is known here, and what it holds is in the log under other names.
+    try await checkSound(store)
+    try await finish(store, &remote, rejected: 2)
+  }
+
+  /// When a store is exported.
+  enum Moment: CaseIterable {
+    /// It has not read what closes the lane.
+    case ahead
+    case closed
+    /// It has read that and issued its transactions again.
+    case renewed
+  }
+
+  @Test(
+    "a store that imports the log has them pending too, and no replica differs", arguments: Moment.allCases,
+    [false, true])
+  func imported(moment: Moment, isAdopted: Bool) async throws {
+    var (store, remote) = try await makeStore(isAdopted: isAdopted)
+    if moment != .ahead { _ = try await store.foldOrReject(try remote.news(for: store, limit: 1)) }
+    if moment == .renewed {
+      let count =
+        isAdopted
+        ? try await store.settleClosedLanes(of: noteZone, .takeOver) : try await store.renewLane(of: noteZone)
+      #expect(count == 2)
+      try await store.finishRenewal()
+    }
+    let new = try directory.store("new")
+    try await new.importLines(try store.exportedLines())
+    store.close()
+    #expect(try new.snapshot().pending == [moment == .ahead ? 0 : 2])
+    try await checkSound(new)
+    // The rest of the log is read before anybody decides: in the case `ahead` it closes the lane.
+    _ = try await new.foldOrReject(try remote.news(for: new))
+    #expect(try new.snapshot().pending == [2])
+    let settled = try await new.settleClosedLanes(of: noteZone, .takeOver)
+    #expect(settled == (moment == .renewed ? 0 : 2))
+    try await new.finishRenewal()
+    try await finish(new, &remote, rejected: 2)
+  }
+
+  @Test("a place behind a closure that is known goes when the segment is rejected")
+  func knownClosure() async throws {
+    let (store, remote) = try await makeStore(isAdopted: false)
+    _ = try await store.foldOrReject(try remote.news(for: store, limit: 1))
+    // As an earlier version imported it.
+    try await store.perform(isRepeatable: true) { batch in
+      let storage = batch.storage
+      let (zone, row) = try storage.zone(noteZone)
+      let incarnation = try #require(row.token).incarnation
+      let segment = try #require(
+        try storage.tables.segment(at: 3, in: zone, incarnation, storage.transaction))
+      try storage.place(segment, in: zone, incarnation, at: 3)
+    }
+    #expect(try store.snapshot().pending == [0])
+    _ = try await store.foldOrReject(try remote.news(for: store))
+    #expect(try store.snapshot().pending == [2])
+    try await checkSound(store)
+  }
+}
