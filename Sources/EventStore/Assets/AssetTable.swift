@@ -204,10 +204,8 @@ extension TableStorage {
     let count = try transaction.withValue(of: name.span, in: tables.assets) { try Tables.count($0) } ?? 0
     try put(name, in: tables.assets) { $0.append(varint: count &+ 1) }
     let held = TableKey.heldAsset(asset.hash)
-    if isHere {
-      _ = try transaction.delete(held.span, in: tables.assets)
-      try noteArrival(of: asset)
-    }
+    // What came without being held was noted when it came: each mention would cost as much as the zones that name it.
+    if isHere, try transaction.delete(held.span, in: tables.assets) { try noteArrival(of: asset) }
     if count == 0 { try put(.asset(asset, of: zone, .named), in: tables.assets) { _ in } }
     let isWanted = try count == 0 || tables.number(of: asset, in: zone, .wanted, transaction) != nil
     if !isHere, isWanted { try setNumber(lastPosition().rawValue, of: asset, in: zone, .wanted) }

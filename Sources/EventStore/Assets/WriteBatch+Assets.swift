@@ -25,6 +25,8 @@ extension WriteBatch {
       try bytes.withUnsafeBytes { try incoming.append($0) }
       let asset = try incoming.finish()
       try incoming.publish()
+      // Who names it first notes that it has come.
+      try storage.holdAsset(asset.hash, untilMilliseconds: 0)
       return .asset(asset)
     } catch {
       throw StoreError.translate(error)

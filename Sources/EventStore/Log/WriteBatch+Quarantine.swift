@@ -16,7 +16,7 @@ extension WriteBatch {
           .mismatch,
           "offset \(segment.offset) of zone “\(segment.zone)” was given up at the remote, and this store has what was there",
           hint: "read the zone's log again from there: "
-            + "`replay sync STORE --remote REMOTE --reread \(segment.zone)@\(segment.offset)`")
+            + "`replay sync STORE --remote REMOTE --reread \("\(segment.zone)@\(segment.offset)".argument)`")
       }
     } else {
       try storage.place(.quarantined(segment.hash), in: zone, incarnation, at: segment.offset)

@@ -180,20 +180,16 @@ final class GroupCommit {
       wasFull = true
       guard try grow(to: try environment.information.mapBytes * 2) else { throw error }
       wasFull = false
-      try begin()
-      for index in again.indices {
-        batch.resetKept()
-        if again[index].job.isRepeatable {
-          try again[index].job.run(batch)
-        } else {
-          try batch.appendAgain(again[index].kept, again[index].zoneChanges)
-        }
-        again[index].kept = batch.kept
+      while let failed = try redo(&again) {
+        // It ends alone: the others are done without it.
+        batch.abort()
+        again.remove(at: failed.index).job.finish(StoreError.translate(failed.error))
+        if again.isEmpty { return }
       }
       transactionID = batch.storage.transaction.id
     } catch {
       batch.abort()
-      for one in done { one.job.finish(StoreError.translate(error)) }
+      for one in again { one.job.finish(StoreError.translate(error)) }
       return
     }
     do {
@@ -203,6 +199,27 @@ final class GroupCommit {
       batch.abort()
       resolve(again, transactionID, after: error)
     }
+  }
+
+  /// Does jobs once more, in a new transaction.
+  ///
+  /// - Returns: one that may fail alone, and did; what it had done is to be undone, with all else.
+  private func redo(_ done: inout [Done]) throws -> (index: Int, error: any Error)? {
+    try begin()
+    for index in done.indices {
+      batch.resetKept()
+      if done[index].job.isRepeatable {
+        do {
+          try done[index].job.run(batch)
+        } catch let error where !(error is LMDBError) {
+          return (index, error)
+        }
+      } else {
+        try batch.appendAgain(done[index].kept, done[index].zoneChanges)
+      }
+      done[index].kept = batch.kept
+    }
+    return nil
   }
 
   /// After a commit that failed: reads what is there, and says which it was.

@@ -85,9 +85,11 @@ extension WriteBatch {
   private static let discardedRowsMax = 10_000
   private static let rowsOfState = 20
 
-  /// Lets a rebuild that was begun continue, of some zones or of all; begins one of all where there is none.
+  /// Lets a rebuild that was begun continue, of some zones or of all; begins one of all where there is none and the records are behind
+  /// the log. Another task, or another process, may have ended it meanwhile.
   func resumeRebuild() throws -> RebuildReport {
-    try startRebuild(isPartial: storage.unfinishedRebuild()?.place.isPartial ?? false)
+    guard try isFoldingAgain || storage.unfinishedRebuild() != nil else { return RebuildReport() }
+    return try startRebuild(isPartial: storage.unfinishedRebuild()?.place.isPartial ?? false)
   }
 
   /// Gives every zone a state to be folded into, unless a rebuild of the same had begun already that knows all that this

@@ -7,11 +7,9 @@ struct HintPlaces: Sendable {
 
   /// A hint whose commands can be run as they stand.
   func fill(_ hint: String) -> String {
-    var hint = hint
-    for (word, place) in [("STORE", store), ("REMOTE", remote)] {
-      if let place { hint = hint.replacing(word, with: Display.argument(place)) }
+    hint.replacing(#/\b(STORE|REMOTE)\b/#) { match in
+      (match.output.1 == "STORE" ? store : remote)?.argument ?? String(match.output.0)
     }
-    return hint
   }
 }
 

@@ -107,7 +107,7 @@ struct ExplainCommand: StoreCommand {
     }
     return ToolError(
       "recordUnknown", "there is no record \(Display.record(record)), and never was",
-      hint: "list the zone with `replay state STORE \(Display.argument(Display.zone(record.zone)))`",
+      hint: "list the zone with `replay state STORE \(Display.zone(record.zone).argument)`",
       exit: .input)
   }
 }

@@ -55,13 +55,14 @@ struct RecordFieldWriter {
     if try tx.fullness(in: record.zone) >= 0.5 { throw HalfFull() }
   }
 
-  /// Throws where a field that has a kind would get another one: one of them alone shows. What never had one comes as the
-  /// line says it, so that a record of which apps made two kinds of one field comes back as it was.
+  /// Throws where a field that has a kind would get another one: one of them alone shows. What never had one, and what the line
+  /// names all kinds of, comes as the line says it, so that a record of which apps made two kinds of one field comes back as it was.
   private func checkKinds(of fields: RecordFields, over held: RecordFields) throws {
     for field in Set(fields.registers.keys).union(fields.merging.keys).sorted() {
       let present = held.kinds(of: field)
-      guard let kind = present.first,
-        let other = fields.kinds(of: field).first(where: { !present.contains($0) })
+      let wanted = fields.kinds(of: field)
+      guard let kind = present.first(where: { !wanted.contains($0) }),
+        let other = wanted.first(where: { !present.contains($0) })
       else { continue }
       throw ToolError.input(
         "kindDiffers",

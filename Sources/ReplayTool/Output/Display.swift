@@ -31,15 +31,7 @@ enum Display {
 
   /// An option with its value as a shell takes it: what begins with a hyphen is no option of its own.
   static func option(_ name: String, _ value: String) -> String {
-    name + (value.hasPrefix("-") ? "=" : " ") + argument(value)
-  }
-
-  /// A word of a command, quoted where a shell needs it.
-  static func argument(_ word: String) -> String {
-    let isPlain = word.unicodeScalars.allSatisfy { scalar in
-      scalar.properties.isAlphabetic || "0123456789_-./:@+,%".unicodeScalars.contains(scalar)
-    }
-    return isPlain && !word.isEmpty ? word : "'\(word.replacing("'", with: "'\\''"))'"
+    name + (value.hasPrefix("-") ? "=" : " ") + value.argument
   }
 
   /// What is said of a record that a cascade hides.

@@ -35,7 +35,7 @@ struct StatePage {
         "recordUnknown",
         "there \(position == nil ? "is" : "was") no record \(Display.record(id))"
           + (position.map { " up to position \($0)" } ?? ", and never was"),
-        hint: "list the zone with `replay state STORE \(Display.argument(Display.zone(id.zone)))`",
+        hint: "list the zone with `replay state STORE \(Display.zone(id.zone).argument)`",
         exit: .input)
     }
     guard showsHidden else {

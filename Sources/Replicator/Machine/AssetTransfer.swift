@@ -115,7 +115,8 @@ struct ZoneAssets: Sendable {
   mutating func didDownload(
     _ asset: AssetReference, _ transfer: AssetTransfer, _ report: inout ZoneReport
   ) -> Bool {
-    spend(transfer)
+    // Asking for one that is not there is a call too: others of the round wait.
+    spend(transfer, atLeast: 1)
     report.assetBytesReceived += transfer.bytes
     switch transfer.end {
     case .whole: if transfer.chunks > 0 || asset.byteCount == 0 { report.receivedAssets += 1 }
@@ -130,8 +131,8 @@ struct ZoneAssets: Sendable {
     return true
   }
 
-  private mutating func spend(_ transfer: AssetTransfer) {
-    if let left = chunksLeft { chunksLeft = left - transfer.chunks }
+  private mutating func spend(_ transfer: AssetTransfer, atLeast chunks: Int = 0) {
+    if let left = chunksLeft { chunksLeft = left - max(transfer.chunks, chunks) }
   }
 }
 

@@ -74,6 +74,14 @@ package struct RemoteRepair: Sendable {
         note(place, .notInStore)
         continue
       }
+      // Two lives of one zone at once are none: readers would lose the one that they ship to.
+      let live = try list.read { list in
+        known.first { $0.incarnation == found.log }.flatMap { list.live[$0.zone] }
+      }
+      guard live == nil || live == found.log else {
+        note(place, .refused("its zone was made again since: give the event up instead"))
+        continue
+      }
       try await put(found.bytes, at: place)
     }
   }

@@ -49,17 +49,22 @@ struct AssetRunner: Sendable {
     var transfer = AssetTransfer(.whole)
     var first: UInt64 = 0
     var isToldWhole = false
+    var isRepair = isRepair
     if !isRepair, memory.isAtRemote(asset) { return transfer }
-    do throws(RemoteError) {
+    do {
       switch try await remote.assetState(asset) {
       case .whole where isRepair: isToldWhole = true
-      case .whole:
-        memory.rememberAtRemote(asset)
-        return transfer
+      case .whole(let found):
+        // Whoever may write there may have put a manifest that no file fits.
+        guard let manifest = try await manifest(of: asset.reference), manifest != found else {
+          memory.rememberAtRemote(asset)
+          return transfer
+        }
+        isRepair = true
       case .gone: return AssetTransfer(.gone)
       case .partial(let chunks): first = isRepair ? 0 : chunks
       }
-    } catch {
+    } catch let error as RemoteError {
       // What says that it is whole is damaged: all is put again, and so compared.
       if error.code != .damagedAsset { throw error }
     }
@@ -231,6 +236,10 @@ struct AssetRunner: Sendable {
       try await store.noteAssetArrival(asset.reference)
       transfer.wasThere = true
       return transfer
+    }
+    // No remote has one that is larger.
+    guard asset.reference.byteCount <= AssetManifest.assetBytesMax else {
+      return AssetTransfer(.problem(.missingAtRemote))
     }
     guard case .whole(let manifest) = try await remote.assetState(asset) else {
       return AssetTransfer(.problem(.missingAtRemote))
