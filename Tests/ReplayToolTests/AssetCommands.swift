@@ -85,7 +85,7 @@ struct AssetCommands {
       let refused = await Tool().run("asset", "export", path, digits, file)
       #expect(refused.exit == Int32(exit), "\(digits)")
       #expect(refused.errors.contains("hint:"))
-      #expect(exit == 2 || refused.errors.contains("`replay asset download STORE HASH --remote REMOTE`"))
+      #expect(exit == 2 || refused.errors.contains("`replay asset download \(path) HASH --remote REMOTE`"))
       #expect(!FileManager.default.fileExists(atPath: file))
     }
   }
@@ -226,7 +226,8 @@ struct AssetCommands {
     #expect(await Tool().run("sync", copy, "--remote", remote, "--create-store").exit == 0)
     #expect(await Tool().run("asset", "policy", copy, "album", "eager").exit == 0)
     let lacking = await Tool().run("sync", copy, "--remote", remote, "--json")
-    #expect(lacking.output.contains(#""hint":"send it from a store that has it, with `\#(command)REMOTE`""#))
+    #expect(
+      lacking.output.contains(#""hint":"send it from a store that has it, with `\#(command)\#(remote)`""#))
     #expect(lacking.output.contains(#""message":"asset \#(assets[1].hash) is not at the remote""#))
     let sent = await Tool().run("asset", "upload", path, "\(assets[1].hash)", "--remote", remote)
     #expect(sent.exit == 0 && sent.output == "uploaded 1 asset, 0 bytes\n", "\(sent)")
