@@ -311,6 +311,15 @@ struct FoldsBeside {
     #expect(try store.verify().problems == [])
   }
 
+  @Test("a rebuild that another has ended is not begun again")
+  func ended() async throws {
+    let store = try directory.store()
+    try await store.makeZone(noteZone)
+    let report = try await store.perform(isRepeatable: true) { try $0.resumeRebuild() }
+    #expect(report == RebuildReport())
+    #expect(try await store.perform(isRepeatable: true) { try $0.storage.unfinishedRebuild() == nil })
+  }
+
   @Test("a rebuild that was asked for folds every zone again, also where one zone was being folded")
   func whole() async throws {
     let remote = try makeRemote(seen: 41)

@@ -66,7 +66,7 @@ struct MovingRecords {
     func line(_ list: [Int], _ text: String) -> String {
       let members = [
         #""contributions":{"contributions":\#(array(0..<50))}"#, #""list":{"list":\#(array(list))}"#,
-        #""set":{"set":\#(array(0..<13_000))}"#, #""text":{"text":"\#(text)"}"#,
+        #""set":{"set":\#(array(0..<13_000))}"#, #""text":{"text":"\#(text)"}"#, #""title":{"counter":3}"#,
       ]
       return
         #"{"fields":{"title":"x"},"merging":{\#(members.joined(separator: ","))},"record":"z:r","type":"t"}"#

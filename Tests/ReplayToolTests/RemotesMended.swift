@@ -161,6 +161,21 @@ struct RemotesMended {
     #expect(await sync("a").exit == 0)
   }
 
+  @Test("an event whose zone was made again since is not put back: readers would lose the new log")
+  func madeAgain() async throws {
+    try await shipped()
+    let file = URL(fileURLWithPath: "\(folder)/\(ObjectName.zoneEvent(1))")
+    try Data(count: 300).write(to: file)
+    try await write("b", "other", seed: 20)
+    let made = await sync("b", "--attach", "notes", seed: 21)
+    #expect(made.output.contains("sent 1 transaction"), "\(made)")
+    let repaired = await run("remote", remote, "--repair", path("a"))
+    #expect(repaired.output.contains("refused  @1: its zone was made again since"), "\(repaired)")
+    try await write("b", "more", seed: 22)
+    let again = await sync("b", seed: 23)
+    #expect(again.output.contains("sent 1 transaction"), "\(again)")
+  }
+
   @Test("a log of another remote was copied in: it is told what may be done, and nothing that does not help")
   func copiedLog() async throws {
     try await shipped()

@@ -177,6 +177,8 @@ struct WrongInput {
     #expect(
       places.fill("`replay sync STORE --remote REMOTE`")
         == "`replay sync 'my notes.store' --remote folder:/r`")
+    #expect(places.fill("RESTORE REMOTE/x") == "RESTORE folder:/r/x")
+    #expect(ZoneID(name: "x; y").argument == "'x; y'" && ZoneID(name: "it's").argument == #"'it'\''s'"#)
     #expect(HintPlaces().fill("`replay info STORE`") == "`replay info STORE`")
   }
 

@@ -105,6 +105,17 @@ struct AssetDecisions {
     #expect(spent.step(moved(2)) == nil)
     #expect(spent.report.status == .unfinished)
     #expect(spent.report.sentAssets == 1)
+
+    // Those that are not there are counted too: other zones wait for the round.
+    var absent = ZoneRound(state(.eager, pending: 0), steps: .all, assetChunksMax: 2)
+    _ = absent.start()
+    _ = absent.step(.fetched(.segments([], hasMore: false)))
+    _ = absent.step(.prepared(nil))
+    _ = absent.step(found(assets[0]))
+    #expect(absent.step(came(0, .problem(.missingAtRemote))) == .findAsset(after: assets[0], namedAfter: nil))
+    _ = absent.step(found(assets[1]))
+    #expect(absent.step(came(0, .problem(.missingAtRemote))) == nil)
+    #expect(absent.report.status == .unfinished)
   }
 
   @Test("an eager zone's assets come after its segments, one after the other to the end")

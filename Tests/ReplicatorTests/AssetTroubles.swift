@@ -197,6 +197,26 @@ struct AssetTroubles {
     #expect(content == bytes)
   }
 
+  @Test("a manifest that no file fits, put before the asset is, is put right by who has the asset")
+  func forgedManifest() async throws {
+    let directory = TemporaryDirectory()
+    let place = try await RemotePlace(.folder, in: directory.path)
+    let devices = try devices(directory)
+    try await devices[0].set("title", of: "first", to: 1)
+    try await settle(devices, place.remote)
+    let incarnation = try #require(try devices[0].store.syncState().zones[0].token?.incarnation)
+    let bytes = assetBytes(1000)
+    let asset = try await devices[0].setAsset(bytes, of: "first")
+    let forged = try #require(AssetManifest(asset: asset, chunks: [.zero]))
+    try await place.replace(.assetManifest(of: asset.hash, in: incarnation), with: forged.bytes)
+    try await settle(devices, place.remote)
+    try await devices[1].store.setAssetPolicy(.eager, of: zone)
+    let report = try await devices[1].sync(place.remote)
+    #expect(report.zones[0].assetProblems == [])
+    let content = try devices[1].content(asset)
+    #expect(content == bytes)
+  }
+
   @Test("a damaged file is replaced by a download")
   func damagedReader() async throws {
     let directory = TemporaryDirectory()

@@ -15,11 +15,12 @@ struct RecordFieldWriter {
 
   /// Writes as much as the write takes.
   ///
+  /// - Parameter isContinued: whether a write before has begun with it.
   /// - Returns: how many fields got all that they are to hold, and whether these are all fields.
   func write(
-    _ fields: RecordFields, over held: RecordFields, _ tx: inout WriteTransaction
+    _ fields: RecordFields, over held: RecordFields, isContinued: Bool, _ tx: inout WriteTransaction
   ) throws -> (fieldsSet: Int, isWhole: Bool) {
-    try checkKinds(of: fields, over: held)
+    if !isContinued { try checkKinds(of: fields, over: held) }
     var count = 0
     do {
       for (field, value) in fields.registers.sorted(by: { $0.key < $1.key })
@@ -55,14 +56,13 @@ struct RecordFieldWriter {
     if try tx.fullness(in: record.zone) >= 0.5 { throw HalfFull() }
   }
 
-  /// Throws where a field that has a kind would get another one: one of them alone shows. What never had one, and what the line
-  /// names all kinds of, comes as the line says it, so that a record of which apps made two kinds of one field comes back as it was.
+  /// Throws where a field that has a kind would get another one: one of them alone shows. What never had one comes as the
+  /// line says it, so that a record of which apps made two kinds of one field comes back as it was.
   private func checkKinds(of fields: RecordFields, over held: RecordFields) throws {
     for field in Set(fields.registers.keys).union(fields.merging.keys).sorted() {
       let present = held.kinds(of: field)
-      let wanted = fields.kinds(of: field)
-      guard let kind = present.first(where: { !wanted.contains($0) }),
-        let other = wanted.first(where: { !present.contains($0) })
+      guard let kind = present.first,
+        let other = fields.kinds(of: field).first(where: { !present.contains($0) })
       else { continue }
       throw ToolError.input(
         "kindDiffers",

@@ -15,6 +15,8 @@ struct RecordImport {
     var fields: RecordFields
     /// Whether a write before made its record.
     var isNew = false
+    /// Whether a write before has begun with it.
+    var isContinued = false
     /// How many fields writes before set.
     var fieldsSet = 0
   }
@@ -154,8 +156,10 @@ struct RecordImport {
       try tx.create(line.id, type: line.type)
       line.isNew = true
     }
-    let (fieldsSet, isWhole) = try RecordFieldWriter(line.id).write(line.fields, over: held, &tx)
+    let (fieldsSet, isWhole) = try RecordFieldWriter(line.id).write(
+      line.fields, over: held, isContinued: line.isContinued, &tx)
     line.fieldsSet += fieldsSet
+    line.isContinued = true
     return isWhole
   }
 
