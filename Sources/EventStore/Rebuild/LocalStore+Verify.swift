@@ -41,6 +41,14 @@ extension LocalStore {
     hasCheckedPages.value = true
   }
 
+  /// Throws if a page that reading the log reaches is damaged; the records' may be.
+  ///
+  /// - Throws: ``StoreError`` `damaged`, `closed`, `full`, `system`.
+  package func checkPagesOfLog() throws {
+    let others: Set = ["records", "elements", "runs", "references", "states"]
+    try environment.checkPages(of: Tables.names.filter { !others.contains($0) })
+  }
+
   /// Throws if a page that reading records reaches is damaged; the log's may be.
   ///
   /// - Throws: ``StoreError`` `damaged`, `closed`, `full`, `system`.

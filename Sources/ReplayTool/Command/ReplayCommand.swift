@@ -1,4 +1,5 @@
 import ArgumentParser
+import EventStore
 
 /// The store and the remote of a command. Hints name commands with STORE and REMOTE, as their help does.
 struct HintPlaces: Sendable {

@@ -36,8 +36,8 @@ struct ExportCommand: StoreCommand {
     defer { opened.close() }
     let progress = Progress(console)
     do {
-      // What records show may be whole where the log is not.
-      try records ? opened.checkPagesOfRecords() : opened.checkAllPages()
+      // What records show may be whole where the log is not, and the other way round.
+      try records ? opened.checkPagesOfRecords() : opened.checkPagesOfLog()
     } catch let error as StoreError where error.code == .damaged {
       throw damaged(error)
     }
@@ -85,7 +85,7 @@ struct ExportCommand: StoreCommand {
       records
       ? "keep a copy of the directory, and run `replay verify`; give --zone to bring out the zones that can be read; what "
         + "was sent comes from the remote"
-      : "keep a copy of the directory. `replay export \(store.directory) --records -o FILE` writes the records as they are, "
+      : "keep a copy of the directory. `replay export \(store.directory.argument) --records -o FILE` writes the records as they are, "
         + "with what was never sent; deletions that were never sent are not in them, and neither are records that a cascade hides. "
         + "Sync a new store, then `replay import` the file into it: what differs is set"
     return ToolError(told.code, told.message, hint: hint, exit: told.exit)

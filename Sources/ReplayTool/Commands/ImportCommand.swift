@@ -100,7 +100,15 @@ struct ImportCommand: StoreCommand {
       return true
     }
     for asset in missing where AssetDirectory.has(asset, directory) {
-      try await AssetDirectory.bring(asset, from: directory, into: opened)
+      do {
+        try await AssetDirectory.bring(asset, from: directory, into: opened)
+      } catch {
+        let error = ToolError(error)
+        throw ToolError(
+          error.code, "the log was imported; an asset was not: \(error.message)",
+          hint: "`replay asset download STORE --remote REMOTE` brings assets from a remote that has them",
+          exit: error.exit)
+      }
     }
   }
 

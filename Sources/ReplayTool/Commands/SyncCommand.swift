@@ -79,6 +79,13 @@ struct SyncCommand: StoreCommand {
   var places: HintPlaces { HintPlaces(store: store.directory, remote: remote) }
   var hintIfInterrupted: String { Self.hintIfKept }
 
+  func validate() throws {
+    guard Set(takeOver + letGo).count == takeOver.count + letGo.count else {
+      throw ValidationError(
+        "Give each zone to --take-over or to --let-go, once: what is let go of cannot be taken over.")
+    }
+  }
+
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let chosen = try zone.map(Inputs.zone)
     let attached = try attach.map(Inputs.zone)

@@ -168,9 +168,12 @@ struct RecordImport {
     let isInterrupted = error is Interrupted
     let error = ToolError(error)
     let were = report.count == 1 ? "was" : "were"
-    let kept =
+    var kept =
       report.count == 0
       ? "nothing was imported" : "\(Display.count(report.count, "record")) before it \(were) imported"
+    if let line = waiting.first, line.isContinued {
+      kept = (report.count == 0 ? "" : "\(kept), and ") + "a part of \(line.id) was imported"
+    }
     return ToolError(
       error.code, "\(error.message); \(kept)",
       hint: isInterrupted ? "import it again: what is there stays" : error.hint, exit: error.exit)

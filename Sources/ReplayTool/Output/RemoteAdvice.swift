@@ -1,3 +1,4 @@
+import EventStore
 import OperationFormat
 import Replicator
 
@@ -14,6 +15,7 @@ struct RemoteAdvice {
     _ audit: RemoteAudit, remote: String, givenUp: EntryArgument? = nil,
     steps: (store: String, steps: [RemoteRepair.Step])? = nil
   ) {
+    let remote = remote.argument
     self.remote = remote
     if audit.problems.contains(where: { $0.asset == nil && $0.unnamedLog == nil }) {
       lines.append(
@@ -67,7 +69,7 @@ struct RemoteAdvice {
   /// - Parameter offset: where it begins; nil for the log's start.
   private func reread(_ store: String, _ zone: ZoneID, _ offset: UInt64? = nil) -> String {
     let entry = "\(zone)\(offset.map { "@\($0)" } ?? "")"
-    return "`replay sync \(store) --remote \(remote) \(Display.option("--reread", entry))`"
+    return "`replay sync \(store.argument) --remote \(remote) \(Display.option("--reread", entry))`"
   }
 
   /// The first entry that was given up of each log of which readers leave something out, and the one of just now.
