@@ -94,6 +94,27 @@ struct DamagedStores {
     #expect(exits.keys.contains(1) == (arguments == ["verify"]), "\(exits)")
   }
 
+  @Test("where only pages of records are damaged, the log comes out whole")
+  func damagedPagesOfRecords() async throws {
+    let store = try await ShoppingStore()
+    let file = URL(fileURLWithPath: store.path + "/data.mdb")
+    let data = try Data(contentsOf: file)
+    let whole = await tool.run("export", store.path).output
+    var count = 0
+    for first in stride(from: 2 * 4096, to: data.count, by: 4096) {
+      var changed = data
+      for index in first + 16..<first + 80 { changed[index] = 0xFF }
+      try changed.write(to: file)
+      guard await tool.run("verify", store.path).exit == 1 else { continue }
+      let log = await tool.run("export", store.path)
+      guard log.exit == 0 else { continue }
+      count += 1
+      #expect(log.output == whole)
+      #expect(await tool.run("export", store.path, "--records").exit == 3)
+    }
+    #expect(count > 0)
+  }
+
   @Test("who opens what is damaged points to no command that would say the same again")
   func damagedMetaPage() async throws {
     let store = try await ShoppingStore()
