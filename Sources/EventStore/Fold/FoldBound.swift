@@ -17,8 +17,8 @@ package final class FoldBound {
   /// What a leaf of a text takes that is looked at, one of which units are hidden besides, and finding which of an inserter's units
   /// are seen.
   static let (stepsOfLeaf, removalsOfLeaf, stepsOfInserter) = (2, 3, 16)
-  /// So many bytes of a row, which are pages of its own, take as much to remove as a small row.
-  private static let bytesOfRemoval = 8192
+  /// A row of more bytes lies on pages of its own, of which each takes as much to remove as a small row.
+  private static let (bytesMaxOnSharedPage, pageBytes) = (2000, 4096)
   /// The steps of a commit: a hundred thousand rows to look at, or an eighth of that to remove.
   package var stepsMax = 100_000
   /// So many rows are looked at before there is another look at how much is left. A check of the fold makes it less.
@@ -68,7 +68,8 @@ package final class FoldBound {
 
   /// Counts the bytes of a row that was removed, where it had pages of its own.
   func countRemoved(bytes: Int) throws {
-    if bytes >= Self.bytesOfRemoval { try count(removed: bytes / Self.bytesOfRemoval) }
+    guard bytes > Self.bytesMaxOnSharedPage else { return }
+    try count(removed: (bytes + Self.pageBytes - 1) / Self.pageBytes)
   }
 
   /// Ends an operation's part in a commit that has done enough. The row that it works on must be whole.

@@ -95,7 +95,7 @@ extension UnitSequence {
     try placeRow(atMost: unit).map { row in (row.leaf(of: unit.number), row.end(of: unit.number)) }
   }
 
-  private func placeRow(atMost unit: UnitID) throws -> PlaceRow? {
+  func placeRow(atMost unit: UnitID) throws -> PlaceRow? {
     if let row = nodes.places(of: unit) { return row }
     let key = keys.places(unit)
     return try storage.withLastRun(atMost: key.span, prefixBytes: RunKeys.inserterBytes) { key, row in

@@ -162,9 +162,11 @@ extension UnitSequence where Storage: RunStorage {
   // MARK: Joining
 
   /// Lets a neighbour take a small leaf, or the leaf its neighbour, where both fit well into one.
-  mutating func join(_ node: NodeNumber) throws {
+  ///
+  /// - Returns: that one; nil if none does.
+  mutating func join(_ node: NodeNumber) throws -> NodeNumber? {
     let parent = try leaf(node).parent
-    guard parent != 0 else { return }
+    guard parent != 0 else { return nil }
     var above = try inner(parent)
     let index = try above.index(of: node)
     for index in [index, index - 1] where index >= 0 && index + 1 < above.children.count {
@@ -179,8 +181,10 @@ extension UnitSequence where Storage: RunStorage {
       try deleteRow(of: next.node)
       try place(right.pieces, in: child.node)
       above.join(index)
-      return try writeJoined(above, parent, height: 2)
+      try writeJoined(above, parent, height: 2)
+      return child.node
     }
+    return nil
   }
 
   /// Writes an inner node that has lost a child, and lets a neighbour take it where it is small.

@@ -5,7 +5,8 @@ extension UnitSequence where Storage: RunStorage {
   /// Shows or hides units. A text's are only ever hidden, and their text is gone then. Units that do not exist are passed
   /// over.
   ///
-  /// - Complexity: O(log n) rows for each leaf that units of the range lie in, unless all units of the leaf are hidden and stay so.
+  /// - Complexity: O(log n) rows for each leaf that units of the range lie in, unless all units of the leaf are hidden and stay so;
+  ///   linear in the runs of numbers that lie in one leaf
   package mutating func setVisible(_ isVisible: Bool, _ range: UnitRange) throws {
     precondition(!(isText && isVisible), "what was hidden of a text is gone")
     let inserter = range.first.inserter
@@ -13,22 +14,31 @@ extension UnitSequence where Storage: RunStorage {
     let end = min(range.end, try lastMakerRow(of: inserter)?.end ?? 0)
     // The last node above leaves that was looked at: mostly the next leaf is below it too.
     var above: InnerNode?
+    // The row of places that was read last, as long as no leaf changes.
+    var places: PlaceRow?
+    // Leaves in which all units from here on are done. Numbers that follow each other may lie in leaves all over the tree.
+    var done: Set<NodeNumber> = []
     while number < end, isVisible || root.visible > 0 {
-      guard let place = try place(of: UnitID(inserter, number)) else {
+      guard let place = try place(of: UnitID(inserter, number), &places) else {
         throw FormatError.damagedRuns("places", expected: "the leaf of a unit", found: "none")
       }
-      if !isVisible, let next = place.end, try !hasVisible(place.leaf, &above) {
-        number = next
-        continue
+      if let next = place.end {
+        if !done.contains(place.leaf), !isVisible, try !hasVisible(place.leaf, &above) {
+          done.insert(place.leaf)
+        }
+        if done.contains(place.leaf) {
+          number = next
+          continue
+        }
       }
       var leaf = try leaf(place.leaf)
-      var done: [Range<UInt64>] = []
+      var found: [Range<UInt64>] = []
       var changed: Int?
       var index = 0
       while index < leaf.pieces.count {
         let piece = leaf.pieces[index]
         if piece.first.inserter == inserter, piece.end > number, piece.first.number < end {
-          done.append(piece.first.number..<piece.end)
+          found.append(piece.first.number..<piece.end)
           if let count = leaf.setVisible(isVisible, number..<end, inPiece: index) {
             index += count - 1
             changed = index
@@ -36,11 +46,13 @@ extension UnitSequence where Storage: RunStorage {
         }
         index += 1
       }
+      done.insert(place.leaf)
       if let changed {
-        try writeChanged(&leaf, place.leaf, changed)
-        above = nil
+        // Of a neighbour that was joined to it not all may be done.
+        if let joined = try writeChanged(&leaf, place.leaf, changed) { done.remove(joined) }
+        (above, places) = (nil, nil)
       }
-      let next = Self.end(of: done, from: number)
+      let next = Self.end(of: found, from: number)
       guard next > number else {
         throw FormatError.damagedRuns("places", expected: "a unit in leaf \(place.leaf)", found: "others")
       }
@@ -70,7 +82,7 @@ extension UnitSequence where Storage: RunStorage {
         return piece.first
       }
       let changed = try place.leaf.hide(from: place.piece, below: end)
-      if let changed { try writeChanged(&place.leaf, place.node, changed) }
+      if let changed { _ = try writeChanged(&place.leaf, place.node, changed) }
       guard try didVisit(changed != nil), let behind, let next else { return next }
       // Leaves may have been joined.
       place = try changed == nil ? (behind, leaf(behind), 0) : visit(next)
@@ -106,15 +118,28 @@ extension UnitSequence where Storage: RunStorage {
     return inner.children[try inner.index(of: leaf)].visible > 0
   }
 
+  /// As ``place(of:)``, from a row that was read before where that tells it.
+  private func place(of unit: UnitID, _ row: inout PlaceRow?) throws -> (leaf: NodeNumber, end: UInt64?)? {
+    if let row, row.first <= unit.number, let end = row.end(of: unit.number) {
+      return (row.leaf(of: unit.number), end)
+    }
+    row = try placeRow(atMost: unit)
+    return row.map { ($0.leaf(of: unit.number), $0.end(of: unit.number)) }
+  }
+
   /// Writes a leaf in which units were shown or hidden, as few pieces as it can be told in.
-  private mutating func writeChanged(_ leaf: inout Leaf, _ node: NodeNumber, _ changed: Int) throws {
+  ///
+  /// - Returns: the leaf that has its units and a neighbour's, if the two were joined.
+  private mutating func writeChanged(
+    _ leaf: inout Leaf, _ node: NodeNumber, _ changed: Int
+  ) throws -> NodeNumber? {
     var changed = changed
     var index = leaf.pieces.count - 2
     while index >= 0 {
       if leaf.joinPiece(index), index < changed { changed -= 1 }
       index -= 1
     }
-    if try write(leaf, node, changed: changed) { try join(node) }
+    return try write(leaf, node, changed: changed) ? join(node) : nil
   }
 
   /// The end of the ranges that follow each other from a number on.

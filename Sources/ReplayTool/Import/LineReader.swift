@@ -33,7 +33,8 @@ struct LineReader {
     } catch is PartTooLong {
       throw ToolError.input(
         "lineTooLong", "line \(number + 1) of \(name) is longer than 16 MiB",
-        hint: "the file is not one that `replay export` wrote")
+        hint: "a record that is larger goes with its log: `replay export` without --records, then import that"
+      )
     }
   }
 
