@@ -72,6 +72,18 @@ struct SequencesOfManyUnits {
     #expect(problems == [])
   }
 
+  @Test("that lie all over the tree are hidden with some rows for each leaf, not for each unit")
+  func scattered() throws {
+    var writer = Writer(seed: 4)
+    let count = 3000
+    for _ in 0..<count { try writer.insert("a", at: writer.random.below(writer.sequence.count + 1)) }
+    let first = UnitID(try writer.sequence.unit(at: 0).unit.inserter, 0)
+    let before = writer.sequence.storage.reads + writer.sequence.storage.writes
+    try writer.sequence.setVisible(false, UnitRange(first: first, count: UInt64(count)))
+    #expect(writer.sequence.count == 0)
+    #expect(writer.sequence.storage.reads + writer.sequence.storage.writes - before < count)
+  }
+
   @Test("take few bytes when they are typed one by one")
   func bytesOfTypedText() throws {
     var writer = Writer(seed: 3)
