@@ -114,7 +114,8 @@ struct AssetDecisions {
     _ = absent.step(found(assets[0]))
     #expect(absent.step(came(0, .problem(.missingAtRemote))) == .findAsset(after: assets[0], namedAfter: nil))
     _ = absent.step(found(assets[1]))
-    #expect(absent.step(came(0, .problem(.missingAtRemote))) == nil)
+    _ = absent.step(came(0, .problem(.missingAtRemote)))
+    #expect(absent.step(found(assets[2])) == nil)
     #expect(absent.report.status == .unfinished)
   }
 
