@@ -51,7 +51,11 @@ struct ZoneAssets: Sendable {
   }
 
   /// Whether no more may move in the round.
-  var isSpent: Bool { chunksLeft.map { $0 <= 0 } ?? false }
+  var isSpent: Bool { chunksLeft.map { $0 <= 0 || absentCount >= Self.absentMax } ?? false }
+
+  /// Wanted assets of the round that did not come. Each was a call or some, while all zones wait for the round.
+  private var absentCount = 0
+  static let absentMax = 64
 
   /// What may still move, for an effect.
   var chunksMax: Int? { chunksLeft }
@@ -115,8 +119,7 @@ struct ZoneAssets: Sendable {
   mutating func didDownload(
     _ asset: AssetReference, _ transfer: AssetTransfer, _ report: inout ZoneReport
   ) -> Bool {
-    // Asking for one that is not there is a call too: others of the round wait.
-    spend(transfer, atLeast: 1)
+    spend(transfer)
     report.assetBytesReceived += transfer.bytes
     switch transfer.end {
     case .whole: if transfer.chunks > 0 || asset.byteCount == 0 { report.receivedAssets += 1 }
@@ -126,13 +129,14 @@ struct ZoneAssets: Sendable {
     case .problem(let kind):
       report.add(AssetProblem(asset, kind))
       search.hasAbsent = true
+      absentCount += 1
     }
     search.last = asset
     return true
   }
 
-  private mutating func spend(_ transfer: AssetTransfer, atLeast chunks: Int = 0) {
-    if let left = chunksLeft { chunksLeft = left - max(transfer.chunks, chunks) }
+  private mutating func spend(_ transfer: AssetTransfer) {
+    if let left = chunksLeft { chunksLeft = left - transfer.chunks }
   }
 }
 
