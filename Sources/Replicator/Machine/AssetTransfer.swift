@@ -33,6 +33,8 @@ package struct AssetTransfer: Hashable, Sendable {
 struct ZoneAssets: Sendable {
   /// More problems of one zone than these are counted, not kept.
   static let problemsMax = 100
+  /// So many wanted assets that do not come end the zone's part of a round: each takes calls, and all zones wait for them.
+  static let absentMax = 64
 
   /// Chunks that may still move in the round; nil for any number.
   private var chunksLeft: Int?
@@ -44,6 +46,8 @@ struct ZoneAssets: Sendable {
   private(set) var lastUnsent: AssetReference?
   /// How far those were looked for that are not here.
   private(set) var search: AssetSearch
+  /// Wanted assets that did not come.
+  private var absentCount = 0
 
   init(chunksMax: Int?, search: AssetSearch) {
     chunksLeft = chunksMax
@@ -52,10 +56,6 @@ struct ZoneAssets: Sendable {
 
   /// Whether no more may move in the round.
   var isSpent: Bool { chunksLeft.map { $0 <= 0 || absentCount >= Self.absentMax } ?? false }
-
-  /// Wanted assets of the round that did not come. Each was a call or some, while all zones wait for the round.
-  private var absentCount = 0
-  static let absentMax = 64
 
   /// What may still move, for an effect.
   var chunksMax: Int? { chunksLeft }
