@@ -134,7 +134,7 @@ extension Tables {
     let prefix = TableKey.adoptedLanes(zone)
     var cursor = try transaction.openCursor(replicas)
     guard try cursor.seek(atOrAfter: prefix.span) else { return false }
-    return try cursor.withEntry { key, _ in key.hasPrefix(prefix.span.bytes) }
+    return cursor.withEntry { key, _ in key.hasPrefix(prefix.span.bytes) }
   }
 
   /// The lanes that rows are of whose keys begin with a kind and a zone.
