@@ -154,7 +154,7 @@ extension Fold {
 
   // MARK: Rows
 
-  private func itemKey(_ item: UnitID, of cell: CellNumber) throws -> ElementKey {
+  func itemKey(_ item: UnitID, of cell: CellNumber) throws -> ElementKey {
     ElementKey(state: state, record: try recordNumber, cell: cell, item: item)
   }
 
@@ -200,9 +200,9 @@ extension Fold {
     guard let row = try storage.readElement(key) else { return }
     let layout = try ItemRow(row.span.bytes)
     var edited = ByteWriter()
-    let isContested = try edit(
+    let done = try edit(
       register.path(cell, item), in: row.span.bytes, layout[register], removal, added, payload, to: &edited)
-    if isContested, register == .value { conflictCount += 1 }
+    if done.isContested, register == .value { conflictCount += 1 }
     var writer = ByteWriter()
     let places = row.span.bytes.extracting(layout.places)
     writer.append(count: register == .place ? edited.count : places.byteCount)
@@ -214,7 +214,7 @@ extension Fold {
       writer.append(edited.span)
     }
     try storage.writeElement(writer.span, key)
-    if register == .value {
+    if register == .value, done.hasOtherWinner {
       let path = register.path(cell, item)
       try note(shownReferences(in: path, edited.span, 0..<edited.count, added, payload), at: path)
     }

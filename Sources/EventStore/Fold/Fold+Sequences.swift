@@ -27,7 +27,10 @@ extension Fold {
 
   mutating func takeView(from sequence: inout UnitSequence<Storage>, of cell: CellNumber) throws {
     guard let view = sequence.view.take() else { return }
-    views.put(view, of: cell, try recordNumber, state)
+    let (storage, zone) = (storage, viewpoint.zone)
+    try views.put(view, of: cell, try recordNumber, state) { base in
+      try storage.placedThrough(zone, base.incarnation) ?? 0 >= base.offset
+    }
   }
 
   /// Whether the transaction, at one of its operations, has seen another operation.
@@ -97,11 +100,46 @@ extension Fold {
       }
       try takeView(from: &sequence, of: cell)
     } else {
-      for range in try readRuns(&reader) {
-        if let seen = try seen(range, in: sequence, at: index) { try sequence.setVisible(false, seen) }
-      }
+      let ranges = try readRuns(&reader)
+      return try removeText(ranges, from: &sequence, of: cell, index: index)
     }
     try write(sequence.root, of: cell)
+  }
+
+  /// Hides what the transaction has seen of some units.
+  private mutating func removeText(
+    _ ranges: [UnitRange], from sequence: inout UnitSequence<Storage>, of cell: CellNumber, index: UInt32
+  ) throws {
+    var paused = try pausedUnit(of: cell)
+    for range in ranges {
+      guard var seen = try seen(range, in: sequence, at: index) else { continue }
+      if let unit = paused {
+        // Those before it are hidden.
+        guard seen.contains(unit) else { continue }
+        seen = UnitRange(first: unit, count: seen.end - unit.number)
+        paused = nil
+      }
+      let rest = try sequence.setVisible(false, seen) { isChanged in
+        // Where nothing changes, the next number's leaf is done already.
+        try countVisit(isChanged, looked: isChanged ? FoldBound.stepsOfLeaf : 1)
+      }
+      guard let rest else { continue }
+      try write(sequence.root, of: cell)
+      try bound.pauseIfSpent(at: itemKey(rest, of: cell))
+    }
+    try write(sequence.root, of: cell)
+  }
+
+  /// The unit of a cell at which the operation was paused.
+  private mutating func pausedUnit(of cell: CellNumber) throws -> UnitID? {
+    let prefix = ElementKey.items(of: state, record: try recordNumber, cell: cell)
+    return try bound.next.flatMap { try $0.bytes.starts(with: prefix.bytes) ? $0.item : nil }
+  }
+
+  /// Counts a leaf that was looked at, and gives whether to continue.
+  private func countVisit(_ isChanged: Bool, looked: Int = FoldBound.stepsOfLeaf) throws -> Bool {
+    try bound.count(looked: looked, removed: isChanged ? FoldBound.removalsOfLeaf : 0)
+    return !bound.isSpent
   }
 
   /// Hides what the transaction has seen of a text.
@@ -119,15 +157,10 @@ extension Fold {
       try bound.count(looked: FoldBound.stepsOfInserter)
       return end
     }
-    let prefix = ElementKey.items(of: state, record: try recordNumber, cell: cell)
-    let paused = try bound.next.flatMap { try $0.bytes.starts(with: prefix.bytes) ? $0.item : nil }
-    let rest = try sequence.hide(from: paused, below: end) { isChanged in
-      try bound.count(looked: FoldBound.stepsOfLeaf, removed: isChanged ? FoldBound.removalsOfLeaf : 0)
-      return !bound.isSpent
+    let rest = try sequence.hide(from: pausedUnit(of: cell), below: end) { isChanged in
+      try countVisit(isChanged)
     }
     try write(sequence.root, of: cell)
-    if let rest {
-      try bound.pauseIfSpent(at: ElementKey(state: state, record: recordNumber, cell: cell, item: rest))
-    }
+    if let rest { try bound.pauseIfSpent(at: itemKey(rest, of: cell)) }
   }
 }

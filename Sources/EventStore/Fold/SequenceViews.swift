@@ -9,10 +9,23 @@ struct SequenceCell: Hashable {
 
 /// What is known of what one identity has seen of sequences, from one of its insertions to its next.
 ///
-/// It is dropped as soon as another identity's transaction is folded, or one that has seen more.
+/// It is dropped as soon as another identity's transaction is folded, or one that has seen more. What follows from a base alone
+/// is kept for the others that have it.
 struct SequenceViews {
+  private struct BaseCell: Hashable {
+    var incarnation: IncarnationNumber
+    var offset: UInt64
+    var sequence: SequenceCell
+
+    init(_ base: (incarnation: IncarnationNumber, offset: UInt64), _ sequence: SequenceCell) {
+      (incarnation, offset) = base
+      self.sequence = sequence
+    }
+  }
+
   private var viewpoint: Viewpoint?
   private var views: [SequenceCell: SequenceView] = [:]
+  private var successorsOfBases: [BaseCell: [UnitID?: UnitID?]] = [:]
 
   /// Sequences about which something is kept: it is a cache.
   private static let cellsMax = 64
@@ -25,19 +38,35 @@ struct SequenceViews {
       views.removeAll()
       self.viewpoint = viewpoint
     }
-    let known = views.removeValue(forKey: SequenceCell(state: state, record: record, cell: cell))
+    let sequence = SequenceCell(state: state, record: record, cell: cell)
+    let known = views.removeValue(forKey: sequence)
     var view = known ?? SequenceView()
     view.seesOthers = viewpoint.base != nil || !viewpoint.lineage.isEmpty || viewpoint.seesAllPlaced
+    if let base = viewpoint.base, viewpoint.lineage.isEmpty, !viewpoint.seesAllPlaced {
+      view.ofBase =
+        successorsOfBases.isEmpty
+        ? [:] : successorsOfBases.removeValue(forKey: BaseCell(base, sequence)) ?? [:]
+    }
     return view
   }
 
-  mutating func put(_ view: SequenceView, of cell: CellNumber, _ record: UInt32, _ state: StateNumber) {
+  /// - Parameter isPlaced: whether all that a base says has its place, so that nothing more will be seen with it.
+  mutating func put(
+    _ view: consuming SequenceView, of cell: CellNumber, _ record: UInt32, _ state: StateNumber,
+    isPlaced: (_ base: (incarnation: IncarnationNumber, offset: UInt64)) throws -> Bool
+  ) rethrows {
+    let sequence = SequenceCell(state: state, record: record, cell: cell)
+    let ofBase = view.ofBase.take() ?? [:]
     if views.count >= Self.cellsMax { views.removeAll() }
-    views[SequenceCell(state: state, record: record, cell: cell)] = view
+    views[sequence] = view
+    guard !ofBase.isEmpty, let base = viewpoint?.base, try isPlaced(base) else { return }
+    if successorsOfBases.count >= Self.cellsMax { successorsOfBases.removeAll() }
+    successorsOfBases[BaseCell(base, sequence)] = ofBase
   }
 
   mutating func removeAll() {
     views.removeAll()
+    successorsOfBases.removeAll()
     viewpoint = nil
   }
 }

@@ -167,23 +167,27 @@ extension UnitSequence {
 
   /// The units that an operation made; nil if it made none.
   ///
-  /// - Complexity: linear in the operations of its replica's epoch, which are packed.
+  /// - Complexity: O(log n) rows
   package func units(madeBy operation: HeadID) throws -> UnitRange? {
     let inserter = Inserter(operation)
-    let key = keys.makers(UnitID(inserter, 0))
-    var found: UnitRange?
-    try storage.forEachRun(under: key.span.extracting(..<RunKeys.inserterBytes)) { key, row in
-      let makers = try MakerRow(row, first: try RunKeys.number(of: key))
-      var number = makers.first
-      for entry in makers.entries {
-        if entry.index == operation.index, entry.sequence...entry.lastSequence ~= operation.sequence {
-          let first = number + (operation.sequence - entry.sequence) * entry.unitsEach
-          found = UnitRange(first: UnitID(inserter, first), count: entry.unitsEach)
-        }
-        number += entry.units
+    // Numbers ascend with the operations that made them.
+    var (low, high) = (0 as UInt64, try lastMakerRow(of: inserter)?.end ?? 0)
+    while low < high {
+      let middle = low + (high - low) / 2
+      guard let made = try makerRow(atMost: UnitID(inserter, middle))?.operation(making: middle) else {
+        throw FormatError.damagedRuns("makers", expected: "unit \(middle)", found: "none")
+      }
+      if (made.sequence, made.index) == (operation.sequence, operation.index) {
+        let first = UnitID(inserter, made.units.lowerBound)
+        return UnitRange(first: first, count: made.units.upperBound - made.units.lowerBound)
+      }
+      if (made.sequence, made.index) < (operation.sequence, operation.index) {
+        low = made.units.upperBound
+      } else {
+        high = made.units.lowerBound
       }
     }
-    return found
+    return nil
   }
 
   /// Which operations made units, ascending; those that do not exist are passed over.

@@ -8,11 +8,14 @@ package struct SequenceView {
   private var known: [Inserter: (seenEnd: UInt64, unseenStart: UInt64)] = [:]
   /// By units, nil for the start, those that come next among all that are seen, nil for the end.
   private var successors: [UnitID?: UnitID?] = [:]
+  /// The same for each inserter that has seen what the transaction's base says and nothing else; nil where this one has seen more.
+  var ofBase: [UnitID?: UnitID?]?
   /// The inserter's next unit.
   private var next: UnitID?
 
   /// More than these are not kept: they are a cache.
   private static let successorsMax = 65_536
+  private static let successorsOfBaseMax = 1024
 
   package init() {}
 
@@ -34,8 +37,19 @@ package struct SequenceView {
   /// The first seen unit behind one that is seen, nil for the start; nil where it is not known.
   func successor(of left: UnitID?) -> UnitID?? {
     // Who has inserted nothing and has seen nobody has seen nothing.
-    if !seesOthers, next?.number == 0 { return .some(nil) }
-    return successors[left]
+    if !seesOthers, hasNone { return .some(nil) }
+    if let known = successors[left] { return known }
+    return hasNone ? ofBase?[left] : nil
+  }
+
+  /// Whether the inserter has no unit here yet.
+  private var hasNone: Bool { next?.number == 0 }
+
+  /// Learns what comes behind a unit, where that took a search. Others with the same base need not search.
+  mutating func learn(_ successor: UnitID?, of left: UnitID?) {
+    guard hasNone, let count = ofBase?.count else { return }
+    if count >= Self.successorsOfBaseMax { ofBase?.removeAll() }
+    ofBase?[left] = .some(successor)
   }
 
   /// Whether a unit is seen and the next one behind it known.

@@ -51,4 +51,8 @@ package struct UnitRange: Hashable, Sendable {
     let (end, isBeyond) = first.number.addingReportingOverflow(count)
     return isBeyond ? .max : end
   }
+
+  func contains(_ unit: UnitID) -> Bool {
+    unit.inserter == first.inserter && unit.number >= first.number && unit.number < end
+  }
 }

@@ -59,7 +59,9 @@ extension UnitSequence {
         return spot
       }
     } else {
-      right = try firstSeen(from: try spot(behind: origin), &view, hasSeen)
+      let start = try spot(behind: origin)
+      right = try firstSeen(from: start, &view, hasSeen)
+      if right?.unit != start?.unit { view.learn(right?.unit, of: left) }
     }
     var gap: Gap
     if let right, right.left == left {

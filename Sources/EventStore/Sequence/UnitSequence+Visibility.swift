@@ -5,9 +5,14 @@ extension UnitSequence where Storage: RunStorage {
   /// Shows or hides units. A text's are only ever hidden, and their text is gone then. Units that do not exist are passed
   /// over.
   ///
+  /// - Parameter didVisit: told after each look at a leaf whether it changed, and gives whether to continue.
+  /// - Returns: the unit from which on the rest is; nil if all was visited.
   /// - Complexity: O(log n) rows for each leaf that units of the range lie in, unless all units of the leaf are hidden and stay so;
   ///   linear in the runs of numbers that lie in one leaf
-  package mutating func setVisible(_ isVisible: Bool, _ range: UnitRange) throws {
+  @discardableResult
+  package mutating func setVisible(
+    _ isVisible: Bool, _ range: UnitRange, _ didVisit: (Bool) throws -> Bool = { _ in true }
+  ) throws -> UnitID? {
     precondition(!(isText && isVisible), "what was hidden of a text is gone")
     let inserter = range.first.inserter
     var number = range.first.number
@@ -28,6 +33,7 @@ extension UnitSequence where Storage: RunStorage {
         }
         if done.contains(place.leaf) {
           number = next
+          guard try didVisit(false) else { break }
           continue
         }
       }
@@ -57,7 +63,9 @@ extension UnitSequence where Storage: RunStorage {
         throw FormatError.damagedRuns("places", expected: "a unit in leaf \(place.leaf)", found: "others")
       }
       number = next
+      guard try didVisit(changed != nil) else { break }
     }
+    return number < end && (isVisible || root.visible > 0) ? UnitID(inserter, number) : nil
   }
 
   /// Hides visible units a leaf at a time, in the document's order: of each inserter those below a number.
