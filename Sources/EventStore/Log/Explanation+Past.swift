@@ -1,77 +1,59 @@
 import OperationFormat
 
+/// A cell that is to be explained, with what it has now.
+struct ExplainedCell {
+  /// Nil for the record's existence.
+  var field: Name?
+  var kind: FieldKind
+  var heads: [CellHead]
+}
+
 /// What was on a cell before what it has now.
 struct CellPast {
   /// The operations that are no heads any more, each with the first one that had seen it.
   var replaced: [Explanation.Replaced] = []
   var edits: [Explanation.Edit] = []
-  /// Where the record was before it was moved here.
-  var origin: RecordID?
 }
 
 extension ReadTransaction {
-  /// Reads the past of a cell from the log.
+  /// Reads the past of some cells of a record from the log.
   ///
   /// - Parameters:
+  ///   - cells: at most one of each field, and of the record's existence.
   ///   - element: only this element; nil for all.
-  ///   - heads: what the cell has now.
-  /// - Complexity: O(n log n) in the operations on the record, and linear in the zone's transactions.
+  /// - Returns: the past of each, and where the record was before it was moved here.
+  /// - Complexity: O(n log n) in the operations on the record, and linear in the zone's transactions; for each time that the
+  ///   record was created also in the cells.
   func past(
-    of record: RecordID, _ field: Name?, _ kind: FieldKind, _ element: Value?, _ heads: [CellHead]
-  ) throws -> CellPast {
-    struct Found {
-      var operation: OperationID
-      var entry: LogEntry
-      var content: CellHead.Content
-      var replacedBy: (operation: OperationID, position: Position)?
-    }
-    var past = CellPast()
-    var found: [Found] = []
+    of record: RecordID, _ cells: [ExplainedCell], _ element: Value?
+  ) throws -> (cells: [CellPast], origin: RecordID?) {
     let zone = try tables.zoneNumber(of: record.zone, interned, transaction)
-    var standing = StandingOperations(SnapshotSight(snapshot, zone: zone))
-    var hasUnits = false
+    let sight = SnapshotSight(snapshot, zone: zone)
+    var readers = cells.map { PastReader(cell: $0, element: element, standing: StandingOperations(sight)) }
+    let places = Dictionary(cells.indices.map { (cells[$0].field, $0) }) { first, _ in first }
+    var origin: RecordID?
     try history(record: record) { entry in
-      var viewpoint: Viewpoint?
+      var known: Viewpoint?
       for (index, operation) in entry.transaction.operations.enumerated() {
         guard operation.record == record.name else { continue }
-        let id = OperationID(transaction: entry.transaction.id, index: UInt32(index))
+        let viewpoint = try known ?? self.viewpoint(of: entry.transaction, in: zone)
+        known = viewpoint
+        func read(_ place: Int?) throws {
+          if let place { try readers[place].read(operation, UInt32(index), of: entry, viewpoint) }
+        }
         switch operation {
-        case .moveHere(_, _, let place): past.origin = place
-        case .create: past.origin = nil
-        default: break
+        case .create, .moveHere:
+          if case .moveHere(_, _, let place) = operation { origin = place } else { origin = nil }
+          for place in readers.indices { try read(place) }
+        case .update(_, _, let field, _):
+          try read(places[nil])
+          try read(places[field])
+        default: try read(places[nil])
         }
-        if let field, kind.isSequence,
-          let edit = operation.edit(of: field, kind, hasUnits: &hasUnits)
-        {
-          past.edits.append(Explanation.Edit(operation: id, entry: entry, kind: edit))
-        }
-        guard let effect = Effect(of: operation, on: field, kind),
-          element == nil || effect.element == nil || effect.element == element
-        else { continue }
-        let own = try viewpoint ?? self.viewpoint(of: entry.transaction, in: zone)
-        viewpoint = own
-        // What is added to a counter replaces nothing, and what is contributed neither.
-        if effect.replaces {
-          for earlier in try standing.takeSeen(by: own, at: id.index, element: effect.element) {
-            found[earlier].replacedBy = (id, entry.position)
-          }
-        }
-        guard let content = effect.content else { continue }
-        standing.add(
-          HeadID(replica: own.replica, epoch: own.epoch, sequence: own.sequence, index: id.index),
-          element: content.element)
-        found.append(Found(operation: id, entry: entry, content: content))
       }
       return true
     }
-    let alive = Set(heads.map(\.operation))
-    past.replaced = found.compactMap { one in
-      guard let by = one.replacedBy, !alive.contains(one.operation) else { return nil }
-      return Explanation.Replaced(
-        operation: one.operation, entry: one.entry, content: one.content, replacedBy: by.operation,
-        replacedAt: by.position)
-    }
-    return past
+    return (readers.map(\.past), origin)
   }
 
   /// What a transaction had seen, without its lineage.
@@ -85,6 +67,68 @@ extension ReadTransaction {
     let replica = try interned.replicas.number(of: made.replica, in: tables.replicas, transaction)
     return Viewpoint(
       zone: zone, replica: replica ?? .none, epoch: made.epoch, sequence: made.sequence, base: base)
+  }
+}
+
+/// What is read of the past of one cell.
+private struct PastReader {
+  private struct Found {
+    var operation: OperationID
+    var entry: LogEntry
+    var content: CellHead.Content
+    var replacedBy: (operation: OperationID, position: Position)?
+  }
+
+  let cell: ExplainedCell
+  let element: Value?
+  private var standing: StandingOperations<SnapshotSight>
+  private var found: [Found] = []
+  private var edits: [Explanation.Edit] = []
+  private var hasUnits = false
+
+  init(cell: ExplainedCell, element: Value?, standing: StandingOperations<SnapshotSight>) {
+    self.cell = cell
+    self.element = element
+    self.standing = standing
+  }
+
+  /// Reads an operation on the record.
+  ///
+  /// - Parameter viewpoint: of its transaction.
+  mutating func read(
+    _ operation: LogOperation, _ index: UInt32, of entry: LogEntry, _ viewpoint: Viewpoint
+  ) throws {
+    let id = OperationID(transaction: entry.transaction.id, index: index)
+    if let field = cell.field, cell.kind.isSequence,
+      let edit = operation.edit(of: field, cell.kind, hasUnits: &hasUnits)
+    {
+      edits.append(Explanation.Edit(operation: id, entry: entry, kind: edit))
+    }
+    guard let effect = Effect(of: operation, on: cell.field, cell.kind),
+      element == nil || effect.element == nil || effect.element == element
+    else { return }
+    // What is added to a counter replaces nothing, and what is contributed neither.
+    if effect.replaces {
+      for earlier in try standing.takeSeen(by: viewpoint, at: index, element: effect.element) {
+        found[earlier].replacedBy = (id, entry.position)
+      }
+    }
+    guard let content = effect.content else { return }
+    standing.add(
+      HeadID(replica: viewpoint.replica, epoch: viewpoint.epoch, sequence: viewpoint.sequence, index: index),
+      element: content.element)
+    found.append(Found(operation: id, entry: entry, content: content))
+  }
+
+  var past: CellPast {
+    let alive = Set(cell.heads.map(\.operation))
+    let replaced = found.compactMap { one -> Explanation.Replaced? in
+      guard let by = one.replacedBy, !alive.contains(one.operation) else { return nil }
+      return Explanation.Replaced(
+        operation: one.operation, entry: one.entry, content: one.content, replacedBy: by.operation,
+        replacedAt: by.position)
+    }
+    return CellPast(replaced: replaced, edits: edits)
   }
 }
 

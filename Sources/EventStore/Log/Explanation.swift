@@ -127,54 +127,76 @@ extension ReadTransaction {
   public func explain(
     _ record: RecordID, field: Name? = nil, as only: FieldKind? = nil, element: Value? = nil
   ) throws -> Explanation? {
-    var heads = try field == nil ? existence(of: record) : []
-    var kind = FieldKind.register
-    for candidate in FieldKind.allCases where heads.isEmpty && (only ?? candidate) == candidate {
-      guard let field else { break }
-      kind = candidate
-      heads =
-        try candidate == .text
-        ? textHeads(of: field, in: record) : self.heads(of: field, in: record, as: candidate)
-      if candidate == .contributions { heads = try contributionHeads(of: field, in: record) }
+    guard var cell = try cell(of: record, field, as: only) else { return nil }
+    if let element {
+      cell.heads = cell.heads.filter { $0.content.element == element }
+      if cell.heads.isEmpty { return nil }
     }
-    if heads.isEmpty, let field, let emptied = try snapshot.emptiedKind(of: field, in: record),
-      (only ?? emptied) == emptied
-    {
-      kind = emptied
-    } else if heads.isEmpty {
+    return try explain(record, [cell], element).first
+  }
+
+  /// Explains a record's existence and each of its fields, those that are empty too.
+  ///
+  /// - Returns: existence first, then the fields in order; none if no operation in the store worked on the record.
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  /// - Complexity: linear in the zone's transactions, however many fields there are.
+  package func explainAll(_ record: RecordID) throws -> [Explanation] {
+    guard let existence = try cell(of: record, nil, as: nil) else { return [] }
+    let fields = try fieldsWithEmptied(of: record).compactMap { try cell(of: record, $0, as: nil) }
+    return try explain(record, [existence] + fields, nil)
+  }
+
+  /// A field's first cell that has anything, in the order of their kinds, or the record's existence; nil if there is none.
+  private func cell(of record: RecordID, _ field: Name?, as only: FieldKind?) throws -> ExplainedCell? {
+    guard let field else {
+      let heads = try existence(of: record)
+      return heads.isEmpty ? nil : ExplainedCell(field: nil, kind: .register, heads: heads)
+    }
+    for kind in FieldKind.allCases where (only ?? kind) == kind {
+      let heads = try allHeads(of: field, in: record, as: kind)
+      if !heads.isEmpty { return ExplainedCell(field: field, kind: kind, heads: heads) }
+    }
+    guard let emptied = try snapshot.emptiedKind(of: field, in: record), (only ?? emptied) == emptied else {
       return nil
     }
-    if let element { heads = heads.filter { $0.content.element == element } }
-    // Heads of one cell of which one shows.
-    let isContested = kind == .register || (kind == .map || kind == .list) && element != nil
-    if element != nil, heads.isEmpty { return nil }
+    return ExplainedCell(field: field, kind: emptied, heads: [])
+  }
+
+  private func explain(
+    _ record: RecordID, _ cells: [ExplainedCell], _ element: Value?
+  ) throws -> [Explanation] {
+    let (isVisible, missingTarget) = try (contains(record), missingTarget(of: record))
+    let (pasts, origin) = try past(of: record, cells, element)
     // One transaction may have made very many heads: they share its entry.
     var entries: [TransactionID: LogEntry] = [:]
-    let explained = try heads.map { head in
-      let id = head.operation.transaction
-      let entry = try entry(of: id, in: record.zone, &entries)
-      return Explanation.ExplainedHead(
-        head: head, entry: entry, base: entry.transaction.base,
-        placement: try placement(of: id, in: record.zone))
-    }
-    var policy: ExistencePolicy?
-    if field == nil {
-      policy = .latest
-      for head in heads {
-        guard case .alive(let type) = head.content else { continue }
-        policy = try existencePolicy(of: type)
-        break
+    return try zip(cells, pasts).map { cell, past in
+      let (field, heads) = (cell.field, cell.heads)
+      let explained = try heads.map { head in
+        let id = head.operation.transaction
+        let entry = try entry(of: id, in: record.zone, &entries)
+        return Explanation.ExplainedHead(
+          head: head, entry: entry, base: entry.transaction.base,
+          placement: try placement(of: id, in: record.zone))
       }
+      // Heads of one cell of which one shows.
+      let isContested = cell.kind == .register || (cell.kind == .map || cell.kind == .list) && element != nil
+      return Explanation(
+        record: record, field: field, kind: cell.kind, element: element,
+        counter: try cell.kind == .counter
+          ? field.flatMap { try snapshot.counterSum($0, of: record)?.counter } : nil,
+        policy: try field == nil ? policy(of: heads) : nil, isVisible: isVisible,
+        missingTarget: missingTarget, heads: explained,
+        reasons: isContested ? heads.dropFirst().map { Explanation.reason(heads[0], $0) } : [],
+        replaced: past.replaced, edits: element == nil ? past.edits : [], movedFrom: origin)
     }
-    let past = try past(of: record, field, kind, element, heads)
-    return Explanation(
-      record: record, field: field, kind: kind, element: element,
-      counter: try kind == .counter
-        ? field.flatMap { try snapshot.counterSum($0, of: record)?.counter } : nil,
-      policy: policy, isVisible: try contains(record), missingTarget: try missingTarget(of: record),
-      heads: explained,
-      reasons: isContested ? heads.dropFirst().map { Explanation.reason(heads[0], $0) } : [],
-      replaced: past.replaced, edits: element == nil ? past.edits : [], movedFrom: past.origin)
+  }
+
+  /// How a record whose existence has these heads decides between concurrent deletions and updates.
+  private func policy(of existence: [CellHead]) throws -> ExistencePolicy {
+    for head in existence {
+      if case .alive(let type) = head.content { return try existencePolicy(of: type) }
+    }
+    return .latest
   }
 
   private func entry(
@@ -189,6 +211,15 @@ extension ReadTransaction {
     let entry = try entry(at: position)
     known[id] = entry
     return entry
+  }
+
+  /// The heads of a field's cell; of a text its pieces, of contributions all that was contributed, in their order.
+  package func allHeads(of field: Name, in record: RecordID, as kind: FieldKind) throws -> [CellHead] {
+    switch kind {
+    case .text: try textHeads(of: field, in: record)
+    case .contributions: try contributionHeads(of: field, in: record)
+    default: try heads(of: field, in: record, as: kind)
+    }
   }
 
   /// The pieces of a text in its order, each with the operation that inserted it.

@@ -21,6 +21,7 @@ struct ConflictsCommand: StoreCommand {
     let opened = try store.openForReading(console)
     defer { opened.close() }
     var count = 0
+    var makers = HeadMakers()
     try opened.read { transaction in
       if let zone { try Inputs.check(zone, in: transaction) }
       for zone in try zone.map({ [$0] }) ?? transaction.zones() {
@@ -30,7 +31,7 @@ struct ConflictsCommand: StoreCommand {
             try console.output.line(JSON(conflict))
           } else {
             if count > 0 { try console.output.line() }
-            try print(conflict, console.output, transaction)
+            try print(conflict, console.output, &makers, transaction)
           }
           count += 1
           return true
@@ -45,7 +46,8 @@ struct ConflictsCommand: StoreCommand {
   private static let losersMax = 50
 
   private func print(
-    _ conflict: Conflict, _ output: Output, _ transaction: borrowing ReadTransaction
+    _ conflict: Conflict, _ output: Output, _ makers: inout HeadMakers,
+    _ transaction: borrowing ReadTransaction
   ) throws {
     let field = conflict.field.map { Display.name($0) } ?? "existence"
     // All say the same where replicas set a field to one value without having seen each other: that is no dispute.
@@ -55,7 +57,7 @@ struct ConflictsCommand: StoreCommand {
         + (agrees ? output.styled("  all say the same", .quiet) : ""))
     var columns = Columns(output, indent: 2)
     for (index, head) in ([conflict.winner] + conflict.losers.prefix(Self.losersMax)).enumerated() {
-      let maker = try HeadText.maker(of: head, in: conflict.record.zone, transaction)
+      let maker = try makers.maker(of: head, in: conflict.record.zone, transaction)
       try columns.add([
         .init(index == 0 ? "won" : "lost", index == 0 ? .winner : .loser), .init(HeadText.content(head)),
         .init(maker.author ?? "-"), .init(Display.short(maker.transaction.replica), .quiet),

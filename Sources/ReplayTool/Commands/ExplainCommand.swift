@@ -70,23 +70,26 @@ struct ExplainCommand: StoreCommand {
   private func explainAll(
     _ record: RecordID, _ transaction: borrowing ReadTransaction, _ console: Console
   ) throws {
-    guard let existence = try transaction.explain(record) else { throw try unknown(record, nil, transaction) }
-    let fields = try transaction.fieldsWithEmptied(of: record)
-    if store.json {
-      var explained: [Name: JSON] = [:]
-      for field in fields {
-        explained[field] = try transaction.explain(record, field: field).map {
-          JSON($0, try transaction.nullifiedTargets($0))
-        }
+    if !store.json {
+      guard let existence = try transaction.explain(record) else {
+        throw try unknown(record, nil, transaction)
       }
-      return try console.output.line(
-        .members([
-          "record": .text(record), "isVisible": .bool(existence.isVisible),
-          "hiddenWith": existence.missingTarget.map { .text($0) }, "existence": JSON(existence),
-          "fields": .object(explained),
-        ]))
+      var story = RecordStory(output: console.output, existence: existence)
+      return try story.print(transaction)
     }
-    try RecordStory(output: console.output, existence: existence).print(fields, transaction)
+    let explanations = try transaction.explainAll(record)
+    guard let existence = explanations.first else { throw try unknown(record, nil, transaction) }
+    var fields: [Name: JSON] = [:]
+    for explanation in explanations {
+      guard let field = explanation.field else { continue }
+      fields[field] = JSON(explanation, try transaction.nullifiedTargets(explanation))
+    }
+    try console.output.line(
+      .members([
+        "record": .text(record), "isVisible": .bool(existence.isVisible),
+        "hiddenWith": existence.missingTarget.map { .text($0) }, "existence": JSON(existence),
+        "fields": .object(fields),
+      ]))
   }
 
   private func unknown(

@@ -2,16 +2,6 @@ import EventStore
 
 /// A head of a cell as people read it.
 enum HeadText {
-  struct Maker {
-    var transaction: TransactionID
-    /// Safe to print.
-    var author: String?
-    var position: Position?
-
-    /// Where to look on: `position 12`.
-    var place: String { position.map { "position \($0)" } ?? "no more in the log" }
-  }
-
   static func content(_ head: CellHead, limit: Int? = 40) -> String { content(head.content, limit: limit) }
 
   static func content(_ content: CellHead.Content, limit: Int? = 40) -> String {
@@ -27,14 +17,37 @@ enum HeadText {
     case .moved(let place): "moved to \(Display.record(place))"
     }
   }
+}
 
-  /// Who made a head.
-  static func maker(
+/// Who made heads. Transactions are read once as long as they are few: one may have made thousands.
+struct HeadMakers {
+  struct Maker {
+    var transaction: TransactionID
+    /// Safe to print.
+    var author: String?
+    var position: Position?
+
+    /// Where to look on: `position 12`.
+    var place: String { position.map { "position \($0)" } ?? "no more in the log" }
+  }
+
+  private var known: [TransactionID: Maker] = [:]
+
+  private static let knownMax = 1024
+
+  mutating func maker(
     of head: CellHead, in zone: ZoneID, _ transaction: borrowing ReadTransaction
   ) throws -> Maker {
     let id = head.operation.transaction
-    guard let position = try transaction.position(of: id, in: zone) else { return Maker(transaction: id) }
-    let author = try transaction.entry(at: position).transaction.author
-    return Maker(transaction: id, author: author.map { Display.plain($0) }, position: position)
+    if let maker = known[id] { return maker }
+    var maker = Maker(transaction: id)
+    if let position = try transaction.position(of: id, in: zone) {
+      let author = try transaction.entry(at: position).transaction.author
+      maker.author = author.map { Display.plain($0) }
+      maker.position = position
+    }
+    if known.count >= Self.knownMax { known.removeAll() }
+    known[id] = maker
+    return maker
   }
 }

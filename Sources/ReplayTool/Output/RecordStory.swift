@@ -4,11 +4,17 @@ import EventStore
 struct RecordStory {
   let output: Output
   let existence: Explanation
+  private var makers = HeadMakers()
+
+  init(output: Output, existence: Explanation) {
+    self.output = output
+    self.existence = existence
+  }
 
   /// What shows of a cell with many heads.
   private static let headsMax = 12
 
-  func print(_ fields: [Name], _ transaction: borrowing ReadTransaction) throws {
+  mutating func print(_ transaction: borrowing ReadTransaction) throws {
     let record = existence.record
     let state =
       existence.isVisible
@@ -18,19 +24,17 @@ struct RecordStory {
     try output.line()
     var columns = Columns(output, indent: 2)
     try add("existence", existence.heads.map(\.head), to: &columns, transaction)
-    for field in fields {
-      if let explanation = try transaction.explain(record, field: field), explanation.heads.isEmpty {
-        try columns.add([.init(Display.name(field), .quiet), .init(""), .init("is empty", .quiet)])
-        continue
-      }
+    for field in try transaction.fieldsWithEmptied(of: record) {
+      var isEmpty = true
       for kind in FieldKind.allCases {
-        var heads = try transaction.heads(of: field, in: record, as: kind)
-        if kind == .text {
-          heads = try transaction.explain(record, field: field, as: .text)?.heads.map(\.head) ?? []
-        }
+        let heads = try transaction.allHeads(of: field, in: record, as: kind)
+        if !heads.isEmpty { isEmpty = false }
         try add(
           Display.name(field), heads, showsAll: ![.register, .map, .list].contains(kind), to: &columns,
           transaction)
+      }
+      if isEmpty {
+        try columns.add([.init(Display.name(field), .quiet), .init(""), .init("is empty", .quiet)])
       }
     }
     try columns.flush()
@@ -50,12 +54,12 @@ struct RecordStory {
     return "is deleted"
   }
 
-  private func add(
+  private mutating func add(
     _ name: String, _ heads: [CellHead], showsAll: Bool = false, to columns: inout Columns,
     _ transaction: borrowing ReadTransaction
   ) throws {
     for (index, head) in heads.prefix(Self.headsMax).enumerated() {
-      let maker = try HeadText.maker(of: head, in: existence.record.zone, transaction)
+      let maker = try makers.maker(of: head, in: existence.record.zone, transaction)
       // The heads of one key or element are together, greatest first.
       func isOfSameCell(_ other: Int) -> Bool {
         heads.indices.contains(other) && heads[other].content.element == head.content.element
