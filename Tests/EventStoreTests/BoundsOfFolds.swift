@@ -130,6 +130,35 @@ struct BoundsOfFolds {
     #expect(touched.count > (base == nil ? 2 : 25) && touched.max()! < 15, "\(touched)")
   }
 
+  @Test("counts the references that go with a value")
+  func references() throws {
+    var fold = Fold(storage: MemoryFoldStorage(replicas: [ReplicaID(rawValue: 1)]) { _, _, _, _, _ in nil })
+    let type = NameNumber(rawValue: 2)
+    func change(_ kind: OperationKind, _ operand: (inout ByteWriter) throws -> Void, _ sequence: UInt64)
+      throws
+    {
+      fold.viewpoint = Viewpoint(
+        zone: ZoneNumber(rawValue: 1), replica: ReplicaNumber(rawValue: 1), epoch: 0, sequence: sequence,
+        base: nil)
+      fold.timestamp = Timestamp(milliseconds: sequence, counter: 0)
+      var writer = ByteWriter()
+      try operand(&writer)
+      try fold.change(
+        kind, NameNumber(rawValue: 1), of: Array("r".utf8).span.bytes, in: StateNumber(rawValue: 1),
+        type: type,
+        operand: writer.span, index: 0)
+    }
+    let targets = (0..<300).map {
+      Value.reference(Reference(zone: noteZone, record: Name("t\($0)"), rule: .nullify))
+    }
+    try change(.put, { try FieldChange.put(key: "k", .array(targets)).encode(into: &$0) }, 1)
+    fold.bound.stepsMax = 1000
+    fold.bound.begin(.givesUp)
+    #expect(throws: FoldBoundReached.self) {
+      try change(.removeKey, { try FieldChange.removeKey("k").encode(into: &$0) }, 2)
+    }
+  }
+
   // MARK: Texts
 
   private func text(pieces: Int) throws -> TestRemote {
@@ -150,6 +179,17 @@ struct BoundsOfFolds {
     #expect(touched.count > 5 && touched.max()! < 1000, "\(touched)")
   }
 
+  @Test("ends between the leaves in which the units of one removal lie")
+  func removedText() async throws {
+    var remote = try text(pieces: 200)
+    let all = UnitSpan(
+      first: UnitReference(maker: UnitMaker(replica: ReplicaID(rawValue: 1), epoch: 0), number: 0),
+      count: 1 << 20)
+    _ = try remote.append([transaction(2, 1, base: 1, [update("body", .removeText([all]))])])
+    let touched = try await rebuild(remote, steps: 400).last
+    #expect(touched.count > 5 && touched.max()! < 1000, "\(touched)")
+  }
+
   @Test("ends between the leaves of a text of which nothing goes, and continues behind them")
   func unseenText() async throws {
     var remote = try text(pieces: 200)
@@ -165,13 +205,22 @@ struct BoundsOfFolds {
     let history = writers.history
     var random = SeededGenerator(seed: seed ^ 0xb0b)
     let order = history.order(&random)
-    var (parts, whole) = (
-      try history.folded(order, nodeBytesMax: 64), try history.folded(order, nodeBytesMax: 64)
-    )
+    func folded() throws -> UnitSequence<MemoryFoldStorage> { try history.folded(order, nodeBytesMax: 64) }
+    var (parts, whole, removed) = (try folded(), try folded(), try folded())
     let ends: [UInt64] = [random.chance(50) ? .max : 20, 0, random.chance(50) ? .max : 7]
     for (index, end) in ends.enumerated() {
       let inserter = Inserter(replica: ReplicaNumber(rawValue: UInt32(index + 1)), epoch: 0)
       try whole.setVisible(false, UnitRange(first: UnitID(inserter, 0), count: end))
+      var next: UnitID? = UnitID(inserter, 0)
+      while let first = next {
+        var visits = 1 + random.below(3)
+        next = try removed.setVisible(false, UnitRange(first: first, count: end - min(end, first.number))) {
+          _ in
+          visits -= 1
+          return visits > 0
+        }
+        try #require(next.map { $0.number > first.number } ?? true)
+      }
     }
     let leaves = UInt64(parts.root.lastNode)
     var (rest, visits): (UnitID?, UInt64) = (nil, 0)
@@ -184,7 +233,10 @@ struct BoundsOfFolds {
       }
     } while rest != nil && visits <= leaves
     #expect(rest == nil && visits <= leaves)
-    let (runs, expected, problems) = (try parts.runs, try whole.runs, try parts.verify())
-    #expect(runs == expected && problems == [])
+    let expected = try whole.runs
+    for sequence in [parts, removed] {
+      let (runs, problems) = (try sequence.runs, try sequence.verify())
+      #expect(runs == expected && problems == [])
+    }
   }
 }

@@ -60,6 +60,26 @@ struct ManyHeads {
     #expect(storage.elementsRead < 6 * count)
   }
 
+  @Test("that lose to a large value: none of them reads it")
+  func thatLoseToALargeValue() throws {
+    let storage = makeStorage(2)
+    var fold = Fold(storage: storage)
+    fold.viewpoint = Viewpoint(
+      zone: ZoneNumber(rawValue: 1), replica: ReplicaNumber(rawValue: 1), epoch: 1, sequence: 1, base: nil)
+    fold.timestamp = Timestamp(milliseconds: 1_000_000, counter: 0)
+    // By its bytes it might name records.
+    let value = try Value.bytes([UInt8](repeating: 10, count: 100_000)).encoded()
+    try fold.change(
+      .set, field, of: name.span.bytes, in: state, type: type, operand: value.span.bytes, index: 0)
+    try fold.flush()
+    let before = storage.bytesMoved
+    for index in 0..<1000 { try set(&fold, replica: 2, base: 0, index: UInt32(index), milliseconds: 5) }
+    try fold.flush()
+    #expect(storage.bytesMoved - before < 1_000_000)
+    let heads = try fold.heads(of: CellPath(CellNumber(register: field)))
+    #expect(heads.map(\.payload.count) == [value.count, 2])
+  }
+
   /// The work of replicas that set one field, each with a base.
   private func work(
     _ count: Int, base: (_ replica: Int) -> Int

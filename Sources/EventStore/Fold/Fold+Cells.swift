@@ -40,22 +40,20 @@ extension Fold {
     swap(&edited, &self.edited)
     defer { swap(&edited, &self.edited) }
     edited.removeAll()
-    if try edit(CellPath(cell), in: row.span.bytes, place.body, removal, added, payload, to: &edited) {
-      conflictCount += 1
-    }
+    let done = try edit(CellPath(cell), in: row.span.bytes, place.body, removal, added, payload, to: &edited)
+    if done.isContested { conflictCount += 1 }
     splice(edited.span, as: cell, at: place)
-    if cell.isFieldRegister {
+    if cell.isFieldRegister, done.hasOtherWinner {
       try note(shownReferences(in: cell, added, payload), at: CellPath(cell))
     }
   }
 
   /// Appends what becomes of a cell when heads of it are removed and one or none is added: nothing, if none is left.
   ///
-  /// - Returns: whether the cell had no losers and got some.
   func edit(
     _ path: CellPath, in row: RawSpan, _ body: Range<Int>, _ removal: Removal, _ added: Head?,
     _ payload: RawSpan, to edited: inout ByteWriter
-  ) throws -> Bool {
+  ) throws -> CellEdit {
     let heads = try RecordLayout.heads(of: body, in: row)
     var kept = InlineHeads()
     for index in 0..<heads.count {
@@ -67,8 +65,7 @@ extension Fold {
       }
     }
     guard heads.total == heads.count, kept.count < Cell.inlineHeadsMax else {
-      try editMany(path, in: row, heads, removal, added, payload, to: &edited)
-      return false
+      return try editMany(path, in: row, heads, removal, added, payload, to: &edited)
     }
     let isContested =
       added != nil && !heads.areContested(path.cell, in: row)
@@ -76,16 +73,22 @@ extension Fold {
     let total = kept.count + (added == nil ? 0 : 1)
     if total > 0 { edited.append(varint: UInt64(total)) }
     var pending = added
+    var winner: HeadID?
     for index in 0..<kept.count {
       let head = kept[index]
       if let new = pending, try isGreater(new, head.head) {
         try append(new, payload, in: path, to: &edited)
         pending = nil
+        winner = winner ?? new.id
       }
+      winner = winner ?? head.head.id
       edited.append(row.extracting(head.entry))
     }
-    if let new = pending { try append(new, payload, in: path, to: &edited) }
-    return isContested
+    if let new = pending {
+      try append(new, payload, in: path, to: &edited)
+      winner = winner ?? new.id
+    }
+    return CellEdit(isContested: isContested, hasOtherWinner: winner != heads.winner)
   }
 
   /// Appends a new head to the edited cell; a large payload goes to a row of its own.
@@ -168,6 +171,22 @@ extension Fold {
     .heads(of: state, record: try recordNumber, path)
   }
 
+  /// The heads of a cell that lie apart. There may be very many: of a large payload there is the mark alone.
+  func headsApart(_ path: CellPath, except inline: [HeadID]) throws -> [OwnedHead] {
+    let known = Set(inline)
+    var heads: [OwnedHead] = []
+    try storage.forEachElement(under: headKey(of: path)) { _, row in
+      var reader = ByteReader(row)
+      let head = try reader.readHead()
+      if known.contains(head.id) { return }
+      let payload = try OwnedHead.payload(inApart: row)
+      let isLarge = payload.count > Cell.inlinePayloadBytesMax
+      heads.append(
+        OwnedHead(head: head, payload: isLarge ? Cell.mark(payload.count) : row.extracting(payload).bytes))
+    }
+    return heads
+  }
+
   func headsApart(except inline: Set<HeadID>, under prefix: ElementKey) throws -> [OwnedHead] {
     try storage.elements(under: prefix).compactMap { element in
       let owned = try OwnedHead(apart: element.row.span.bytes)
@@ -198,4 +217,12 @@ extension Fold {
     }
     return (a.epoch, a.sequence, a.index) > (b.epoch, b.sequence, b.index)
   }
+}
+
+/// What an edit did to a cell.
+struct CellEdit {
+  /// Whether it had no losers and got some.
+  var isContested = false
+  /// Whether another head is the greatest from here on, or none: what it shows is to be read again.
+  var hasOtherWinner: Bool
 }

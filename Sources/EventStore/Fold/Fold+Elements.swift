@@ -23,16 +23,16 @@ extension Fold {
       let rows = try someRows(under: prefix, from: first) { key, row in
         let identity = try ElementRow.identity(of: row)
         let heads = try RecordLayout.heads(of: identity.upperBound..<row.byteCount, in: row)
-        return try mayRemove(removal, heads) ? (key: key, identity: row.extracting(identity).bytes) : nil
+        return try mayRemove(removal, heads) ? (key: key, name: ElementName(row.extracting(identity))) : nil
       }
       try bound.count(looked: rows.looked)
       for (place, element) in rows.found.enumerated() {
         // What comes before it is done, so that this continues each time.
         if place > 0 { try bound.pauseIfSpent(at: element.key) }
         if element.key != paused { bound.next = nil }
-        let path = CellPath(cell, ElementName(element.identity.span.bytes))
+        let path = CellPath(cell, element.name)
         try thin(path, at: index)
-        try replaceElement(path, element.identity.span.bytes, removal, nil, RawSpan())
+        try replaceElement(path, RawSpan(), removal, nil, RawSpan())
         try bound.count(removed: 1)
       }
       next = rows.next
@@ -61,9 +61,9 @@ extension Fold {
     }
     let headerBytes = edited.count
     let body = headerBytes..<max(row.count, headerBytes)
-    if try edit(path, in: row.span.bytes, known == nil ? 0..<0 : body, removal, added, payload, to: &edited) {
-      conflictCount += 1
-    }
+    let done = try edit(
+      path, in: row.span.bytes, known == nil ? 0..<0 : body, removal, added, payload, to: &edited)
+    if done.isContested { conflictCount += 1 }
     let isThere = edited.count > headerBytes
     if isThere {
       try storage.writeElement(edited.span, key)
@@ -73,6 +73,7 @@ extension Fold {
       try bound.countRemoved(bytes: row.count)
       try count(path.cell, -1)
     }
+    guard done.hasOtherWinner else { return }
     try note(
       isThere ? shownReferences(in: path, ofElement: edited.span, from: headerBytes, added, payload) : [],
       at: path)

@@ -9,7 +9,7 @@ extension Fold {
   func editMany(
     _ path: CellPath, in row: RawSpan, _ heads: InlineHeads, _ removal: Removal, _ added: Head?,
     _ payload: RawSpan, to edited: inout ByteWriter
-  ) throws {
+  ) throws -> CellEdit {
     var inline: [OwnedHead] = []
     var inlineIDs: [HeadID] = []
     // Whether the new head is greater than one that goes, and so than all that lie apart.
@@ -54,6 +54,7 @@ extension Fold {
       edited.append(varint: UInt64(head.payload.count))
       edited.append(head.payload)
     }
+    return CellEdit(hasOtherWinner: inline.first?.head.id != heads.winner)
   }
 
   // MARK: What is kept of them
@@ -91,9 +92,7 @@ extension Fold {
       apart.index = nil
     } else if apart.index == nil, apart.count > scannedHeadsMax {
       apart.index = ApartIndex()
-      for head in try headsApart(except: Set(inline), under: headKey(of: path)) {
-        try writeOrder(head.head, in: path)
-      }
+      for head in try headsApart(path, except: inline) { try writeOrder(head.head, in: path) }
     }
     guard apart.index != apart.storedIndex else { return }
     let key = ElementKey.apartIndex(of: state, record: record, path)
@@ -161,8 +160,13 @@ extension Fold {
       return
     }
     try bound.count(looked: apart.count)
-    let heads = try headsApart(except: Set(inline), under: headKey(of: path))
-    for head in heads where try removes(removal, head.head.id) { try remove(head, from: &apart) }
+    for var head in try headsApart(path, except: inline) where try removes(removal, head.head.id) {
+      if head.payload.first == Cell.apartMark, let row = try storage.readElement(key(of: path, head.head.id))
+      {
+        head = try OwnedHead(apart: row.span.bytes)
+      }
+      try remove(head, from: &apart)
+    }
   }
 
   /// Where the heads are that a transaction has seen, at one of its operations: those of its own identity and of those that it

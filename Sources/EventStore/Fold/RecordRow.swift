@@ -91,6 +91,9 @@ package struct InlineHeads: Sendable {
     return head
   }
 
+  /// The greatest head; nil if there is none.
+  var winner: HeadID? { count > 0 ? self[0].head.id : nil }
+
   mutating func append(_ head: InlineHead) {
     storage[count] = head
     count += 1

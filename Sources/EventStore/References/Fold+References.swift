@@ -64,6 +64,7 @@ extension Fold {
     if now == before { return }
     let (kept, known) = (Set(now.entries), Set(before.entries))
     for entry in before.entries where !kept.contains(entry) {
+      try bound.count(removed: 1)
       try storage.deleteReference(
         .holder(of: entry.target.span.bytes, entry.rule, in: state, record: number, path))
     }
