@@ -34,10 +34,10 @@ public final class LocalStore: Sendable {
   let assets: AssetFiles
   /// Whether all pages of the data file were checked since the store was opened.
   let hasCheckedPages = Shared(false)
-  /// Where files of assets are read, written and hashed.
+  /// Where files are read, written and hashed that may be large.
   package let assetThreads: BlockingThreads
 
-  /// The most threads that work at files of assets at one time.
+  /// The most threads that work at files at one time.
   private static let assetThreadsMax = 4
 
   /// The version of the format of a store that this code reads and writes.

@@ -52,9 +52,14 @@ final class DataFile: Sendable {
     try PageCheck.checkStructure(descriptor, path, transactionID: transactionID, pagesMax: pagesMax)
   }
 
-  /// Whether it has lost its name: whoever opens the directory again gets another file, or none. (fstat)
+  /// Whether nobody who opens the directory again gets it: it has lost its name, or another file is at its path. (fstat, stat)
+  ///
+  /// Where nothing is at its path, its directory may have been renamed: it is still there.
   var isRemoved: Bool {
-    get throws(LMDBError) { try SystemCalls.linkCount(of: descriptor, path) == 0 }
+    get throws(LMDBError) {
+      if try SystemCalls.linkCount(of: descriptor, path) == 0 { return true }
+      return SystemCalls.identity(at: path).map { $0 != identity } ?? false
+    }
   }
 
   /// Takes space for the lock file beside the data file, before LMDB maps it: a page of it that cannot be had on a

@@ -114,7 +114,7 @@ package final class Environment: Sendable {
     }
   }
 
-  /// Whether the data file has lost its name, so that no one can open it again. (fstat)
+  /// Whether the data file has lost its name, or another one has it: no one can open it again. (fstat, stat)
   package var isRemoved: Bool {
     get throws(LMDBError) { try file.isRemoved }
   }

@@ -74,6 +74,13 @@ enum SystemCalls {
     return Int(clamping: raw.st_nlink)
   }
 
+  /// Which file a path leads to; nil if that cannot be told (stat).
+  static func identity(at path: String) -> FileIdentity? {
+    var raw = stat()
+    guard stat(path, &raw) == 0 else { return nil }
+    return FileIdentity(device: UInt64(truncatingIfNeeded: raw.st_dev), inode: UInt64(raw.st_ino))
+  }
+
   /// Reads up to the buffer's size at a place in a file, fewer bytes only at its end (pread).
   static func read(
     _ descriptor: Int32, at offset: Int, into buffer: UnsafeMutableRawBufferPointer, _ path: String

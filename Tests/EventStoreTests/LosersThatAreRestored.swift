@@ -84,6 +84,24 @@ struct LosersThatAreRestored {
     try await checkSound(store)
   }
 
+  @Test("a record of very many fields keeps a set that is named as none is by chance")
+  func wideRecord() async throws {
+    let store = try directory.store("wide") { $0.wallMilliseconds = { 2_000_000 } }
+    try await store.makeZone()
+    var remote = TestRemote()
+    let fields = (0..<300).map { set("r", Name("f\($0)"), .string(String(repeating: "x", count: 100))) }
+    let marked = LogOperation.update(record: "r", type: "note", field: "existence", .insert("deleted"))
+    _ = try remote.append([transaction(1, 1, [create("r")] + fields + [marked])])
+    _ = try remote.append([transaction(2, 1, base: 1, at: 1_600_000, [.delete(record: "r")])])
+    _ = try remote.append([transaction(3, 1, base: 1, at: 1_500_000, [set("r", "f0", "y")])])
+    _ = try await store.fold(remote.segments)
+    let conflict = try #require(try existenceConflict(note("r"), store))
+    try await store.write { try $0.restore(conflict.losers[0].operation, of: note("r")) }
+    let back = try #require(try store.read { try $0.record(note("r")) })
+    #expect(back["existence"] == .array(["deleted"]))
+    try await checkSound(store)
+  }
+
   @Test("where both are folded, every store ends with the record")
   func convergence() async throws {
     var (store, remote) = try await makeStore("one")

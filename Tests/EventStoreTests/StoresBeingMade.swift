@@ -177,6 +177,24 @@ struct StoresBeingMade {
     }
   }
 
+  @Test(
+    "a store in whose place another one was put acknowledges nothing, and removes no asset of the other's")
+  func replaced() async throws {
+    let store = try LocalStore(directory: path, durability: .consistent)
+    try await store.makeZone()
+    rename(path, directory.path + "/renamed")
+    let other = try LocalStore(directory: path, durability: .consistent)
+    try await other.makeZone()
+    let asset = try await other.importAsset(bytes: [UInt8](repeating: 7, count: 70_000))
+    try await other.write { try $0.create(note("r"), type: "note") }
+    let found = await awaitedCode { try await store.write { try $0.create(note("r"), type: "note") } }
+    #expect(found == .removed)
+    let collecting = await awaitedCode { _ = try await store.collectAssets() }
+    #expect(collecting == .removed)
+    let isHere = try other.hasAsset(asset)
+    #expect(isHere)
+  }
+
   @Test("a write into a data file that has lost its name is not acknowledged", arguments: Durability.allCases)
   func removed(_ durability: Durability) async throws {
     var configuration = StoreConfiguration()

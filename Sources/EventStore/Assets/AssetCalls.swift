@@ -260,9 +260,12 @@ struct AssetFileError: Error {
     switch number {
     case ENOSPC, EDQUOT, EFBIG:
       return StoreError(.full, message, hint: "free space on the disk and try again", underlying: self)
-    case EACCES, EPERM, EROFS:
+    case EACCES, EPERM:
       return StoreError(
         .readOnly, message, hint: "give this user the right to read and write there", underlying: self)
+    case EROFS:
+      return StoreError(
+        .readOnly, message, hint: "mount the file system for writing", underlying: self)
     default:
       return StoreError(
         .system, message, hint: "check the path and its disk, and try again", underlying: self)

@@ -13,6 +13,8 @@ extension LocalStore {
   func collectAssets() async throws -> (count: Int, byteCount: UInt64) {
     var (count, byteCount) = (0, UInt64(0))
     do {
+      // What another store's log names is not this one's to remove.
+      guard try !environment.isRemoved else { throw StoreError.removed(directory) }
       guard let folders = try assets.calls.names(in: assets.root) else { return (0, 0) }
       try assets.sweepIncoming()
       let now = UInt64(max(0, configuration.wallMilliseconds()))

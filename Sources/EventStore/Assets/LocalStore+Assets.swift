@@ -90,7 +90,7 @@ extension LocalStore {
     try await perform(isRepeatable: true) { batch in
       try batch.storage.holdAsset(asset.hash, untilMilliseconds: until)
     }
-    try incoming.publish()
+    try await assetThreads.run(.waits) { _ in try written.publish() }
     // Others may have named it before it was here.
     try await noteAssetArrival(asset)
     return asset

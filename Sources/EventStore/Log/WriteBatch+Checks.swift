@@ -46,8 +46,18 @@ extension WriteBatch {
       id: StoreIdentity(replica: header.replica, epoch: header.epoch), number: number, first: header.sequence)
   }
 
+  /// Whether a part of the log has a lane up to a sequence, 0 for its beginning.
+  func has(_ sequence: UInt64, of replica: ReplicaNumber, _ epoch: UInt32, _ log: LogPrefix) throws -> Bool {
+    if sequence == 0 { return true }
+    let place = try storage.tables.placement(
+      of: replica, epoch, sequence, in: log.zone, log.incarnation, storage.transaction)
+    return place.map { $0.offset < log.end } ?? false
+  }
+
   /// The last sequence of a lane that lies in a part of the log.
-  func placed(_ replica: ReplicaNumber, _ epoch: UInt32, _ log: LogPrefix) throws -> UInt64 {
+  ///
+  /// - Complexity: linear in the segments of the lane behind that part. ``has(_:of:_:_:)`` needs one look.
+  private func placed(_ replica: ReplicaNumber, _ epoch: UInt32, _ log: LogPrefix) throws -> UInt64 {
     try storage.tables.lastPlaced(
       replica, epoch, in: log.zone, log.incarnation, before: log.end, storage.transaction)
   }
@@ -85,8 +95,8 @@ extension WriteBatch {
   /// What this store has, the log need not have: a transaction that is pending here and is passed over there would count
   /// as shipped.
   private func checkFollowsWriter(_ lane: SegmentLane, _ log: LogPrefix, _ segment: RemoteSegment) throws {
-    let placed = try placed(lane.number, lane.epoch, log)
-    guard lane.first - 1 <= placed else {
+    guard try has(lane.first - 1, of: lane.number, lane.epoch, log) else {
+      let placed = try placed(lane.number, lane.epoch, log)
       throw segment.invalid(
         .hole, .outOfOrder,
         "sequence \(lane.first) of replica \(lane.id.replica) does not follow \(placed)")
@@ -144,12 +154,11 @@ extension WriteBatch {
     }
     let replica = try storage.interned.replicas.number(
       of: parent.replica, in: storage.tables.replicas, storage.transaction)
-    let placed = try replica.map { try self.placed($0, parent.epoch, log) } ?? 0
-    guard parent.sequence <= placed else {
+    guard let replica, try has(parent.sequence, of: replica, parent.epoch, log) else {
+      let placed = try replica.map { try self.placed($0, parent.epoch, log) } ?? 0
       throw mismatch(
         "names \(parent) as its parent, and the log before it has \(placed) of that lane", .parent)
     }
-    guard let replica else { return }
     guard try storage.lineage(of: replica, parent.epoch, in: log.zone).count < Limits.lineageMax else {
       throw mismatch("continues more than \(Limits.lineageMax) lanes", .parent)
     }

@@ -213,7 +213,7 @@ extension WriteBatch {
     if try isSame(header, body, as: entry) { return }
     let message = "the remote has other bytes for transaction \(header.id) than this store"
     let lane = (replica: entry.header.replica, epoch: entry.header.epoch)
-    if try placed(lane.replica, lane.epoch, log) >= header.sequence {
+    if try has(header.sequence, of: lane.replica, lane.epoch, log) {
       throw segment.invalid(.fork, .fork, message)
     }
     throw StoreError(

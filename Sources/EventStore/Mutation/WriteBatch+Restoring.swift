@@ -21,13 +21,12 @@ extension WriteBatch {
   /// A field under whose name the record has no set.
   private func fieldWithoutSet(of record: RawSpan, in draft: Draft) throws -> NameNumber {
     guard try fold.find(record, in: draft.state) else { preconditionFailure("a record without a row") }
-    let row = fold.row
-    let cells = try RecordLayout.cells(of: row.span.bytes)
-    for count in 0...cells.count {
-      let name: Name = count == 0 ? "existence" : Name("existence \(count)")
-      let field = try internName(name)
-      if !cells.contains(CellNumber(field, .set)) { return field }
+    var count = 0
+    while true {
+      let field = try internName(count == 0 ? "existence" : Name("existence \(count)"))
+      // The fields of a wide record are looked for: they are not in its row.
+      if try fold.place(of: CellNumber(field, .set)).body.isEmpty { return field }
+      count += 1
     }
-    preconditionFailure("more sets than cells")
   }
 }

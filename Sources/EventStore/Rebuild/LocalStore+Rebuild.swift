@@ -35,7 +35,9 @@ extension LocalStore {
     _ start: @escaping @Sendable (WriteBatch) throws -> RebuildReport, checksPages: Bool = true,
     progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
   ) async throws -> RebuildReport {
-    if checksPages || !hasCheckedPages.value { try checkAllPages() }
+    if checksPages || !hasCheckedPages.value {
+      try await assetThreads.run(.waits) { [self] _ in try checkAllPages() }
+    }
     try await discardAll()
     var report = try await perform(isRepeatable: true, start)
     while true {
@@ -137,12 +139,16 @@ extension WriteBatch {
   /// Folds some of the log into the new states; at its end lets the zones point to them.
   func rebuildStep() throws -> RebuildStep {
     var step = RebuildStep(position: .start, last: try storage.lastPosition())
-    guard var place = try storage.unfinishedRebuild()?.place else {
+    guard let unfinished = try storage.unfinishedRebuild() else {
       // Another call has ended the rebuild meanwhile.
       step.position = step.last
       step.isDone = true
       return step
     }
+    var place = unfinished.place
+    // A former version that works on the store too may have done some of the steps.
+    let lastKnown = OperationKind(
+      rawValue: min(unfinished.lastKnown.rawValue, OperationKind.lastKnown.rawValue))
     fold.bound.begin(.pauses, at: place.next)
     defer { fold.bound.end() }
     let replay = try LogReplay(batch: self)
@@ -174,11 +180,15 @@ extension WriteBatch {
     }
     try fold.flush()
     step.position = place.position
-    if step.position == step.last {
+    if step.position < step.last {
+      try storage.setRebuilt(place, lastKnown: lastKnown)
+    } else if lastKnown != .lastKnown {
+      // What that version passed over is to be folded.
+      _ = try startRebuild()
+      step.position = .start
+    } else {
       try endRebuild(place)
       step.isDone = true
-    } else {
-      try storage.setRebuilt(place)
     }
     return step
   }
@@ -217,8 +227,10 @@ extension WriteBatch {
     try swapStates()
     try storage.setRebuilt(nil)
     let kinds = try storage.unfoldedKinds()
-    // What some zones are folded again for was counted when it was appended.
-    if !place.isPartial { try recountAssets(knowsMore: kinds.contains { $0.isKnown }) }
+    // In other zones there may be what this version knows and nobody has folded: the next fold is of all.
+    guard !place.isPartial else { return try storage.setUnfoldedKinds(kinds.subtracting([.set])) }
+    // What is counted when it is appended is only unknown of kinds that were.
+    try recountAssets(knowsMore: kinds.contains { $0.isKnown && $0 != .set })
     try storage.setUnfoldedKinds(kinds.filter { !$0.isKnown })
   }
 
@@ -287,7 +299,8 @@ extension TableStorage {
     }
   }
 
-  func setRebuilt(_ place: RebuildPlace?) throws {
+  /// - Parameter lastKnown: what each version knows that has taken part.
+  func setRebuilt(_ place: RebuildPlace?, lastKnown: OperationKind = .lastKnown) throws {
     guard let place else {
       let key = TableKey.meta(.rebuild)
       _ = try transaction.delete(key.span, in: tables.meta)
@@ -295,7 +308,7 @@ extension TableStorage {
     }
     try put(.meta(.rebuild), in: tables.meta) { writer in
       writer.append(varint: place.position.rawValue)
-      writer.append(varint: OperationKind.lastKnown.rawValue)
+      writer.append(varint: lastKnown.rawValue)
       guard place.isPartial || place.operations > 0 || place.next != nil else { return }
       writer.append(varint: place.isPartial ? 1 : 0)
       writer.append(varint: UInt64(place.operations))

@@ -5,15 +5,15 @@ import OperationFormat
 enum UnfoldedKinds {
   static let countMax = 256
 
-  /// The least of those that this version does not know. Of those that it knows, which is so until it has folded the log again,
-  /// one stands for all and takes no place.
+  /// The least of those that this version does not know. Those that it knows, which are there until it has folded the log again,
+  /// are few and take no place.
   static func kept(_ kinds: Set<OperationKind>) -> Set<OperationKind> {
     if kinds.count <= countMax { return kinds }
     let ascending = kinds.sorted { $0.rawValue < $1.rawValue }
     #if PLANTED_BUGS
       if PlantedBug.greatestKindsKept.isPlanted { return Set(ascending.suffix(countMax)) }
     #endif
-    return Set(ascending.prefix { $0.isKnown }.prefix(1) + ascending.drop { $0.isKnown }.prefix(countMax))
+    return Set(ascending.prefix { $0.isKnown } + ascending.drop { $0.isKnown }.prefix(countMax))
   }
 }
 

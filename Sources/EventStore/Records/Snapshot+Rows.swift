@@ -14,7 +14,7 @@ extension Snapshot {
     return try WriteTransaction.withBytes(of: record.name) { name in
       guard name.byteCount <= Limits.recordNameBytesMax else { return nil }
       return try transaction.withValue(of: TableKey.record(state, name).span, in: tables.records) { row in
-        try body(row, state)
+        try naming(name) { try body(row, state) }
       } ?? nil
     }
   }
@@ -118,10 +118,26 @@ extension Snapshot {
     while isThere {
       let goesOn = try cursor.withEntry { key, row in
         guard try key.bigEndian32(at: 0) == state.rawValue else { return false }
-        return try body(key.extracting(4...), row)
+        let name = key.extracting(4...)
+        return try naming(name) { try body(name, row) }
       }
       guard goesOn else { return }
       isThere = try cursor.next()
+    }
+  }
+
+  /// Reads a record's row. What cannot be read is told with the record's name.
+  @inline(__always)
+  private func naming<R>(_ name: RawSpan, _ read: () throws -> R) throws -> R {
+    do {
+      return try read()
+    } catch let error as FormatError where error.code != .newerFormat {
+      let name = String(decoding: name.bytes, as: UTF8.self)
+      throw StoreError(
+        .damaged, "the record “\(name)” cannot be read: \(error.text)",
+        hint:
+          "keep a copy of the directory, and run `replay verify`; if the log is sound, `replay rebuild` folds the "
+          + "records again from it", underlying: error)
     }
   }
 }

@@ -47,9 +47,11 @@ extension LocalStore {
   ///
   /// - Returns: whether the zone is gone; if not, it has what was never shipped, or is not of that incarnation.
   package func withdraw(_ zone: ZoneID, _ incarnation: IncarnationID) async throws -> Bool {
-    // Asked anew at each round until the app decides: a commit each time would bring the next round.
-    let isKept = try syncState().zones.contains {
-      $0.zone == zone && $0.attachment == .attached && $0.token?.incarnation == incarnation && $0.pending > 0
+    // Asked at each round until the app decides: a commit each time would bring the next round.
+    let isKept = try read { transaction in
+      try transaction.hasZone(zone) && transaction.attachment(of: zone) == .attached
+        && transaction.changeToken(of: zone)?.incarnation == incarnation
+        && transaction.pendingCount(in: zone) > 0
     }
     if isKept { return false }
     return try await perform(isRepeatable: true) { batch in

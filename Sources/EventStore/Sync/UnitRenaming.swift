@@ -84,10 +84,10 @@ struct UnitRenamings {
   /// That of the transactions' own lane.
   private var own: UnitRenaming?
 
-  init(_ renamings: [UnitRenaming]) {
-    for renaming in renamings {
-      if renaming.new == nil { own = renaming } else { ofOthers[renaming.old] = renaming }
-    }
+  var isEmpty: Bool { own == nil && ofOthers.isEmpty }
+
+  mutating func add(_ renaming: UnitRenaming) {
+    if renaming.new == nil { own = renaming } else { ofOthers[renaming.old] = renaming }
   }
 
   /// Those that concern what operations name, in the order in which that is named first.

@@ -33,7 +33,7 @@ extension WriteBatch {
     let answer: ClosedLaneAnswer
     let own: ReplicaNumber
     var moved: [Moved] = []
-    var renamings: [UnitRenaming] = []
+    var renamings = UnitRenamings()
     /// This store's own lanes that come behind what was settled, under their own names.
     var rewritten: Set<Lane> = []
     var count = 0
@@ -117,7 +117,7 @@ extension WriteBatch {
       try note(found, from: first, of: old, as: new)
       var renaming = found
       renaming.new = UnitMaker(replica: identity.replica, epoch: new.epoch)
-      settlement.renamings.append(renaming)
+      settlement.renamings.add(renaming)
       moved.new = new
     }
     settlement.moved.append(moved)

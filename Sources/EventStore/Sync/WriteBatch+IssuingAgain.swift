@@ -48,7 +48,7 @@ extension WriteBatch {
     var row = try storage.zoneRow(zone)
     guard let token = row.token else { return 0 }
     var moved: [Moved] = []
-    var renamings: [UnitRenaming] = []
+    var renamings = UnitRenamings()
     var count = 0
     for lane in try ownLanes(of: zone, row, token) {
       let old = Lane(zone: zone, replica: lane.replica, epoch: lane.epoch)
@@ -78,7 +78,7 @@ extension WriteBatch {
       try note(found, from: first, of: old, as: new)
       var renaming = found
       renaming.new = UnitMaker(replica: identity.replica, epoch: new.epoch)
-      renamings.append(renaming)
+      renamings.add(renaming)
       count += lost.count
     }
     if count > 0 { try foldAgain() }

@@ -220,7 +220,7 @@ extension WriteBatch {
   /// - Parameter earlier: what is renamed besides, of lanes that this one continues.
   func renamed(
     _ entries: [LostEntry], _ lane: PendingLane, _ maker: UnitMaker, _ state: StateNumber,
-    after earlier: [UnitRenaming] = []
+    after earlier: UnitRenamings = UnitRenamings()
   ) throws -> (entries: [LostEntry], renaming: UnitRenaming) {
     let reader = LogReader(storage.tables, storage.interned)
     let transactions = try entries.map { try reader.entry(at: $0.position, storage.transaction).transaction }
@@ -229,22 +229,23 @@ extension WriteBatch {
       let cell = CellNumber(try internName(field), isText ? .text : .list)
       return try fold.sequence(of: cell).nextNumber(of: lane.replica, lane.epoch)
     }
-    return (try renamed(entries, earlier + [renaming]), renaming)
+    var renamings = earlier
+    renamings.add(renaming)
+    return (try renamed(entries, renamings), renaming)
   }
 
   /// Transactions with their units renamed.
   ///
   /// - Complexity: linear in the transactions, and in the renamings of lanes whose units each one names.
-  func renamed(_ entries: [LostEntry], _ renamings: [UnitRenaming]) throws -> [LostEntry] {
+  func renamed(_ entries: [LostEntry], _ renamings: UnitRenamings) throws -> [LostEntry] {
     guard !entries.isEmpty, !renamings.isEmpty else { return entries }
     let logReader = LogReader(storage.tables, storage.interned)
-    let known = UnitRenamings(renamings)
     return try entries.map { entry in
       var (renamed, transaction) = (
         entry, try logReader.entry(at: entry.position, storage.transaction).transaction
       )
       let before = transaction.operations
-      for renaming in known.renamings(of: before) {
+      for renaming in renamings.renamings(of: before) {
         transaction.operations = renaming.renamed(transaction.operations) ?? transaction.operations
       }
       if transaction.operations == before { return entry }

@@ -20,9 +20,11 @@ struct FileError: Error {
     case ENOSPC, EDQUOT, EFBIG:
       return RemoteError(
         .overQuota, message, hint: "free space in the folder; what is there stays readable")
-    case EACCES, EPERM, EROFS:
+    case EACCES, EPERM:
       return RemoteError(
         .denied, message, hint: "give this user the right to read and write the folder's files")
+    case EROFS:
+      return RemoteError(.denied, message, hint: "mount the file system of the folder for writing")
     case EIO, ESTALE, ETIMEDOUT, ENOTCONN, EHOSTDOWN, EHOSTUNREACH, ENETDOWN, ENETUNREACH, ECONNRESET, ENODEV,
       ENXIO, ESHUTDOWN:
       return RemoteError(
