@@ -266,7 +266,7 @@ struct AssetCollectionTests {
       for value: [UInt8]? in [nil, [9]] {
         try store.overwrite(row.key, value, in: \.assets)
         // What a version would have left that did not know the operations.
-        if value == nil { try store.overwrite(Array("unfolded".utf8), [3], in: \.meta) }
+        if value == nil { try store.overwrite(Array("unfolded".utf8), [4], in: \.meta) }
         _ = try await store.rebuild()
         let recounted = try store.rows(\.assets)
         #expect(recounted == rows)
@@ -274,7 +274,7 @@ struct AssetCollectionTests {
     }
     let deleted = rows.filter { $0.key[0] < 2 }
     for row in deleted { try store.overwrite(row.key, nil, in: \.assets) }
-    try store.overwrite(Array("unfolded".utf8), [3], in: \.meta)
+    try store.overwrite(Array("unfolded".utf8), [4], in: \.meta)
     let path = try store.assetPath(other)
     unlink(path)
     store.close()

@@ -57,6 +57,36 @@ struct VerificationDuringRenewals {
     try await checkSound(store)
   }
 
+  @Test("a lane that gets another epoch: its zone alone is folded again, and what names assets stays counted")
+  func renewalOfOneZone() async throws {
+    let store = try directory.store()
+    try await store.makeAttachedZone()
+    try await store.write { try $0.createZone(ZoneID(name: "other")) }
+    let shared = try await store.importAsset(bytes: [UInt8](repeating: 1, count: 100))
+    for number in 0..<3 {
+      let own = try await store.importAsset(bytes: [UInt8](repeating: 2, count: 100 + number))
+      try await store.write { tx in
+        if number == 0 { try tx.create(note("r"), type: "note") }
+        try tx.set("both", of: note("r"), to: .array([.asset(shared), .asset(own)]))
+      }
+    }
+    var remote = TestRemote()
+    var hole = transaction(0, 9, [create("other")])
+    hole.replica = store.identity.replica
+    _ = try await store.reject(try remote.append([hole]), .hole)
+    #expect(try await store.renewLane(of: noteZone) == 3)
+    let building = try await store.perform(isRepeatable: true) { batch in
+      try batch.storage.tables.zoneRows(batch.storage.transaction).count { $0.row.building != .none }
+    }
+    #expect(building == 1)
+    try await store.finishRenewal()
+    try await checkSound(store)
+    let counts = try await store.perform(isRepeatable: true) { batch in
+      try batch.storage.tables.zones(naming: shared, batch.storage.transaction).map(\.count)
+    }
+    #expect(counts == [3])
+  }
+
   @Test("a log that is read again: at each segment, where a lane gives way, and to the end of folding again")
   func rereading() async throws {
     let store = try directory.store()
@@ -69,7 +99,9 @@ struct VerificationDuringRenewals {
     func theirs(_ value: Value) -> [LogTransaction] {
       [transaction(7, 1, base: 2, at: 3_000_000, [set("r", "title", value), create("theirs")])]
     }
-    _ = try await store.fold([try remote.append(theirs("first"))])
+    // What names the asset goes with it.
+    let absent = AssetReference(hash: ContentHash(of: [1].span.bytes), byteCount: 70_000)
+    _ = try await store.fold([try remote.append(theirs(.asset(absent)))])
     try await write(store, 2, elements: 3)
     try check(store, "synced")
     // Meanwhile the remote has another third segment.

@@ -211,6 +211,14 @@ extension TableStorage {
     if !isHere, isWanted { try setNumber(lastPosition().rawValue, of: asset, in: zone, .wanted) }
   }
 
+  /// Takes back that one transaction of a zone's log names an asset.
+  func uncountName(of asset: AssetReference, in zone: ZoneNumber) throws {
+    let name = TableKey.assetName(asset, in: zone)
+    let count = try transaction.withValue(of: name.span, in: tables.assets) { try Tables.count($0) } ?? 0
+    guard count > 1 else { return try forgetAsset(asset, in: zone) }
+    try put(name, in: tables.assets) { $0.append(varint: count - 1) }
+  }
+
   /// Puts an asset into a zone's list, or gives its row there another number.
   func setNumber(
     _ number: UInt64, of asset: AssetReference, in zone: ZoneNumber, _ list: AssetList

@@ -76,6 +76,17 @@ extension WriteBatch {
     if !assets.isEmpty { try countAssets(assets, in: zone) }
   }
 
+  /// Takes back what was counted of a transaction that is taken out of the log, and does not come back as another lane's.
+  func uncountAssets(at position: Position, in zone: ZoneNumber) throws {
+    var layout = BodyLayout()
+    var assets: [AssetReference] = []
+    try LogReader(storage.tables, storage.interned).withEntry(at: position, storage.transaction) { _, body in
+      try layout.parse(body)
+      try layout.operations.appendAssets(in: body, to: &assets)
+    }
+    for asset in Set(assets) { try storage.uncountName(of: asset, in: zone) }
+  }
+
   private func isHere(_ asset: AssetReference) throws -> Bool {
     do {
       return try assetFiles?.isHere(asset) ?? false

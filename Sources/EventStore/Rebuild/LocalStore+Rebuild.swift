@@ -229,7 +229,7 @@ extension WriteBatch {
     let kinds = try storage.unfoldedKinds()
     // In other zones there may be what this version knows and nobody has folded: the next fold is of all.
     guard !place.isPartial else { return try storage.setUnfoldedKinds(kinds.subtracting([.set])) }
-    // What is counted when it is appended is only unknown of kinds that were.
+    // Assets are counted as transactions come and go, but for those in operations that nobody knew then.
     try recountAssets(knowsMore: kinds.contains { $0.isKnown && $0 != .set })
     try storage.setUnfoldedKinds(kinds.filter { !$0.isKnown })
   }

@@ -60,7 +60,7 @@ extension WriteBatch {
     try storage.removeContests(of: number)
     try storage.removeCut(of: number)
     try storage.dropShippedLanes(of: number, token.incarnation)
-    try foldAgain()
+    try foldAgain(number)
     return settlement.count
   }
 
@@ -99,6 +99,7 @@ extension WriteBatch {
     let (continued, seen) = try continuing(before, settlement.row, zone)
     let (lost, found) = try renamed(
       try entries(first, of: lane, zone), lane, maker, settlement.row.state, after: settlement.renamings)
+    if settlement.answer == .letGo { for one in lost { try uncountAssets(at: one.position, in: zone) } }
     try takeOut(lost.map(\.position), first, of: lane, zone)
     if first == 1 { try storage.removeParent(of: lane.replica, lane.epoch, in: zone) }
     settlement.count += lost.count

@@ -81,7 +81,7 @@ extension WriteBatch {
       renamings.add(renaming)
       count += lost.count
     }
-    if count > 0 { try foldAgain() }
+    if count > 0 { try foldAgain(zone) }
     return count
   }
 

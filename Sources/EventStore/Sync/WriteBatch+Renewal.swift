@@ -132,13 +132,10 @@ extension WriteBatch {
 
   /// Begins to fold the log again, which has changed behind the fold. ``LocalStore/finishRenewal()`` ends it.
   ///
-  /// - Parameter only: the one zone whose part of it has changed; nil for any.
-  func foldAgain(_ only: ZoneNumber? = nil) throws {
+  /// - Parameter zone: whose part of it has changed.
+  func foldAgain(_ zone: ZoneNumber) throws {
     try storage.setUnfoldedKinds(storage.unfoldedKinds().union([.set]))
-    if let only { return try startRebuild(of: only) }
-    // What is being folded already is folded again too.
-    try storage.setRebuilt(nil)
-    _ = try startRebuild()
+    try startRebuild(of: zone)
   }
 
   /// The first own transaction that the log cannot take; nil if it can take all.

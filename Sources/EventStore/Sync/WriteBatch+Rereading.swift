@@ -123,7 +123,7 @@ extension WriteBatch {
     try takeOut(first, of: lane, number)
     // What was in the log may come again, as it was.
     if try !isOwnFirstFormer(number, row, token.incarnation) { try clipOwnParent(of: number, row) }
-    try foldAgain()
+    try foldAgain(number)
     return true
   }
 
@@ -151,7 +151,7 @@ extension WriteBatch {
     try storage.dropShippedLanes(of: number, token.incarnation)
     try reorder(number, token.incarnation, from: rereading.first)
     try rebase(number, token, bases)
-    try foldAgain()
+    try foldAgain(number)
   }
 
   /// Lets new transactions have seen the log as it is now, and pending ones no more of it than they had.
@@ -235,6 +235,7 @@ extension WriteBatch {
   private func takeOut(_ first: UInt64, of lane: PendingLane, _ zone: ZoneNumber) throws {
     guard first <= lane.last else { return }
     let positions = try (first...lane.last).map { try position($0, of: lane.replica, lane.epoch, zone) }
+    for position in positions { try uncountAssets(at: position, in: zone) }
     try takeOut(positions, first, of: lane, zone)
   }
 
