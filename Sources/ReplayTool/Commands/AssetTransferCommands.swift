@@ -9,8 +9,9 @@ struct AssetDownloadCommand: StoreCommand {
     commandName: "download",
     abstract: "Brings assets from a remote: those that are not here or are damaged here, or one.",
     discussion: """
-      Without a hash it reads every file that is here, to find those that are damaged. A damaged file is replaced. It ends \
-      with 1 if an asset did not come.
+      Without a hash it reads every file that is here, to find those that are damaged. A damaged file is replaced. Where \
+      several zones name an asset, it comes from the first whose log at the remote has it. It ends with 1 if an asset did \
+      not come.
 
       Example: replay asset download notes.store --remote folder:/mnt/team/notes
       Example: replay asset download notes.store 9f86d081 --remote folder:/mnt/team/notes
@@ -29,8 +30,8 @@ struct AssetDownloadCommand: StoreCommand {
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let transfers = AssetTransfers(
-      verb: "downloaded", place: "here", store: store, remote: remote, console: console)
-    return try await transfers.run { opened in
+      direction: .download, isNamed: hash != nil, store: store, places: places, console: console)
+    return try await transfers.run(with: remote) { opened in
       if let hash { return [try AssetChoice(hash).find(in: opened)] }
       return try missingOrDamaged(opened, console)
     } move: { replicator, asset, zone in
@@ -43,6 +44,8 @@ struct AssetDownloadCommand: StoreCommand {
     defer { progress.end() }
     var (found, bytes) = ([NamedAsset](), UInt64(0))
     try opened.forEachAsset { asset in
+      // Nothing shows what deleted zones alone have named.
+      guard !asset.zones.isEmpty else { return true }
       let condition = try opened.checkAsset(asset.reference) { piece in
         bytes += UInt64(piece)
         try progress.update("checking assets, bytes", done: bytes)
@@ -59,7 +62,8 @@ struct AssetUploadCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "upload", abstract: "Puts an asset at a remote that has it damaged, or not at all.",
     discussion: """
-      A sync sends what its segments name by itself: this is for what a remote has lost since. What is there and sound stays.
+      A sync sends what its segments name by itself: this is for what a remote has lost since. What is there and sound stays. \
+      Where several zones name the asset, the log of each is to have it. Its file must be here.
 
       Example: replay asset upload notes.store 9f86d081 --remote folder:/mnt/team/notes
       """)
@@ -77,24 +81,53 @@ struct AssetUploadCommand: StoreCommand {
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let transfers = AssetTransfers(
-      verb: "uploaded", place: "there", store: store, remote: remote, console: console)
-    return try await transfers.run { opened in
+      direction: .upload, isNamed: true, store: store, places: places, console: console)
+    return try await transfers.run(with: remote) { opened in
       [try AssetChoice(hash).find(in: opened)]
     } move: { replicator, asset, zone in
-      try await replicator.sendAsset(asset, in: zone)
+      do {
+        return try await replicator.sendAsset(asset, in: zone)
+      } catch let problem as AssetProblem {
+        throw Self.lackingHere(problem) ?? problem
+      }
+    }
+  }
+
+  /// What is said where this store has nothing to send; nil if the problem is another one.
+  private static func lackingHere(_ problem: AssetProblem) -> ToolError? {
+    let hash = problem.reference.hash
+    let hint =
+      "`replay asset download STORE \(hash) --remote REMOTE` brings it here if the remote has it; else upload it "
+      + "from a store that has it, on another device, say"
+    return switch problem.kind {
+    case .missingHere:
+      ToolError("assetMissing", "the file of asset \(hash) is not here: there is nothing to send", hint: hint)
+    case .damagedHere:
+      ToolError(
+        "assetDamaged", "the file of asset \(hash) is damaged here: there is nothing to send", hint: hint)
+    case .missingAtRemote, .damagedAtRemote, .failed: nil
     }
   }
 }
 
 /// Moves assets one after the other, and tells what came of it.
 private struct AssetTransfers {
-  /// What is done to them.
-  let verb: String
-  /// How their destination is called.
-  let place: String
+  enum Direction { case download, upload }
+
+  let direction: Direction
+  /// Whether the user named the asset: then it is an error of theirs that no zone of it was synced.
+  let isNamed: Bool
   let store: StoreOptions
-  let remote: String
+  let places: HintPlaces
   let console: Console
+
+  /// What is done to them.
+  private var verb: String { direction == .upload ? "uploaded" : "downloaded" }
+  /// How their destination is called.
+  private var place: String { direction == .upload ? "there" : "here" }
+
+  /// Moves one in one of its zones.
+  typealias Move = @Sendable (LogReplicator, AssetReference, ZoneID) async throws -> AssetTransfer
 
   /// What came of it.
   private struct Outcome {
@@ -107,11 +140,10 @@ private struct AssetTransfers {
   }
 
   /// - Parameters:
+  ///   - remote: its address.
   ///   - choose: which to move.
-  ///   - move: moves one in one of its zones.
   func run(
-    _ choose: (LocalStore) throws -> [NamedAsset],
-    move: @escaping @Sendable (LogReplicator, AssetReference, ZoneID) async throws -> AssetTransfer
+    with remote: String, _ choose: (LocalStore) throws -> [NamedAsset], move: @escaping Move
   ) async throws -> ToolError.Exit? {
     let address = try RemoteAddress(remote)
     let opened = try store.openForWriting(console, creates: false)
@@ -122,29 +154,57 @@ private struct AssetTransfers {
     let replicator = LogReplicator(store: opened, remote: log)
     var outcome = Outcome()
     for asset in try choose(opened) {
-      // Where several zones name it, each has it for itself.
       let zones = try opened.read { tx in try asset.zones.filter { try tx.changeToken(of: $0) != nil } }
-      guard !zones.isEmpty else {
-        throw ToolError.input(
-          "zoneUnknown", "no zone that names asset \(asset.reference.hash) was ever synced",
-          hint: "sync the store first: `replay sync \(store.directory) --remote \(remote) --attach ZONE`")
-      }
-      do {
-        var wasThere = true
-        for zone in zones {
-          let transfer = try await console.untilInterrupted {
-            try await move(replicator, asset.reference, zone)
-          }
-          outcome.bytes &+= transfer.bytes
-          wasThere = wasThere && transfer.wasThere
-        }
-        if wasThere { outcome.present.append(asset.reference) } else { outcome.moved.append(asset.reference) }
-      } catch let problem as AssetProblem {
-        outcome.problems.append(problem)
+      if zones.isEmpty {
+        let error = neverSynced(asset)
+        if isNamed { throw error }
+        let failure = SyncFailure(
+          code: error.code, message: error.message, hint: places.fill(error.hint), scope: .zone)
+        outcome.problems.append(AssetProblem(asset.reference, .failed(failure)))
+      } else {
+        try await transfer(asset.reference, in: zones, replicator, &outcome, move)
       }
     }
     try print(outcome)
     return outcome.problems.isEmpty ? nil : .problem
+  }
+
+  /// Moves an asset. Each zone's log has it for itself: it comes from any of them, and is sent to all.
+  private func transfer(
+    _ asset: AssetReference, in zones: [ZoneID], _ replicator: LogReplicator, _ outcome: inout Outcome,
+    _ move: @escaping Move
+  ) async throws {
+    var problems: [AssetProblem] = []
+    var transfers: [AssetTransfer] = []
+    for zone in zones where transfers.isEmpty || direction == .upload {
+      do {
+        transfers.append(try await console.untilInterrupted { try await move(replicator, asset, zone) })
+      } catch let problem as AssetProblem {
+        problems.append(problem)
+      }
+    }
+    for transfer in transfers { outcome.bytes &+= transfer.bytes }
+    if transfers.contains(where: { !$0.wasThere }) {
+      outcome.moved.append(asset)
+    } else if !transfers.isEmpty {
+      outcome.present.append(asset)
+    }
+    switch direction {
+    case .upload: outcome.problems += problems
+    case .download: if transfers.isEmpty { outcome.problems += problems.prefix(1) }
+    }
+  }
+
+  private func neverSynced(_ asset: NamedAsset) -> ToolError {
+    let hash = asset.reference.hash
+    guard let zone = asset.zones.first else {
+      return .input(
+        "zoneUnknown", "the zones that named asset \(hash) were deleted",
+        hint: "`replay asset list STORE` says which zones name an asset")
+    }
+    return .input(
+      "zoneUnknown", "no zone that names asset \(hash) was ever synced",
+      hint: "sync one first: `replay sync STORE --remote REMOTE \(Display.option("--attach", "\(zone)"))`")
   }
 
   private func print(_ outcome: Outcome) throws {
@@ -157,12 +217,14 @@ private struct AssetTransfers {
             outcome.problems.map { problem in
               .members([
                 "hash": .text(problem.reference.hash), "message": .string("\(problem)"),
-                "hint": SyncPage.hint(problem, remote: remote).map { .string($0) },
+                "hint": SyncPage.hint(problem, remote: places.fill("REMOTE")).map { .string($0) },
               ])
             }),
         ]))
     }
-    for problem in outcome.problems { try console.output.line(SyncPage.text(problem, remote: remote)) }
+    for problem in outcome.problems {
+      try console.output.line(SyncPage.text(problem, remote: places.fill("REMOTE")))
+    }
     let count = outcome.present.count
     let present =
       count > 0 ? ": \(Display.count(count, "asset")) \(count == 1 ? "is" : "are") already \(place)" : ""

@@ -14,7 +14,7 @@ extension LogReplicator {
   /// As ``downloadAsset(_:in:)``, and tells what moved.
   package func bringAsset(_ reference: AssetReference, in zone: ZoneID) async throws -> AssetTransfer {
     let transfer = try await assetRunner.download(try asset(reference, zone), isRepair: true)
-    try check(transfer, reference)
+    try check(transfer, reference, zone)
     return transfer
   }
 
@@ -22,7 +22,8 @@ extension LogReplicator {
   ///
   /// A round uploads what its segments name by itself, and what earlier ones were shipped without once it is here: this
   /// is for an asset that the remote has lost.
-  /// - Throws: ``RemoteError``; ``AssetProblem`` if it is not here, or is damaged; `StoreError` `zoneUnknown`; `CancellationError`.
+  /// - Throws: ``RemoteError``; ``AssetProblem`` if it is not here, or is damaged, or the zone's log is closed; `StoreError`
+  ///   `zoneUnknown`; `CancellationError`.
   public func uploadAsset(_ reference: AssetReference, in zone: ZoneID) async throws {
     _ = try await sendAsset(reference, in: zone)
   }
@@ -30,7 +31,7 @@ extension LogReplicator {
   /// As ``uploadAsset(_:in:)``, and tells what moved.
   package func sendAsset(_ reference: AssetReference, in zone: ZoneID) async throws -> AssetTransfer {
     let transfer = try await assetRunner.upload(try asset(reference, zone), isRepair: true)
-    try check(transfer, reference)
+    try check(transfer, reference, zone)
     return transfer
   }
 
@@ -47,11 +48,16 @@ extension LogReplicator {
     return RemoteAsset(reference, of: zone, token.incarnation)
   }
 
-  private func check(_ transfer: AssetTransfer, _ reference: AssetReference) throws {
+  private func check(_ transfer: AssetTransfer, _ reference: AssetReference, _ zone: ZoneID) throws {
     switch transfer.end {
     case .whole, .unfinished: return
     case .problem(let kind): throw AssetProblem(reference, kind)
-    case .gone: throw AssetProblem(reference, .missingAtRemote)
+    case .gone:
+      let failure = SyncFailure(
+        code: RemoteError.Code.zoneUnknown.rawValue,
+        message: "the log of the zone “\(zone)” at \(remote.name) is closed",
+        hint: "sync the store: the report says what became of the zone", scope: .zone)
+      throw AssetProblem(reference, .failed(failure))
     case .elsewhere:
       throw RemoteError(
         .later, "asset \(reference.hash) is being downloaded by another task or process",
