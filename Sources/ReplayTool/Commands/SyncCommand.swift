@@ -127,16 +127,21 @@ struct SyncCommand: StoreCommand {
       store: opened, remote: log, zones: chosen.isEmpty ? .all : .only(Set(chosen)),
       configuration: configuration)
     let page = SyncPage(output: console.output, printsJSON: store.json, places: places)
-    // A zone of the remote may have come with the round.
+    // A zone of the remote may have come with the round. What the report names is known: it may have been deleted since.
     let check: @Sendable (SyncReport) throws -> Void = { report in
       guard report.failure == nil else { return }
-      try opened.read { transaction in for zone in chosen { try Inputs.check(zone, in: transaction) } }
+      let reported = Set(report.zones.map(\.zone))
+      try opened.read { transaction in
+        for zone in chosen where !reported.contains(zone) { try Inputs.check(zone, in: transaction) }
+      }
     }
     if watch { return try await keepSyncing(replicator, page, console, checkFirst: check) }
     var report = try await syncOnce(replicator, console)
-    try check(report)
+    // Nothing but a zone that neither side has: the error says it all.
+    if report.zones.isEmpty { try check(report) }
     try opened.read { try report.dropSettledConflicts($0) }
     try page.print(report)
+    try check(report)
     return report.exit
   }
 
@@ -174,7 +179,8 @@ struct SyncCommand: StoreCommand {
     try await console.untilInterrupted { try await replicator.syncOnce() }
   }
 
-  /// - Parameter checkFirst: called with each round's report until one has not failed; what it throws ends it.
+  /// - Parameter checkFirst: called with each round's report, once it is printed, until one has not failed; what it throws
+  ///   ends it.
   private func keepSyncing(
     _ replicator: LogReplicator, _ page: SyncPage, _ console: Console,
     checkFirst: @escaping @Sendable (SyncReport) throws -> Void
@@ -184,9 +190,12 @@ struct SyncCommand: StoreCommand {
       group.addTask {
         await replicator.run { report in
           do {
-            if watched.isFirst(report) { try checkFirst(report) }
-            guard try page.printNews(report, after: watched.replaceReport(with: report)) else { return }
-            try console.output.flush()
+            let isFirst = watched.isFirst(report)
+            if isFirst, report.zones.isEmpty { try checkFirst(report) }
+            if try page.printNews(report, after: watched.replaceReport(with: report)) {
+              try console.output.flush()
+            }
+            if isFirst { try checkFirst(report) }
           } catch {
             watched.note(error)
           }
