@@ -211,4 +211,49 @@ struct ZoneLifecycles {
     #expect(events.isEmpty)
     try await finish(devices, [])
   }
+
+  @Test(
+    "A deletion that the remote was not told of goes on in the store that imports the log",
+    arguments: [false, true])
+  func importedDeletion(inTheMaking: Bool) async throws {
+    let devices = try devices(3)
+    let gone = ZoneID(name: "gone")
+    try await devices[0].set("title", of: "a", to: 1)
+    try await devices[0].sync(remote)
+    try await devices[0].set("title", of: "a", to: 1, in: gone)
+    if inTheMaking {
+      // The remote was asked to make it, and its answer never came.
+      let incarnation = try await devices[0].store.proposeIncarnation(IncarnationID(rawValue: 5), of: gone)
+      #expect(incarnation == IncarnationID(rawValue: 5))
+    } else {
+      try await devices[0].sync(remote)
+      try await devices[1].sync(remote)
+    }
+    try await devices[0].store.write { try $0.deleteZone(gone) }
+    let deleted = try #require(try devices[0].store.syncState().zones.first { $0.attachment == .deleting })
+    #expect(deleted.mayLackLog == inTheMaking)
+    try await devices[2].importLog(of: devices[0])
+    let imported = try devices[2].store.syncState().zones.first { $0.attachment == .deleting }
+    #expect(imported?.zone == gone && imported?.token?.incarnation == deleted.token?.incarnation)
+    #expect(imported?.mayLackLog == inTheMaking)
+    #expect(try devices[2].store.verify().isSound)
+    let report = try await devices[2].sync(remote)
+    #expect(
+      report.isInSync && report.zones.contains { $0.zone == gone && $0.status == .removed }, "\(report)")
+    try await finish(devices, ["notes"])
+  }
+
+  @Test("A zone that was made again under the name of one whose deletion is pending moves beside it")
+  func importedNamesake() async throws {
+    let devices = try devices(2)
+    try await devices[0].set("title", of: "old", to: 1)
+    try await devices[0].sync(remote)
+    try await devices[0].store.write { try $0.deleteZone(zone) }
+    try await devices[0].set("title", of: "new", to: 1)
+    try await devices[1].importLog(of: devices[0])
+    try await settle([devices[1]], remote)
+    #expect(try devices[1].recordNames() == ["notes:new"])
+    try await finish(devices, ["notes"])
+    #expect(try await remote.zoneEvents(after: nil).events.map(\.kind) == [.created, .deleted, .created])
+  }
 }

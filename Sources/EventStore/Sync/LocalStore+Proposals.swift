@@ -30,9 +30,7 @@ extension LocalStore {
       }
       let made = try storage.interned.incarnations.makeNumber(
         for: incarnation, in: storage.tables.incarnations, storage.transaction)
-      try storage.putChecked(.proposedIncarnation(number), in: storage.tables.incarnations) { writer in
-        writer.append(varint: UInt64(made.rawValue))
-      }
+      try storage.setProposal(made, of: number)
       return incarnation
     }
   }
@@ -46,6 +44,13 @@ extension ReadTransaction {
 }
 
 extension TableStorage {
+  /// Remembers under which incarnation the remote is asked to make a zone.
+  func setProposal(_ incarnation: IncarnationNumber, of zone: ZoneNumber) throws {
+    try putChecked(.proposedIncarnation(zone), in: tables.incarnations) { writer in
+      writer.append(varint: UInt64(incarnation.rawValue))
+    }
+  }
+
   /// Forgets what was proposed for a zone: it is tied to a log, or the remote knows that it was deleted.
   func removeProposal(of zone: ZoneNumber) throws {
     _ = try transaction.delete(TableKey.proposedIncarnation(zone).span, in: tables.incarnations)

@@ -146,8 +146,7 @@ struct ExportCommand: StoreCommand {
     let last = try transaction.lastPosition().rawValue
     var lines: UInt64 = 0
     // The transaction is borrowed by the walk: what the lines need besides it is read by position.
-    try transaction.forEachExportedLine { line in
-      guard Self.isOf(zone, line) else { return true }
+    try transaction.forEachExportedLine(of: zone) { line in
       if case .transaction(let entry) = line {
         try ExportCommand.write(entry, try transaction.bytes(at: entry.position), to: output)
         try progress.update("exporting", done: entry.position.rawValue, total: last)
@@ -168,17 +167,6 @@ struct ExportCommand: StoreCommand {
       return try output.line(JSON.compactLine(entry, bytes: bytes))
     }
     try output.line(line)
-  }
-
-  private static func isOf(_ zone: ZoneID?, _ line: ExportedLine) -> Bool {
-    guard let zone else { return true }
-    return switch line {
-    case .header, .policy: true
-    case .zone(let found, _, _, _): found == zone
-    case .segment(let segment): segment.zone == zone
-    case .contested(let contested): contested.zone == zone
-    case .transaction(let entry): entry.transaction.zone == zone
-    }
   }
 }
 

@@ -43,6 +43,7 @@ extension ImportedLine {
         throw found.wrong("policy", "latest, deleteWins or updateWins")
       }
       self = .line(.policy(type: type, policy))
+    case "deletion": self = try Self.deletion(&found)
     case "zone": self = try Self.zone(&found)
     case "segment": self = try Self.segment(&found)
     case "contested": self = try Self.contested(&found)
@@ -64,6 +65,17 @@ extension ImportedLine {
     return .header(StoreIdentity(replica: replica, epoch: try members.integer("epoch")), version: version)
   }
 
+  private static func deletion(_ members: inout JSONMembers) throws(JSONError) -> ImportedLine {
+    let zone = try members.parsed("zone", as: ZoneID.self, "a zone as name or owner/name")
+    let incarnation = try members.parsed("incarnation", as: IncarnationID.self, identifier)
+    var mayLackLog = false
+    if let json = members.take("mayLackLog") {
+      guard case .bool(let isTrue) = json else { throw members.wrong("mayLackLog", "true or false") }
+      mayLackLog = isTrue
+    }
+    return .line(.deletion(zone, incarnation, mayLackLog: mayLackLog))
+  }
+
   private static func zone(_ members: inout JSONMembers) throws(JSONError) -> ImportedLine {
     let zone = try members.parsed("zone", as: ZoneID.self, "a zone as name or owner/name")
     var base: Base?
@@ -78,8 +90,16 @@ extension ImportedLine {
       token = ExportedToken(base: try Self.base(&found), hash: try found.parsed("hash", hash))
       try found.finish()
     }
-    return .line(
-      .zone(zone, try attachment(&members) ?? (token == nil ? .local : .attached), token: token, base: base))
+    let attachment = try attachment(&members) ?? (token == nil ? .local : .attached)
+    return .line(.zone(zone, attachment, token: token, base: base, assets: try assetPolicy(&members)))
+  }
+
+  private static func assetPolicy(_ members: inout JSONMembers) throws(JSONError) -> AssetPolicy {
+    guard let text = try members.stringIfPresent("assets") else { return .lazy }
+    guard let policy = AssetPolicy.allCases.first(where: { "\($0)" == text }) else {
+      throw members.wrong("assets", "lazy or eager")
+    }
+    return policy
   }
 
   private static func attachment(_ members: inout JSONMembers) throws(JSONError) -> ZoneAttachment? {

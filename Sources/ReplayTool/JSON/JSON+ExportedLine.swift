@@ -12,7 +12,8 @@ import EventStore
 // |---|---|
 // | store | the first line: "version" of this form; "replica", "epoch" of the store |
 // | policy | "type", "policy": latest, deleteWins or updateWins |
-// | zone | "zone", "attachment": local or attached; "base", and "token" with its "hash", if it was synced |
+// | deletion | a zone that the remote is to delete: "zone", "incarnation"; "mayLackLog": true if it was being made there |
+// | zone | "zone", "attachment": local or attached; "base", and "token" with its "hash", if it was synced; "assets": "eager" if its policy is that |
 // | segment | "zone", "incarnation", "offset", "replica", "epoch", "first", "last", "hash", "received", "rejected"; "first" and "last" are 0 for an entry that was given up, "rejected" is the number of `SegmentRejection`, absent where the segment was folded |
 // | contested | a pending lane that had seen what the log lost: "zone", "replica", "epoch", "first" sequence of that, "base": the last offset that it had seen and the log has |
 // | transaction | as in JSON+Transaction.swift, with "arrived", "position", "time" and "sha256" of its bytes |
@@ -36,7 +37,14 @@ extension JSON {
       ])
     case .policy(let type, let policy):
       self = .object(["policy": .object(["type": .text(type), "policy": .string("\(policy)")])])
-    case .zone(let zone, let attachment, let token, let base):
+    case .deletion(let zone, let incarnation, let mayLackLog):
+      self = .object([
+        "deletion": .members([
+          "zone": .text(zone), "incarnation": .text(incarnation),
+          "mayLackLog": mayLackLog ? .bool(true) : nil,
+        ])
+      ])
+    case .zone(let zone, let attachment, let token, let base, let assets):
       self = .object([
         "zone": .members([
           "zone": .text(zone), "attachment": .string("\(attachment)"), "base": base.map { JSON($0) },
@@ -46,6 +54,8 @@ extension JSON {
               "hash": .text($0.hash),
             ])
           },
+          // A version that does not know the member refuses the file.
+          "assets": assets == .lazy ? nil : .string("\(assets)"),
         ])
       ])
     case .segment(let segment):
