@@ -84,6 +84,14 @@ extension ReadTransaction {
     return try found.map { try reader.entry(at: $0, transaction) }
   }
 
+  /// The last sequence that the store has of a replica's epoch in a zone; 0 if it has none, or not the zone.
+  package func lastSequence(of replica: ReplicaID, _ epoch: UInt32, in zone: ZoneID) throws -> UInt64 {
+    let found = try tables.findZone(zone, interned, transaction) { try tables.zoneRow($0, transaction) }
+    guard let found, let number = try interned.replicas.number(of: replica, in: tables.replicas, transaction)
+    else { return 0 }
+    return try tables.lastSequence(of: number, epoch, in: found.number, transaction)
+  }
+
   /// The transactions of a zone that this store is still to ship, in the log's order: its own, and those of a log that it
   /// has imported.
   ///

@@ -8,7 +8,7 @@ struct ExportCommand: StoreCommand {
     discussion: """
       The log comes without loss: `replay import` makes a store with the same history from it. Records \
       come as they are now, each field with its kind. The bytes of assets go to a directory of their own: records that \
-      name assets are refused without --assets.
+      name assets are refused without --assets. An asset whose file is damaged is left out; then the command ends with 1.
 
       Example: replay export notes.store --records --zone shopping > shopping.jsonl
       """)
@@ -35,17 +35,19 @@ struct ExportCommand: StoreCommand {
     let opened = try store.openForReading(console, opensDamaged: true)
     defer { opened.close() }
     let progress = Progress(console)
+    defer { progress.end() }
     do {
       // What records show may be whole where the log is not, and the other way round.
       try records ? opened.checkPagesOfRecords() : opened.checkPagesOfLog()
     } catch let error as StoreError where error.code == .damaged {
       throw damaged(error)
     }
+    var copies = AssetCopies(store: opened, directory: assets, progress: progress)
     func export(to output: Output) throws -> UInt64 {
       do {
         return try opened.read { transaction in
           if let zone { try Inputs.check(zone, in: transaction) }
-          if records { try copyAssets(zone, transaction, opened) }
+          if records { try copyAssets(zone, transaction, &copies) }
           return try records
             ? exportRecords(zone, transaction, output, progress)
             : exportLog(zone, transaction, output, progress)
@@ -54,28 +56,34 @@ struct ExportCommand: StoreCommand {
         throw damaged(error)
       }
     }
-    // Records name no asset that is not copied.
-    let left = records ? AssetsLeft() : try copyAssets(zone, opened)
-    try left.tell(console)
-    guard let path = output else {
+    if !records {
+      try copyAssets(zone, opened, &copies)
+      try copies.tellCounts(console)
+    }
+    if let path = output {
+      let file = try PartialFile(path)
+      let lines = try export(to: file.output)
+      try file.finish()
+      progress.end()
+      if store.json {
+        try console.output.line(
+          .object([
+            "file": .string(path), "lines": .number(lines), "assetsNotIncluded": .number(copies.here),
+            "assetsNotHere": .number(copies.gone), "assetsFailed": copies.failures.json,
+          ]))
+      } else {
+        try console.output.line("wrote \(Display.count(lines, "line")) to \(Display.plain(path))")
+      }
+    } else {
       _ = try export(to: console.output)
       progress.end()
-      return nil
     }
-    let file = try PartialFile(path)
-    let lines = try export(to: file.output)
-    try file.finish()
-    progress.end()
-    if store.json {
-      try console.output.line(
-        .object([
-          "file": .string(path), "lines": .number(lines), "assetsNotIncluded": .number(left.here),
-          "assetsNotHere": .number(left.gone),
-        ]))
-    } else {
-      try console.output.line("wrote \(Display.count(lines, "line")) to \(Display.plain(path))")
-    }
-    return nil
+    try copies.failures.tell(
+      console,
+      hint: places.fill(
+        "`replay asset download STORE --remote REMOTE` brings them from a remote that has them; then export again."
+          + (records ? " A record that names one is not imported without it" : "")))
+    return copies.failures.isEmpty ? nil : .problem
   }
 
   /// What is left to do where the store's damage ends the export.
@@ -92,33 +100,28 @@ struct ExportCommand: StoreCommand {
   }
 
   /// Copies the assets that the log names, if there is a directory for them, and counts the others.
-  private func copyAssets(_ zone: ZoneID?, _ opened: LocalStore) throws -> AssetsLeft {
-    var left = AssetsLeft()
+  private func copyAssets(_ zone: ZoneID?, _ opened: LocalStore, _ copies: inout AssetCopies) throws {
     if let assets { try AssetDirectory.make(assets) }
     try opened.forEachAsset { asset in
       guard zone.map({ asset.zones.contains($0) }) ?? true else { return true }
       if !asset.isHere {
-        left.gone += 1
-      } else if let assets {
-        try AssetDirectory.copy(asset.reference, of: opened, to: assets)
-      } else {
-        left.here += 1
+        copies.gone += 1
+      } else if try !copies.copy(asset.reference) {
+        copies.here += 1
       }
       return true
     }
-    return left
   }
 
   /// Copies the assets that records name, before any line is written.
   private func copyAssets(
-    _ zone: ZoneID?, _ transaction: borrowing ReadTransaction, _ opened: LocalStore
+    _ zone: ZoneID?, _ transaction: borrowing ReadTransaction, _ copies: inout AssetCopies
   ) throws {
     if let assets { try AssetDirectory.make(assets) }
     for zone in try zone.map({ [$0] }) ?? transaction.zones() {
       try transaction.forEachRecord(in: zone) { record in
         for asset in RecordFields(try transaction.changes(showing: record.id) ?? []).assets {
-          guard let assets else { throw AssetDirectory.needed(for: asset) }
-          try AssetDirectory.copy(asset, of: opened, to: assets)
+          guard try copies.copy(asset) else { throw AssetDirectory.needed(for: asset) }
         }
         return true
       }
@@ -170,14 +173,44 @@ struct ExportCommand: StoreCommand {
   }
 }
 
-/// Assets that a log names and that are not beside it.
-private struct AssetsLeft {
-  /// Those that are here.
+/// Copies assets beside an exported file, and counts those that stay behind.
+private struct AssetCopies {
+  let store: LocalStore
+  /// Where they go; nil for nowhere.
+  let directory: String?
+  let progress: Progress
+  /// Those that are here, and are not copied.
   var here: UInt64 = 0
-  /// Those that are not.
+  /// Those that are not here.
   var gone: UInt64 = 0
+  /// Those whose file is damaged; of records, also those that are not here.
+  private(set) var failures = AssetFailures()
+  private var bytes: UInt64 = 0
 
-  func tell(_ console: Console) throws {
+  init(store: LocalStore, directory: String?, progress: Progress) {
+    self.store = store
+    self.directory = directory
+    self.progress = progress
+  }
+
+  /// Copies an asset, or notes that it cannot be.
+  ///
+  /// - Returns: false if there is no place for it.
+  mutating func copy(_ asset: AssetReference) throws -> Bool {
+    guard let directory else { return false }
+    guard !failures.contains(asset) else { return true }
+    do {
+      try AssetDirectory.copy(asset, of: store, to: directory) { count in
+        bytes += UInt64(count)
+        try progress.update("copying assets, bytes", done: bytes)
+      }
+    } catch let error as StoreError where [.assetMissing, .assetDamaged].contains(error.code) {
+      failures.add(asset, error.message)
+    }
+    return true
+  }
+
+  func tellCounts(_ console: Console) throws {
     if here > 0 {
       try console.errors.line(
         "note: \(Display.count(here, "asset")) not included: --assets DIRECTORY copies the files")

@@ -6,7 +6,9 @@ struct ImportCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "import", abstract: "Writes an exported log, records, or a git history into a store.",
     discussion: """
-      The first line tells a log from records. A log goes only into a store whose log is empty. Records \
+      The first line tells a log from records. A log goes only into a store whose log is empty; with --assets also into one \
+      that has all of it: then it brings the assets that are missing, after an import that was interrupted or met damaged \
+      files. Records \
       are created where they are absent; else those of their fields are set that differ. A store that is \
       not there is made.
 
@@ -19,6 +21,7 @@ struct ImportCommand: StoreCommand {
       type “file”.
 
       Example: replay import copy.store notes.jsonl
+      Example: replay import copy.store notes.jsonl --assets files
       Example: replay import history.store --git ~/project --zone project
       """)
 
@@ -61,7 +64,12 @@ struct ImportCommand: StoreCommand {
     }
     progress.end()
     if store.json { try console.output.line(report.json) } else { try console.output.line(report.text) }
-    return nil
+    try report.assetFailures.tell(
+      console,
+      hint: places.fill(
+        "copy these files again and run the same command: it brings the assets that are missing. "
+          + "`replay asset download STORE --remote REMOTE` brings assets from a remote that has them"))
+    return report.assetFailures.isEmpty ? nil : .problem
   }
 
   private func importLines(_ console: Console, _ progress: Progress) async throws -> any ImportReport {
@@ -84,14 +92,16 @@ struct ImportCommand: StoreCommand {
         "logCut", "\(lines.name) is a log, which goes in whole: a part of it is no store that can sync",
         hint: "leave --limit out: it is for records, and for commits with --git")
     }
-    var job = LogImport(open: open, progress: progress)
-    let report = try await job.run(first, &lines)
-    if let assets { try await bringAssets(from: assets, console) }
+    var job = LogImport(open: open, progress: progress, allowsPresent: assets != nil)
+    var report = try await job.run(first, &lines)
+    if let assets { report.assets = try await bringAssets(from: assets, console, progress) }
     return report
   }
 
   /// Takes the assets that an imported log names, as far as the directory has them; others come from a remote.
-  private func bringAssets(from directory: String, _ console: Console) async throws {
+  private func bringAssets(
+    from directory: String, _ console: Console, _ progress: Progress
+  ) async throws -> LogImport.Assets {
     let opened = try store.openForWriting(console, creates: false)
     defer { opened.close() }
     var missing: [AssetReference] = []
@@ -99,17 +109,31 @@ struct ImportCommand: StoreCommand {
       if !asset.isHere { missing.append(asset.reference) }
       return true
     }
-    for asset in missing where AssetDirectory.has(asset, directory) {
+    var assets = LogImport.Assets()
+    for (index, asset) in missing.enumerated() {
+      try progress.update("importing assets", done: UInt64(index), total: UInt64(missing.count))
+      guard AssetDirectory.has(asset, directory) else { continue }
       do {
-        try await AssetDirectory.bring(asset, from: directory, into: opened)
+        try await console.untilInterrupted {
+          try await AssetDirectory.bring(asset, from: directory, into: opened)
+        }
+        assets.imported += 1
+      } catch let error as Interrupted {
+        throw error
       } catch {
         let error = ToolError(error)
+        // What is wrong with one file: a full disk is no such thing.
+        if [AssetDirectory.damagedCode, StoreError.Code.system.rawValue].contains(error.code) {
+          assets.failures.add(asset, error.message)
+          continue
+        }
         throw ToolError(
           error.code, "the log was imported; an asset was not: \(error.message)",
-          hint: "`replay asset download STORE --remote REMOTE` brings assets from a remote that has them",
+          hint: "\(error.hint). Then run the same command: it brings the assets that are missing",
           exit: error.exit)
       }
     }
+    return assets
   }
 
   private func importGit(
@@ -132,4 +156,10 @@ struct ImportCommand: StoreCommand {
 protocol ImportReport {
   var text: String { get }
   var json: JSON { get }
+  /// Assets that were left out.
+  var assetFailures: AssetFailures { get }
+}
+
+extension ImportReport {
+  var assetFailures: AssetFailures { AssetFailures() }
 }

@@ -8,6 +8,9 @@ import EventStore
 
 /// A directory with the files of assets beside an exported file, each named by its hash.
 enum AssetDirectory {
+  /// The code of the error that a file has other bytes than its name says.
+  static let damagedCode = StoreError.Code.assetDamaged.rawValue
+
   /// Refuses to go on where an asset is named and there is no place for it.
   static func needed(for asset: AssetReference) -> ToolError {
     ToolError.input(
@@ -18,12 +21,20 @@ enum AssetDirectory {
   }
 
   /// Copies an asset to a directory, unless it is there.
-  static func copy(_ asset: AssetReference, of store: LocalStore, to directory: String) throws {
+  ///
+  /// - Parameter progress: called before it begins, and after each piece with its bytes; what it throws ends the work.
+  static func copy(
+    _ asset: AssetReference, of store: LocalStore, to directory: String, progress: (Int) throws -> Void
+  ) throws {
+    try progress(0)
     let path = "\(directory)/\(asset.hash)"
     if access(path, F_OK) == 0 { return }
     var reader = try store.openAsset(asset)
     let copy = try PartialFile(path)
-    while let piece = try reader.next() { try copy.output.bytes(piece) }
+    while let piece = try reader.next() {
+      try copy.output.bytes(piece)
+      try progress(piece.count)
+    }
     try copy.finish()
   }
 
@@ -62,7 +73,7 @@ enum AssetDirectory {
     }
     guard try await store.importAsset(file: path) == asset else {
       throw ToolError.input(
-        "assetDamaged", "the file “\(path)” has other bytes than its name says",
+        damagedCode, "the file “\(path)” has other bytes than its name says",
         hint: "copy the directory again")
     }
   }

@@ -6,17 +6,41 @@ struct LogImport {
   /// Bytes of lines that go into one commit.
   private static let bytesMax = 8 << 20
 
+  /// The assets that came with a log.
+  struct Assets {
+    var imported = 0
+    var failures = AssetFailures()
+  }
+
   struct Report: ImportReport {
     var lines = 0
     var transactions = 0
+    /// Whether the store had the log: then nothing of it was written.
+    var isPresent = false
+    /// Nil where none were asked for.
+    var assets: Assets?
 
-    var text: String { "imported \(Display.count(transactions, "transaction"))" }
+    var text: String {
+      let log = isPresent ? nil : Display.count(transactions, "transaction")
+      let files = assets.map { Display.count($0.imported, "asset") }
+      let imported = [log, files].compactMap(\.self).joined(separator: " and ")
+      return "\(isPresent ? "the store has this log: " : "")imported \(imported)"
+    }
 
-    var json: JSON { .object(["lines": .number(lines), "transactions": .number(transactions)]) }
+    var json: JSON {
+      .members([
+        "lines": .number(lines), "transactions": .number(transactions),
+        "assets": assets.map { .number($0.imported) }, "assetsFailed": assets.map { $0.failures.json },
+      ])
+    }
+
+    var assetFailures: AssetFailures { assets?.failures ?? AssetFailures() }
   }
 
   let open: () throws -> LocalStore
   let progress: Progress
+  /// Whether the store may have the log already, if it has all of it: nothing of it is written then.
+  let allowsPresent: Bool
   private var store: LocalStore?
   private var report = Report()
   private var waiting: [ExportedLine] = []
@@ -37,13 +61,14 @@ struct LogImport {
     var epoch: UInt32
   }
 
-  init(open: @escaping () throws -> LocalStore, progress: Progress) {
+  init(open: @escaping () throws -> LocalStore, progress: Progress, allowsPresent: Bool) {
     self.open = open
     self.progress = progress
+    self.allowsPresent = allowsPresent
   }
 
   mutating func run(_ first: (json: JSON, byteCount: Int), _ lines: inout LineReader) async throws
-    -> any ImportReport
+    -> Report
   {
     defer { store?.close() }
     do {
@@ -66,6 +91,7 @@ struct LogImport {
       }
       if hasEndLine, !hasEnded { throw Self.isCut(lines.name, after: linesRead) }
       try await write(through: lines.number, isMoreToCome: false)
+      if report.isPresent { try checkIsPresent() }
     } catch {
       throw told(error)
     }
@@ -139,29 +165,58 @@ struct LogImport {
     try progress.update("importing", done: UInt64(report.transactions))
     let store = try store ?? openEmpty()
     self.store = store
-    do {
-      try await store.importLines(waiting, isMoreToCome: isMoreToCome)
-    } catch {
-      let error = ToolError(error)
-      let range = "lines \(report.lines + 1) to \(line)"
-      throw error.ofInput(range)
+    if !report.isPresent {
+      do {
+        try await store.importLines(waiting, isMoreToCome: isMoreToCome)
+      } catch {
+        let error = ToolError(error)
+        let range = "lines \(report.lines + 1) to \(line)"
+        throw error.ofInput(range)
+      }
+      report.lines = line
+      report.transactions += waiting.count { if case .transaction = $0 { true } else { false } }
     }
-    report.lines = line
-    report.transactions += waiting.count { if case .transaction = $0 { true } else { false } }
     waiting.removeAll(keepingCapacity: true)
     waitingBytes = 0
   }
 
-  private func openEmpty() throws -> LocalStore {
+  /// Opens a store whose log is empty, or may be there already.
+  private mutating func openEmpty() throws -> LocalStore {
     let store = try open()
     let last = try store.read { transaction in try transaction.lastPosition() }
-    guard last == .start else {
+    guard last != .start else { return store }
+    guard allowsPresent else {
       store.close()
-      throw ToolError.input(
-        "storeNotEmpty", "the store “\(store.directory)” has a log already, up to position \(last)",
-        hint: "a log goes only into an empty store: give a new directory")
+      throw Self.isNotEmpty(
+        store, last,
+        hint:
+          "a log goes only into an empty store: give a new directory. If the store has this log, --assets DIRECTORY "
+          + "brings the assets that are missing")
     }
+    report.isPresent = true
     return store
+  }
+
+  /// Throws unless the store has every transaction of the log.
+  private func checkIsPresent() throws {
+    guard let store else { return }
+    let (last, hasAll) = try store.read { transaction in
+      (
+        try transaction.lastPosition(),
+        try lastSequences.allSatisfy { lane, last in
+          try transaction.lastSequence(of: lane.replica, lane.epoch, in: lane.zone) >= last
+        }
+      )
+    }
+    if hasAll { return }
+    throw Self.isNotEmpty(
+      store, last,
+      hint: "it has not all of this log, which goes only into an empty store: give a new directory")
+  }
+
+  private static func isNotEmpty(_ store: LocalStore, _ last: Position, hint: String) -> ToolError {
+    .input(
+      "storeNotEmpty", "the store “\(store.directory)” has a log already, up to position \(last)", hint: hint)
   }
 
   /// An error with what was imported before it.

@@ -109,7 +109,10 @@ struct RecordImport {
     guard !waiting.isEmpty else { return try progress.update("records", done: UInt64(report.count)) }
     let store = try store ?? open()
     self.store = store
-    for line in waiting { try await bringAssets(of: line, into: store) }
+    for line in waiting {
+      try progress.update("records", done: UInt64(report.count))
+      try await bringAssets(of: line, into: store)
+    }
     while !waiting.isEmpty {
       try progress.update("records", done: UInt64(report.count))
       (waiting, report) = try await store.write { [lines = waiting, report] tx in
