@@ -129,4 +129,24 @@ struct KindsThatMove {
       #expect(result.exit == 2, "\(merging) \(result)")
     }
   }
+
+  @Test(
+    "a value of the wrong shape is told with the right one",
+    arguments: [
+      (#"{"counter":"three"}"#, #"an integer or {"decimal":"1.5"} was expected (merging.n.counter)"#),
+      (#"{"counter":1.5}"#, #"an integer or {"decimal":"1.5"} was"#),
+      (#"{"counter":{"double":1.5}}"#, #"an integer or {"decimal":"1.5"} was"#),
+      (#"{"map":[1]}"#, #"an object of values by key, such as {"key":1}, was expected (merging.n.map)"#),
+      (#"{"map":1}"#, "an object of values by key"),
+      (#"{"map":{"k":1.5}}"#, "a number with a fraction must be written as"),
+      (#"{"set":{"a":1}}"#, "an array of values, such as [1,2], was expected (merging.n.set)"),
+      (#"{"list":"a"}"#, "was expected (merging.n.list)"),
+      (#"{"contributions":null}"#, "was expected (merging.n.contributions)"),
+      (#"{"text":["a"]}"#, "a string was expected (merging.n.text)"),
+    ])
+  func wrongShapes(_ value: String, _ words: String) async throws {
+    let line = #"{"fields":{},"merging":{"n":\#(value)},"record":"z:r","type":"t"}"#
+    let result = await tool.run("import", temporary.path + "/wrong.store", input: Array(line.utf8))
+    #expect(result.exit == 2 && result.errors.contains(words), "\(result)")
+  }
 }

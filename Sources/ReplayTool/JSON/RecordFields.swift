@@ -72,12 +72,14 @@ extension FieldKind {
   /// What it is called in lines and messages.
   var rawName: String { Self.merging.first { $0.kind == self }?.name.rawValue ?? "register" }
 
-  /// Whether a value can be what such a field reads.
-  func admits(_ value: Value) -> Bool {
-    switch (self, value) {
-    case (.counter, .int), (.counter, .decimal), (.map, .map), (.text, .string): true
-    case (.set, .array), (.list, .array), (.contributions, .array): true
-    default: false
+  /// What a line holds for such a field, for messages.
+  fileprivate var shape: String {
+    switch self {
+    case .register: "a value"
+    case .counter: #"an integer or {"decimal":"1.5"}"#
+    case .map: #"an object of values by key, such as {"key":1},"#
+    case .text: "a string"
+    case .set, .list, .contributions: "an array of values, such as [1,2],"
     }
   }
 }
@@ -124,15 +126,17 @@ extension RecordFields {
       let path = "merging.\(Display.plain(field.rawValue, limit: 40))"
       var found = try JSONMembers(json, in: path)
       for (kind, name) in FieldKind.merging where !found.isMissing(name) {
-        let value = try Self.value(try found.require(name), kind, in: path)
-        guard kind.admits(value) else { throw found.wrong(name, "what such a field reads") }
+        guard let value = try Self.value(try found.require(name), kind, in: found.child(name)) else {
+          throw found.wrong(name, kind.shape)
+        }
         merging[field, default: [:]][kind] = value
       }
       try found.finish()
     }
   }
 
-  private static func value(_ json: JSON, _ kind: FieldKind, in path: String) throws(JSONError) -> Value {
+  /// What a field of a kind reads; nil if a line may not hold that for it.
+  private static func value(_ json: JSON, _ kind: FieldKind, in path: String) throws(JSONError) -> Value? {
     switch (kind, json) {
     case (.map, .object(let members)):
       var entries: [Name: Value] = [:]
@@ -142,7 +146,9 @@ extension RecordFields {
       var values: [Value] = []
       for json in elements { values.append(try Value(json, in: path)) }
       return .array(values)
-    default: return try Value(json, in: path)
+    case (.counter, .integer), (.text, .string): return try Value(json, in: path)
+    case (.counter, .object(let members)) where members["decimal"] != nil: return try Value(json, in: path)
+    default: return nil
     }
   }
 }
