@@ -209,6 +209,63 @@ struct ZoneListTests {
     try await checkSound(store)
   }
 
+  @Test(
+    "a deletion that the remote could not be told of begins again once the list names its log, and once only")
+  func untoldDeletion() async throws {
+    let store = try directory.store()
+    let events = [event(.created, noteZone, x)]
+    try await store.makeAttachedZone(noteZone, x)
+    try await store.write { try $0.deleteZone(noteZone) }
+    try await store.finishDeletion(of: noteZone, x, isTold: false)
+    _ = try await store.reclaim()
+    try await checkSound(store)
+    // One of its name that was made since keeps its own.
+    try await store.write { tx in
+      try tx.createZone(noteZone)
+      try tx.attachZone(noteZone)
+      try tx.create(note("new"), type: "note")
+    }
+    let report = try await store.applyZoneEvents(events, token: token(1), chosen: nil)
+    #expect(report == ZoneListReport())
+    let found = try store.syncState().zones
+    #expect(found.map(\.attachment) == [.attached, .deleting])
+    #expect(found.map(\.token) == [nil, .start(of: noteZone, x)])
+    #expect(try store.read { try $0.contains(note("new")) })
+    try await checkSound(store)
+    try await store.finishDeletion(of: noteZone, x)
+    _ = try await store.applyZoneEvents(events, token: token(1), chosen: nil)
+    let left = try store.syncState().zones
+    #expect(left.map(\.attachment) == [.attached])
+    _ = try await store.reclaim()
+    try await checkSound(store)
+  }
+
+  @Test("a deletion that the remote could not be told of does not begin again where the list tells it")
+  func deletionInList() async throws {
+    let store = try directory.store()
+    try await store.makeAttachedZone(noteZone, x)
+    try await store.write { try $0.deleteZone(noteZone) }
+    try await store.finishDeletion(of: noteZone, x, isTold: false)
+    let events = [event(.created, noteZone, x), event(.deleted, noteZone, x)]
+    _ = try await store.applyZoneEvents(events, token: token(2), chosen: nil)
+    #expect(try store.syncState().zones.isEmpty)
+    try await checkSound(store)
+  }
+
+  @Test("the place in the list of zones is forgotten only where no zone is synced")
+  func forgottenPlace() async throws {
+    let store = try directory.store()
+    let other = ZoneID(name: "other")
+    _ = try await store.applyZoneEvents([event(.created, other, y)], token: token(3), chosen: [])
+    try await store.makeAttachedZone(noteZone, x)
+    try await store.forgetPlaceInZoneList()
+    #expect(try store.syncState().databaseToken == token(3))
+    try await store.write { try $0.deleteZone(noteZone) }
+    try await store.forgetPlaceInZoneList()
+    let place = try store.syncState().databaseToken
+    #expect(place?.offset == 0 && place?.remote == remote)
+  }
+
   @Test("adopting ties a synced or offered zone, and no other")
   func adopting() async throws {
     let store = try directory.store()

@@ -104,6 +104,93 @@ struct RemotesThatWentBack {
     for device in all { device.store.close() }
   }
 
+  /// What becomes of a remote that went back to before a zone was made, which was deleted here meanwhile.
+  enum AfterDeletion: CaseIterable {
+    /// A zone of its name is made there.
+    case madeAgain
+    /// The newest copy is put in its place.
+    case putRight
+    /// First one, then the other.
+    case madeAgainAndPutRight
+  }
+
+  @Test(
+    "A zone was deleted here that the remote does not have any more: that is done, and told where the remote is put right",
+    arguments: RemotePlace.Kind.allCases, AfterDeletion.allCases)
+  func deleted(kind: RemotePlace.Kind, after: AfterDeletion) async throws {
+    let scratch = TemporaryDirectory()
+    let place = try await RemotePlace(kind, in: scratch.path)
+    let devices = try (1...2).map { try Device(in: scratch.path, "d\($0)", seed: UInt64($0)) }
+    let deleted = ZoneID(name: "other")
+    try await devices[0].set("title", of: "first", to: 1)
+    try await settle(devices, place.remote)
+    let old = try await place.copy()
+    try await devices[0].set("title", of: "gone", to: 1, in: deleted)
+    try await settle(devices, place.remote)
+    let newest = try await place.copy()
+    try await devices[0].store.write { try $0.deleteZone(deleted) }
+    try await place.restore(old)
+    await #expect(throws: SyncFailure.self) { try await devices[0].sync(place.remote) }
+    try await devices[0].store.beginRereading(zone, from: 1)
+    let report = try await devices[0].sync(place.remote)
+    #expect(report.zones.map(\.status) == [.inSync, .removed])
+    let idle = try await devices[0].sync(place.remote)
+    #expect(idle.zones.map(\.status) == [.inSync] && !idle.hasMoved)
+    if after != .putRight {
+      try await devices[0].set("title", of: "new", to: 1, in: deleted)
+      let made = try await devices[0].sync(place.remote)
+      #expect(made.isInSync && made.sent == 1, "\(made)")
+    }
+    var readers = devices
+    switch after {
+    case .madeAgain:
+      // The other one had read what the remote has lost.
+      readers[1] = try Device(in: scratch.path, "d3", seed: 3)
+      devices[1].store.close()
+    case .putRight: try await place.restore(newest)
+    case .madeAgainAndPutRight:
+      try await place.restore(newest)
+      for zone in [zone, deleted] { try await devices[0].store.beginRereading(zone, from: 1) }
+    }
+    try await settle(readers, place.remote)
+    try await expectAgreement(readers, place.remote)
+    let names: Set = after == .putRight ? ["first"] : ["first", "new"]
+    for device in readers {
+      let found = try device.store.read { tx in
+        try tx.zones().flatMap { zone in try tx.records(in: zone).map { $0.id.name.rawValue } }
+      }
+      #expect(Set(found) == names)
+      device.store.close()
+    }
+  }
+
+  @Test(
+    "A store that syncs no zone reads a list that went back from its start, and ships what is made here",
+    arguments: RemotePlace.Kind.allCases)
+  func listWithoutZones(kind: RemotePlace.Kind) async throws {
+    let scratch = TemporaryDirectory()
+    let place = try await RemotePlace(kind, in: scratch.path)
+    let device = try Device(in: scratch.path, "d1", seed: 1)
+    var copy: [ObjectName: [UInt8]] = [:]
+    for name in ["first", "second"] {
+      try await device.set("title", of: "old", to: 1, in: ZoneID(name: Name(name)))
+      try await device.sync(place.remote)
+      if copy.isEmpty { copy = try await place.copy() }
+      try await device.store.write { try $0.deleteZone(ZoneID(name: Name(name))) }
+      try await device.sync(place.remote)
+    }
+    try await place.restore(copy)
+    try await device.set("title", of: "new", to: 1)
+    let report = try await device.sync(place.remote)
+    #expect(report.isInSync && report.sent == 1, "\(report)")
+    // What was deleted here is not back here.
+    #expect(try device.store.read { try $0.zones() } == [zone])
+    let other = try Device(in: scratch.path, "d2", seed: 2)
+    try await other.sync(place.remote)
+    #expect(try other.store.read { try $0.zones() } == [ZoneID(name: "first"), zone])
+    for device in [device, other] { device.store.close() }
+  }
+
   @Test("The zone itself was made since: the first store that reads its log again makes it again, the same")
   func beforeTheZone() async throws {
     let scratch = TemporaryDirectory()

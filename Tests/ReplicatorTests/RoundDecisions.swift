@@ -43,6 +43,38 @@ struct RoundDecisions {
     #expect(round.report.zones.map(\.status) == [.removed])
   }
 
+  @Test(
+    "A list that went back is read from its start once, where the store syncs no zone that the remote has")
+  func listWentBack() {
+    func begin(_ states: [ZoneSyncState]) -> (SyncRound, StoreSyncState) {
+      var round = SyncRound(steps: .all, selection: .all, zonesAtOnceMax: 4)
+      _ = round.start()
+      let state = StoreSyncState(
+        identity: StoreIdentity(replica: ReplicaID(rawValue: 1), epoch: 0), databaseToken: page(at: 5).token,
+        zones: states)
+      #expect(round.step(.state(state)) == [.fetchZoneEvents(after: page(at: 5).token)])
+      return (round, state)
+    }
+    let (offered, deleted) = (ZoneID(name: "offered"), ZoneID(name: "deleted"))
+    let free = [
+      zoneState(at: nil, pending: 1), zoneState(.offered, zone: offered, at: 0),
+      zoneState(.deleting, zone: deleted, at: 3),
+    ]
+    var (round, state) = begin(free)
+    #expect(round.step(.failed(failure(.wentBack))) == [.forgetPlaceInZoneList])
+    state.databaseToken = page(at: 0).token
+    #expect(round.step(.state(state)) == [.fetchZoneEvents(after: page(at: 0).token)])
+    #expect(round.step(.failed(failure(.wentBack))) == [])
+    #expect(round.isOver && round.report.failure?.code == "wentBack")
+    // Another failure says nothing of the list.
+    (round, _) = begin(free)
+    #expect(round.step(.failed(failure(.notARemote))) == [])
+    // What is synced may be what the remote has lost: its user decides.
+    (round, _) = begin(free + [zoneState(zone: ZoneID(name: "synced"), at: 0)])
+    #expect(round.step(.failed(failure(.wentBack))) == [])
+    #expect(round.report.failure?.code == "wentBack")
+  }
+
   @Test("Nothing is shipped once other content was met under own sequences")
   func forked() {
     var round = ZoneRound(zoneState(at: 1, pending: 3), steps: .all)

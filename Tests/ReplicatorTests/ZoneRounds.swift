@@ -84,21 +84,23 @@ struct ZoneRounds {
     #expect(report.status == .removed)
   }
 
-  @Test("A zone that the remote never made, as it was asked to, is deleted without it; any other is not")
-  func neverMade() {
-    var state = zoneState(.deleting, at: 0)
+  @Test("A deletion of which the remote does not have the log is done; one that it refuses is not")
+  func withoutLog() {
+    let state = zoneState(.deleting, at: 3)
     let unknown = SyncFailure(RemoteError(.zoneUnknown, "there is none", hint: "none"))
-    #expect(
-      play(state, .all, [(.deleteAtRemote(incarnation), .failed(unknown))]).status == .failed(unknown))
-    state.mayLackLog = true
+    let finish = ZoneEffect.finishDeletion(incarnation, isTold: false)
     let report = play(
-      state, .all,
-      [(.deleteAtRemote(incarnation), .failed(unknown)), (.finishDeletion(incarnation), .finishedDeletion)])
+      state, .all, [(.deleteAtRemote(incarnation), .failed(unknown)), (finish, .finishedDeletion)])
     #expect(report.status == .removed)
     let twice = play(
-      state, .all,
-      [(.deleteAtRemote(incarnation), .failed(unknown)), (.finishDeletion(incarnation), .failed(unknown))])
+      state, .all, [(.deleteAtRemote(incarnation), .failed(unknown)), (finish, .failed(unknown))])
     #expect(twice.status == .failed(unknown))
+    let denied = failure(.denied)
+    let refused = play(state, .all, [(.deleteAtRemote(incarnation), .failed(denied))])
+    #expect(refused.status == .failed(denied))
+    // One that is synced is not deleted by what the remote does not have.
+    let synced = play(zoneState(at: 3), .all, [(.fetch(after: token(3)), .failed(unknown))])
+    #expect(synced.status == .failed(unknown))
   }
 
   @Test("Pages are fetched to the end, and what others shipped between is fetched after shipping")

@@ -91,8 +91,9 @@ extension Verification {
           if named != identity { report.add(.table, name, "an identity's number belongs to another") }
         } else if key[0] == 2, name == "incarnations" {
           let number = try key.span.bytes.bigEndian32(at: 1)
-          if try !row.isEmpty || Self.identity(of: number, in: table, source) == nil {
-            report.add(.table, name, "a deleted log's number \(number) is nobody's, or has a row")
+          let isKnown = try Self.identity(of: number, in: table, source) != nil
+          if !isKnown || (try? GoneLog(row.span.bytes)) == nil {
+            report.add(.table, name, "a deleted log's number \(number) is nobody's, or has another row")
           }
         } else if key[0] == 3, name == "incarnations" {
           let zone = ZoneNumber(rawValue: try key.span.bytes.bigEndian32(at: 1))

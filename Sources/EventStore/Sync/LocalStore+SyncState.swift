@@ -37,7 +37,6 @@ extension ReadTransaction {
         zone: zone, attachment: attachment, token: try changeToken(row.token, zone),
         pending: try tables.pendingCount(in: number, row, identity, interned, transaction),
         assetPolicy: try tables.assetPolicy(of: number, transaction))
-      state.mayLackLog = try attachment == .deleting && proposedIncarnation(of: number) != nil
       state.hasUnsentAssets = try tables.hasAssets(in: number, .unsent, transaction)
       zones.append(state)
     }

@@ -61,9 +61,24 @@ extension LocalStore {
     }
   }
 
-  /// Ends the deletion of a zone whose remote has been told.
-  package func finishDeletion(of zone: ZoneID, _ incarnation: IncarnationID) async throws {
-    try await perform(isRepeatable: true) { try $0.finishDeletion(of: zone, incarnation) }
+  /// Ends the deletion of a zone.
+  ///
+  /// - Parameter isTold: whether the remote knows of it. If not, since it does not have the log, the deletion begins again
+  ///   once the list of zones names that log: a remote that was an old copy may be put right.
+  package func finishDeletion(
+    of zone: ZoneID, _ incarnation: IncarnationID, isTold: Bool = true
+  ) async throws {
+    try await perform(isRepeatable: true) { try $0.finishDeletion(of: zone, incarnation, isTold: isTold) }
+  }
+
+  /// Lets the list of zones be read from its start once more, where the store syncs no zone that the remote has: then it does
+  /// not matter that the list went back.
+  package func forgetPlaceInZoneList() async throws {
+    try await perform(isRepeatable: true) { batch in
+      let rows = try batch.storage.tables.zoneRows(batch.storage.transaction)
+      guard !rows.contains(where: { $0.row.status == .attached && $0.row.token != nil }) else { return }
+      try batch.storage.readZoneListAgain()
+    }
   }
 
   /// Sets every zone's token back to the start of its incarnation, so that all of it is fetched and compared again.
@@ -133,7 +148,10 @@ extension WriteBatch {
     let found = try storage.interned.incarnations.makeNumber(
       for: incarnation, in: tables.incarnations, storage.transaction)
     // The event of a deleted zone's beginning may be read once more, or come late.
-    guard try !tables.isGone(found, storage.transaction) else { return }
+    if let gone = try tables.goneLog(found, storage.transaction) {
+      if gone.isUntold { try storage.makeDeletion(of: zone, found) }
+      return
+    }
     let number: ZoneNumber
     if let known = try storage.findZone(zone)?.number {
       #if PLANTED_BUGS
@@ -228,7 +246,7 @@ extension WriteBatch {
     }
   }
 
-  func finishDeletion(of zone: ZoneID, _ incarnation: IncarnationID) throws {
+  func finishDeletion(of zone: ZoneID, _ incarnation: IncarnationID, isTold: Bool) throws {
     let tables = storage.tables
     let found = try storage.interned.incarnations.number(
       of: incarnation, in: tables.incarnations, storage.transaction)
@@ -239,6 +257,7 @@ extension WriteBatch {
       row.status = .removed
       storage.setZoneRow(row, number)
       try storage.removeProposal(of: number)
+      if !isTold, let found { try storage.setGone(found, isUntold: true) }
       try storage.readZoneListAgain()
     }
     try storage.flush()

@@ -23,8 +23,6 @@ package struct ZoneSyncState: Hashable, Sendable {
   package var attachment: ZoneAttachment
   /// Up to where the zone's remote log was folded; nil before the remote has it, as far as the store knows.
   package var token: ChangeToken?
-  /// Whether it was deleted while the remote was asked to make it: the remote may have it, under the token's incarnation.
-  package var mayLackLog = false
   /// Own transactions that no remote has acknowledged.
   package var pending: UInt64
   /// When its assets are downloaded.

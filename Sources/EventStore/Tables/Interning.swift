@@ -88,19 +88,28 @@ package final class Interner<Identity: Internable>: Sendable {
   package func makeNewNumber(
     for identity: Identity, in table: Table, _ transaction: borrowing Transaction
   ) throws -> Number<Identity> {
-    precondition(identity.canBeInterned, "an identity was not checked before it came here")
-    let number = Number<Identity>(rawValue: try Self.lastNumber(in: table, transaction) + 1)
+    let number = try makeUnnamedNumber(for: identity, in: table, transaction)
     var writer = ByteWriter()
     writer.append(varint: UInt64(number.rawValue))
     let key = Self.key(identity)
-    let numberKey = Self.key(number)
     writer.appendChecksum(under: key.span)
     try transaction.put(writer.span, for: key.span, in: table)
-    writer.removeAll()
-    writer.append(key.span.extracting(1...))
+    change { $0.remember(identity, number) }
+    return number
+  }
+
+  /// A new number that has an identity, and by which the identity is not found: as after ``removeNumber(of:in:_:)``. The
+  /// identity may have another number, and keeps it.
+  package func makeUnnamedNumber(
+    for identity: Identity, in table: Table, _ transaction: borrowing Transaction
+  ) throws -> Number<Identity> {
+    precondition(identity.canBeInterned, "an identity was not checked before it came here")
+    let number = Number<Identity>(rawValue: try Self.lastNumber(in: table, transaction) + 1)
+    let numberKey = Self.key(number)
+    var writer = ByteWriter()
+    writer.append(Self.key(identity).span.extracting(1...))
     writer.appendChecksum(under: numberKey.span)
     try transaction.put(writer.span, for: numberKey.span, in: table)
-    change { $0.remember(identity, number) }
     return number
   }
 

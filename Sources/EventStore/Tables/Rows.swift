@@ -115,6 +115,25 @@ package struct ZoneRow: Hashable, Sendable {
   }
 }
 
+/// A zone's log that was deleted, here or at the remote.
+struct GoneLog: Hashable, Sendable {
+  /// Whether it was deleted here, and the remote did not have it then: if it has the log again, it is to be told.
+  var isUntold: Bool
+
+  /// The row of one that is untold; that of any other is empty.
+  static let untold: UInt8 = 1
+
+  init(_ row: RawSpan) throws(FormatError) {
+    var reader = ByteReader(row)
+    isUntold = reader.remaining > 0
+    if isUntold, case let byte = try reader.readUInt8("goneLog"), byte != Self.untold {
+      throw FormatError(
+        .unknownTag, at: 0, in: "goneLog", expected: "nothing, or \(Self.untold)", found: "\(byte)")
+    }
+    try reader.finish("goneLog")
+  }
+}
+
 /// What the store remembers of a segment of a remote log that it folded or shipped.
 package struct SegmentRow: Hashable, Sendable {
   package var replica: ReplicaNumber

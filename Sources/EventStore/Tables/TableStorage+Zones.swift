@@ -38,8 +38,22 @@ extension TableStorage {
   }
 
   /// Notes for good that a zone's log was deleted.
-  func setGone(_ incarnation: IncarnationNumber) throws {
-    try putChecked(.goneIncarnation(incarnation), in: tables.incarnations) { _ in }
+  ///
+  /// - Parameter isUntold: whether the remote could not be told, since it did not have the log.
+  func setGone(_ incarnation: IncarnationNumber, isUntold: Bool = false) throws {
+    try putChecked(.goneIncarnation(incarnation), in: tables.incarnations) { writer in
+      if isUntold { writer.append(GoneLog.untold) }
+    }
+  }
+
+  /// Makes the row of a zone that was deleted, and of which the remote is to be told: it has no name, and no state.
+  func makeDeletion(of zone: ZoneID, _ incarnation: IncarnationNumber) throws {
+    let number = try interned.zones.makeUnnamedNumber(for: zone, in: tables.zones, transaction)
+    var row = ZoneRow(state: .none, status: .deleting)
+    row.token = ZoneRow.Token(incarnation: incarnation, offset: 0, hash: .zero)
+    setZoneRow(row, number)
+    try setGone(incarnation)
+    try flush()
   }
 
   /// Takes a zone out of every query: it gives up its name, and its states are to be taken away in steps.

@@ -79,8 +79,14 @@ extension Tables {
 
   /// Whether a zone's log was deleted, here or at the remote: no zone is tied to it again, whatever arrives late.
   func isGone(_ incarnation: IncarnationNumber, _ transaction: borrowing Transaction) throws -> Bool {
-    let key = TableKey.goneIncarnation(incarnation)
-    return try transaction.withCheckedValue(of: key, in: incarnations) { _ in true } ?? false
+    try goneLog(incarnation, transaction) != nil
+  }
+
+  /// What is known of a log that was deleted; nil of one that was not.
+  func goneLog(_ incarnation: IncarnationNumber, _ transaction: borrowing Transaction) throws -> GoneLog? {
+    try transaction.withCheckedValue(of: .goneIncarnation(incarnation), in: incarnations) { row in
+      try GoneLog(row)
+    }
   }
 
   /// Whether anything of a zone lies in an incarnation of its remote log, as far as the store knows.

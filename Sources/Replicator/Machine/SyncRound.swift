@@ -6,6 +6,8 @@ package enum RoundEffect: Hashable, Sendable {
   case readState
   /// Read the remote's list of zones.
   case fetchZoneEvents(after: DatabaseToken?)
+  /// Let the list be read from its start, and read how far the store is.
+  case forgetPlaceInZoneList
   /// Do in the store what the list says.
   case applyZoneEvents(ZoneEventPage)
   case zone(ZoneID, ZoneEffect)
@@ -42,6 +44,9 @@ package struct SyncRound: Sendable {
   private var deletionsLeft: Set<ZoneID> = []
   private var databaseToken: DatabaseToken?
   private var hasReadZones = false
+  /// Whether the list may be read from its start if it went back: the store syncs no zone that the remote has. Nil before
+  /// it is known; false once it was done.
+  private var mayForgetPlace: Bool?
   /// The page before an event that cannot be read, with what lies behind it, once that was applied.
   package private(set) var lastPage: ZoneEventPage?
   /// Whether the store has zones that an earlier round removed and did not live to take away.
@@ -102,6 +107,8 @@ package struct SyncRound: Sendable {
         }
       #endif
       databaseToken = state.databaseToken
+      mayForgetPlace =
+        mayForgetPlace ?? !state.zones.contains { $0.attachment == .attached && $0.token != nil }
       return [.fetchZoneEvents(after: databaseToken)]
     case .zoneEvents(let page):
       hasReadZones = !page.hasMore
@@ -119,6 +126,10 @@ package struct SyncRound: Sendable {
     case .reclaimed: return []
     case .failed(let failure):
       lastPage = nil
+      if mayForgetPlace == true, !hasReadZones, failure.code == RemoteError.Code.wentBack.rawValue {
+        mayForgetPlace = false
+        return [.forgetPlaceInZoneList]
+      }
       #if PLANTED_BUGS
         if PlantedBug.roundFailsAsZone.isPlanted {
           fail(failure)

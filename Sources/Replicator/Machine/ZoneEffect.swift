@@ -29,8 +29,8 @@ package enum ZoneEffect: Hashable, Sendable {
   case withdraw(IncarnationID)
   /// Delete the zone at the remote.
   case deleteAtRemote(IncarnationID)
-  /// Record that the remote knows of the deletion.
-  case finishDeletion(IncarnationID)
+  /// Record that the remote knows of the deletion, or that it does not have the log.
+  case finishDeletion(IncarnationID, isTold: Bool = true)
 }
 
 /// What came of it.

@@ -15,7 +15,6 @@ package struct ZoneRound: Sendable {
 
   package private(set) var report: ZoneReport
   private let attachment: ZoneAttachment
-  private let mayLackLog: Bool
   private let steps: SyncSteps
   private var token: ChangeToken?
   /// Up to where no segment that is still to be shipped can lie.
@@ -45,7 +44,6 @@ package struct ZoneRound: Sendable {
   ) {
     report = ZoneReport(state.zone)
     attachment = state.attachment
-    mayLackLog = state.mayLackLog
     token = state.token
     self.steps = steps
     assetPolicy = state.assetPolicy
@@ -270,10 +268,10 @@ package struct ZoneRound: Sendable {
   }
 
   private mutating func didFail(_ failure: SyncFailure) -> ZoneEffect? {
-    if mayLackLog, let token, failure.code == RemoteError.Code.zoneUnknown.rawValue, !hasFoundNoLog {
-      // The remote was asked to make the zone, and never did: there is nothing to delete.
+    if isDeletion, let token, failure.code == RemoteError.Code.zoneUnknown.rawValue, !hasFoundNoLog {
+      // There is nothing to delete: the remote never made the zone, or went back to before it did.
       hasFoundNoLog = true
-      return .finishDeletion(token.incarnation)
+      return .finishDeletion(token.incarnation, isTold: false)
     }
     let isAboutOneSegment = isFetching && !Self.stoppingCodes.contains(failure.code)
     guard failure.scope == .zone, isAboutOneSegment, let token else {

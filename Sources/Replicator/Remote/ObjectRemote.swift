@@ -268,7 +268,7 @@ package final class ObjectRemote: RemoteLog {
       hint:
         "it was restored from an old copy, lost its last events, or was tampered with: put the newest copy in its "
         + "place, or run `replay remote REMOTE --repair STORE` with this store, which puts back the events of its zones. Where "
-        + "the remote is right, `replay sync STORE --remote REMOTE --reread ZONE@1` lets this store read it again, for each zone"
+        + "the remote is right, `replay sync STORE --remote REMOTE --reread ZONE@1` lets this store read it again, for each zone that it has synced"
     )
   }
 

@@ -45,7 +45,8 @@ public protocol RemoteLog: Sendable {
   /// Deletes a zone: closes its log, so that nothing is appended after, and adds an event to the list of zones.
   /// Deleting what is deleted already is a success.
   ///
-  /// - Throws: ``RemoteError``, as ``zoneEvents(after:)``; `zoneUnknown` if the remote never had it.
+  /// - Throws: ``RemoteError``, as ``zoneEvents(after:)``; `zoneUnknown` if the remote, its list read to the end, does not
+  ///   have it. A store takes that for done, and deletes the zone once the list names it.
   func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError)
 
   /// Appends a segment to its zone's log, if it is not there yet.

@@ -35,6 +35,9 @@ package struct EffectRunner: Sendable {
         try await store.finishRenewal()
         return .state(try store.syncState())
       case .fetchZoneEvents(let token): return .zoneEvents(try await remote.zoneEvents(after: token))
+      case .forgetPlaceInZoneList:
+        try await store.forgetPlaceInZoneList()
+        return .state(try store.syncState())
       case .applyZoneEvents(let page):
         return .appliedZoneEvents(
           try await store.applyZoneEvents(
@@ -91,8 +94,8 @@ package struct EffectRunner: Sendable {
       case .deleteAtRemote(let incarnation):
         try await remote.deleteZone(zone, incarnation)
         return .deletedAtRemote
-      case .finishDeletion(let incarnation):
-        try await store.finishDeletion(of: zone, incarnation)
+      case .finishDeletion(let incarnation, let isTold):
+        try await store.finishDeletion(of: zone, incarnation, isTold: isTold)
         return .finishedDeletion
       }
     } catch {

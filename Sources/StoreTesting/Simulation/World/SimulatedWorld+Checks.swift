@@ -179,6 +179,7 @@ extension SimulatedWorld {
     case .readState: "reads its state"
     case .fetchZoneEvents(let token): "fetches the list of zones after \(token?.offset ?? 0)"
     case .applyZoneEvents(let page): "applies \(page.events.count) events of the list of zones"
+    case .forgetPlaceInZoneList: "forgets its place in the list of zones"
     case .reclaim: "reclaims"
     case .zone(let zone, let effect): "\(zone): \(describe(effect))"
     }
