@@ -235,6 +235,38 @@ struct AssetCommands {
     #expect(!mended.output.contains("replay asset upload"), "\(mended)")
   }
 
+  @Test(
+    "a file in an asset's place at the remote: a sync says which, ends with 1, and sends the asset once it is away"
+  )
+  func inTheWay() async throws {
+    let remote = "folder:\(temporary.path)/remote"
+    let store = try ShoppingStore.open(path)
+    let record = RecordID(zone: zone, name: "a")
+    try await store.write { tx in
+      try tx.createZone(zone)
+      try tx.create(record, type: "photo")
+    }
+    store.close()
+    let made = await Tool().run("sync", path, "--remote", remote, "--create-remote", "--attach", "album")
+    #expect(made.exit == 0, "\(made)")
+    let opened = try ShoppingStore.open(path)
+    let asset = try await opened.importAsset(bytes: [UInt8](repeating: 1, count: 1000))
+    try await opened.write { try $0.set("photo", of: record, to: .asset(asset)) }
+    opened.close()
+    let logs = temporary.path + "/remote/logs"
+    let log = try #require(try FileManager.default.contentsOfDirectory(atPath: logs).first)
+    let junk = URL(fileURLWithPath: "\(logs)/\(log)/assets-\("\(asset.hash)".prefix(2))")
+    try Data([1]).write(to: junk)
+    for _ in 0..<2 {
+      let synced = await Tool().run("sync", path, "--remote", remote)
+      #expect(synced.exit == 1 && synced.output.contains(junk.path), "\(synced)")
+      #expect(synced.output.contains("album  in sync") && synced.output.contains("move it away"), "\(synced)")
+    }
+    try FileManager.default.removeItem(at: junk)
+    let sent = await Tool().run("sync", path, "--remote", remote)
+    #expect(sent.exit == 0 && sent.output.contains("sent 1 asset, 1,000 bytes"), "\(sent)")
+  }
+
   @Test("a sync says what assets moved, and which did not")
   func sync() async throws {
     _ = try await makeStore()

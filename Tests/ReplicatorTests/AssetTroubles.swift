@@ -197,6 +197,72 @@ struct AssetTroubles {
     #expect(content == bytes)
   }
 
+  /// What is in the way of an asset.
+  enum InTheWay: CaseIterable {
+    case file
+    case link
+    case directoryAsChunk
+    case directoryAsManifest
+  }
+
+  @Test(
+    "what is in an asset's place at the remote holds up neither its zone nor others; once it is away, the asset comes",
+    arguments: InTheWay.allCases)
+  func inTheWay(_ what: InTheWay) async throws {
+    let directory = TemporaryDirectory()
+    let place = try await RemotePlace(.folder, in: directory.path)
+    let devices = try devices(directory)
+    let other = ZoneID(name: "other")
+    for zone in [zone, other] { try await devices[0].set("title", of: "first", to: 1, in: zone) }
+    try await settle(devices, place.remote)
+    let incarnation = try #require(try devices[0].store.syncState().zones[0].token?.incarnation)
+    let bytes = assetBytes(1000)
+    let asset = try await devices[0].store.importAsset(bytes: bytes)
+    let chunk = ObjectName.assetChunk(0, of: asset.hash, in: incarnation)
+    let parts = chunk.components
+    let root = try #require(place.objects as? FolderObjects).directory
+    func path(_ count: Int) -> String { root + "/" + parts.prefix(count).joined(separator: "/") }
+    let junk: String
+    switch what {
+    case .file:
+      junk = path(3)
+      replaceFile(junk, with: [1])
+    case .link:
+      junk = path(3)
+      symlink("/nothing/there", junk)
+    case .directoryAsChunk, .directoryAsManifest:
+      junk = what == .directoryAsChunk ? path(5) : path(4) + "/manifest"
+      for made in [path(3), path(4), junk] { mkdir(made, 0o700) }
+    }
+    for number in 0..<3 {
+      try await devices[0].set("photo", of: "first", to: .asset(asset))
+      try await devices[0].set("title", of: "first", to: .int(Int64(number)), in: other)
+      let report = try await devices[0].sync(place.remote)
+      #expect(report.isInSync && report.sent >= 2, "\(report)")
+      let problems = report.zones[0].assetProblems
+      #expect(problems.map(\.reference) == [asset] && report.assetProblemCount == 1)
+      guard case .failed(let failure)? = problems.first?.kind else {
+        Issue.record("\(problems)")
+        return
+      }
+      #expect(failure.code == "damagedAsset" && failure.message.contains(junk), "\(failure)")
+      try await devices[1].sync(place.remote)
+      #expect(try devices[1].asset(of: "first") == asset)
+    }
+    await #expect(throws: AssetProblem.self) {
+      try await devices[0].replicator(place.remote).uploadAsset(asset, in: zone)
+    }
+    #expect(remove(junk) == 0)
+    let brought = try await devices[0].sync(place.remote)
+    #expect(brought.assetProblemCount == 0, "\(brought)")
+    // Its chunk had come before.
+    #expect(brought.zones[0].sentAssets == (what == .directoryAsManifest ? 0 : 1))
+    try await devices[1].replicator(place.remote).downloadAsset(asset, in: zone)
+    #expect(try devices[1].content(asset) == bytes)
+    try await expectAgreement(devices, place.remote)
+    for device in devices { device.store.close() }
+  }
+
   @Test("a manifest that no file fits, put before the asset is, is put right by who has the asset")
   func forgedManifest() async throws {
     let directory = TemporaryDirectory()

@@ -354,6 +354,21 @@ struct FolderHostile {
     #expect(outcome == .appended(SegmentPlace(offset: 4)))
   }
 
+  @Test("a file in the place of a log's next directory concerns that log alone")
+  func fileAsDirectory() async throws {
+    let folder = try await HostileFolder()
+    let next = ObjectName.entry(of: folder.incarnations[HostileFolder.notes]!, 4096)
+    folder.write([1], folder.path + "/" + next.components.dropLast().joined(separator: "/"))
+    let remote = try await FolderRemote(directory: folder.path)
+    var maker = folder.makers[HostileFolder.notes]!
+    let segment = try maker.next()
+    let error = await #expect(throws: RemoteError.self) { try await remote.append(segment, after: 4094) }
+    #expect(error?.code == .damagedSegment)
+    let failure = try SyncFailure(#require(error))
+    #expect(failure.scope == .zone)
+    #expect(await folder.count(HostileFolder.lists) == 2)
+  }
+
   @Test("a folder with other things is not made a remote, and one that is stays as it is")
   func createsOnlyWhereItMay() async throws {
     let folder = try await HostileFolder()

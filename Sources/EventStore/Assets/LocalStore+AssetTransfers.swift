@@ -80,20 +80,31 @@ extension LocalStore {
     let condition = try await assetThreads.run(.waits) { [self] call in
       try checkAsset(asset) { _ in try call.checkCancellation() }
     }
-    let damaged = condition == .damaged ? inode ?? 0 : 0
+    try await noteUnsentAsset(asset, in: zone, incarnation, damaged: condition == .damaged ? inode ?? 0 : 0)
+    return condition
+  }
+
+  /// The same of an asset whose file is here: something at the remote keeps it from being there.
+  package func noteUndeliverableAsset(
+    _ asset: AssetReference, in zone: ZoneID, _ incarnation: IncarnationID
+  ) async throws {
+    try await noteUnsentAsset(asset, in: zone, incarnation, damaged: 0)
+  }
+
+  private func noteUnsentAsset(
+    _ asset: AssetReference, in zone: ZoneID, _ incarnation: IncarnationID, damaged: UInt64
+  ) async throws {
+    #if PLANTED_BUGS
+      if PlantedBug.unsentAssetForgotten.isPlanted { return }
+    #endif
     let isNews = try read { transaction in
       let number = try transaction.zoneNumber(of: zone, incarnation)
       return try number.map { try transaction.isNews(damaged, of: asset, in: $0) } ?? false
     }
-    #if PLANTED_BUGS
-      if PlantedBug.unsentAssetForgotten.isPlanted { return condition }
-    #endif
-    if isNews {
-      try await perform(isRepeatable: true) { batch in
-        try batch.storage.noteUnsentAsset(asset, in: zone, incarnation, damaged)
-      }
+    guard isNews else { return }
+    try await perform(isRepeatable: true) { batch in
+      try batch.storage.noteUnsentAsset(asset, in: zone, incarnation, damaged)
     }
-    return condition
   }
 
   /// Notes that a zone's remote has an asset.

@@ -292,7 +292,13 @@ extension SyncReport {
   /// Whether an asset was met that is damaged: sync again and again, it stays so.
   fileprivate var hasDamagedAssets: Bool {
     zones.contains { zone in
-      zone.assetProblems.contains { $0.kind == .damagedHere || $0.kind == .damagedAtRemote }
+      zone.assetProblems.contains { problem in
+        switch problem.kind {
+        case .damagedHere, .damagedAtRemote: true
+        case .failed(let failure): failure.code == RemoteError.Code.damagedAsset.rawValue
+        case .missingHere, .missingAtRemote: false
+        }
+      }
     }
   }
 

@@ -95,6 +95,14 @@ extension ObjectRemote {
 
   /// Puts an object, in the place of one that has other bytes.
   private func put(_ bytes: [UInt8], as name: ObjectName) async throws(RemoteError) {
+    do throws(RemoteError) {
+      try await replace(name, with: bytes)
+    } catch {
+      throw error.ofAsset
+    }
+  }
+
+  private func replace(_ name: ObjectName, with bytes: [UInt8]) async throws(RemoteError) {
     for _ in 0..<Self.replacementsMax {
       if try await objects.putIfAbsent(name, bytes) { return }
       let found = try await get(name, bytesMax: bytes.count)
@@ -104,7 +112,7 @@ extension ObjectRemote {
       if again == bytes { return }
       if again != nil, again == found { try await objects.delete(name) }
     }
-    throw RemoteError.unreadable(name).ofAsset
+    throw RemoteError.unreadable(name)
   }
 
   /// The bytes of an object; none if it has more, or is no object.

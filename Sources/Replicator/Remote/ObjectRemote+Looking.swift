@@ -103,9 +103,16 @@ extension ObjectRemote {
     }
   }
 
-  /// Whether anything lies at an offset.
+  /// Whether anything lies at an offset of a log.
+  ///
+  /// - Throws: ``RemoteError`` `damagedSegment` if something else is in the place of its directory: that
+  ///   concerns this log alone.
   func exists(_ incarnation: IncarnationID, _ offset: UInt64) async throws(RemoteError) -> Bool {
-    try await exists(.entry(of: incarnation, offset))
+    do throws(RemoteError) {
+      return try await exists(.entry(of: incarnation, offset))
+    } catch {
+      throw error.ofSegment
+    }
   }
 
   /// Whether anything lies at a name, be it no object of ours.

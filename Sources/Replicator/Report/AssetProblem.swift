@@ -16,7 +16,8 @@ public struct AssetProblem: Error, Hashable, Sendable, CustomStringConvertible {
     /// What the remote has of it is not what its hash says. A store that has it puts it right with
     /// ``LogReplicator/uploadAsset(_:in:)``.
     case damagedAtRemote
-    /// It could not be written or read here.
+    /// It could not be written or read here; or something else is in its place at the remote and cannot be replaced, and the
+    /// segment that names it was shipped without it. Each round tries again.
     case failed(SyncFailure)
   }
 

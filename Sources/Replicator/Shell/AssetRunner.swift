@@ -25,7 +25,8 @@ struct AssetRunner: Sendable {
 
   // MARK: Up
 
-  /// Brings an asset to the remote. What fails here, an open file too many say, holds back its zone alone.
+  /// Brings an asset to the remote. What fails here, an open file too many say, holds back its zone alone; what is wrong with
+  /// the asset at the remote, and cannot be replaced, holds back nothing else.
   ///
   /// - Parameters:
   ///   - asset: which.
@@ -42,6 +43,10 @@ struct AssetRunner: Sendable {
       return transfer
     } catch let error as StoreError {
       throw SyncFailure(code: error.code.rawValue, message: error.message, hint: error.hint, scope: .zone)
+    } catch let error as RemoteError where error.code == .damagedAsset {
+      // Noted before anything is shipped without it.
+      try await store.noteUndeliverableAsset(asset.reference, in: asset.zone, asset.incarnation)
+      return AssetTransfer(.problem(.failed(SyncFailure(error))))
     }
   }
 
