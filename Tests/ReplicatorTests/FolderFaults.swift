@@ -161,6 +161,51 @@ struct FolderFaults {
     #expect(failures > 20, "so few failures test nothing")
   }
 
+  @Test(
+    "a directory that may not be read is told, and one that went meanwhile is not; all others are listed")
+  func unreadableDirectories() async throws {
+    let directory = TemporaryDirectory()
+    let path = directory.path + "/remote"
+    let remote = try await FolderRemote.create(directory: path)
+    for number in 1...2 {
+      let zone = ZoneID(name: Name("zone \(number)"))
+      let incarnation = try await remote.createZone(
+        zone, proposing: IncarnationID(rawValue: UInt128(number)))
+      var maker = SegmentMaker(zone, incarnation, replica: ReplicaID(rawValue: 1))
+      _ = try await remote.append(try maker.next(), after: 0)
+    }
+    let all = Set(try await remote.objects.list())
+    for number in [EACCES, ENOENT] {
+      // The first one opens the folder itself.
+      var (failing, paths) = (2, Set<String>())
+      while true {
+        let count = Mutex(0)
+        let calls = FolderCalls { [failing] call in
+          guard "\(call)" == "openat" else { return nil }
+          return count.withLock { count in
+            count += 1
+            return count == failing ? .before(number) : nil
+          }
+        }
+        let objects = FolderObjects(
+          directory: path, calls: calls, makeRandom: SystemEnvironment.makeRandom)
+        let found = try await objects.list()
+        if count.withLock({ $0 }) < failing { break }
+        let told = found.filter { !all.contains($0) }
+        #expect(told.count == (number == EACCES ? 1 : 0))
+        for entry in told {
+          #expect(entry.bytes == nil && entry.path.hasSuffix("/"))
+          #expect(!found.contains { $0.path != entry.path && $0.path.hasPrefix(entry.path) })
+          #expect(all.subtracting(found).allSatisfy { $0.path.hasPrefix(entry.path) })
+          paths.insert(entry.path)
+        }
+        failing += 1
+      }
+      #expect(failing > 10, "so few failures test nothing")
+      if number == EACCES { #expect(paths.contains("logs/") && paths.contains("tmp/"), "\(paths)") }
+    }
+  }
+
   @Test("an object whose removal may fail at every call is gone after the next", arguments: [false, true])
   func removesOnce(_ isAfter: Bool) async throws {
     let directory = TemporaryDirectory()

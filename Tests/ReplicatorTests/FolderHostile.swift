@@ -369,6 +369,22 @@ struct FolderHostile {
     #expect(await folder.count(HostileFolder.lists) == 2)
   }
 
+  @Test(
+    "foreign folders beside the remote's own are told and not opened, and those of systems are passed over")
+  func foreignFolders() async throws {
+    let folder = try await HostileFolder()
+    let before = try await folder.contents()
+    for name in ["lost+found", ".Trash-1000", "photos"] {
+      mkdir("\(folder.path)/\(name)", 0o700)
+      folder.write([1], "\(folder.path)/\(name)/inner")
+    }
+    folder.write([1], "\(folder.path)/.DS_Store")
+    folder.write([1, 2], "\(folder.path)/note.txt")
+    let after = try await folder.contents()
+    #expect(Set(after.keys).subtracting(before.keys) == ["photos/", "note.txt"])
+    #expect(Set(before.keys).isSubset(of: after.keys))
+  }
+
   @Test("a folder with other things is not made a remote, and one that is stays as it is")
   func createsOnlyWhereItMay() async throws {
     let folder = try await HostileFolder()

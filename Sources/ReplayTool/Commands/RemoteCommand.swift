@@ -9,6 +9,9 @@ struct RemoteCommand: ReplayCommand {
     discussion: """
       It changes nothing, unless it is told to. It ends with 1 if something is wrong.
 
+      Foreign is what does not belong to the remote, or may not be read. Foreign folders beside the remote's own are not \
+      opened.
+
       Unnamed is what lies there of assets that no segment names: their segments are still to come, or their \
       writers are gone. Of a deleted zone it is what its deletion left.
 

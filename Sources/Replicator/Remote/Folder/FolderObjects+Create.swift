@@ -67,12 +67,14 @@ extension FolderObjects {
     }
   }
 
-  /// Something in the folder that a remote does not begin with. What file systems and desktops put into every folder
-  /// is passed over.
+  /// Whether a name right below the root is of those that file systems and desktops put into every folder.
+  static func isOfSystem(_ name: String) -> Bool { name.hasPrefix(".") || name == "lost+found" }
+
+  /// Something in the folder that a remote does not begin with, and that no system puts there.
   private func foreignName() throws(RemoteError) -> String? {
     let root = try openRoot()
     do throws(FileError) {
-      for name in try calls.names(in: root, directory) where !name.hasPrefix(".") && name != "lost+found" {
+      for name in try calls.names(in: root, directory) where !Self.isOfSystem(name) {
         guard Self.topFolders.contains(name) else { return name }
         if name == Self.temporary { continue }
         let folder = try calls.openDirectory(name, in: root, "\(directory)/\(name)")
