@@ -234,6 +234,33 @@ struct LogsReadAgain {
     world.close()
   }
 
+  @Test(
+    "A rereading of a log that another device has closed ends at its seal",
+    arguments: RemotePlace.Kind.allCases, [true, false])
+  func closed(kind: RemotePlace.Kind, hasUnsent: Bool) async throws {
+    let scratch = TemporaryDirectory()
+    let world = try await world(kind, scratch.path)
+    let device = world.devices[0]
+    if hasUnsent { try await write(device, 9) }
+    let names = try device.recordNames()
+    try await world.devices[1].store.write { try $0.deleteZone(zone) }
+    try await world.devices[1].sync(world.remote)
+    try await device.store.beginRereading(zone, from: 1)
+    let report = try await device.sync(world.remote)
+    #expect(report.zones.map(\.status) == [hasUnsent ? .paused(.deleted) : .removed], "\(report)")
+    if hasUnsent {
+      #expect(try !device.store.isRereading(zone))
+      #expect(try device.recordNames() == names)
+      #expect(try device.pending() == 1, "what the log has is not sent again")
+      try device.store.read { try $0.forEachExportedLine { _ in true } }
+      let again = try await device.sync(world.remote)
+      #expect(again.zones.map(\.status) == [.paused(.deleted)])
+    }
+    let check = try device.store.verify()
+    #expect(check.isSound, "\(check)")
+    world.close()
+  }
+
   @Test("A rereading that an unreadable entry holds up ships nothing, and ends where it can be read on")
   func heldUp() async throws {
     let scratch = TemporaryDirectory()

@@ -5,8 +5,9 @@ import OperationFormat
 extension EffectRunner {
   /// Fetches a page. Where the token's entry was given up, the log is read again from there, to its end: that was folded then.
   func fetch(_ zone: ZoneID, after token: ChangeToken) async throws -> ZoneResult {
+    let outcome: FetchOutcome
     do throws(RemoteError) {
-      return .fetched(try await remote.segments(after: token, bytesMax: pageBytesMax))
+      outcome = try await remote.segments(after: token, bytesMax: pageBytesMax)
     } catch {
       if error.code == .zoneUnknown, try await makeAgain(zone, token.incarnation) {
         return .fetched(try await remote.segments(after: token, bytesMax: pageBytesMax))
@@ -15,6 +16,16 @@ extension EffectRunner {
       else { throw error }
       return .folded(try await readOn(zone))
     }
+    if case .gone(let fate) = outcome { try await endRereading(zone, before: fate) }
+    return .fetched(outcome)
+  }
+
+  /// Ends a rereading where a log is closed: nothing comes behind. A log that the remote has thrown away was not read, so what
+  /// it does not have stays.
+  private func endRereading(_ zone: ZoneID, before fate: ZoneFate) async throws {
+    guard fate != .purged, try store.isRereading(zone) else { return }
+    try await store.endRereading(zone)
+    try await store.finishRenewal()
   }
 
   /// Makes a zone at the remote once more, which has gone back to before it was made: where its user lets its log be read again.
@@ -49,8 +60,11 @@ extension EffectRunner {
         token = try folded(zone)
         continue
       }
-      // A log that was closed says so at the next fetch.
-      guard case .segments(let segments, let hasMore) = page else { return outcome }
+      guard case .segments(let segments, let hasMore) = page else {
+        if case .gone(let fate) = page { try await endRereading(zone, before: fate) }
+        // A log that was closed says so at the next fetch.
+        return outcome
+      }
       guard !segments.isEmpty else {
         try await store.endRereading(zone)
         try await store.finishRenewal()
