@@ -5,6 +5,12 @@ import Testing
 
 @testable import Replicator
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 @Suite("An entry that nobody can read, put back or given up")
 struct EntriesNobodyReads {
   let other = ZoneID(name: "other")
@@ -245,6 +251,85 @@ struct EntriesNobodyReads {
     #expect(await code(world.entry(3), last: 4) == .newerSegment)
     let names = try await world.place.objects.list().compactMap(\.name)
     #expect(names.allSatisfy { $0.amendedOffset == nil })
+    world.close()
+  }
+
+  @Test(
+    "What was put back is damaged too: it is put back once more, and an entry behind it as well",
+    arguments: RemotePlace.Kind.allCases, [true, false])
+  func damagedAmendment(kind: RemotePlace.Kind, isGarbage: Bool) async throws {
+    let scratch = TemporaryDirectory()
+    let world = try await world(kind, scratch.path)
+    let amended = world.entry(2).amendmentName
+    let right = try #require(try await world.place.get(world.name(2)))
+    try await world.place.damage(.flipped, world.log.incarnation, 2)
+    let first = try await world.repair(from: world.devices[0])
+    #expect(first == [.putBack])
+    var damaged = right
+    damaged[damaged.count - 1] ^= 1
+    try await world.place.replace(amended, with: isGarbage ? [1, 2, 3] : damaged)
+    try await world.place.damage(.zeros, world.log.incarnation, 3)
+    let report = try await world.devices[2].sync(world.place.remote)
+    #expect(parked(report)?.offset == 2, "\(report)")
+    let second = try await world.repair(from: world.devices[0])
+    #expect(second == [.putBack, .putBack])
+    let found = try await world.place.get(amended)
+    #expect(found == right)
+    let audit = try await world.audit()
+    #expect(audit.problems.isEmpty && audit.logs[0].repairs == [2, 3], "\(audit.problems)")
+    // One that can be read is never replaced.
+    let given = try await world.giveUp(world.entry(2))
+    #expect(given == nil)
+    try await settle(world.devices, world.place.remote)
+    try await expectAgreement(world.devices, world.place.remote)
+    world.close()
+  }
+
+  @Test(
+    "A tombstone that is damaged is replaced by another one, and by nothing else: stores that read it do not have the entry"
+  )
+  func damagedTombstone() async throws {
+    let scratch = TemporaryDirectory()
+    let world = try await world(.folder, scratch.path)
+    let amended = world.entry(2).amendmentName
+    try await world.place.damage(.flippedAndGivenUp, world.log.incarnation, 2)
+    var bytes = try #require(try await world.place.get(amended))
+    bytes[bytes.count - 1] ^= 1
+    try await world.place.replace(amended, with: bytes)
+    try await world.place.damage(.zeros, world.log.incarnation, 3)
+    let outcomes = try await world.repair(from: world.devices[0])
+    guard outcomes.count == 2, case .refused(let reason) = outcomes[0] else {
+      Issue.record("\(outcomes)")
+      return
+    }
+    #expect(reason.contains("--quarantine") && outcomes[1] == .putBack)
+    let given = try #require(try await world.giveUp(world.entry(2)))
+    let audit = try await world.audit()
+    #expect(audit.logs[0].tombstones == [given] && audit.problems.isEmpty, "\(audit.problems)")
+    world.close()
+  }
+
+  @Test("An amendment's name that cannot be cleared is told, and what is behind it is put back")
+  func directoryAsAmendment() async throws {
+    let scratch = TemporaryDirectory()
+    let world = try await world(.folder, scratch.path)
+    let root = try #require(world.place.objects as? FolderObjects).directory
+    let amended = "\(root)/\(world.entry(2).amendmentName)"
+    mkdir("\(root)/\(world.entry(2).amendmentName.components.dropLast().joined(separator: "/"))", 0o700)
+    mkdir(amended, 0o700)
+    for offset in [2, 3] as [UInt64] { try await world.place.damage(.zeros, world.log.incarnation, offset) }
+    let outcomes = try await world.repair(from: world.devices[0])
+    guard outcomes.count == 2, case .refused(let reason) = outcomes[0] else {
+      Issue.record("\(outcomes)")
+      return
+    }
+    #expect(reason.contains(amended) && outcomes[1] == .putBack)
+    await #expect(throws: RemoteError.self) { _ = try await world.quarantine(world.entry(2)) }
+    #expect(rmdir(amended) == 0)
+    let again = try await world.repair(from: world.devices[0])
+    #expect(again == [.putBack])
+    try await settle(world.devices, world.place.remote)
+    try await expectAgreement(world.devices, world.place.remote)
     world.close()
   }
 

@@ -4,7 +4,8 @@ internal import OperationFormat
 /// What whoever runs a remote can do about an entry that nobody can read: put what was there again, or give it up.
 ///
 /// Either lies beside the log, under a name of its own, where an object that cannot be read has the entry's name; where
-/// nothing has it, under that. So the first one counts, for everybody, and is never changed.
+/// nothing has it, under that. So the first one counts, for everybody, and is never changed while it can be read. One that
+/// cannot be read amends nothing, and is replaced.
 extension ObjectRemote {
   /// Looks at what lies at a place, whatever counts instead of it.
   package func state(of place: EntryPlace) async throws(RemoteError) -> EntryState {
@@ -139,9 +140,49 @@ extension ObjectRemote {
     }
   }
 
+  /// What can still be told of an amendment that cannot be read.
+  enum LostAmendment: Sendable {
+    /// It gave the entry up: stores that have read it do not have the entry.
+    case tombstone
+    case segment(SegmentHeader)
+    case unknown
+  }
+
+  /// Looks at an amendment that cannot be read; nil if there is none, or it can be read.
+  func lostAmendment(of place: EntryPlace) async throws(RemoteError) -> LostAmendment? {
+    do throws(RemoteError) {
+      _ = try await amendment(of: place)
+      return nil
+    } catch {
+      guard error.isAboutOneObject else { throw error }
+    }
+    do throws(RemoteError) {
+      guard let prefix = try await objects.getPrefix(place.amendmentName, LogObject.prefixBytes) else {
+        return nil
+      }
+      if FrameKind(of: prefix.bytes.span.bytes) == .tombstone { return .tombstone }
+      guard let log = place.log,
+        case .segment(let head) = try LogObject.look(
+          at: prefix, place.amendmentName, log.zone, log.incarnation, place.offset)
+      else { return .unknown }
+      return .segment(head.header)
+    } catch {
+      guard error.isAboutOneObject else { throw error }
+      return .unknown
+    }
+  }
+
+  /// Removes what has the name of an amendment and cannot be read.
+  private func removeLostAmendment(of place: EntryPlace) async throws(RemoteError) {
+    // Looked at twice: what was damaged on its way alone counts.
+    for _ in 0..<2 where try await lostAmendment(of: place) == nil { return }
+    try await objects.delete(place.amendmentName)
+  }
+
   private func put(
     _ bytes: [UInt8], _ name: ObjectName, _ place: EntryPlace
   ) async throws(RemoteError) -> EntryState {
+    if name == place.amendmentName { try await removeLostAmendment(of: place) }
     _ = try await objects.putIfAbsent(name, bytes)
     guard let found = try await found(at: name, place) else { throw .unreadable(name) }
     return found

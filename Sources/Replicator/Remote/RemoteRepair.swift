@@ -193,6 +193,11 @@ package struct RemoteRepair: Sendable {
       {
         return note(place, .refused("its header can be read, and is not that of what the store has"))
       }
+      if case .segment(let header)? = try await remote.lostAmendment(of: place),
+        !header.isSame(as: packed.header)
+      {
+        return note(place, .refused("something else was put back there before, and is damaged"))
+      }
       let bytes = SegmentEnvelope.encode(
         offset: place.offset, receivedMilliseconds: found.receivedMilliseconds,
         segment: packed.bytes.span.bytes)
@@ -201,10 +206,25 @@ package struct RemoteRepair: Sendable {
       note(place, .refused("\(error)"))
     } catch let error as FormatError {
       note(place, .refused("\(error)"))
+    } catch let error as RemoteError where Self.entryCodes.contains(error.code) {
+      note(place, .refused(error.message))
     }
   }
 
+  /// Errors that say something of one place, and nothing of the others.
+  private static let entryCodes: [RemoteError.Code] = [
+    .damaged, .damagedSegment, .missingSegment, .newerFormat, .newerSegment, .denied,
+  ]
+
   private mutating func put(_ bytes: [UInt8], at place: EntryPlace) async throws {
+    do {
+      try await putBack(bytes, at: place)
+    } catch let error as RemoteError where Self.entryCodes.contains(error.code) {
+      note(place, .refused(error.message))
+    }
+  }
+
+  private mutating func putBack(_ bytes: [UInt8], at place: EntryPlace) async throws {
     let isOccupied: Bool
     switch try await remote.state(of: place) {
     case .unreadable: isOccupied = true
@@ -212,6 +232,11 @@ package struct RemoteRepair: Sendable {
     case .givenUp: return note(place, .givenUp)
     case .newer: return note(place, .refused("a newer version can read it"))
     case .readable: return note(place, .replaced)
+    }
+    if isOccupied, case .tombstone? = try await remote.lostAmendment(of: place) {
+      // Stores that have read it do not have the entry.
+      return note(
+        place, .refused("it was given up, and what says so is damaged: give it up again with --quarantine"))
     }
     switch try await remote.putBack(bytes, at: place, isOccupied: isOccupied) {
     case .givenUp: note(place, .givenUp)

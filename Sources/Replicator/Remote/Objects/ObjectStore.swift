@@ -37,7 +37,7 @@ package protocol ObjectStore: Sendable {
   /// For tools: a list may be late, so nothing that must be right is ever found by one.
   func list() async throws(RemoteError) -> [ObjectEntry]
 
-  /// Removes an object; a success if there is none. For what nobody needs any more, or a part of an asset
+  /// Removes an object; a success if there is none. For what nobody needs any more, or a part of an asset or an amendment
   /// that is damaged; never for what is in a log.
   func delete(_ name: ObjectName) async throws(RemoteError)
 
