@@ -61,7 +61,7 @@ extension RemoteAudit {
         token.offset = segment.offset
         if let hash { token.hash = hash } else if objects == nil { return }
       }
-      try progress(logs.reduce(0) { $0 + $1.segments })
+      try progress(segmentCount)
     }
   }
 
@@ -100,12 +100,14 @@ extension RemoteAudit {
   }
 
   /// Tells a log's amendments: what each is was seen when the log was read.
+  ///
+  /// - Parameter names: the objects of that log.
   mutating func checkAmendments(
     _ index: Int, _ remote: any RemoteLog, _ names: [ObjectName]
   ) async throws(RemoteError) {
     guard let remote = remote as? any LogOfObjects else { return }
     let log = logs[index]
-    for name in names where name.incarnation == log.incarnation {
+    for name in names {
       guard let offset = name.amendedOffset else { continue }
       let place = EntryPlace(log: EntryPlace.Log(log.zone, log.incarnation), offset: offset)
       do throws(RemoteError) {
@@ -157,6 +159,7 @@ extension RemoteAudit {
 
   private mutating func note(_ header: SegmentHeader, _ segment: StoredSegment, _ index: Int) {
     logs[index].segments += 1
+    segmentCount += 1
     logs[index].transactions += header.transactionCount
     logs[index].bytes += UInt64(segment.bytes.count)
   }

@@ -78,6 +78,8 @@ package struct RemoteAudit: Sendable {
   }
 
   package internal(set) var logs: [Log] = []
+  /// The segments of all logs.
+  var segmentCount: UInt64 = 0
   package internal(set) var problems: [Problem] = []
   /// The offsets of events of the list of zones that nobody can read.
   package private(set) var unreadableEvents: [UInt64] = []
@@ -116,19 +118,17 @@ package struct RemoteAudit: Sendable {
     if let remote = remote as? any LogOfObjects {
       eventTombstones = try await tombstones(of: names, remote)
     }
-    var offsets: [IncarnationID: [UInt64]] = [:]
-    for name in names {
-      if let incarnation = name.incarnation, let offset = name.offset {
-        offsets[incarnation, default: []].append(offset)
-      }
-    }
+    // By the log that they are of; nil for the list of zones.
+    let namesOfLogs = Dictionary(grouping: names, by: \.incarnation)
     for index in logs.indices {
-      try await read(index, remote, offsets[logs[index].incarnation]?.sorted() ?? [], progress)
+      let names = namesOfLogs[logs[index].incarnation] ?? []
+      try await read(index, remote, names.compactMap(\.offset).sorted(), progress)
       try await checkAmendments(index, remote, names)
       try await checkAssets(index, remote)
     }
     let isWhole = zone == nil && unreadableEvents.isEmpty
-    checkAreReached(names, list: isWhole ? token?.offset ?? 0 : nil, named: Set(events.map(\.incarnation)))
+    checkAreReached(
+      names, namesOfLogs, list: isWhole ? token?.offset ?? 0 : nil, named: Set(events.map(\.incarnation)))
     var parts: [IncarnationID: [ObjectEntry]] = [:]
     for object in objects where object.name?.isOfAsset ?? false {
       if let incarnation = object.name?.incarnation { parts[incarnation, default: []].append(object) }
@@ -157,23 +157,25 @@ package struct RemoteAudit: Sendable {
   /// Notes what no event of the list of zones leads to.
   ///
   /// - Parameters:
+  ///   - names: all objects, and those of each log and of the list of zones, in the same order.
   ///   - offset: the list's last one; nil unless all of the list was read.
   ///   - named: the logs that its events name. One that was given up may have named a log, which readers do not find since.
   private mutating func checkAreReached(
-    _ names: [ObjectName], list offset: UInt64?, named: Set<IncarnationID>
+    _ names: [ObjectName], _ namesOfLogs: [IncarnationID?: [ObjectName]], list offset: UInt64?,
+    named: Set<IncarnationID>
   ) {
     func note(_ name: ObjectName?, _ message: String) {
       if let name { problems.append(Problem(place: "\(name)", message: message)) }
     }
     if let offset {
       note(
-        names.first { $0.incarnation == nil && $0.offset ?? 0 > offset },
+        namesOfLogs[nil]?.first { $0.offset ?? 0 > offset },
         "the list of zones ends at event \(offset): one between is missing")
     }
     for log in logs {
       guard log.fate != nil, let last = log.lastOffset else { continue }
       note(
-        names.first { $0.incarnation == log.incarnation && $0.offset ?? 0 > last },
+        namesOfLogs[log.incarnation]?.first { $0.offset ?? 0 > last },
         "its log is closed at offset \(last)")
     }
     guard offset != nil else { return }

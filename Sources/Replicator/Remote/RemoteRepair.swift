@@ -144,10 +144,12 @@ package struct RemoteRepair: Sendable {
   ///
   /// - Parameter audit: what the remote has, read just now.
   package mutating func repairLogs(_ audit: RemoteAudit) async throws {
+    let logs = Dictionary(
+      audit.logs.map { (EntryPlace.Log($0.zone, $0.incarnation), $0) },
+      uniquingKeysWith: { first, _ in first })
     for known in try store.read({ try $0.remoteLogs() }) where zone == nil || known.zone == zone {
-      let log = audit.logs.first { $0.incarnation == known.incarnation && $0.zone == known.zone }
-      guard let log, log.fate == nil, let end = log.lastOffset else { continue }
       let id = EntryPlace.Log(known.zone, known.incarnation)
+      guard let log = logs[id], log.fate == nil, let end = log.lastOffset else { continue }
       let differ = try differing(log, known.last)
       for (offset, outcome) in differ { note(EntryPlace(log: id, offset: offset), outcome) }
       for offset in log.unreadable { try await repair(EntryPlace(log: id, offset: offset)) }
