@@ -81,6 +81,32 @@ struct IdleRounds {
     for device in devices { device.store.close() }
   }
 
+  @Test("what is shipped of a parked zone costs the same however much is behind the damage")
+  func behindDamage() async throws {
+    let remote = MemoryRemote(identity: RemoteID(rawValue: 9), counter: counter)
+    let devices = try (1...3).map { try Device(in: scratch.path, "d\($0)", seed: UInt64($0)) }
+    for device in devices.prefix(2) {
+      try await device.set("title", of: "first", to: 1)
+      try await device.sync(remote)
+    }
+    let incarnation = try #require(try devices[0].store.syncState().zones[0].token?.incarnation)
+    remote.objects.replace(.entry(of: incarnation, 2), with: [1, 2, 3])
+    var costs: [Int] = []
+    for index in 0..<40 {
+      for device in [devices[1], devices[2]] {
+        try await device.set("title", of: "first", to: .int(Int64(index)))
+        counter.reset()
+        let report = try await device.sync(remote)
+        #expect(report.sent == 1)
+        if device === devices[2] { costs.append(counter.calls.total) }
+      }
+    }
+    // The first time nothing of its own is there yet.
+    let (first, later) = (try #require(costs.first), Set(costs.dropFirst(2)))
+    #expect(later.count == 1 && later.first ?? 0 <= first + 4, "\(costs)")
+    for device in devices { device.store.close() }
+  }
+
   @Test(
     "A first sync holds one page of a zone at a time, and no page is larger than it may be",
     arguments: [20_000, 100_000])

@@ -8,6 +8,26 @@ package struct PlacedSegment: Hashable, Sendable {
   package var receivedMilliseconds: UInt64?
 }
 
+extension LocalStore {
+  /// The offset of what comes before a segment in its lane, in the segment's zone and incarnation; 0 where the store knows
+  /// none. The segment was put behind it, if it was put at all: a lane is shipped in its order.
+  package func offset(before segment: SegmentHeader) throws -> UInt64 {
+    guard segment.sequences.lowerBound > 1 else { return 0 }
+    return try read { tx in
+      let (number, _) = try tx.tables.zone(segment.zone, tx.interned, tx.transaction)
+      guard
+        let incarnation = try tx.interned.incarnations.number(
+          of: segment.incarnation, in: tx.tables.incarnations, tx.transaction),
+        let replica = try tx.interned.replicas.number(
+          of: segment.replica, in: tx.tables.replicas, tx.transaction)
+      else { return 0 }
+      let place = try tx.tables.placement(
+        of: replica, segment.epoch, segment.sequences.lowerBound - 1, in: number, incarnation, tx.transaction)
+      return place?.offset ?? 0
+    }
+  }
+}
+
 extension ReadTransaction {
   /// The incarnation of each synced zone's remote log, and the last offset of it where the store knows a segment.
   package func remoteLogs() throws -> [(zone: ZoneID, incarnation: IncarnationID, last: UInt64)] {

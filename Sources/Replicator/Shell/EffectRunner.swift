@@ -88,7 +88,9 @@ package struct EffectRunner: Sendable {
         return .downloaded(
           try await assets.download(RemoteAsset(asset, of: zone, incarnation), chunksMax: chunksMax))
       case .append(let segment, let offset):
-        return .appended(try await remote.append(segment, after: offset))
+        // What is between the token of a parked zone and the lane's end is not looked at again in each round.
+        let start = max(offset, try store.offset(before: segment.header))
+        return .appended(try await remote.append(segment, after: start))
       case .acknowledge(let header, let place): return .acknowledged(try await acknowledge(header, place))
       case .withdraw(let incarnation): return .withdrawn(try await store.withdraw(zone, incarnation))
       case .deleteAtRemote(let incarnation):
