@@ -369,6 +369,18 @@ struct FolderHostile {
     #expect(await folder.count(HostileFolder.lists) == 2)
   }
 
+  @Test("a file in the place of a whole log: the audit tells it once, and reads the others")
+  func fileAsLog() async throws {
+    let folder = try await HostileFolder()
+    let log = folder.path + "/\(ObjectName.log(of: folder.incarnations[HostileFolder.notes]!))"
+    rename(log, folder.directory.path + "/elsewhere")
+    folder.write([1], log)
+    let remote = try await FolderRemote(directory: folder.path)
+    let audit = try await RemoteAudit(of: remote, objects: try await remote.objects.list())
+    #expect(audit.problems.count == 1 && audit.problems.first?.message.contains(log) == true)
+    #expect(audit.logs.map(\.segments) == [0, 2])
+  }
+
   @Test(
     "foreign folders beside the remote's own are told and not opened, and those of systems are passed over")
   func foreignFolders() async throws {

@@ -24,6 +24,12 @@ extension RemoteAudit {
           }
       } catch {
         guard [.damagedSegment, .newerSegment, .missingSegment].contains(error.code) else { throw error }
+        if objects != nil, error.offset == nil {
+          // Something else is in the place of the log's directory: no offset behind can be read either.
+          problems.append(Problem(place: "\(ObjectName.log(of: token.incarnation))", message: "\(error)"))
+          logs[index].isReadable = false
+          return
+        }
         noteUnreadable(token.offset + 1, "\(error)", index)
         guard objects != nil else { return }
         token.offset += 1
