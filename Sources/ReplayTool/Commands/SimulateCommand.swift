@@ -213,7 +213,8 @@ struct SimulateCommand: ReplayCommand {
     progress.end()
     let page = SimulationPage(
       tally: pool.tally, seconds: start.duration(to: clock.now) / .seconds(1), cores: min(limits.jobs, cores),
-      faults: try FaultChoice.parse(faults), arguments: arguments.map { " \($0)" }.joined(),
+      faults: try FaultChoice.parse(faults).subtracting(assets ? [] : [.assetInTheWay]),
+      arguments: arguments.map { " \($0)" }.joined(),
       keepDirectory: keep)
     return (page, isWhole)
   }

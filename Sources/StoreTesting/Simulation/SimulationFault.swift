@@ -35,6 +35,7 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
   case remoteOld
   case remoteDamaged
   case remoteTakenBack
+  case assetInTheWay
   case zoneDeleted
   case zoneRecreated
   // Ways of use.
@@ -88,6 +89,8 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
       "an entry is lost or damaged once all is at rest; it is put back, or given up: 15 % of the seeds"
     case .remoteTakenBack:
       "an old copy of the remote takes its place for good, once all is at rest; all read its log again: 10 % of the seeds"
+    case .assetInTheWay:
+      "a file is in the place of a directory of assets, and nothing can be put there: half of the worlds with assets"
     case .zoneDeleted: "a zone is deleted, while others write to it: 10 % of the seeds"
     case .zoneRecreated: "a zone is made again under the name of a deleted one: half of the seeds"
     case .groupCommit: "several writes wait and share a commit, one of which may fail"

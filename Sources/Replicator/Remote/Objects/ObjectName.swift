@@ -131,7 +131,7 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Whether it is a part of an asset.
-  var isOfAsset: Bool { asset != nil }
+  package var isOfAsset: Bool { asset != nil }
 
   /// The incarnation whose log it is in.
   package var incarnation: IncarnationID? {

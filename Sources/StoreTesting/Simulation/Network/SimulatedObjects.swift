@@ -39,12 +39,15 @@ final class KeptObjects: ObjectStore {
   }
 
   /// Takes away what was put after so many objects.
-  func takeBack(to count: Int) async throws(RemoteError) {
+  ///
+  /// - Returns: what that was, in the order in which it was put.
+  func takeBack(to count: Int) async throws(RemoteError) -> [(name: ObjectName, bytes: [UInt8])] {
     let later = puts.withLock { puts in
       defer { puts.removeSubrange(count...) }
-      return puts[count...].map(\.name)
+      return Array(puts[count...])
     }
-    for name in later { try await objects.delete(name) }
+    for (name, _) in later { try await objects.delete(name) }
+    return later
   }
 
   func copy() -> MemoryObjects {

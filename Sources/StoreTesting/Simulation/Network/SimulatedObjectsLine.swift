@@ -12,7 +12,10 @@ struct SimulatedObjectsLine: ObjectStore {
     return try await world.call(
       process, "get \(name)",
       damage: { bytes, choices in bytes == nil ? nil : world.spoil(&bytes!, &choices) },
-      request: { () throws(RemoteError) in try await objects.get(name, bytesMax: bytesMax) })
+      request: { () throws(RemoteError) in
+        try world.checkPlace(of: name)
+        return try await objects.get(name, bytesMax: bytesMax)
+      })
   }
 
   func getPrefix(_ name: ObjectName, _ count: Int) async throws(RemoteError) -> ObjectPrefix? {
@@ -20,13 +23,17 @@ struct SimulatedObjectsLine: ObjectStore {
     return try await world.call(
       process, "getPrefix \(name)",
       damage: { prefix, choices in prefix == nil ? nil : world.spoil(&prefix!.bytes, &choices) },
-      request: { () throws(RemoteError) in try await objects.getPrefix(name, count) })
+      request: { () throws(RemoteError) in
+        try world.checkPlace(of: name)
+        return try await objects.getPrefix(name, count)
+      })
   }
 
   func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool {
     let objects = try objects
     return try await world.call(process, "put \(name)") { () throws(RemoteError) in
-      try await objects.putIfAbsent(name, bytes)
+      try world.checkPlace(of: name)
+      return try await objects.putIfAbsent(name, bytes)
     }
   }
 
@@ -40,6 +47,7 @@ struct SimulatedObjectsLine: ObjectStore {
   func delete(_ name: ObjectName) async throws(RemoteError) {
     let objects = try objects
     return try await world.call(process, "delete \(name)") { () throws(RemoteError) in
+      try world.checkPlace(of: name)
       try await objects.delete(name)
     }
   }

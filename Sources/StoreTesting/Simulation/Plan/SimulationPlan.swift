@@ -14,6 +14,8 @@ struct SimulationPlan: Hashable, Sendable {
     case oldRemote
     case importChain
     case bounds
+    case lostZone
+    case inTheWay
   }
 
   let seed: UInt64

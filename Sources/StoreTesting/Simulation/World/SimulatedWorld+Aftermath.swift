@@ -21,6 +21,9 @@ extension SimulatedWorld {
     var chain = plan.choices(.importChain)
     let isChained = chain.happens(perMille: 100)
     if isChained, options.faults.contains(.logImported) { try importInAChain(&chain) }
+    var lostZone = plan.choices(.lostZone)
+    let isLost = lostZone.happens(perMille: 100)
+    if isLost, options.faults.contains(.remoteTakenBack) { try deleteALostZone(&lostZone) }
   }
 
   /// A device that writes, and a zone that it syncs.

@@ -38,6 +38,19 @@ extension SimulatedWorld {
   /// `EIO` and `ENOSPC`: the same numbers on all systems.
   private static let (ioError, noSpace): (Int32, Int32) = (5, 28)
 
+  static let inAnAssetsPlace = "is a file, where a remote keeps assets"
+
+  /// Whether something else is in the place of a directory of assets: nothing that would be below can be read, put or removed.
+  func checkPlace(of name: ObjectName) throws(RemoteError) {
+    guard !isHealed, hasAssets, name.isOfAsset, let assetsInTheWay else { return }
+    let directory = name.components[2]
+    guard options.faults.contains(.assetInTheWay),
+      Int(directory.suffix(1), radix: 16).map({ $0 % 2 }) == assetsInTheWay
+    else { return }
+    mark(.assetInTheWay)
+    throw RemoteError(.damaged, "\(directory) \(Self.inAnAssetsPlace)", hint: "move it away")
+  }
+
   /// Whether a device downloads a zone's assets by itself.
   func isEager(_ device: SimulatedDevice, _ zone: ZoneID) -> Bool {
     let zones = options.workloads.flatMap(\.zones)

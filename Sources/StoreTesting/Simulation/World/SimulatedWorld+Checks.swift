@@ -85,6 +85,10 @@ extension SimulatedWorld {
 
   private func check(_ failure: SyncFailure, _ device: SimulatedDevice, _ isAfterHealing: Bool) throws {
     coverage.add(code: failure.code)
+    if failure.message.contains(Self.inAnAssetsPlace) {
+      throw SimulationFailure(
+        .roundsMakeProgress, "what is in one asset's place holds up more of d\(device.number): \(failure)")
+    }
     // Another remote may have been the last that it saw: the first look at the right one forgets that.
     let isLate = failure.code == RemoteError.Code.identityMismatch.rawValue
     if !isAfterHealing || isLate, isExplained(failure.code) { return }

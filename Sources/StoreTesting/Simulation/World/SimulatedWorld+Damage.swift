@@ -48,6 +48,12 @@ extension SimulatedWorld {
       try executor.wait { try await remote.damage(place.name, Self.damage(damage)) }
       try checkShipsOn(zone, device, readsUpTo: place)
       try mend(place, remote, from: isGivenUp ? nil : device)
+      guard choices.next(below: 2) == 1 else { break }
+      // What amends it is damaged as well.
+      let amendment = damage == .hole ? place.name : place.amendmentName
+      note("\(amendment) is damaged")
+      try executor.wait { try await remote.damage(amendment, Self.damage(.zeros)) }
+      try mend(place, remote, from: isGivenUp ? nil : device)
     }
     let new = newDevice(like: device)
     try boot(new)

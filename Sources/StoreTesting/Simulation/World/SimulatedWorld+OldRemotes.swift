@@ -34,7 +34,7 @@ extension SimulatedWorld {
     if choices.next(below: 2) == 1 { try write(choices.pick(writers)) }
     for device in devices { device.end() }
     executor.run()
-    try executor.wait { try await objects.takeBack(to: kept) }
+    _ = try executor.wait { try await objects.takeBack(to: kept) }
     note("the remote is put back to \(kept) objects")
     // One that is new takes offsets that the others know.
     let new = newDevice(like: first)
@@ -58,5 +58,67 @@ extension SimulatedWorld {
     for device in devicesWithPart(in: zone) {
       try checkWrites(count, of: "taken back", in: zone, on: device, "a remote that was put back")
     }
+  }
+
+  /// A zone is made, and the remote is put back for good to a copy from before that. The device deletes the zone, before or after:
+  /// that ends, and another zone can have the name. If what was lost comes back instead, the zone is deleted there.
+  func deleteALostZone(_ choices: inout SimulationChoices) throws {
+    guard configuration.place != .server, let objects = place.kept, let (device, other) = pickWriter() else {
+      return
+    }
+    let zone = ZoneID(name: "lost and deleted")
+    guard device.selects(zone) else { return }
+    mark(.remoteTakenBack)
+    isCopied = true
+    let (isDeletedBefore, isMadeAgain) = (choices.next(below: 2) == 1, choices.next(below: 2) == 1)
+    func make() throws {
+      try act(device) { try device.store?.writeBlockingThisThread { _ = try $0.createZone(zone) } }
+      try write("made", to: "value", of: "made", in: zone, on: device)
+      try act(device) { try device.store?.writeBlockingThisThread { try $0.attachZone(zone) } }
+    }
+    func delete() throws {
+      try act(device) { try device.store?.writeBlockingThisThread { try $0.deleteZone(zone) } }
+    }
+    try syncAlone(device)
+    let kept = objects.count
+    try make()
+    try syncAlone(device)
+    guard let incarnation = try token(of: zone, device)?.incarnation else { return }
+    if isDeletedBefore { try delete() }
+    device.end()
+    executor.run()
+    let lost = try executor.wait { try await objects.takeBack(to: kept) }
+    note("the remote is put back to \(kept) objects")
+    try boot(device)
+    guard let store = device.store else { return }
+    if !isDeletedBefore { try delete() }
+    for state in try store.syncState().zones where state.attachment == .attached {
+      guard let token = state.token else { continue }
+      try act(device) {
+        _ = try executor.wait { try await store.beginRereading(state.zone, from: token.offset + 1) }
+      }
+    }
+    for _ in 0..<2 { try syncAlone(device) }
+    guard try !store.syncState().zones.contains(where: { $0.attachment == .deleting }) else {
+      throw SimulationFailure(
+        .roundsMakeProgress,
+        "d\(device.number) deletes \(zone), which its remote does not have, without an end")
+    }
+    if isMadeAgain {
+      try make()
+      try checkAgreement(in: zone, "a zone that was lost, deleted and made again")
+    } else {
+      try executor.wait { for (name, bytes) in lost { _ = try await objects.putIfAbsent(name, bytes) } }
+      note("what the remote had lost is there again")
+      for _ in 0..<2 { try syncAlone(device) }
+      let log = place.observer
+      let events = try executor.wait { try await log.zoneEvents(after: nil).events }
+      guard events.contains(where: { $0.kind == .deleted && $0.incarnation == incarnation }) else {
+        throw SimulationFailure(
+          .nothingVanishes,
+          "\(zone) was deleted on d\(device.number), and the remote that has it again keeps it")
+      }
+    }
+    try checkAgreement(in: other, "a zone that was lost and deleted")
   }
 }

@@ -38,6 +38,8 @@ final class SimulatedWorld: @unchecked Sendable {
   var coverage = SimulationCoverage()
   /// How much a commit that folds may do in this world; nil for as much as anywhere.
   private let foldStepsMax: Int?
+  /// Which half of the directories of assets has files in their place, by the last bit of their names; nil for none.
+  let assetsInTheWay: Int?
   var timing: SimulationChoices
   var network: SimulationChoices
   var disk: SimulationChoices
@@ -55,6 +57,8 @@ final class SimulatedWorld: @unchecked Sendable {
     directory = options.scratchDirectory.map { TemporaryDirectory(in: $0) } ?? TemporaryDirectory()
     var bounds = plan.choices(.bounds)
     foldStepsMax = [nil, nil, nil, nil, 1, 100][bounds.next(below: 6)]
+    var inTheWay = plan.choices(.inTheWay)
+    assetsInTheWay = inTheWay.next(below: 2) == 1 ? inTheWay.next(below: 2) : nil
     let random = plan.random(.identities)
     place = try SimulatedPlace.make(
       plan.configuration, options.makeRemote, directory.path, clock, executor, random.stream(1))
