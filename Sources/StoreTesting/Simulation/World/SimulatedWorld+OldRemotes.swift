@@ -120,5 +120,25 @@ extension SimulatedWorld {
       }
     }
     try checkAgreement(in: other, "a zone that was lost and deleted")
+    if choices.next(below: 2) == 1 { try closeALogThatIsReadAgain(other, device) }
+  }
+
+  /// A device reads a log again that another one closes, since it deletes the zone: the reading ends there. What was never
+  /// shipped is kept.
+  private func closeALogThatIsReadAgain(_ zone: ZoneID, _ device: SimulatedDevice) throws {
+    let others = devicesWithPart(in: zone).filter { $0 !== device && $0.configuration.role == .writer }
+    guard let store = device.store, let other = others.first?.store else { return }
+    try act(device) { _ = try executor.wait { try await store.beginRereading(zone, from: 1) } }
+    try write("kept", to: "value", of: "kept", in: zone, on: device)
+    try act(others[0]) { try other.writeBlockingThisThread { try $0.deleteZone(zone) } }
+    try syncAlone(others[0])
+    for _ in 0..<2 { try syncAlone(device) }
+    let isKept = try store.read { try $0.contains(RecordID(zone: zone, name: "kept")) }
+    guard try isKept && !store.isRereading(zone) else {
+      throw SimulationFailure(
+        isKept ? .roundsMakeProgress : .nothingVanishes,
+        "d\(device.number), which reads the closed log of \(zone) again, \(isKept ? "does so without an end" : "let go of it")"
+      )
+    }
   }
 }
