@@ -84,6 +84,32 @@ struct EventsThatAreLost {
     world.close()
   }
 
+  @Test(
+    "A remote that has lost whole zones gets them back with their logs", arguments: RemotePlace.Kind.allCases,
+    [false, true])
+  func withLogs(kind: RemotePlace.Kind, isOneOf: Bool) async throws {
+    let scratch = TemporaryDirectory()
+    let world = try await world(kind, scratch.path)
+    let digests = try world.devices[1].digests()
+    let first: UInt64 = isOneOf ? 3 : 1
+    for offset in first...3 {
+      let event = try ZoneEvent.read(world.events[Int(offset) - 1].span.bytes)
+      try await world.place.replace(.entry(of: event.incarnation, 1), with: nil)
+    }
+    try await world.lose(first...3)
+    let steps = try await world.repair(from: world.devices[1])
+    #expect(putBack(steps) == Array(first...3), "\(steps)")
+    #expect(
+      steps.filter { $0.place.log != nil && $0.outcome == .putBack }.count == Int(4 - first), "\(steps)")
+    for offset in first...3 {
+      #expect(try await world.place.get(.zoneEvent(offset)) == world.events[Int(offset) - 1])
+    }
+    try await settle(world.devices, world.place.remote)
+    try await expectAgreement(world.devices, world.place.remote)
+    #expect(try world.new.digests() == digests)
+    world.close()
+  }
+
   @Test("What lies behind two that were lost side by side stays", arguments: RemotePlace.Kind.allCases)
   func sideBySide(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()

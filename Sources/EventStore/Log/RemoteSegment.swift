@@ -96,6 +96,8 @@ package struct FoldReport: Hashable, Sendable {
   package var conflicts = 0
   /// Segments that every replica rejects.
   package var rejected = 0
+  /// Others' transactions that were removed, since their log, which was read again, does not have them.
+  package var removed = 0
   /// Segments that were too much for one commit, and those that came behind them: the zone's log was folded again with them,
   /// beside the present records.
   package var foldedBeside = 0

@@ -52,8 +52,9 @@ extension LocalStore {
   /// is as one that is new. The store's own that had seen what the log does not have are issued again, with bases that reach
   /// no further than what they had seen of it. ``finishRenewal()`` is to be called afterwards: it folds the log again.
   ///
+  /// - Returns: how many transactions were taken out.
   /// - Complexity: linear in the transactions from the offset on, in one commit
-  package func endRereading(_ zone: ZoneID) async throws {
+  package func endRereading(_ zone: ZoneID) async throws -> Int {
     try await performFolded { try $0.endRereading(zone) }
   }
 }
@@ -127,11 +128,12 @@ extension WriteBatch {
     return true
   }
 
-  func endRereading(_ zone: ZoneID) throws {
+  func endRereading(_ zone: ZoneID) throws -> Int {
     let (number, row) = try storage.zone(zone)
     let tables = storage.tables
     guard let token = row.token, let rereading = try tables.rereading(of: number, storage.transaction)
-    else { return }
+    else { return 0 }
+    var removed = 0
     let bases = try rereadBases(number, token.incarnation, rereading)
     let givenUp = try givenUpParts(of: number, token.incarnation)
     for held in try tables.heldLanes(of: number, storage.transaction) {
@@ -144,7 +146,10 @@ extension WriteBatch {
       let parts = givenUp[Lane(zone: number, replica: held.replica, epoch: held.epoch)] ?? []
       let isGivenUp = parts.contains { $0.contains(lane.placed + 1) }
       let isSeen = try firstRebased(of: lane, number, bases) == nil
-      if isClosed || !isGivenUp || !isSeen { try takeOut(lane.placed + 1, of: lane, number) }
+      if isClosed || !isGivenUp || !isSeen {
+        try takeOut(lane.placed + 1, of: lane, number)
+        removed += Int(lane.count)
+      }
     }
     try clipOwnParent(of: number, row)
     try storage.removeRereading(of: number, token.incarnation)
@@ -152,6 +157,7 @@ extension WriteBatch {
     try reorder(number, token.incarnation, from: rereading.first)
     try rebase(number, token, bases)
     try foldAgain(number)
+    return removed
   }
 
   /// Lets new transactions have seen the log as it is now, and pending ones no more of it than they had.

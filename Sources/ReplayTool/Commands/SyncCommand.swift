@@ -161,7 +161,9 @@ struct SyncCommand: StoreCommand {
       guard createRemote, let own else { throw error }
       throw ToolError(
         "remoteChanged", "this store belongs to remote \(own), and is not given another: \(error.message)",
-        hint: "give the address of that remote, mount its disk, or begin with an empty store", exit: .remote)
+        hint:
+          "give the address of that remote, or mount its disk. Where it is gone for good, export the store's log, import it "
+          + "into a new store, and sync that with the new remote", exit: .remote)
     }
   }
 

@@ -50,6 +50,11 @@ struct SyncPage: Sendable {
   /// What is said below a zone's line: why it is not in sync, and of assets, if there is anything.
   private func below(_ zone: ZoneReport) -> [String] {
     var lines = Self.explanation(of: zone, places).map { ["\($0.message). \($0.hint)"] } ?? []
+    if zone.removedTransactions > 0 {
+      lines.append(
+        "removed \(Display.count(zone.removedTransactions, "transaction")) of other stores, which the remote does not have: "
+          + "they are back once a store that still has them sends them")
+    }
     if zone.rejectedSegments > 0 {
       let count = Display.count(zone.rejectedSegments, "segment")
       lines.append("rejected \(count): `replay info` lists them, and why")
@@ -195,6 +200,7 @@ extension JSON {
       "received": .number(zone.received), "receivedSegments": .number(zone.receivedSegments),
       "bytesReceived": .number(zone.bytesReceived), "conflicts": .number(zone.conflicts),
       "rejectedSegments": .number(zone.rejectedSegments),
+      "removedTransactions": .number(zone.removedTransactions),
       "sentAssets": .number(zone.sentAssets), "assetBytesSent": .number(zone.assetBytesSent),
       "receivedAssets": .number(zone.receivedAssets), "assetBytesReceived": .number(zone.assetBytesReceived),
       "assetProblemCount": .number(zone.assetProblemCount),

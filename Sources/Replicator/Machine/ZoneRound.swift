@@ -157,6 +157,7 @@ package struct ZoneRound: Sendable {
     report.bytesReceived += outcome.bytes
     report.conflicts += outcome.report.conflicts
     report.rejectedSegments += outcome.report.rejected
+    report.removedTransactions += outcome.report.removed
     if outcome.isForked {
       // What is pending would lie there as a second content of its sequences, and every other store would park.
       report.status = .forked(offset: outcome.token.offset + 1)

@@ -258,7 +258,8 @@ extension ObjectRemote {
       hint:
         "the remote was restored from an old copy, lost its last segments, or was tampered with: put the newest copy in "
         + "its place, or run `replay remote REMOTE --repair STORE` with this store, which puts back what nothing replaced. Where the "
-        + "remote is right, this store reads it again with `replay sync STORE --remote REMOTE --reread ZONE@1`",
+        + "remote is right, this store reads it again with `replay sync STORE --remote REMOTE --reread ZONE@1`: what others "
+        + "wrote and the remote does not have goes from the store too",
       offset: offset)
   }
 

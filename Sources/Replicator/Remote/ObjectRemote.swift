@@ -268,15 +268,16 @@ package final class ObjectRemote: RemoteLog {
       hint:
         "it was restored from an old copy, lost its last events, or was tampered with: put the newest copy in its "
         + "place, or run `replay remote REMOTE --repair STORE` with this store, which puts back the events of its zones. Where "
-        + "the remote is right, `replay sync STORE --remote REMOTE --reread ZONE@1` lets this store read it again, for each zone that it has synced"
+        + "the remote is right, `replay sync STORE --remote REMOTE --reread ZONE@1` lets this store read it again, for each "
+        + "zone that it has synced: what others wrote and the remote does not have goes from the store too"
     )
   }
 
   private func zoneUnknown(_ incarnation: IncarnationID) -> RemoteError {
     RemoteError(
       .zoneUnknown, "\(name) has no log of the zone of the incarnation \(incarnation)",
-      hint: "where the list of zones has lost its event, `replay remote REMOTE --repair STORE` "
-        + "with a store that has the zone puts it back; where the remote went back to before the zone was made, "
-        + "`replay sync STORE --remote REMOTE --reread ZONE@1` makes it there again")
+      hint:
+        "it lost the zone, or went back to before the zone was made: `replay remote REMOTE --repair STORE` "
+        + "with a store that has the zone puts it back, with all that the store has of it")
   }
 }

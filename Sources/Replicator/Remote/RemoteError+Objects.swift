@@ -28,7 +28,9 @@ extension RemoteError {
   static func identityMismatch(_ name: String, _ expected: RemoteID, _ found: RemoteID) -> RemoteError {
     RemoteError(
       .identityMismatch, "\(name) is the remote \(found), not \(expected) as before",
-      hint: "mount the right disk or share there; a store stays with the remote that it was first synced with"
+      hint:
+        "mount the right disk or share there. A store stays with the remote that it was first synced with: where that is "
+        + "gone for good, export the store's log, import it into a new store, and sync that with the new remote"
     )
   }
 

@@ -86,14 +86,16 @@ package struct RemoteRepair: Sendable {
     }
   }
 
-  /// Puts the lost end of the list of zones back: the event of each log that the store syncs, that is there, and that no event
-  /// names.
+  /// Puts the lost end of the list of zones back: the event of each log that the store has read from, or written to, and that
+  /// no event names. If nothing of such a log is there, the remote went back to before the zone was made, or is a new one in
+  /// the place of one that is gone.
   ///
   /// An event is determined by its zone, its incarnation, its offset and the event before it. Where the store's token tells
   /// their order, the bytes are those that were lost. Else the events are new, and readers take them as any.
   package mutating func addLostEvents() async throws {
     let logs = try store.syncState().zones.compactMap { state in
-      state.attachment == .attached ? state.token.map { EntryPlace.Log(state.zone, $0.incarnation) } : nil
+      state.attachment == .attached && state.token?.offset ?? 0 > 0
+        ? state.token.map { EntryPlace.Log(state.zone, $0.incarnation) } : nil
     }
     let lost = try await lostEvents(of: logs)
     guard !lost.isEmpty else { return }
@@ -119,17 +121,14 @@ package struct RemoteRepair: Sendable {
     }
   }
 
-  /// The logs that no event of the list of zones names, though they are there, and their zones have no other one.
+  /// The logs that no event of the list of zones names, and whose zones have no other one.
   ///
   /// An event that cannot be read may be theirs: it is put back or given up first.
   private func lostEvents(of logs: [EntryPlace.Log]) async throws -> [EntryPlace.Log] {
-    let unnamed = try await remote.readZones().read { list in
-      guard list.unreadable.isEmpty else { return [EntryPlace.Log]() }
+    try await remote.readZones().read { list in
+      guard list.unreadable.isEmpty else { return [] }
       return logs.filter { list.logs[$0.incarnation] == nil && list.live[$0.zone] == nil }
     }
-    var lost: [EntryPlace.Log] = []
-    for log in unnamed where try await remote.exists(log.incarnation, 1) { lost.append(log) }
-    return lost
   }
 
   /// The hash of the event before, as the event at an offset names it; nil if none can be read there.

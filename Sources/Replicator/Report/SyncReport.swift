@@ -58,6 +58,9 @@ public struct ZoneReport: Hashable, Sendable {
   public package(set) var bytesReceived = 0
   /// Cells that got losers by what was received.
   public package(set) var conflicts = 0
+  /// Transactions of other stores that were removed here, since the zone's log was read again and does not have them. Their
+  /// writers send them again if they have them.
+  public package(set) var removedTransactions = 0
   /// Segments that every replica rejects, since the log before them makes them invalid. Those that were met in this round;
   /// `ReadTransaction.rejectedSegments(in:limit:)` lists all.
   public package(set) var rejectedSegments = 0

@@ -24,7 +24,7 @@ extension EffectRunner {
   /// it does not have stays.
   private func endRereading(_ zone: ZoneID, before fate: ZoneFate) async throws {
     guard fate != .purged, try store.isRereading(zone) else { return }
-    try await store.endRereading(zone)
+    _ = try await store.endRereading(zone)
     try await store.finishRenewal()
   }
 
@@ -44,7 +44,6 @@ extension EffectRunner {
   }
 
   /// Reads a zone's log to its end, from where the store stands, and ends a rereading there.
-  @discardableResult
   func readOn(_ zone: ZoneID) async throws -> FoldOutcome {
     var token = try folded(zone)
     var outcome = FoldOutcome(token: token)
@@ -66,7 +65,7 @@ extension EffectRunner {
         return outcome
       }
       guard !segments.isEmpty else {
-        try await store.endRereading(zone)
+        outcome.report.removed += try await store.endRereading(zone)
         try await store.finishRenewal()
         return outcome
       }

@@ -34,7 +34,9 @@ package struct EffectRunner: Sendable {
       case .readState:
         try await store.finishRenewal()
         return .state(try store.syncState())
-      case .fetchZoneEvents(let token): return .zoneEvents(try await remote.zoneEvents(after: token))
+      case .fetchZoneEvents(let token):
+        if token == nil { try await checkHasLogs() }
+        return .zoneEvents(try await remote.zoneEvents(after: token))
       case .forgetPlaceInZoneList:
         try await store.forgetPlaceInZoneList()
         return .state(try store.syncState())
@@ -75,6 +77,9 @@ package struct EffectRunner: Sendable {
       case .fold(let segments, let token, let isMoreToCome):
         return .folded(try await fold(segments, after: token, isMoreToCome: isMoreToCome))
       case .prepare:
+        // A log may end before the page that was to follow.
+        try await store.finishRenewal()
+        if try store.isRereading(zone) { return .folded(try await readOn(zone)) }
         guard let (segment, named) = try await prepare(zone) else { return .prepared(nil) }
         return named.isEmpty ? .prepared(segment) : .preparedNaming(segment, named)
       case .upload(let asset, let incarnation, let chunksMax):
@@ -112,9 +117,6 @@ package struct EffectRunner: Sendable {
 
   /// The next segment to ship, its cut stored, and the assets that it names; nil if nothing is pending.
   private func prepare(_ zone: ZoneID) async throws -> (PackedSegment, [AssetReference])? {
-    // A log may end before the page that was to follow.
-    try await store.finishRenewal()
-    if try store.isRereading(zone) { try await readOn(zone) }
     if try store.isOwnLaneClosed(of: zone) { try await renewLane(of: zone) }
     for _ in 0..<Self.cutsMax {
       guard let cut = try store.nextCut(of: zone) else { return nil }

@@ -23,7 +23,7 @@ extension SimulatedWorld {
     if isChained, options.faults.contains(.logImported) { try importInAChain(&chain) }
     var lostZone = plan.choices(.lostZone)
     let isLost = lostZone.happens(perMille: 100)
-    if isLost, options.faults.contains(.remoteTakenBack) { try deleteALostZone(&lostZone) }
+    if isLost, options.faults.contains(.remoteTakenBack) { try loseAZone(&lostZone) }
   }
 
   /// A device that writes, and a zone that it syncs.

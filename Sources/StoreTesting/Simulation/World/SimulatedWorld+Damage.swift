@@ -295,7 +295,7 @@ extension SimulatedWorld {
 }
 
 /// The remote of a world, as whoever runs it sees it.
-private struct DamagedRemote: ForwardingRemote, LogOfObjects {
+struct DamagedRemote: ForwardingRemote, LogOfObjects {
   private let place: SimulatedPlace
   private let objects: KeptObjects
 

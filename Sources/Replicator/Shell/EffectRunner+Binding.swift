@@ -1,0 +1,30 @@
+import EventStore
+import OperationFormat
+
+/// The remote that a store belongs to: the one whose list of zones it has read first.
+extension EffectRunner {
+  /// Checks that a remote is that of a store which has read logs and does not know of which remote, as after an import. Another
+  /// one does not have them, and the store would belong to that from now on.
+  ///
+  /// - Throws: ``RemoteError`` `identityMismatch` if the remote has none of the logs.
+  /// - Complexity: linear in the events of the list of zones up to the first of a log; for stores without one it costs nothing
+  func checkHasLogs() async throws {
+    let known = Set(
+      try store.syncState().zones.compactMap { state in
+        state.attachment == .attached ? state.token.flatMap { $0.offset > 0 ? $0.incarnation : nil } : nil
+      })
+    guard !known.isEmpty else { return }
+    var page = try await remote.zoneEvents(after: nil)
+    while true {
+      // An event that nobody can read may be that of a log.
+      if !page.problems.isEmpty || page.events.contains(where: { known.contains($0.incarnation) }) { return }
+      guard page.hasMore else { break }
+      page = try await remote.zoneEvents(after: page.token)
+    }
+    throw RemoteError(
+      .identityMismatch, "the remote \(page.token.remote) has none of the logs that this store has read",
+      hint: "give the address of the remote that they are in. Where that is gone, or lost them, "
+        + "`replay remote REMOTE --repair STORE` puts back what this store has of them, into a new remote too"
+    )
+  }
+}

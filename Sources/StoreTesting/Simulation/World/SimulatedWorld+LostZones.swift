@@ -1,0 +1,116 @@
+import EventStore
+import OperationFormat
+import Replicator
+
+/// A zone that a remote loses, since it is put back for good to a copy from before the zone was made. It is put back from the
+/// store that made it, or that store deletes it.
+extension SimulatedWorld {
+  private static let lost = ZoneID(name: "lost")
+
+  func loseAZone(_ choices: inout SimulationChoices) throws {
+    guard configuration.place != .server, let objects = place.kept, let (device, zone) = pickWriter(),
+      device.selects(Self.lost)
+    else { return }
+    mark(.remoteTakenBack)
+    isCopied = true
+    let (isPutBack, isDeletedBefore, isMadeAgain) = (
+      choices.next(below: 2) == 1, choices.next(below: 2) == 1, choices.next(below: 2) == 1
+    )
+    try syncAlone(device)
+    let kept = objects.count
+    try makeLostZone(device)
+    try syncAlone(device)
+    guard let incarnation = try token(of: Self.lost, device)?.incarnation else { return }
+    if isDeletedBefore, !isPutBack { try delete(Self.lost, on: device) }
+    device.end()
+    executor.run()
+    let lost = try executor.wait { try await objects.takeBack(to: kept) }
+    note("the remote is put back to \(kept) objects")
+    try boot(device)
+    guard let store = device.store else { return }
+    if isPutBack {
+      try putLostZoneBack(store)
+    } else {
+      if !isDeletedBefore { try delete(Self.lost, on: device) }
+      try letDeletionEnd(device, store)
+      if isMadeAgain {
+        try makeLostZone(device)
+        try checkAgreement(in: Self.lost, "a zone that was lost, deleted and made again")
+      } else {
+        try executor.wait { for (name, bytes) in lost { _ = try await objects.putIfAbsent(name, bytes) } }
+        note("what the remote had lost is there again")
+        try checkIsDeleted(incarnation, device)
+      }
+    }
+    try checkAgreement(in: zone, "a zone that was lost")
+    if choices.next(below: 2) == 1 { try closeALogThatIsReadAgain(zone, device) }
+  }
+
+  private func makeLostZone(_ device: SimulatedDevice) throws {
+    try act(device) { try device.store?.writeBlockingThisThread { _ = try $0.createZone(Self.lost) } }
+    try write("made", to: "value", of: "made", in: Self.lost, on: device)
+    try act(device) { try device.store?.writeBlockingThisThread { try $0.attachZone(Self.lost) } }
+  }
+
+  private func delete(_ zone: ZoneID, on device: SimulatedDevice) throws {
+    try act(device) { try device.store?.writeBlockingThisThread { try $0.deleteZone(zone) } }
+  }
+
+  /// The zone comes back with its log, so that stores which had read it need not read it again.
+  private func putLostZoneBack(_ store: LocalStore) throws {
+    guard let remote = DamagedRemote(place) else { return }
+    try executor.wait {
+      var repair = RemoteRepair(remote, from: store)
+      try await repair.addLostEvents()
+      try await repair.repairLogs(try await remote.audit())
+    }
+    try checkAgreement(in: Self.lost, "a zone that was lost and put back")
+    for device in devicesWithPart(in: Self.lost) {
+      try checkWrites(1, of: "made", in: Self.lost, on: device, "a zone that was lost and put back")
+    }
+  }
+
+  /// The remote does not have the log that is to be deleted.
+  private func letDeletionEnd(_ device: SimulatedDevice, _ store: LocalStore) throws {
+    for state in try store.syncState().zones where state.attachment == .attached {
+      guard let token = state.token else { continue }
+      try act(device) {
+        _ = try executor.wait { try await store.beginRereading(state.zone, from: token.offset + 1) }
+      }
+    }
+    for _ in 0..<2 { try syncAlone(device) }
+    guard try store.syncState().zones.contains(where: { $0.attachment == .deleting }) else { return }
+    throw SimulationFailure(
+      .roundsMakeProgress,
+      "d\(device.number) deletes \(Self.lost), which its remote does not have, without an end")
+  }
+
+  private func checkIsDeleted(_ incarnation: IncarnationID, _ device: SimulatedDevice) throws {
+    for _ in 0..<2 { try syncAlone(device) }
+    let log = place.observer
+    let events = try executor.wait { try await log.zoneEvents(after: nil).events }
+    if events.contains(where: { $0.kind == .deleted && $0.incarnation == incarnation }) { return }
+    throw SimulationFailure(
+      .nothingVanishes,
+      "\(Self.lost) was deleted on d\(device.number), and the remote that has it again keeps it")
+  }
+
+  /// A device reads a log again that another one closes, since it deletes the zone: the reading ends there. What was never
+  /// shipped is kept.
+  private func closeALogThatIsReadAgain(_ zone: ZoneID, _ device: SimulatedDevice) throws {
+    let others = devicesWithPart(in: zone).filter { $0 !== device && $0.configuration.role == .writer }
+    guard let store = device.store, let other = others.first else { return }
+    try act(device) { _ = try executor.wait { try await store.beginRereading(zone, from: 1) } }
+    try write("kept", to: "value", of: "kept", in: zone, on: device)
+    try delete(zone, on: other)
+    try syncAlone(other)
+    for _ in 0..<2 { try syncAlone(device) }
+    let isKept = try store.read { try $0.contains(RecordID(zone: zone, name: "kept")) }
+    guard try isKept && !store.isRereading(zone) else {
+      throw SimulationFailure(
+        isKept ? .roundsMakeProgress : .nothingVanishes,
+        "d\(device.number), which reads the closed log of \(zone) again, "
+          + (isKept ? "does so without an end" : "let go of what was never shipped"))
+    }
+  }
+}
