@@ -16,7 +16,7 @@ extension Fold {
       let count = try FieldChange.readCount(&reader)
       try lendView(to: &sequence, of: cell)
       var item = try sequence.insert(places: UInt64(count), by: head(at: index).id, after: left) {
-        try hasSeen($0, at: index)
+        try hasSeenInSearch($0, at: index)
       }
       try takeView(from: &sequence, of: cell)
       for _ in 0..<count {
@@ -56,7 +56,7 @@ extension Fold {
     let none = UnitID(replica: viewpoint.replica, epoch: viewpoint.epoch, number: 0)
     try lendView(to: &sequence, of: cell)
     let place = try sequence.insert(placeOf: item ?? none, by: head(at: index).id, after: left) {
-      try hasSeen($0, at: index)
+      try hasSeenInSearch($0, at: index)
     }
     try takeView(from: &sequence, of: cell)
     var payload = ByteWriter()

@@ -38,6 +38,13 @@ extension Fold {
     try removes(.seen(at: index), operation)
   }
 
+  /// The same of an operation that is met in the search for where an insertion belongs: it passes all that is there and was not
+  /// seen.
+  func hasSeenInSearch(_ operation: HeadID, at index: UInt32) throws -> Bool {
+    try bound.count(looked: FoldBound.stepsOfUnit)
+    return try hasSeen(operation, at: index)
+  }
+
   /// A unit that an operation names, in this store's numbers; nil if nothing of its maker is here.
   func unit(_ reference: UnitReference) throws -> UnitID? {
     guard let maker = reference.maker else {
@@ -96,7 +103,7 @@ extension Fold {
       let text = operand.extracting(try FieldChange.readInsertedText(&reader))
       try lendView(to: &sequence, of: cell)
       _ = try sequence.insert(text: text, by: head(at: index).id, after: left) {
-        try hasSeen($0, at: index)
+        try hasSeenInSearch($0, at: index)
       }
       try takeView(from: &sequence, of: cell)
     } else {

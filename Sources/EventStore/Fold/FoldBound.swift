@@ -17,6 +17,8 @@ package final class FoldBound {
   /// What a leaf of a text takes that is looked at, one of which units are hidden besides, and finding which of an inserter's units
   /// are seen.
   static let (stepsOfLeaf, removalsOfLeaf, stepsOfInserter) = (2, 3, 16)
+  /// What finding takes whether a unit is seen that an insertion may come behind.
+  static let stepsOfUnit = 2
   /// A row of more bytes lies on pages of its own, of which each takes as much to remove as a small row.
   private static let (bytesMaxOnSharedPage, pageBytes) = (2000, 4096)
   /// The steps of a commit: a hundred thousand rows to look at, or an eighth of that to remove.

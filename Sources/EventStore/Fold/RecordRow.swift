@@ -165,19 +165,7 @@ package enum RecordLayout {
 
   /// The numbers of the cells in a row, ascending.
   package static func cells(of row: RawSpan) throws(FormatError) -> [CellNumber] {
-    var cells: [CellNumber] = []
-    var reader = try cellReader(of: row)
-    while reader.remaining > 0 {
-      let start = reader.position
-      let number = try nextCell(&reader).number
-      if let last = cells.last, last >= number {
-        throw FormatError(
-          .damaged, at: start, in: "record row", expected: "cells in ascending order",
-          found: "\(number.rawValue) after \(last.rawValue)")
-      }
-      cells.append(number)
-    }
-    return cells
+    try CellIndex(row).entries.map(\.cell)
   }
 
   /// Reads after the header. A record that has no row yet has no cells.

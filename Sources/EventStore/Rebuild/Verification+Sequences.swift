@@ -14,11 +14,17 @@ extension Verification {
       try source.snapshot.forEachStoredRow(in: state, after: nil) { name, row in
         // What cannot be read was told when rows were compared.
         try? source.snapshot.withWhole(row, state) { row in
-          for cell in try RecordLayout.cells(of: row) where cell.kind?.isSequence ?? false {
-            if let problem = Self.problem(of: cell, name, row, state, source, fresh) {
-              let record = location(ofRecord: name.bytes, in: state.rawValue)
-              report.add(.record, "\(record), cell \(cell.rawValue)", problem)
+          let index = try CellIndex(row)
+          let entries = index.entries.filter { $0.cell.kind?.isSequence ?? false }
+          if entries.isEmpty { return }
+          let made = try MadeRow(of: name, state, fresh)
+          for entry in entries {
+            let problem = try index.withRow(of: entry, in: row) {
+              Self.problem(of: entry.cell, in: $0, state, source, made, fresh)
             }
+            guard let problem else { continue }
+            let record = location(ofRecord: name.bytes, in: state.rawValue)
+            report.add(.record, "\(record), cell \(entry.cell.rawValue)", problem)
           }
         }
         try didCompare(progress)
@@ -27,20 +33,36 @@ extension Verification {
     }
   }
 
+  /// A record's row as a fresh fold makes it.
+  private struct MadeRow {
+    let bytes: [UInt8]
+    let index: CellIndex
+
+    /// A record that is not there has no cells.
+    init(of name: RawSpan, _ state: StateNumber, _ fresh: borrowing ReadTransaction) throws {
+      let key = TableKey.record(state, name)
+      let snapshot = fresh.snapshot
+      let whole = try fresh.transaction.withValue(of: key.span, in: fresh.tables.records) { row in
+        try snapshot.withWhole(row, state) { $0.bytes }
+      }
+      let row = whole ?? []
+      index = try CellIndex(row.span.bytes)
+      bytes = row
+    }
+  }
+
   private static func problem(
-    of cell: CellNumber, _ name: RawSpan, _ row: RawSpan, _ state: StateNumber,
-    _ source: borrowing ReadTransaction, _ fresh: borrowing ReadTransaction
+    of cell: CellNumber, in row: RawSpan, _ state: StateNumber, _ source: borrowing ReadTransaction,
+    _ made: MadeRow, _ fresh: borrowing ReadTransaction
   ) -> String? {
     do {
       let found = try source.snapshot.sequence(of: cell, in: row, state)
       if let problem = try found.verify().first { return problem }
-      let key = TableKey.record(state, name)
-      let made = try fresh.transaction.withValue(of: key.span, in: fresh.tables.records) { row in
-        try fresh.snapshot.withWhole(row, state) { row in
-          try runs(try fresh.snapshot.sequence(of: cell, in: row, state))
-        }
+      let expected = try made.index.withRow(of: made.index.entry(of: cell), in: made.bytes.span.bytes) {
+        row in
+        row.isEmpty ? nil : try runs(fresh.snapshot.sequence(of: cell, in: row, state))
       }
-      return try runs(found) == made ? nil : "its units differ from the log"
+      return try runs(found) == expected ? nil : "its units differ from the log"
     } catch {
       return Self.text(error)
     }
@@ -56,21 +78,20 @@ extension Verification {
   static func comparable(_ row: [UInt8]) -> [UInt8] {
     do {
       let span = row.span.bytes
-      let cells = try RecordLayout.cells(of: span).filter { $0.kind?.isSequence ?? false }
-      if cells.isEmpty { return row }
-      var parts: [Range<Int>] = []
+      let entries = try CellIndex(span).entries.filter { $0.cell.kind?.isSequence ?? false }
+      if entries.isEmpty { return row }
       var roots = ByteWriter()
-      for cell in cells {
-        let place = try RecordLayout.place(of: cell, in: span)
-        let root = try SequenceRoot(span.extracting(place.body))
-        roots.append(varint: UInt64(cell.rawValue))
+      var rest: [UInt8] = []
+      var end = 0
+      for entry in entries {
+        let root = try SequenceRoot(span.extracting(entry.body))
+        roots.append(varint: UInt64(entry.cell.rawValue))
         roots.append(varint: root.units)
         roots.append(varint: root.visible)
-        parts.append(place.entry)
+        rest += row[end..<entry.bytes.lowerBound]
+        end = entry.bytes.upperBound
       }
-      var rest = row
-      for part in parts.reversed() { rest.removeSubrange(part) }
-      return rest + roots.bytes
+      return rest + row[end...] + roots.bytes
     } catch {
       // A row that cannot be read is compared as it is.
       return row

@@ -6,9 +6,12 @@ extension Snapshot {
   func changes(showing record: RecordID) throws -> [(field: Name, changes: [FieldChange])]? {
     try withRow(of: record) { row, state in
       guard try visible(row, state) != nil else { return nil }
-      return try RecordLayout.cells(of: row).filter { $0 != .existence }.map { cell in
-        let field = try name(cell.field)
-        return (field, try changes(showing: cell, field, in: row, state))
+      let index = try CellIndex(row)
+      return try index.entries.filter { $0.cell != .existence }.map { entry in
+        let field = try name(entry.cell.field)
+        return try index.withRow(of: entry, in: row) {
+          (field, try changes(showing: entry.cell, field, in: $0, state))
+        }
       }
     }
   }

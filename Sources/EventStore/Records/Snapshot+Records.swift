@@ -254,10 +254,11 @@ extension Snapshot {
   /// The names of the fields of a record that have a cell which a closure chooses, in the order of their bytes.
   func fields(of record: RecordID, where isChosen: (CellNumber, RawSpan) throws -> Bool) throws -> [Name] {
     try withRow(of: record) { row, _ in
-      let cells = try RecordLayout.cells(of: row).filter { cell in
-        try cell != .existence && isChosen(cell, row)
+      let index = try CellIndex(row)
+      let chosen = try index.entries.filter { entry in
+        try entry.cell != .existence && index.withRow(of: entry, in: row) { try isChosen(entry.cell, $0) }
       }
-      return try Set(cells.map(\.field)).map { try name($0) }.sorted()
+      return try Set(chosen.map(\.cell.field)).map { try name($0) }.sorted()
     } ?? []
   }
 
@@ -347,31 +348,35 @@ extension Snapshot {
         Conflict(record: record, field: field, key: key, winner: heads[0], losers: Array(heads.dropFirst())))
     }
     var isAnywhereAlive = true
-    for cell in try RecordLayout.cells(of: row) {
-      switch cell.kind {
+    let index = try CellIndex(row)
+    for entry in index.entries {
+      let cell = entry.cell
       // Nothing says that the record is there: its fields show nowhere.
-      case _ where !isAnywhereAlive: return conflicts
-      case .register:
-        let place = try RecordLayout.place(of: cell, in: row)
-        if cell == .existence { isAnywhereAlive = try isAlive(anywhereIn: row, state) }
-        guard try RecordLayout.heads(of: place.body, in: row).total > 1 else { continue }
-        let heads = try heads(of: cell, in: row, state).map { try cellHead($0, of: cell) }
-        // Updates of different fields do not conflict: that both say that the record is there is no news.
-        if cell == .existence, heads.allSatisfy({ $0.content == heads[0].content }) { continue }
-        add(heads, cell == .existence ? nil : try name(cell.field))
-      case .map:
-        try forEachElement(of: cell, in: row, state) { element in
-          guard element.heads.count > 1 else { return }
-          let identity = element.identity
-          add(
-            try element.heads.map { try cellHead($0, of: cell, identity.span.bytes) }, try name(cell.field),
-            key: try Name(interned: identity.span.bytes))
+      guard isAnywhereAlive else { break }
+      try index.withRow(of: entry, in: row) { row in
+        switch cell.kind {
+        case .register:
+          let place = try RecordLayout.place(of: cell, in: row)
+          if cell == .existence { isAnywhereAlive = try isAlive(anywhereIn: row, state) }
+          guard try RecordLayout.heads(of: place.body, in: row).total > 1 else { return }
+          let heads = try heads(of: cell, in: row, state).map { try cellHead($0, of: cell) }
+          // Updates of different fields do not conflict: that both say that the record is there is no news.
+          if cell == .existence, heads.allSatisfy({ $0.content == heads[0].content }) { return }
+          add(heads, cell == .existence ? nil : try name(cell.field))
+        case .map:
+          try forEachElement(of: cell, in: row, state) { element in
+            guard element.heads.count > 1 else { return }
+            let identity = element.identity
+            add(
+              try element.heads.map { try cellHead($0, of: cell, identity.span.bytes) }, try name(cell.field),
+              key: try Name(interned: identity.span.bytes))
+          }
+        case .list:
+          for item in try items(of: cell, in: row, state) where item.values.count > 1 {
+            add(try item.values.map { try itemHead($0, item) }, try name(cell.field))
+          }
+        default: return
         }
-      case .list:
-        for item in try items(of: cell, in: row, state) where item.values.count > 1 {
-          add(try item.values.map { try itemHead($0, item) }, try name(cell.field))
-        }
-      default: continue
       }
     }
     return conflicts.sorted { ($0.field ?? "", $0.key ?? "") < ($1.field ?? "", $1.key ?? "") }

@@ -54,39 +54,47 @@ enum StateDigest {
     try snapshot.forEachRow(in: zone) { name, row, state in
       writer.removeAll()
       writer.append(text: name.rawValue)
-      let cells = try RecordLayout.cells(of: row).map { cell in
-        (cell, cell == .existence ? Name("") : try snapshot.name(cell.field))
-      }.sorted { ($0.1, $0.0) < ($1.1, $1.0) }
-      writer.append(count: cells.count)
-      for (cell, name) in cells {
+      let index = try CellIndex(row)
+      let entries = try index.entries.map { entry in
+        (entry, entry.cell == .existence ? Name("") : try snapshot.name(entry.cell.field))
+      }.sorted { ($0.1, $0.0.cell) < ($1.1, $1.0.cell) }
+      writer.append(count: entries.count)
+      for (entry, name) in entries {
         writer.append(text: name.rawValue)
-        writer.append(varint: UInt64(cell.rawValue & 0xf))
-        if cell.kind?.isSequence ?? false {
-          // A text may be long: its bytes need not stand together.
-          try snapshot.forEachPart(of: cell, in: row, state) { part in
-            try append(part, to: &writer)
-            hasher.update(writer.span)
-            writer.removeAll()
-          }
-          writer.append(0)
-          continue
-        }
-        guard cell.kind?.hasElements ?? false else {
-          try append(try snapshot.heads(of: cell, in: row, state), of: cell, snapshot, to: &writer)
-          continue
-        }
-        let place = try RecordLayout.place(of: cell, in: row)
-        writer.append(count: try ElementRow.count(in: row.extracting(place.body)))
-        try snapshot.forEachElement(of: cell, in: row, state) { element in
-          writer.append(count: element.identity.count)
-          writer.append(element.identity)
-          try append(element.heads, of: cell, snapshot, to: &writer)
+        writer.append(varint: UInt64(entry.cell.rawValue & 0xf))
+        try index.withRow(of: entry, in: row) { row in
+          try append(entry.cell, in: row, state, snapshot, to: &writer, &hasher)
         }
       }
       hasher.update(writer.span)
       return true
     }
     return hasher.finish()
+  }
+
+  private static func append(
+    _ cell: CellNumber, in row: RawSpan, _ state: StateNumber, _ snapshot: Snapshot,
+    to writer: inout ByteWriter, _ hasher: inout ContentHasher
+  ) throws {
+    if cell.kind?.isSequence ?? false {
+      // A text may be long: its bytes need not stand together.
+      try snapshot.forEachPart(of: cell, in: row, state) { part in
+        try append(part, to: &writer)
+        hasher.update(writer.span)
+        writer.removeAll()
+      }
+      return writer.append(0)
+    }
+    guard cell.kind?.hasElements ?? false else {
+      return try append(try snapshot.heads(of: cell, in: row, state), of: cell, snapshot, to: &writer)
+    }
+    let place = try RecordLayout.place(of: cell, in: row)
+    writer.append(count: try ElementRow.count(in: row.extracting(place.body)))
+    try snapshot.forEachElement(of: cell, in: row, state) { element in
+      writer.append(count: element.identity.count)
+      writer.append(element.identity)
+      try append(element.heads, of: cell, snapshot, to: &writer)
+    }
   }
 
   private static func append(_ part: SequencePart, to writer: inout ByteWriter) throws {

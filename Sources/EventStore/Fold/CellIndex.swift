@@ -1,0 +1,60 @@
+import OperationFormat
+
+/// The cells of a record's row, and where they are.
+///
+/// A cell is found from the row's start on. Who reads all cells of a wide row, one after the other, does it through this: each
+/// from a row of its own, in time linear in the bytes of all.
+struct CellIndex {
+  struct Entry {
+    var cell: CellNumber
+    /// Where its number, its length and its body are.
+    var bytes: Range<Int>
+    var body: Range<Int>
+  }
+
+  /// From so many bytes on, each cell is read from a row of its own.
+  private static let wideBytes = 4096
+
+  /// In ascending order of the cells.
+  let entries: [Entry]
+  /// Where the header and the cell of existence end.
+  private let start: Int
+
+  /// - Throws: `FormatError` if the cells are not whole, or not in ascending order.
+  init(_ row: RawSpan) throws(FormatError) {
+    var entries: [Entry] = []
+    var reader = try RecordLayout.cellReader(of: row)
+    var existenceEnd = reader.position
+    while reader.remaining > 0 {
+      let start = reader.position
+      let (cell, body) = try RecordLayout.nextCell(&reader)
+      if let last = entries.last?.cell, last >= cell {
+        throw FormatError(
+          .damaged, at: start, in: "record row", expected: "cells in ascending order",
+          found: "\(cell.rawValue) after \(last.rawValue)")
+      }
+      if cell == .existence { existenceEnd = body.upperBound }
+      entries.append(Entry(cell: cell, bytes: start..<body.upperBound, body: body))
+    }
+    (self.entries, start) = (entries, existenceEnd)
+  }
+
+  /// Where a cell is; an empty place if the row does not have it.
+  func entry(of cell: CellNumber) -> Entry {
+    var (low, high) = (0, entries.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if entries[middle].cell < cell { low = middle + 1 } else { high = middle }
+    }
+    return low < entries.count && entries[low].cell == cell
+      ? entries[low] : Entry(cell: cell, bytes: start..<start, body: start..<start)
+  }
+
+  /// Calls a closure with a row that has a cell, and existence: all of the row, or, of a wide one, nothing else.
+  func withRow<R>(of entry: Entry, in row: RawSpan, _ body: (RawSpan) throws -> R) throws -> R {
+    guard row.byteCount > Self.wideBytes else { return try body(row) }
+    var bytes = row.extracting(..<start).bytes
+    if entry.cell != .existence { bytes += row.extracting(entry.bytes).bytes }
+    return try body(bytes.span.bytes)
+  }
+}
