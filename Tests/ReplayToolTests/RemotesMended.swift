@@ -75,7 +75,7 @@ struct RemotesMended {
     #expect(await run("info", path("a")).output.contains("pending       0"))
     let unsound = await run("remote", remote)
     #expect(unsound.exit == 1 && unsound.output.contains("0000000000000004 cannot be read"), "\(unsound)")
-    #expect(unsound.output.contains("--quarantine ZONE@OFFSET") && !unsound.output.contains("sound\n"))
+    #expect(unsound.output.contains("--quarantine notes@4`") && !unsound.output.contains("sound\n"))
     let unknown = await run("remote", remote, "--repair", path("a"))
     #expect(unknown.exit == 1 && unknown.output.hasPrefix("unknown  notes@4: "), "\(unknown)")
     let given = await run("remote", remote, "--quarantine", "notes@4", "--note", "power cut")
@@ -95,6 +95,93 @@ struct RemotesMended {
     #expect(first.exit == 0 && second.exit == 0, "\(first) \(second)")
     let digests = (await digest("a"), await digest("c"))
     #expect(digests.0 == digests.1 && digests.0.contains("notes"))
+  }
+
+  @Test("offsets are told in decimal, as the options take them", arguments: [17, 18])
+  func decimalOffsets(offset: UInt64) async throws {
+    try await shipped()
+    for number in 4...18 {
+      try await write("a", "record \(number)", seed: 12)
+      try #require(await sync("a").exit == 0)
+    }
+    try Data(count: 300).write(to: try await file(offset))
+    let parked = await sync("b", "--create-store", seed: 5)
+    #expect(parked.output.contains("parked at offset \(offset)"), "\(parked)")
+    let command = "replay remote \(remote) --quarantine notes@\(offset)`"
+    #expect(parked.output.contains(command), "\(parked)")
+    let unsound = await run("remote", remote)
+    #expect(unsound.output.contains("problem  notes@\(offset)  logs/"), "\(unsound)")
+    #expect(unsound.output.contains(command), "\(unsound)")
+    #expect(!unsound.output.contains("ZONE") && !unsound.output.contains("OFFSET"), "\(unsound)")
+    let json = await run("remote", remote, "--json")
+    #expect(json.output.contains(#""entry":"notes@\#(offset)""#), "\(json)")
+    let mended = await run("remote", remote, "--repair", path("a"))
+    #expect(mended.exit == 0 && mended.output.hasPrefix("put back  notes@\(offset)\n"), "\(mended)")
+  }
+
+  @Test(
+    "a folder of the remote is lost: told, never taken for empty, made and filled by --repair alone",
+    arguments: ["zones", "logs"])
+  func lostFolder(name: String) async throws {
+    try await shipped()
+    let before = await digest("a")
+    try FileManager.default.removeItem(atPath: "\(folder)/\(name)")
+    try await write("a", "late", seed: 12)
+    let stuck = await sync("a")
+    // Without the list of zones there is no round; without the logs each zone waits.
+    #expect(stuck.exit == (name == "zones" ? 4 : 1), "\(stuck)")
+    let words = stuck.output + stuck.errors
+    #expect(words.contains("has no folder `\(name)` any more"), "\(stuck)")
+    #expect(words.contains("`replay remote \(remote) --repair \(path("a"))`"), "\(stuck)")
+    let listed = await run("remote", remote)
+    #expect(
+      listed.exit == 1 && listed.output.contains("problem  \(name)/: this folder is missing"), "\(listed)")
+    #expect(listed.output.contains("`replay remote \(remote) --repair STORE`"), "\(listed)")
+    #expect(!listed.output.contains("--quarantine"), "\(listed)")
+    // A store of another remote, and one of none, make nothing.
+    try await write("other", "first", seed: 20)
+    let local = await run("remote", remote, "--repair", path("other"))
+    #expect(local.exit != 0 && (local.output + local.errors).contains("has no folder `\(name)`"), "\(local)")
+    let elsewhere = "folder:\(temporary.path)/elsewhere"
+    let made = await run(
+      "sync", path("other"), "--remote", elsewhere, "--create-remote", "--attach", "notes", seed: 21)
+    try #require(made.exit == 0, "\(made)")
+    let refused = await run("remote", remote, "--repair", path("other"))
+    #expect(refused.exit == 2 && refused.errors.contains("another remote"), "\(refused)")
+    #expect(!FileManager.default.fileExists(atPath: "\(folder)/\(name)"))
+    let mended = await run("remote", remote, "--repair", path("a"))
+    #expect(mended.exit == 0 && mended.output.hasPrefix("put back  \(name)/\n"), "\(mended)")
+    #expect(mended.output.hasSuffix("\nsound\n"), "\(mended)")
+    let again = await sync("a")
+    #expect(again.exit == 0 && again.output.contains("sent 1 transaction"), "\(again)")
+    #expect(await sync("b", "--create-store", seed: 5).exit == 0)
+    let digests = (await digest("a"), await digest("b"))
+    #expect(digests.0 == digests.1 && digests.0 != before)
+  }
+
+  @Test("a directory at the next offset: what was never written there is given up, and nothing is lost")
+  func foreignDirectory() async throws {
+    try await shipped()
+    let foreign = try await file(4)
+    try FileManager.default.createDirectory(at: foreign, withIntermediateDirectories: false)
+    try await write("a", "late", seed: 12)
+    let parked = await sync("a")
+    #expect(
+      parked.output.contains("parked at offset 4") && parked.output.contains("move it away"), "\(parked)")
+    try FileManager.default.removeItem(at: foreign)
+    let command = "`replay remote \(remote) --quarantine notes@4`"
+    for told in [parked, await sync("b", "--create-store", seed: 5), await run("remote", remote)] {
+      #expect(told.exit == 1 && told.output.contains("may never have been written"), "\(told)")
+      #expect(told.output.contains(command), "\(told)")
+    }
+    let unknown = await run("remote", remote, "--repair", path("a"))
+    #expect(unknown.exit == 1 && unknown.output.hasPrefix("unknown  notes@4: "), "\(unknown)")
+    #expect(unknown.output.contains("may never have been written"), "\(unknown)")
+    #expect(await run("remote", remote, "--quarantine", "notes@4").exit == 0)
+    #expect(await sync("a").exit == 0)
+    #expect(await sync("b", seed: 5).exit == 0)
+    let digests = (await digest("a"), await digest("b"))
+    #expect(digests.0 == digests.1)
   }
 
   @Test("a hole in the middle: told, put back from a store that has it, and read on")

@@ -179,6 +179,9 @@ struct WrongInput {
         == "`replay sync 'my notes.store' --remote folder:/r`")
     #expect(places.fill("RESTORE REMOTE/x") == "RESTORE folder:/r/x")
     #expect(ZoneID(name: "x; y").argument == "'x; y'" && ZoneID(name: "it's").argument == #"'it'\''s'"#)
+    let ofZone = places.of(ZoneID(name: "x; y"))
+    #expect(ofZone.fill("`--reread ZONE@12`, `--zone ZONE`") == "`--reread 'x; y@12'`, `--zone 'x; y'`")
+    #expect(places.fill("`--reread ZONE@12` of ZONE") == "`--reread ZONE@12` of ZONE")
     #expect(HintPlaces().fill("`replay info STORE`") == "`replay info STORE`")
   }
 

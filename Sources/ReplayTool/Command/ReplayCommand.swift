@@ -1,16 +1,29 @@
 import ArgumentParser
 import EventStore
 
-/// The store and the remote of a command. Hints name commands with STORE and REMOTE, as their help does.
+/// The store and the remote of a command, and the zone that a hint is about. Hints name commands with STORE, REMOTE
+/// and an option's ZONE@OFFSET, as their help does.
 struct HintPlaces: Sendable {
   var store: String?
   var remote: String?
+  var zone: ZoneID?
 
   /// A hint whose commands can be run as they stand.
   func fill(_ hint: String) -> String {
     hint.replacing(#/\b(STORE|REMOTE)\b/#) { match in
       (match.output.1 == "STORE" ? store : remote)?.argument ?? String(match.output.0)
     }
+    .replacing(#/(--[a-z-]+) ZONE(@[0-9]+)?/#) { match in
+      guard let zone else { return String(match.output.0) }
+      return Display.option(String(match.output.1), "\(Display.zone(zone))\(match.output.2 ?? "")")
+    }
+  }
+
+  /// The same, for hints about a zone.
+  func of(_ zone: ZoneID) -> HintPlaces {
+    var places = self
+    places.zone = zone
+    return places
   }
 }
 

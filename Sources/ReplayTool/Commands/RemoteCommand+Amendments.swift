@@ -92,13 +92,20 @@ struct RepairOfRemote {
     }
   }
 
-  func run(_ remote: FolderRemote, _ console: Console) async throws -> [RemoteRepair.Step] {
+  /// - Returns: the folders that were lost and were made again, and what was done besides.
+  func run(
+    _ remote: FolderRemote, _ console: Console
+  ) async throws -> (made: [String], steps: [RemoteRepair.Step]) {
     let opened = try StoreOptions.parse([store]).openForReading(console)
     defer { opened.close() }
-    if let token = try opened.syncState().databaseToken, token.remote != (try await remote.identity()) {
-      throw ToolError.input(
-        "remoteChanged", "“\(Display.plain(store))” was synced with another remote, \(token.remote)",
-        hint: "name a store of this remote")
+    var made: [String] = []
+    if let token = try opened.syncState().databaseToken {
+      guard token.remote == (try await remote.identity()) else {
+        throw ToolError.input(
+          "remoteChanged", "“\(Display.plain(store))” was synced with another remote, \(token.remote)",
+          hint: "name a store of this remote")
+      }
+      made = try await remote.objects.makeMissingFolders(of: token.remote)
     }
     var repair = RemoteRepair(remote, from: opened, zone: zone)
     var audit = try await RemoteAudit(of: remote, zone: zone, objects: try await remote.objects.list())
@@ -110,6 +117,6 @@ struct RepairOfRemote {
       audit = try await RemoteAudit(of: remote, zone: zone, objects: try await remote.objects.list())
     }
     try await repair.repairLogs(audit)
-    return repair.steps
+    return (made, repair.steps)
   }
 }

@@ -15,11 +15,15 @@ struct RemoteCommand: ReplayCommand {
       Unnamed is what lies there of assets that no segment names: their segments are still to come, or their \
       writers are gone. Of a deleted zone it is what its deletion left.
 
+      What a log or the list of zones lost at its end cannot be seen here: such a remote is sound by itself. The \
+      stores that had read further tell it when they sync, and --repair compares the remote with one.
+
       What nobody can read, or is missing, holds up whoever has not read past it. --repair puts back what a store \
-      has of it, also what a log or the list of zones lost at its end, and the object `remote`. Try that first, with \
-      every store that may have it. What no store has is given up with --quarantine: every device takes the entry \
-      for an empty one. The work in it is lost, and later work of its writer may be left out too: whole lanes, \
-      which are listed. Neither can be taken back. A store that had read past the entry has to read the log again \
+      has of it, also what a log or the list of zones lost at its end, the object `remote`, and the folders `logs` and \
+      `zones`. Try that first, with every store that may have it. What no store has is given up with --quarantine: \
+      every device takes the entry for an empty one. If something foreign got in the way of a write, nothing was ever \
+      written there, and nothing is lost by it. Else the work in it is lost, and later work of its writer may be left \
+      out too: whole lanes, which are listed. Neither can be taken back. A store that had read past the entry has to read the log again \
       from there: `replay sync --reread`. The last lines say how.
 
       Examples:
@@ -66,40 +70,54 @@ struct RemoteCommand: ReplayCommand {
     let place = try quarantine.map { try EntryArgument($0) }
     let source = repair.map { RepairOfRemote(store: $0, zone: zone) }
     let remote: FolderRemote
-    var isMarkerPutBack = false
+    // The marker and folders that were put back.
+    var made: [String] = []
     if let source {
+      var isMarkerPutBack = false
       (remote, isMarkerPutBack) = try await source.open(directory, console)
+      if isMarkerPutBack { made.append("remote") }
+    } else if quarantine != nil {
+      remote = try await FolderRemote(directory: directory)
     } else {
-      remote = try await FolderRemote(directory: directory, isReadOnly: quarantine == nil)
+      // A folder that was lost is told, with all that is still there.
+      let objects = FolderObjects(
+        directory: directory, readsWithoutFolders: true, makeRandom: SystemEnvironment.makeRandom)
+      remote = FolderRemote(objects, isReadOnly: true)
     }
     let identity = try await remote.identity()
     var steps: [RemoteRepair.Step] = []
     if let source {
-      steps = try await source.run(remote, console)
+      let folders: [String]
+      (folders, steps) = try await source.run(remote, console)
+      made += folders.map { "\($0)/" }
     } else if let place {
       try await place.giveUp(remote, note: note ?? "", console)
     }
     let progress = Progress(console)
     // Listed first: what is put meanwhile need not be reached.
     let objects = try await remote.objects.list()
-    let audit = try await RemoteAudit(of: remote, zone: zone, objects: objects) {
+    var audit = try await RemoteAudit(of: remote, zone: zone, objects: objects) {
       try progress.update("segments", done: $0)
     }
+    let lost = try await remote.objects.missingFolders()
+    audit.note(missingFolders: lost)
     let foreign = objects.filter { $0.name == nil && !$0.path.hasPrefix("tmp/") }.map(\.path)
     progress.end()
-    if let zone, audit.logs.isEmpty {
+    if let zone, audit.logs.isEmpty, lost.isEmpty {
       throw ToolError(
         "zoneUnknown", "the remote has no zone “\(Display.zone(zone))”",
         hint: "run it without --zone to see the zones that are there", exit: .input)
     }
     let advice = RemoteAdvice(audit, remote: address, givenUp: place, steps: repair.map { ($0, steps) }).lines
     if json {
-      let repair = source == nil ? nil : (isMarkerPutBack: isMarkerPutBack, steps: steps)
-      try console.output.line(JSON(audit, identity, foreign, repair, advice: advice))
+      let repair = source == nil ? nil : (made: made, steps: steps)
+      try console.output.line(JSON(audit, identity, foreign, repair, advice: advice, places))
     } else {
-      if isMarkerPutBack { try console.output.line(console.output.styled("put back", .winner) + "  remote") }
-      try RemotePage(audit: audit, identity: identity, foreign: foreign, steps: steps, advice: advice)
-        .print(console.output)
+      for place in made { try console.output.line(console.output.styled("put back", .winner) + "  \(place)") }
+      try RemotePage(
+        audit: audit, identity: identity, foreign: foreign, steps: steps, advice: advice, places: places
+      )
+      .print(console.output)
     }
     let isDone = steps.allSatisfy { $0.outcome == .putBack }
     return audit.problems.isEmpty && isDone ? nil : .problem

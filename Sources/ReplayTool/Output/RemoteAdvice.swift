@@ -20,8 +20,7 @@ struct RemoteAdvice {
     if audit.problems.contains(where: { $0.asset == nil && $0.unnamedLog == nil }) {
       lines.append(
         "Restore these files from a backup or from another copy of the folder, or put back what a store has: "
-          + "`replay remote \(remote) --repair STORE`. What no store has can be given up: "
-          + "`replay remote \(remote) --quarantine ZONE@OFFSET`.")
+          + "`replay remote \(remote) --repair STORE`." + givingUp(audit))
     }
     if let log = audit.problems.lazy.compactMap(\.unnamedLog).first {
       lines.append(
@@ -65,6 +64,25 @@ struct RemoteAdvice {
           + "\(reread("STORE", zone, offset)). Until then what it sends may be left out by the others.")
     }
   }
+
+  /// How entries are given up that no store has; empty if there are none.
+  private func givingUp(_ audit: RemoteAudit) -> String {
+    var entries: [String] = []
+    let present = audit.presentLogs
+    for entry in audit.problems.lazy.compactMap({ RemotePage.argument($0, present) }) {
+      if !entries.contains(entry) { entries.append(entry) }
+      if entries.count > Self.entriesMax { break }
+    }
+    guard let first = entries.first else { return "" }
+    let others = entries.dropFirst().prefix(Self.entriesMax - 1).map(\.argument).joined(separator: ", ")
+    return " What no store has may never have been written, and can be given up: "
+      + "`replay remote \(remote) \(Display.option("--quarantine", first))`"
+      + (others.isEmpty ? "" : "; so \(others)") + (entries.count > Self.entriesMax ? " and the others" : "")
+      + "."
+  }
+
+  /// So many entries are named at most.
+  private static let entriesMax = 10
 
   /// - Parameter offset: where it begins; nil for the log's start.
   private func reread(_ store: String, _ zone: ZoneID, _ offset: UInt64? = nil) -> String {

@@ -11,6 +11,8 @@ struct RemotePage {
   let steps: [RemoteRepair.Step]
   /// What is left to do.
   let advice: [String]
+  /// What the commands of hints name.
+  let places: HintPlaces
 
   func print(_ output: Output) throws {
     try printSteps(output)
@@ -23,9 +25,10 @@ struct RemotePage {
     if !foreign.isEmpty { try output.line() }
     for path in foreign { try output.line("foreign  \(Display.plain(path))") }
     try output.line()
+    let present = audit.presentLogs
     for problem in audit.problems {
       try output.line(
-        output.styled("problem", .loser) + "  " + Display.plain(Self.text(problem)))
+        output.styled("problem", .loser) + "  " + Display.plain(Self.text(problem, present, places)))
     }
     if audit.problems.isEmpty {
       let left = audit.logs.reduce(0) { $0 + $1.consequences.count }
@@ -88,8 +91,7 @@ struct RemotePage {
   private func printSteps(_ output: Output) throws {
     for step in steps {
       let (word, style, text) = Self.text(step.outcome)
-      let place =
-        step.place.log.map { "\(Display.zone($0.zone))@\(step.place.offset)" } ?? "@\(step.place.offset)"
+      let place = Self.argument(step.place)
       try output.line(output.styled(word, style) + "  \(place)" + (text.isEmpty ? "" : ": \(text)"))
     }
     if !steps.isEmpty { try output.line() }
@@ -98,7 +100,11 @@ struct RemotePage {
   static func text(_ outcome: RemoteRepair.Outcome) -> (word: String, style: Style, text: String) {
     switch outcome {
     case .putBack: ("put back", .winner, "")
-    case .notInStore: ("unknown", .warning, "the store does not have what was there: try another one")
+    case .notInStore:
+      (
+        "unknown", .warning,
+        "the store has nothing of that place: try others. If none has, it may never have been written"
+      )
     case .givenUp:
       ("given up", .warning, "the store has what was there, and it was given up: others go on without it")
     case .replaced: ("replaced", .loser, "another segment lies there than the one that the store has")
@@ -114,18 +120,48 @@ struct RemotePage {
     }
   }
 
-  /// A problem with its place, which its message may name already.
-  private static func text(_ problem: RemoteAudit.Problem) -> String {
-    problem.message.contains(problem.place) ? problem.message : "\(problem.place): \(problem.message)"
+  /// A problem with its entry, as options take it, and its place, which its message may name already.
+  private static func text(
+    _ problem: RemoteAudit.Problem, _ present: Set<IncarnationID>, _ places: HintPlaces
+  ) -> String {
+    let message = message(problem, present, places)
+    return (argument(problem, present).map { "\($0)  " } ?? "")
+      + (message.contains(problem.place) ? message : "\(problem.place): \(message)")
+  }
+
+  /// What a problem's message says. The commands in it can be run as they stand.
+  fileprivate static func message(
+    _ problem: RemoteAudit.Problem, _ present: Set<IncarnationID>, _ places: HintPlaces
+  ) -> String {
+    let isNamed = argument(problem, present) != nil
+    let zone = isNamed ? problem.entry?.log?.zone : nil
+    return (zone.map(places.of) ?? places).fill(problem.message)
+  }
+
+  /// A problem's entry as options take it; nil where they cannot name it: a zone stands for its present log.
+  ///
+  /// - Parameter present: the present logs of all zones.
+  static func argument(_ problem: RemoteAudit.Problem, _ present: Set<IncarnationID>) -> String? {
+    guard let entry = problem.entry, entry.log.map({ present.contains($0.incarnation) }) ?? true else {
+      return nil
+    }
+    return argument(entry)
+  }
+
+  /// An entry as options take it: `zone@offset`, `@offset` of the list of zones.
+  static func argument(_ place: EntryPlace) -> String {
+    "\(place.log.map { Display.zone($0.zone) } ?? "")@\(place.offset)"
   }
 }
 
 extension JSON {
-  /// - Parameter repair: what a repair did, and whether it put the marker back; nil if none was asked for.
+  /// - Parameter repair: what a repair did, and what it put back of the marker and the folders; nil if none was
+  ///   asked for.
   init(
     _ audit: RemoteAudit, _ identity: RemoteID, _ foreign: [String],
-    _ repair: (isMarkerPutBack: Bool, steps: [RemoteRepair.Step])?, advice: [String]
+    _ repair: (made: [String], steps: [RemoteRepair.Step])?, advice: [String], _ places: HintPlaces
   ) {
+    let present = audit.presentLogs
     let logs = audit.logs.map { log in
       JSON.members([
         "zone": .text(log.zone), "incarnation": .text(log.incarnation),
@@ -157,8 +193,8 @@ extension JSON {
     self = .members([
       "advice": .array(advice.map { .string($0) }),
       "repair": repair.map { repair in
-        let marker = JSON.object(["place": .string("remote"), "outcome": .string("putBack")])
-        return .array((repair.isMarkerPutBack ? [marker] : []) + repair.steps.map { JSON($0) })
+        let made = repair.made.map { JSON.object(["place": .string($0), "outcome": .string("putBack")]) }
+        return .array(made + repair.steps.map { JSON($0) })
       },
       "unreadableEvents": .array(audit.unreadableEvents.map { .number($0) }),
       "givenUpEvents": .array(
@@ -167,7 +203,12 @@ extension JSON {
         }),
       "remote": .text(identity), "logs": .array(logs), "foreign": .array(foreign.map { .string($0) }),
       "problems": .array(
-        audit.problems.map { .object(["place": .string($0.place), "message": .string($0.message)]) }),
+        audit.problems.map { problem in
+          .members([
+            "place": .string(problem.place), "message": .string(RemotePage.message(problem, present, places)),
+            "entry": RemotePage.argument(problem, present).map { .string($0) },
+          ])
+        }),
     ])
   }
 

@@ -124,6 +124,7 @@ struct SyncPage: Sendable {
     message: String, hint: String
   )? {
     let name = Display.zone(zone.zone)
+    let places = places.of(zone.zone)
     let export =
       "`replay export \(places.fill("STORE")) --records \(Display.option("--zone", name))` brings out what is here"
     switch zone.status {
@@ -194,6 +195,7 @@ extension JSON {
   }
 
   private init(_ zone: ZoneReport, _ places: HintPlaces) {
+    let places = places.of(zone.zone)
     self = .object([
       "zone": .text(zone.zone), "status": JSON(statusOf: zone, places), "sent": .number(zone.sent),
       "sentSegments": .number(zone.sentSegments), "bytesSent": .number(zone.bytesSent),
@@ -225,6 +227,7 @@ extension JSON {
   }
 
   private init(statusOf zone: ZoneReport, _ places: HintPlaces) {
+    let places = places.of(zone.zone)
     var members = Self.members(of: zone.status, places)
     if let told = SyncPage.explanation(of: zone, places) {
       members["message"] = .string(told.message)

@@ -69,7 +69,8 @@ enum LogObject {
     } catch {
       throw RemoteError(
         .damagedSegment, "the segment at offset \(stored.offset) cannot be read: \(error)",
-        hint: RemoteError.repairHint, underlying: error, offset: stored.offset)
+        hint: RemoteError.repairHint(at: stored.offset, inLog: true), underlying: error, offset: stored.offset
+      )
     }
   }
 

@@ -72,8 +72,9 @@ extension RemoteAudit {
   }
 
   private mutating func noteUnreadable(_ offset: UInt64, _ message: String, _ index: Int) {
-    let place = ObjectName.entry(of: logs[index].incarnation, offset)
-    problems.append(Problem(place: "\(place)", message: message))
+    let entry = EntryPlace(
+      log: EntryPlace.Log(logs[index].zone, logs[index].incarnation), offset: offset)
+    problems.append(Problem(place: "\(entry)", message: message, entry: entry))
     logs[index].isReadable = false
     logs[index].unreadable.append(offset)
     logs[index].hashes.append(nil)
@@ -121,7 +122,7 @@ extension RemoteAudit {
         logs[index].repairs.append(offset)
       } catch {
         guard error.isAboutOneObject else { throw error }
-        problems.append(Problem(place: "\(name)", message: "\(error)"))
+        problems.append(Problem(place: "\(name)", message: "\(error)", entry: place))
       }
     }
   }

@@ -71,6 +71,8 @@ package struct RemoteAudit: Sendable {
     /// Where it is: a path below the remote's place.
     package var place: String
     package var message: String
+    /// The entry that it is about, or the event of the list of zones; nil where it is about none.
+    package var entry: EntryPlace?
     /// The asset that it is about; nil where it is about none.
     package var asset: AssetReference?
     /// The log that it is about where no event of the list of zones names that log; else nil.
@@ -104,8 +106,8 @@ package struct RemoteAudit: Sendable {
       let page = try await remote.zoneEvents(after: token)
       events += page.events + page.later
       for problem in page.problems {
-        let place = ObjectName.zoneEvent(problem.offset)
-        problems.append(Problem(place: "\(place)", message: "\(problem.failure)"))
+        let entry = EntryPlace(offset: problem.offset)
+        problems.append(Problem(place: "\(entry)", message: "\(problem.failure)", entry: entry))
         unreadableEvents.append(problem.offset)
       }
       (token, hasMore) = (page.token, page.hasMore)
@@ -135,6 +137,22 @@ package struct RemoteAudit: Sendable {
     }
     for index in logs.indices where logs[index].isReadable {
       findUnnamed(index, parts[logs[index].incarnation] ?? [])
+    }
+  }
+
+  /// The log that each zone has now: the open one, or the last.
+  package var presentLogs: Set<IncarnationID> {
+    var present: [ZoneID: Log] = [:]
+    for log in logs where present[log.zone]?.fate != nil || present[log.zone] == nil {
+      present[log.zone] = log
+    }
+    return Set(present.values.map(\.incarnation))
+  }
+
+  /// Notes folders that every remote has, and this one has lost.
+  package mutating func note(missingFolders: [String]) {
+    problems += missingFolders.map {
+      Problem(place: "\($0)/", message: "this folder is missing, and what was in it")
     }
   }
 

@@ -14,7 +14,8 @@ extension RemoteError {
   static func unreadable(_ name: ObjectName) -> RemoteError {
     RemoteError(
       .damaged, "something lies at \(name), and yet nothing can be read there",
-      hint: "it is not ours: move it away, or restore the right object from a backup")
+      hint: name.isOfAsset
+        ? "it is not ours: move it away, or restore the right object from a backup" : foreignHint(name))
   }
 
   /// The task that made the call was cancelled. The call may have had its effect, or have it later.
@@ -38,7 +39,8 @@ extension RemoteError {
   static func tooLarge(_ name: ObjectName, _ bytes: UInt64, _ bytesMax: Int) -> RemoteError {
     RemoteError(
       .damaged, "\(name) has \(bytes) bytes, and at most \(bytesMax) are allowed there",
-      hint: "it is not ours: \(repairHint)", offset: name.offset ?? name.amendedOffset)
+      hint: name.isOfAsset ? "it is not ours: \(assetHint)" : foreignHint(name),
+      offset: name.offset ?? name.amendedOffset)
   }
 
   /// Bytes at a place that are not what must lie there.
@@ -46,20 +48,42 @@ extension RemoteError {
     RemoteError(
       error.code == .newerFormat ? .newerFormat : code, "\(name) cannot be read: \(error)",
       hint: error.code == .newerFormat
-        ? "use a newer version of the program" : name.isOfAsset ? assetHint : repairHint,
+        ? "use a newer version of the program" : name.isOfAsset ? assetHint : repairHint(name),
       underlying: error, offset: name.offset ?? name.amendedOffset)
   }
 
   /// Nothing lies at a name, and something at the next one.
   static func missing(_ name: ObjectName) -> RemoteError {
     RemoteError(
-      .missingSegment, "\(name) is missing, and there is more behind it", hint: repairHint,
+      .missingSegment, "\(name) is missing, and there is more behind it", hint: repairHint(name),
       offset: name.offset ?? name.amendedOffset)
   }
 
   /// What to do about an object that is damaged or missing.
-  static let repairHint =
-    "restore it from a backup, or run `replay remote --repair` with a store that has what was there"
+  static func repairHint(_ name: ObjectName) -> String {
+    repairHint(at: name.offset ?? name.amendedOffset, inLog: name.incarnation != nil)
+  }
+
+  /// - Parameter inLog: whether the offset is one of a zone's log; else of the list of zones.
+  static func repairHint(at offset: UInt64?, inLog: Bool) -> String {
+    let hint =
+      "restore it from a backup, or run `replay remote --repair` with a store that has what was there"
+    return offset.map { "\(hint). \(givingUp($0, inLog: inLog))" } ?? hint
+  }
+
+  /// What to do about something that has an object's name and is none.
+  private static func foreignHint(_ name: ObjectName) -> String {
+    guard let offset = name.offset ?? name.amendedOffset else { return "it is not ours: \(repairHint(name))" }
+    return
+      "it is not ours: move it away. If an entry was there, restore it from a backup, or run `replay remote "
+      + "--repair` with a store that has it. \(givingUp(offset, inLog: name.incarnation != nil))"
+  }
+
+  /// What is left if nobody has an entry. Of a log, who prints it knows the zone.
+  private static func givingUp(_ offset: UInt64, inLog: Bool) -> String {
+    "If no store has it, it may never have been written: then `replay remote REMOTE --quarantine "
+      + "\(inLog ? "ZONE" : "")@\(offset)` lets all go on without it"
+  }
 
   /// The same of what belongs to an asset.
   static let assetHint =
@@ -85,8 +109,10 @@ extension RemoteError {
 
   /// The same error, about what lies at a name.
   func at(_ name: ObjectName) -> RemoteError {
-    RemoteError(
-      code, message, hint: hint, retryAfterMilliseconds: retryAfterMilliseconds, underlying: underlying,
+    let isForeign = code == .damaged && (name.offset ?? name.amendedOffset) != nil
+    return RemoteError(
+      code, message, hint: isForeign ? Self.foreignHint(name) : hint,
+      retryAfterMilliseconds: retryAfterMilliseconds, underlying: underlying,
       offset: name.offset ?? name.amendedOffset)
   }
 

@@ -30,10 +30,15 @@ extension FolderObjects {
         .notARemote, "\(directory) holds other things, such as `\(foreign)`",
         hint: "make the remote in an empty folder")
     }
+    try makeFolders(Self.topFolders)
+    _ = try put(.marker, RemoteMarker(remote: proposed).bytes)
+  }
+
+  private func makeFolders(_ folders: [String]) throws(RemoteError) {
     let mode = try mode()
     let root = try openRoot()
     do throws(FileError) {
-      for folder in Self.topFolders {
+      for folder in folders {
         let path = "\(directory)/\(folder)"
         do throws(FileError) {
           try calls.makeDirectory(folder, in: root, path)
@@ -46,7 +51,43 @@ extension FolderObjects {
     } catch {
       throw error.remoteError
     }
-    _ = try put(.marker, RemoteMarker(remote: proposed).bytes)
+  }
+
+  // MARK: Folders that were lost
+
+  /// The folders of a remote that are not there any more, in order. One of temporary files is made by whoever puts.
+  package func missingFolders() async throws(RemoteError) -> [String] {
+    try await onThread { [self] () throws(RemoteError) in try findMissingFolders() }
+  }
+
+  /// Makes the folders that a remote has lost, as empty ones. For a repair alone: what was in them is to be put back.
+  ///
+  /// - Parameter remote: which one it must be.
+  /// - Returns: those that were made.
+  /// - Throws: ``RemoteError`` `notARemote`, `damaged`, `identityMismatch` unless the marker is there and names that
+  ///   remote: then nothing is made.
+  package func makeMissingFolders(of remote: RemoteID) async throws(RemoteError) -> [String] {
+    try await onThread { [self] () throws(RemoteError) in
+      let missing = try findMissingFolders()
+      guard !missing.isEmpty else { return [] }
+      guard let found = try read(.marker, bytesMax: RemoteMarker.byteCount, allowsMore: false) else {
+        throw .notARemote(name)
+      }
+      let identity = try RemoteMarker.read(found.bytes, of: name).remote
+      guard identity == remote else { throw .identityMismatch(name, remote, identity) }
+      try makeFolders(missing)
+      return missing
+    }
+  }
+
+  private func findMissingFolders() throws(RemoteError) -> [String] {
+    let root = try openRoot()
+    do throws(FileError) {
+      let names = Set(try calls.names(in: root, directory))
+      return Self.topFolders.filter { $0 != Self.temporary && !names.contains($0) }
+    } catch {
+      throw error.remoteError
+    }
   }
 
   /// Whether the folder is a remote already.

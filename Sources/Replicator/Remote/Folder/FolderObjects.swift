@@ -30,6 +30,8 @@ package final class FolderObjects: ObjectStore {
   let calls: FolderCalls
   let threads: BlockingThreads
   let makeRandom: @Sendable () -> UInt64
+  /// Whether a missing folder below the root reads as an empty one, where the marker is there: for an audit alone.
+  private let readsWithoutFolders: Bool
   /// Directories whose own names are known to last: paths below the root.
   private let lasting = Mutex<Set<String>>([])
   /// Whether this one has looked for what crashes left in `tmp`.
@@ -37,23 +39,28 @@ package final class FolderObjects: ObjectStore {
 
   init(
     directory: String, calls: FolderCalls, threadsMax: Int = FolderObjects.threadsMax,
-    makeRandom: @escaping @Sendable () -> UInt64
+    readsWithoutFolders: Bool = false, makeRandom: @escaping @Sendable () -> UInt64
   ) {
     self.directory = directory
     self.calls = calls
+    self.readsWithoutFolders = readsWithoutFolders
     threads = BlockingThreads(countMax: threadsMax)
     self.makeRandom = makeRandom
   }
 
   /// Objects in a folder that takes its random bits from the caller, for tests.
   ///
-  /// - Parameter blocksCallers: whether calls block the thread of their task, for a simulator.
+  /// - Parameters:
+  ///   - blocksCallers: whether calls block the thread of their task, for a simulator.
+  ///   - readsWithoutFolders: whether a missing folder below the root reads as an empty one, where the marker is
+  ///     there. Only for what reports those folders: to all others they are lost, and nothing may look deleted.
   package convenience init(
-    directory: String, blocksCallers: Bool = false, makeRandom: @escaping @Sendable () -> UInt64
+    directory: String, blocksCallers: Bool = false, readsWithoutFolders: Bool = false,
+    makeRandom: @escaping @Sendable () -> UInt64
   ) {
     self.init(
       directory: directory, calls: FolderCalls(), threadsMax: blocksCallers ? 0 : Self.threadsMax,
-      makeRandom: makeRandom)
+      readsWithoutFolders: readsWithoutFolders, makeRandom: makeRandom)
   }
 
   package var name: String { "folder:\(directory)" }
@@ -170,7 +177,10 @@ package final class FolderObjects: ObjectStore {
         current = try calls.openDirectory(component, in: current, path)
       } catch {
         guard error.number == ENOENT else { throw error.remoteError }
-        if depth == 0 { throw missing(component, in: current) }
+        if depth == 0 {
+          let error = missing(component, in: current)
+          guard readsWithoutFolders, error.code == .damaged else { throw error }
+        }
         return nil
       }
     }
@@ -243,6 +253,8 @@ package final class FolderObjects: ObjectStore {
     }
     return RemoteError(
       .damaged, "\(name) has no folder `\(folder)` any more",
-      hint: "restore it from a backup; if nothing was ever synced there, make it as an empty folder")
+      hint:
+        "restore it from a backup, or run `replay remote REMOTE --repair STORE` with each store that was synced "
+        + "there: it makes the folder, and puts back what the store has")
   }
 }
