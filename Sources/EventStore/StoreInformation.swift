@@ -24,6 +24,8 @@ public struct StoreInformation: Hashable, Sendable {
     public let changeToken: ChangeToken?
     /// Who wrote in it, in the order of their identities.
     public let replicas: [Replica]
+    /// Which of that this store wrote.
+    package let writtenHere: WrittenHere
     /// The segments of its remote log that every replica rejects, in order.
     public let rejected: [RejectedSegment]
     /// From which offset on its remote log is being read again; nil if it is not. Nothing is sent before its end.
@@ -162,6 +164,7 @@ extension ReadTransaction {
       hiddenRecords: hidden, conflicts: conflicts, token: try token(of: zone),
       changeToken: try changeToken(row.token, zone),
       replicas: replicas.sorted { ($0.replica, $0.epoch) < ($1.replica, $1.epoch) },
+      writtenHere: try tables.writtenHere(in: number, row, identity, interned, transaction),
       rejected: try rejectedSegments(in: zone),
       rereadFrom: try tables.rereading(of: number, transaction)?.first,
       closedLanes: try closedLanes(of: number, row))

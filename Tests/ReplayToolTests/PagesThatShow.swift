@@ -21,7 +21,7 @@ struct PagesThatShow {
       "info counts", ["info"],
       #"""
       store    STORE
-      replica  3f2a1b4c000000013f2a1b4c00000001, epoch 0
+      replica  3f2a1b4c000000013f2a1b4c00000001
       format   2
       file     N bytes
       log      positions 1 to 4

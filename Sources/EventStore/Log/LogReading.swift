@@ -191,10 +191,10 @@ struct LogReader {
     _ body: (LogEntryHeader, RawSpan) throws -> R
   ) throws -> R {
     if let result = try withEntryUnlessRemoved(at: position, transaction, body) { return result }
-    throw StoreError.removed(position)
+    throw StoreError.takenOut(position)
   }
 
-  /// As ``withEntry(at:_:_:)``; nil for an entry that was taken away with its zone.
+  /// As ``withEntry(at:_:_:)``; nil for an entry that was taken out of the log.
   func withEntryUnlessRemoved<R>(
     at position: Position, _ transaction: borrowing LMDBTransaction,
     _ body: (LogEntryHeader, RawSpan) throws -> R
@@ -355,6 +355,15 @@ extension StoreError {
   static func removed(_ position: Position) -> StoreError {
     StoreError(
       .positionUnknown, "the log's entry at position \(position) was removed with its zone",
+      hint: "go on with the positions after it")
+  }
+
+  /// Of what was taken out, the log keeps the positions alone: not why.
+  fileprivate static func takenOut(_ position: Position) -> StoreError {
+    StoreError(
+      .positionUnknown,
+      "the log's entry at position \(position) was taken out: it was issued again under another epoch and stands at "
+        + "a later position, or the remote's log has it no more, or its zone was removed",
       hint: "go on with the positions after it")
   }
 }

@@ -1,7 +1,8 @@
 import LMDB
 package import OperationFormat
 
-// A row of the log where entries were that are gone with their zone. Its key is the position of the first, 8 bytes,
+// A row of the log where entries were that are gone: with their zone, or since they were issued again, or since the
+// remote's log has them no more. Its key is the position of the first, 8 bytes,
 // big-endian, so positions stay dense, and an entry that was lost can be told from one that was removed:
 //
 // | bytes | what |

@@ -60,7 +60,7 @@ struct ConflictsCommand: StoreCommand {
       let maker = try makers.maker(of: head, in: conflict.record.zone, transaction)
       try columns.add([
         .init(index == 0 ? "won" : "lost", index == 0 ? .winner : .loser), .init(HeadText.content(head)),
-        .init(maker.author ?? "-"), .init(Display.short(maker.transaction.replica), .quiet),
+        .init(maker.author ?? "-"), .init(Display.writer(maker.transaction), .quiet),
         .init(Display.time(head.timestamp), .quiet), .init(maker.place, .quiet),
       ])
     }

@@ -61,7 +61,7 @@ struct ExplainCommand: StoreCommand {
     let nullified = try transaction.nullifiedTargets(explanation)
     let page = ExplanationPage(
       explanation: explanation, token: try transaction.token(of: record.zone),
-      identity: transaction.identity, nullified: nullified)
+      writtenHere: try transaction.writtenHere(in: record.zone), nullified: nullified)
     if store.json { return try console.output.line(JSON(explanation, nullified)) }
     try page.print(console.output)
   }

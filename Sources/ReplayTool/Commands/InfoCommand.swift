@@ -34,7 +34,7 @@ private struct InfoPage {
     func row(_ name: String, _ text: String) throws { try columns.add([.init(name, .quiet), .init(text)]) }
     let identity = information.identity
     try row("store", Display.plain(directory))
-    try row("replica", "\(identity.replica), epoch \(identity.epoch)")
+    try row("replica", "\(identity.replica)")
     try row("format", "\(information.formatVersion)")
     try row("file", Display.count(information.fileBytes, "byte"))
     try row("log", Self.log(information))
@@ -92,11 +92,10 @@ private struct InfoPage {
       "token",
       zone.changeToken.map { "offset \($0.offset) of incarnation \($0.incarnation)" } ?? "never synced")
     for (index, replica) in zone.replicas.enumerated() {
-      let isOwn = replica.replica == own.replica
       try row(
         index == 0 ? "replicas" : "",
         "\(replica.replica), epoch \(replica.epoch), up to sequence \(Display.count(replica.lastSequence))"
-          + (isOwn ? ", this store" : ""))
+          + (replica.replica == own.replica ? Self.writer(replica, zone.writtenHere) : ""))
     }
     if let offset = zone.rereadFrom {
       try row(
@@ -116,6 +115,14 @@ private struct InfoPage {
         .warning)
     }
     try columns.flush()
+  }
+
+  /// Who wrote what is of this store's identity.
+  private static func writer(_ replica: StoreInformation.Replica, _ written: WrittenHere) -> String {
+    let last = written.lastSequence(in: replica.epoch)
+    if last >= replica.lastSequence { return ", this store" }
+    return last == 0
+      ? ", a copy of this store" : ", this store up to \(Display.count(last)), then a copy of it"
   }
 
   private static func reason(_ lane: StoreInformation.ClosedLane, own: StoreIdentity) -> String {
@@ -174,6 +181,7 @@ extension JSON {
       "transactions": .number(zone.transactions), "pending": .number(zone.pending),
       "conflicts": .number(zone.conflicts), "attachment": .string("\(zone.attachment)"),
       "token": zone.token.map { JSON($0) },
+      "epoch": .number(zone.writtenHere.epoch),
       "replicas": .array(
         zone.replicas.map {
           .object([

@@ -7,7 +7,8 @@ struct LogCommand: StoreCommand {
     commandName: "log", abstract: "Lists transactions in the order in which they came into the store.",
     discussion: """
       A line is: position, time, replica, author, zone, label, count of operations. What is filtered by \
-      time is the time that shows.
+      time is the time that shows. A replica's epoch follows behind a dot if it is not 0: copies of one store \
+      are told apart by it.
 
       Example: replay log notes.store --record shopping:milk --operations
       """)
@@ -140,7 +141,7 @@ private struct LogPage {
       [
         .init(String(repeating: " ", count: max(0, positionDigits - position.count)) + position),
         .init(Display.time(transaction.timestamp), .quiet),
-        .init(Display.short(transaction.replica), .quiet),
+        .init(Display.writer(transaction.id), .quiet),
         .init(transaction.author.map { Display.plain($0) } ?? "-"),
         .init(Display.zone(transaction.zone)),
         .init(transaction.label.map { Display.plain($0, limit: Self.labelCharactersMax) } ?? "-"),

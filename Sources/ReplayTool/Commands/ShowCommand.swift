@@ -24,8 +24,7 @@ struct ShowCommand: StoreCommand {
       let shown = Shown(
         entry: entry, bytes: try transaction.bytes(at: position),
         placement: try transaction.placement(of: entry.transaction.id, in: entry.transaction.zone),
-        isOwn: entry.transaction.replica == opened.identity.replica
-          && entry.transaction.epoch == opened.identity.epoch)
+        writer: try transaction.writtenHere(in: entry.transaction.zone).writer(of: entry.transaction.id))
       if store.json {
         try console.output.line(shown.json(withBytes: bytes))
       } else {
@@ -41,7 +40,7 @@ private struct Shown {
   let entry: LogEntry
   let bytes: [UInt8]
   let placement: Placement?
-  let isOwn: Bool
+  let writer: WrittenHere.Writer
 
   private var hash: ContentHash { ContentHash(of: bytes.span.bytes) }
 
@@ -61,7 +60,13 @@ private struct Shown {
       if let text { try columns.add([.init(name, .quiet), .init(text)]) }
     }
     try row("position", "\(entry.position)")
-    try row("transaction", "\(transaction.id)\(isOwn ? ", made by this store" : "")")
+    let maker =
+      switch writer {
+      case .thisStore: ", made by this store"
+      case .copy: ", made by a copy of this store"
+      case .other: ""
+      }
+    try row("transaction", "\(transaction.id)\(maker)")
     try row("zone", Display.zone(transaction.zone))
     try row("time", "\(Display.time(transaction.timestamp)), counter \(transaction.timestamp.counter)")
     try row("arrived", CalendarTime.text(milliseconds: entry.arrivedMilliseconds))
@@ -84,7 +89,7 @@ private struct Shown {
   }
 
   private var placementText: String {
-    guard let placement else { return isOwn ? "pending" : "in no present remote log" }
+    guard let placement else { return writer == .thisStore ? "pending" : "in no present remote log" }
     let received = placement.receivedMilliseconds.map { ", received \(CalendarTime.text(milliseconds: $0))" }
     return "offset \(placement.offset) of incarnation \(placement.incarnation)\(received ?? "")"
   }

@@ -46,6 +46,12 @@ enum Display {
 
   static func short(_ incarnation: IncarnationID) -> String { String(incarnation.description.prefix(8)) }
 
+  /// Who made a transaction: `9c1f03aa`, `9c1f03aa.1` of an epoch that is not 0. Copies of a store have its identity, and
+  /// other epochs.
+  static func writer(_ id: TransactionID) -> String {
+    id.epoch == 0 ? short(id.replica) : "\(short(id.replica)).\(id.epoch)"
+  }
+
   /// `9c1f03aa.0.12`, in a zone's words: replica, epoch, sequence.
   static func short(_ id: TransactionID) -> String { "\(short(id.replica)).\(id.epoch).\(id.sequence)" }
 

@@ -10,8 +10,8 @@ struct ExplanationPage {
   let explanation: Explanation
   /// The zone's present token: bases of other incarnations are told as such.
   let token: Base?
-  /// Which replica the store is.
-  let identity: StoreIdentity
+  /// Which of the zone's transactions this store wrote.
+  let writtenHere: WrittenHere
   /// The records that are not there and to which references lead, which read as missing.
   let nullified: [RecordID]
 
@@ -92,10 +92,15 @@ struct ExplanationPage {
   private func maker(_ entry: LogEntry, _ content: CellHead.Content) -> String {
     let transaction = entry.transaction
     let by = transaction.author.map { " by \(Display.plain($0))" } ?? ""
+    let epoch = transaction.epoch == 0 ? "" : ", epoch \(transaction.epoch)"
     let here =
-      transaction.replica == identity.replica && transaction.epoch == identity.epoch ? " (this store)" : ""
+      switch writtenHere.writer(of: transaction.id) {
+      case .thisStore: " (this store)"
+      case .copy: " (a copy of this store)"
+      case .other: ""
+      }
     let label = transaction.label.map { ", “\(Display.plain($0, limit: 60))”" } ?? ""
-    return "\(verb(of: content, entry))\(by) on replica \(Display.short(transaction.replica))\(here)"
+    return "\(verb(of: content, entry))\(by) on replica \(Display.short(transaction.replica))\(epoch)\(here)"
       + " at \(Display.time(transaction.timestamp)) (position \(entry.position)\(label))"
   }
 
@@ -158,8 +163,7 @@ struct ExplanationPage {
 
   private func place(_ head: Explanation.ExplainedHead) -> String {
     if let placement = head.placement { return "it lies at offset \(placement.offset)" }
-    let transaction = head.entry.transaction
-    return transaction.replica == identity.replica && transaction.epoch == identity.epoch
+    return writtenHere.writer(of: head.entry.transaction.id) == .thisStore
       ? "it is pending: no other replica has it yet" : "it lies in no present remote log"
   }
 
@@ -243,7 +247,7 @@ struct ExplanationPage {
       try columns.add([
         .init(HeadText.content(one.content)),
         .init(one.entry.transaction.author.map { Display.plain($0) } ?? "-"),
-        .init(Display.short(one.entry.transaction.replica), .quiet),
+        .init(Display.writer(one.entry.transaction.id), .quiet),
         .init(Display.time(one.entry.transaction.timestamp), .quiet),
         .init("position \(one.entry.position)", .quiet),
         .init("replaced by position \(one.replacedAt)", .quiet),
@@ -266,7 +270,7 @@ struct ExplanationPage {
       try columns.add([
         .init(text(edit.kind)),
         .init(edit.entry.transaction.author.map { Display.plain($0) } ?? "-"),
-        .init(Display.short(edit.entry.transaction.replica), .quiet),
+        .init(Display.writer(edit.entry.transaction.id), .quiet),
         .init(Display.time(edit.entry.transaction.timestamp), .quiet),
         .init("position \(edit.entry.position)", .quiet),
       ])

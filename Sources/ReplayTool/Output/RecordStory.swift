@@ -72,7 +72,7 @@ struct RecordStory {
       try columns.add([
         .init(index == 0 ? name : "", .quiet), .init(role, isLoser ? .loser : .winner),
         .init(HeadText.content(head) + missing), .init(maker.author ?? "-"),
-        .init(Display.short(maker.transaction.replica), .quiet), .init(Display.time(head.timestamp), .quiet),
+        .init(Display.writer(maker.transaction), .quiet), .init(Display.time(head.timestamp), .quiet),
         .init(maker.place, .quiet),
       ])
     }
