@@ -346,6 +346,34 @@ struct SyncCommands {
     #expect(await digest("a") == digest("b"))
   }
 
+  @Test("--watch waits for a remote that is not there; a store that has none ends", .timeLimit(.minutes(5)))
+  func watchesForRemote() async throws {
+    try await makeStore("a", zones: ["notes"], seed: 10)
+    let never = await tool().run("sync", path("a"), "--remote", remote, "--watch")
+    #expect(never.exit == 4 && never.errors.contains("there is no folder"), "\(never)")
+    let made = await tool().run(
+      "sync", path("a"), "--remote", remote, "--create-remote", "--attach", "notes")
+    #expect(made.exit == 0)
+    try await makeStore("a", zones: ["other"], records: 1, seed: 12)
+    let (folder, away) = (folder, temporary.path + "/away")
+    try FileManager.default.moveItem(atPath: folder, toPath: away)
+    var watching = tool(3)
+    let sink = CapturedSink()
+    let isBack = Mutex(false)
+    watching.sink = sink
+    watching.isInterrupted = {
+      // The command asks while it waits: the disk is mounted then.
+      isBack.withLock { isBack in
+        if !isBack { isBack = rename(away, folder) == 0 }
+      }
+      return sink.text.contains("sent 1 transaction")
+    }
+    let arguments = ["sync", path("a"), "--remote", remote, "--watch", "--create-store", "--attach", "other"]
+    let result = await watching.run(arguments)
+    #expect(result.exit == 0 && result.output.contains("sent 1 transaction"), "\(result)")
+    #expect(result.errors == "waiting for the remote: there is no folder \(folder)\n", "\(result)")
+  }
+
   @Test("--watch ends after the first round where neither side has the zone", .timeLimit(.minutes(5)))
   func watchesNoUnknownZone() async throws {
     try await makeStore("a", zones: ["notes"], seed: 10)

@@ -67,7 +67,10 @@ struct SyncCommand: StoreCommand {
       valueName: "zone"))
   var letGo: [String] = []
 
-  @Flag(help: "Go on until interrupted: sync whenever something changes here or there.")
+  @Flag(
+    help: ArgumentHelp(
+      "Go on until interrupted: sync whenever something changes here or there. If the remote is not there, it waits; "
+        + "a store that was never synced ends, since the address may be wrong."))
   var watch = false
 
   @Flag(help: "Make the remote if there is none.")
@@ -94,14 +97,12 @@ struct SyncCommand: StoreCommand {
       try takeOver.map { (try Inputs.zone($0), ClosedLaneAnswer.takeOver) }
       + letGo.map { (try Inputs.zone($0), .letGo) }
     let address = try RemoteAddress(remote)
-    // A store is made only for a remote that is there, or is to be made with it.
-    if createStore, !createRemote { _ = try await open(address, own: nil, console) }
-    let opened = try openStore(console)
+    let opened = try await openStore(address, console)
     defer { opened.close() }
     // The remote is opened before anything changes here. A store that has one gets no new one: where the disk of its
     // own is not mounted, an empty folder must stay empty.
     let own = try opened.syncState().databaseToken?.remote
-    let log = try await open(address, own: own, console)
+    guard let log = try await openWaiting(address, own: own, console) else { return nil }
     if !attached.isEmpty {
       try opened.read { transaction in for zone in attached { try Inputs.check(zone, in: transaction) } }
       try await opened.write { tx in for zone in attached { try tx.attachZone(zone) } }
@@ -167,13 +168,54 @@ struct SyncCommand: StoreCommand {
     }
   }
 
-  private func openStore(_ console: Console) throws -> LocalStore {
+  /// How long a watch waits until it looks again for a remote that is not there, in milliseconds.
+  private static let waitMilliseconds: Int64 = 2_000
+
+  /// Opens the remote. A watch of a store that has one waits until it is there: a disk may be mounted later. A store
+  /// that has none ends: its address may be mistyped.
+  ///
+  /// - Returns: nil if the user asked for an end before.
+  private func openWaiting(
+    _ address: RemoteAddress, own: RemoteID?, _ console: Console
+  ) async throws -> (any RemoteLog)? {
+    var hasTold = false
+    while watch, own != nil {
+      do {
+        return try await address.open(creates: false, makeRandom: console.makeRandom)
+      } catch {
+        guard [.unreachable, .notARemote, .later].contains(error.code) else { break }
+        if !hasTold {
+          try console.errors.line("waiting for the remote: \(Display.plain(error.message))")
+          try console.errors.flush()
+        }
+        hasTold = true
+        try await Self.pause(console)
+        if console.isInterrupted() { return nil }
+      }
+    }
+    return try await open(address, own: own, console)
+  }
+
+  private static func pause(_ console: Console) async throws {
+    var left = waitMilliseconds
+    try await Console.wait(while: {
+      left -= 100
+      return left > 0 && !console.isInterrupted()
+    })
+  }
+
+  /// Opens the store. A new one is made only for a remote that is there, or is to be made with it.
+  private func openStore(_ address: RemoteAddress, _ console: Console) async throws -> LocalStore {
     do {
-      return try store.openForWriting(console, creates: createStore)
-    } catch let error as ToolError where error.code == StoreError.Code.notAStore.rawValue && !createStore {
-      throw ToolError(
-        error.code, error.message, hint: "\(error.hint). Add --create-store to make one there",
-        exit: error.exit)
+      return try store.openForWriting(console, creates: createStore && createRemote)
+    } catch let error as ToolError where error.code == StoreError.Code.notAStore.rawValue {
+      guard createStore else {
+        throw ToolError(
+          error.code, error.message, hint: "\(error.hint). Add --create-store to make one there",
+          exit: error.exit)
+      }
+      if !createRemote { _ = try await open(address, own: nil, console) }
+      return try store.openForWriting(console, creates: true)
     }
   }
 
