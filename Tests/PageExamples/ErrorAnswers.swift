@@ -34,7 +34,7 @@ enum Answer: Equatable {
     case "overQuota", "denied", "notARemote", "identityMismatch", "schemeUnknown", "remoteChanged",
       "newerFormat", "newerSegment", "full", "readOnly", "accessDenied", "laneClosed":
       self = .askUser(text)
-    case "damaged", "damagedSegment", "missingSegment", "wentBack", "mismatch",
+    case "damaged", "damagedSegment", "missingSegment", "wentBack", "zoneUnknown", "mismatch",
       "incarnationChanged", "unsuitable":
       self = .askOperator(text)
     default: self = .wait
@@ -59,6 +59,7 @@ struct AnswersToErrors {
     #expect(Answer(.failed(failure(.overQuota))) == .askUser("what. do"))
     #expect(Answer(.parked(offset: 1, failure(.newerSegment))) == .askUser("what. do"))
     #expect(Answer(.parked(offset: 1, failure(.damagedSegment))) == .askOperator("what. do"))
+    #expect(Answer(.failed(failure(.zoneUnknown))) == .askOperator("what. do"))
     guard case .askUser = Answer(.paused(.purged)) else {
       Issue.record("nobody is asked about a paused zone")
       return
