@@ -97,6 +97,26 @@ struct ExamplesOfThePages {
     }
   }
 
+  @Test("stand beside a page that has every step and assertion of a scenario, and that its errors name")
+  func scenariosAreWhole() throws {
+    let page = try text(of: "StoreTesting.docc/ScenarioFiles.md")
+    var count = 0
+    for line in try source("StoreTesting/Scenarios/ScenarioStepParser.swift").split(separator: "\n") {
+      guard line.hasPrefix("    case \"") else { continue }
+      for word in line.split(separator: ":")[0].split(separator: "\"") where word.first?.isLetter ?? false {
+        guard word.allSatisfy({ $0.isLowercase || $0 == "_" }) else { continue }
+        #expect(page.contains("`\(word)`"), "\(word)")
+        count += 1
+      }
+    }
+    #expect(count > 45)
+    for yaml in Self.blocks(page, from: "```yaml", to: "```") {
+      #expect(try !ScenarioFile.parse(yaml: yaml).scenarios.isEmpty)
+    }
+    let error = try #require(throws: ScenarioError.self) { try ScenarioFile.parse(yaml: "x: 1") }
+    #expect(error.hint.contains("Sources/StoreTesting/StoreTesting.docc/ScenarioFiles.md"))
+  }
+
   @Test("stand beside a page that names every code of an error, and every status of a zone")
   func errorsAreWhole() throws {
     let page = try text(of: "Replicator.docc/HandlingErrors.md")

@@ -10,7 +10,7 @@ struct ScenarioCommand: ReplayCommand {
     discussion: """
       Each scenario of a file runs with real stores, a new one a device, over a remote in memory or in a \
       folder. A line for each says whether it passed, failed, or takes what this version cannot do. It ends \
-      with 1 if any failed.
+      with 1 if any failed. The page Scenario files of StoreTesting has their format.
 
       Example: replay scenario offline-edits.yaml --remote folder:/tmp/remotes
       """)

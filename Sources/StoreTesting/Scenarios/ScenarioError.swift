@@ -34,9 +34,11 @@ public struct ScenarioError: Error, Sendable, CustomStringConvertible {
     line > 0 ? "line \(line): \(message) (\(code)). \(hint)" : "\(message) (\(code)). \(hint)"
   }
 
-  static func invalid(_ line: Int, _ message: String, hint: String = "see the format of scenarios")
-    -> ScenarioError
-  {
+  /// Where the format is described.
+  private static let pageHint =
+    "the page “Scenario files” has all steps and assertions: Sources/StoreTesting/StoreTesting.docc/ScenarioFiles.md"
+
+  static func invalid(_ line: Int, _ message: String, hint: String = pageHint) -> ScenarioError {
     ScenarioError(.scenarioInvalid, line: line, message, hint: hint)
   }
 }
