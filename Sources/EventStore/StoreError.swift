@@ -142,7 +142,9 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   static func accessDenied(_ directory: String) -> StoreError {
     StoreError(
       .accessDenied, "access to the store “\(directory)” is denied",
-      hint: "run it as a user who may read and write the directory and its files")
+      hint:
+        "run it as a user who may read and write the directory and its files: reading too writes, to note who reads "
+        + "in the lock file `lock.mdb`. Who may only read copies the directory, and reads the copy")
   }
 
   /// Why a data file cannot be seen in a directory, by `errno`.
