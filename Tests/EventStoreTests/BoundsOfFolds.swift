@@ -198,6 +198,31 @@ struct BoundsOfFolds {
     #expect(touched.count > 20 && touched.max()! < 300, "\(touched)")
   }
 
+  @Test("counts the units that an insertion comes behind, and that its writer has not seen")
+  func unseenUnits() async throws {
+    let (writers, insertions) = (100, 20)
+    var remote = TestRemote()
+    _ = try remote.append([transaction(1, 1, [create("r"), update("body", .insertText("ab", after: nil))])])
+    for number in 0..<insertions {
+      let other = update("n", .set(.int(Int64(number))))
+      _ = try remote.append([transaction(1, UInt64(number) + 2, [other])])
+    }
+    let behind = UnitReference(maker: UnitMaker(replica: ReplicaID(rawValue: 1), epoch: 0), number: 0)
+    let insertion = update("body", .insertText("x", after: behind))
+    for writer in 0..<writers {
+      _ = try remote.append([transaction(UInt128(writer) + 2, 1, base: 1, [insertion])])
+    }
+    // Each has seen more than the one before, and none of the writers.
+    let last = (0..<insertions).map { number in
+      transaction(UInt128(writers) + 2, UInt64(number) + 1, base: UInt64(number) + 1, [insertion])
+    }
+    _ = try remote.append(last)
+    // Those of the last writer pass all the others each.
+    let commits = try await rebuild(remote, steps: 400).all.count
+    let counted = insertions * writers * FoldBound.stepsOfUnit / 400
+    #expect(commits > counted, "\(commits)")
+  }
+
   @Test("hides the same units of a text in parts as at once", arguments: 0..<30 as Range<UInt64>)
   func hiding(seed: UInt64) throws {
     var writers = SequenceWriters(3, nodeBytesMax: 64, seed: seed)

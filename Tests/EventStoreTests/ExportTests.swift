@@ -30,6 +30,36 @@ struct ExportTests {
     return (store, remote)
   }
 
+  @Test("a log without a transaction that its segments name, or with another token or base, is refused whole")
+  func changed() async throws {
+    let (store, _) = try await makeStore()
+    let lines = try store.exportedLines()
+    let shipped = try #require(
+      lines.lastIndex {
+        if case .transaction(let entry) = $0 {
+          entry.transaction.replica != store.identity.replica
+        } else {
+          false
+        }
+      })
+    var changed: [[ExportedLine]] = [lines, lines, lines]
+    changed[0].remove(at: shipped)
+    for (index, line) in lines.enumerated() {
+      guard case .zone(let id, let attachment, let token?, let base?, let assets) = line else { continue }
+      var (further, later) = (token, base)
+      further.base.offset += 1
+      later.offset += 1
+      changed[1][index] = .zone(id, attachment, token: further, base: base, assets: assets)
+      changed[2][index] = .zone(id, attachment, token: token, base: later, assets: assets)
+    }
+    for (index, lines) in changed.enumerated() {
+      let new = try directory.store("changed \(index)")
+      await #expect(throws: StoreError.self) { try await new.importLines(lines) }
+      #expect(try new.entries().isEmpty)
+      new.close()
+    }
+  }
+
   @Test("the imported store has the same digests, log and tokens, and its writes have seen the old ones")
   func roundTrip() async throws {
     let (old, exportedRemote) = try await makeStore()

@@ -61,7 +61,7 @@ struct VerificationDuringRenewals {
   func renewalOfOneZone() async throws {
     let store = try directory.store()
     try await store.makeAttachedZone()
-    try await store.write { try $0.createZone(ZoneID(name: "other")) }
+    _ = try await store.write { try $0.createZone(ZoneID(name: "other")) }
     let shared = try await store.importAsset(bytes: [UInt8](repeating: 1, count: 100))
     for number in 0..<3 {
       let own = try await store.importAsset(bytes: [UInt8](repeating: 2, count: 100 + number))

@@ -10,6 +10,46 @@ struct WideRecords {
 
   private func field(_ number: Int) -> Name { Name("field\(number)") }
 
+  @Test("are read cell by cell from rows that have no other cell, and whose bytes are those of the whole row")
+  func readCellByCell() throws {
+    let (first, last) = (1 as UInt32, 3000 as UInt32)
+    var writer = ByteWriter()
+    writer.append(1)
+    writer.append(0)
+    writer.append(littleEndian: 7 as UInt32)
+    func add(_ cell: CellNumber, _ body: [UInt8]) {
+      writer.append(varint: UInt64(cell.rawValue))
+      writer.append(count: body.count)
+      writer.append(body.span.bytes)
+    }
+    add(.existence, [9, 9, 9])
+    for field in first...last {
+      add(CellNumber(NameNumber(rawValue: field), .register), [1, 2, UInt8(field % 200)])
+    }
+    let row = writer.bytes
+    let index = try CellIndex(row.span.bytes)
+    #expect(index.entries.map(\.cell) == (try RecordLayout.cells(of: row.span.bytes)))
+    #expect(index.entries.count == Int(last) + 1)
+    var byteCount = 0
+    for entry in index.entries {
+      #expect(index.entry(of: entry.cell).bytes == entry.bytes)
+      let whole = row.span.bytes.extracting(entry.body).bytes
+      try index.withRow(of: entry, in: row.span.bytes) { part in
+        byteCount += part.byteCount
+        let place = try RecordLayout.place(of: entry.cell, in: part)
+        #expect(part.extracting(place.body).bytes == whole)
+        #expect(try RecordLayout.recordNumber(of: part) == 7)
+        #expect(try part.extracting(RecordLayout.place(of: .existence, in: part).body).bytes == [9, 9, 9])
+      }
+    }
+    #expect(byteCount < 4 * row.count)
+    let absent = index.entry(of: CellNumber(NameNumber(rawValue: last + 1), .register))
+    #expect(
+      try index.withRow(of: absent, in: row.span.bytes) { try RecordLayout.cells(of: $0) } == [.existence])
+    let unordered = row + row[6..<11]
+    #expect(throws: FormatError.self) { _ = try CellIndex(unordered.span.bytes) }
+  }
+
   @Test("are read field by field and whole, verified, rebuilt, and damage of their parts is told")
   func readAndVerified() async throws {
     let store = try directory.store()

@@ -87,7 +87,7 @@ struct ZonesThatWait {
     let verifiedJSON = await tool.run("verify", path("s"), "--json")
     #expect(verifiedJSON.output.contains(#""comparesRecords":false"#), "\(verifiedJSON)")
     let ended = try open("s")
-    _ = try await ended.endRereading(zone)
+    try await ended.endRereading(zone)
     try await ended.finishRenewal()
     ended.close()
     let sound = await tool.run("verify", path("s"))

@@ -93,8 +93,9 @@ struct EventsThatAreLost {
     let digests = try world.devices[1].digests()
     let first: UInt64 = isOneOf ? 3 : 1
     for offset in first...3 {
-      let event = try ZoneEvent.read(world.events[Int(offset) - 1].span.bytes)
-      try await world.place.replace(.entry(of: event.incarnation, 1), with: nil)
+      let bytes = world.events[Int(offset) - 1]
+      let incarnation = try ZoneEvent.read(bytes.span.bytes).event.incarnation
+      try await world.place.replace(.entry(of: incarnation, 1), with: nil)
     }
     try await world.lose(first...3)
     let steps = try await world.repair(from: world.devices[1])

@@ -13,6 +13,7 @@ extension LocalStore {
   package func importLines(_ lines: [ExportedLine], isMoreToCome: Bool = false) async throws {
     try await perform(isRepeatable: true) { batch in
       for line in lines { try batch.importLine(line) }
+      if !isMoreToCome { try batch.checkImportedPlaces() }
       try batch.storage.setImporting(isMoreToCome)
     }
   }

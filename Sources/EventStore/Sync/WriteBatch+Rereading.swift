@@ -54,6 +54,7 @@ extension LocalStore {
   ///
   /// - Returns: how many transactions were taken out.
   /// - Complexity: linear in the transactions from the offset on, in one commit
+  @discardableResult
   package func endRereading(_ zone: ZoneID) async throws -> Int {
     try await performFolded { try $0.endRereading(zone) }
   }

@@ -24,7 +24,7 @@ extension EffectRunner {
   /// it does not have stays.
   private func endRereading(_ zone: ZoneID, before fate: ZoneFate) async throws {
     guard fate != .purged, try store.isRereading(zone) else { return }
-    _ = try await store.endRereading(zone)
+    try await store.endRereading(zone)
     try await store.finishRenewal()
   }
 
