@@ -233,7 +233,7 @@ struct AssetCollectionTests {
         if value == row.value || row.key[0] == 1 && value != nil { continue }
         try store.overwrite(row.key, value, in: \.assets)
         let report = try store.verify()
-        #expect(report.problems.contains { $0.kind == .asset }, "\(row) \(String(describing: value))")
+        #expect(report.problems.contains { $0.kind == .assetList }, "\(row) \(String(describing: value))")
       }
       try store.overwrite(row.key, row.value, in: \.assets)
       var longer = row.key

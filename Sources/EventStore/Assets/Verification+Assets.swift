@@ -56,7 +56,7 @@ extension Verification {
         let count = try Self.count(row)
         if isLogRead, !isFoldingAgain, count != expected {
           report.add(
-            .asset, "\(asset.hash)",
+            .assetList, "\(asset.hash)",
             "\(expected) transactions of zone number \(zone.rawValue) name it, and the count is "
               + "\(count.map { "\($0)" } ?? "unreadable")")
         }
@@ -75,14 +75,15 @@ extension Verification {
     guard isLogRead, !isFoldingAgain else { return }
     for name in left.keys.sorted() where try !isGoneZone(name.zone) {
       report.add(
-        .asset, "\(name.asset.hash)", "zone number \(name.zone.rawValue) names it, and has no row of it")
+        .assetList, "\(name.asset.hash)", "zone number \(name.zone.rawValue) names it, and has no row of it")
     }
     for name in assetNames.keys.sorted() where try !isGoneZone(name.zone) && !listed.contains(name) {
-      report.add(.asset, "\(name.asset.hash)", "it is not in the list of zone number \(name.zone.rawValue)")
+      report.add(
+        .assetList, "\(name.asset.hash)", "it is not in the list of zone number \(name.zone.rawValue)")
     }
     for name in listed.union(wanted).union(unsent).sorted() where assetNames[name] == nil {
       report.add(
-        .asset, "\(name.asset.hash)", "zone number \(name.zone.rawValue) lists it, and does not name it")
+        .assetList, "\(name.asset.hash)", "zone number \(name.zone.rawValue) lists it, and does not name it")
     }
   }
 

@@ -8,16 +8,17 @@ extension WriteBatch {
   /// - Parameter knowsMore: whether there are operations that could not be counted before.
   /// - Complexity: linear in the log, if it names any asset.
   func recountAssets(knowsMore: Bool) throws {
-    let listed = try storage.tables.assetNames(storage.transaction)
-    guard knowsMore || !listed.isEmpty else { return }
+    let (counted, listed) = try storage.tables.assetNames(storage.transaction)
+    guard knowsMore || !counted.isEmpty || !listed.isEmpty else { return }
     let counts = try countLog()
-    for name in listed where counts[name] == nil {
+    // A damaged key may list what nothing counts.
+    for name in counted.union(listed) where counts[name] == nil {
       let isGone = try storage.zoneRowIfThere(name.zone)?.status.isGone ?? true
       // What is left of a zone that is gone is taken away in steps.
       if !isGone { try storage.forgetAsset(name.asset, in: name.zone) }
     }
     for (name, count) in counts.sorted(by: { $0.key < $1.key }) {
-      let isNew = !listed.contains(name)
+      let isNew = !counted.contains(name)
       try storage.setAssetCount(
         count, of: name.asset, in: name.zone,
         isNewlyWanted: isNew ? try assetFiles?.isHere(name.asset) == false : false)
@@ -65,24 +66,28 @@ struct AssetName: Hashable, Comparable {
 }
 
 extension Tables {
-  /// The assets that are counted, by zone.
-  fileprivate func assetNames(_ transaction: borrowing LMDBTransaction) throws -> Set<AssetName> {
-    var names: Set<AssetName> = []
+  /// The assets that are counted, and those that are in a list, by zone.
+  fileprivate func assetNames(
+    _ transaction: borrowing LMDBTransaction
+  ) throws -> (counted: Set<AssetName>, listed: Set<AssetName>) {
+    var (counted, listed): (Set<AssetName>, Set<AssetName>) = ([], [])
     var cursor = try transaction.openCursor(assets)
     var isThere = try cursor.first()
     while isThere {
-      let name = try cursor.withEntry { key, _ in
-        key.hasPrefix([0])
-          ? AssetName(
-            asset: try AssetReference(key: key, at: 1),
-            zone: ZoneNumber(rawValue: try key.bigEndian32(at: 41))
-          ) : nil
+      try cursor.withEntry { key, _ in
+        guard TableKey.isOfAssets(key) else { return }
+        let kind = key.unsafeLoad(fromByteOffset: 0, as: UInt8.self)
+        if kind == 0 {
+          let zone = ZoneNumber(rawValue: try key.bigEndian32(at: 41))
+          counted.insert(AssetName(asset: try AssetReference(key: key, at: 1), zone: zone))
+        } else if AssetList(rawValue: kind) != nil {
+          let zone = ZoneNumber(rawValue: try key.bigEndian32(at: 1))
+          listed.insert(AssetName(asset: try AssetReference(key: key, at: 5), zone: zone))
+        }
       }
-      guard let name else { break }
-      names.insert(name)
       isThere = try cursor.next()
     }
-    return names
+    return (counted, listed)
   }
 }
 

@@ -198,7 +198,7 @@ extension Verification {
     // What is being read again has no rows from the token on.
     let isRereading = try tables.rereading(of: number, source.transaction) != nil
     if let base = row.base, !isRereading,
-      try tables.segment(at: base.offset, in: number, base.incarnation, source.transaction) == nil
+      case .some(nil) = try Self.readSegment(at: base.offset, in: number, base.incarnation, source)
     {
       report.add(.placement, id, "the base is at offset \(base.offset), where no segment is")
     }
@@ -212,8 +212,9 @@ extension Verification {
       }
     }
     guard let token = row.token, token.offset > 0 else { return }
-    let segment = try tables.segment(at: token.offset, in: number, token.incarnation, source.transaction)
-    if segment?.hash != token.hash {
+    if let segment = try Self.readSegment(at: token.offset, in: number, token.incarnation, source),
+      segment?.hash != token.hash
+    {
       report.add(.placement, id, "the token at offset \(token.offset) does not match its segment")
     }
     if row.isBaseBehindToken, !isFoldingAgain {
@@ -264,6 +265,19 @@ extension Verification {
     }
   }
 
+  /// The segment at an offset, `.some(nil)` if there is none. Nil if its row cannot be read: that is told once, where segments
+  /// are checked.
+  private static func readSegment(
+    at offset: UInt64, in zone: ZoneNumber, _ incarnation: IncarnationNumber,
+    _ source: borrowing ReadTransaction
+  ) throws -> SegmentRow?? {
+    do {
+      return .some(try source.tables.segment(at: offset, in: zone, incarnation, source.transaction))
+    } catch is FormatError {
+      return nil
+    }
+  }
+
   /// Whether a segment was acknowledged behind where its lane was closed since: it is rejected when it is read. What it holds may
   /// have been issued again by then.
   private func isBehindClosure(
@@ -283,9 +297,10 @@ extension Verification {
     let first = try reader.readVarint("placement.first")
     let offset = try reader.readVarint("placement.offset")
     try reader.finish("placement")
-    let segment = try source.tables.segment(
+    let found = try readSegment(
       at: offset, in: ZoneNumber(rawValue: try key.bigEndian32(at: 0)),
-      IncarnationNumber(rawValue: try key.bigEndian32(at: 4)), source.transaction)
+      IncarnationNumber(rawValue: try key.bigEndian32(at: 4)), source)
+    guard let segment = found else { return nil }
     let last = try key.bigEndian64(at: 16)
     guard let segment, segment.first <= first, first <= last, last <= segment.last,
       try segment.replica.rawValue == key.bigEndian32(at: 8), try segment.epoch == key.bigEndian32(at: 12)

@@ -16,7 +16,9 @@ public struct VerificationReport: Hashable, Sendable {
       case placement
       /// A record or an element differs from a fold of the log.
       case record
-      /// What counts the assets differs from the log, or an asset's file is gone or has other bytes.
+      /// What counts or lists the assets differs from the log.
+      case assetList
+      /// An asset's file is gone or has other bytes.
       case asset
     }
 

@@ -81,16 +81,23 @@ struct VerifyCommand: StoreCommand {
   }
 
   private static func advice(_ report: VerificationReport) -> String {
-    if report.problems.allSatisfy({ $0.kind == .asset }) {
+    let kinds = Set(report.problems.map(\.kind))
+    if kinds == [.asset] {
       return
         """
         Log and records are sound. `replay asset download STORE --remote REMOTE` brings assets that are gone or damaged \
         here from a remote that has them; importing them again does too.
         """
     }
-    return report.problems.allSatisfy { $0.kind == .record }
-      ? "The log is sound: `replay rebuild` makes the records anew from it."
-      : """
+    if kinds.isSubset(of: [.record, .assetList, .asset]) {
+      let made = [
+        kinds.contains(.record) ? "the records" : nil,
+        kinds.contains(.assetList) ? "the list of assets" : nil,
+      ].compactMap(\.self).joined(separator: " and ")
+      return "The log is sound: `replay rebuild` makes \(made) again from it."
+        + (kinds.contains(.asset) ? " Then verify again: files of assets are compared with that list." : "")
+    }
+    return """
       Keep a copy of the store as it is. `replay export` brings out its log, with what was never sent: `replay import` \
       makes a new store of it. Where the log cannot be read, `replay export --records` brings out the records as they are: \
       sync a new store, and `replay import` them into it. What was sent comes from the remote too, or from a backup.
