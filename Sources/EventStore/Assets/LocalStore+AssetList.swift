@@ -21,6 +21,12 @@ extension LocalStore {
   public func forEachAsset(_ body: (NamedAsset) throws -> Bool) throws {
     try read { try $0.forEachAsset(in: assets, body) }
   }
+
+  /// Lists the assets that the log of a zone names, as ``forEachAsset(_:)`` does. What is listed of other zones is not read: it
+  /// may be damaged.
+  package func forEachAsset(namedIn zone: ZoneID, _ body: (NamedAsset) throws -> Bool) throws {
+    try read { try $0.forEachAsset(in: assets, of: zone, body) }
+  }
 }
 
 extension ReadTransaction {
@@ -44,22 +50,26 @@ extension ReadTransaction {
     return overflow ? .max : sum
   }
 
-  fileprivate func forEachAsset(in files: AssetFiles, _ body: (NamedAsset) throws -> Bool) throws {
+  /// - Parameter only: the zone to look at; nil for all.
+  fileprivate func forEachAsset(
+    in files: AssetFiles, of only: ZoneID? = nil, _ body: (NamedAsset) throws -> Bool
+  ) throws {
     var zones: [ZoneNumber: ZoneID] = [:]
-    for (number, id) in try tables.zones(transaction) { zones[number] = id }
+    for (number, id) in try tables.zones(transaction, of: only) { zones[number] = id }
     var current: NamedAsset?
     var cursor = try transaction.openCursor(tables.assets)
     var isThere = try cursor.first()
     while isThere {
-      let found = try cursor.withEntry { key, row in
-        key.hasPrefix([0])
-          ? (
-            asset: try AssetReference(key: key, at: 1),
-            zone: ZoneNumber(rawValue: try key.bigEndian32(at: 41)), count: try Tables.count(row)
-          ) : nil
+      let found = try cursor.withEntry {
+        key, row -> (asset: AssetReference, zone: ZoneNumber, count: UInt64)? in
+        guard key.hasPrefix([0]) else { return nil }
+        let zone = ZoneNumber(rawValue: try key.bigEndian32(at: 41))
+        let isWanted = only == nil || zones[zone] != nil
+        return (try AssetReference(key: key, at: 1), zone, isWanted ? try Tables.count(row) : 0)
       }
       guard let found else { break }
       isThere = try cursor.next()
+      if only != nil, zones[found.zone] == nil { continue }
       if current?.reference != found.asset {
         if let ended = current, try !body(ended.inOrder) { return }
         current = NamedAsset(

@@ -75,14 +75,14 @@ extension ReadTransaction {
   /// Calls a closure with the lines of the store's log, until it returns false: identity, policies, deletions of zones,
   /// zones, segments, lanes that had seen what a log has lost, then the transactions in the log's order.
   ///
-  /// - Parameter only: the zone to export; nil for all.
+  /// - Parameter only: the zone to export; nil for all. What others have is not read: it may be damaged.
   /// - Throws: ``StoreError`` `rereading` while the remote log of one of these zones is being read again: whose the
   ///   transactions without a place are, and what takes their place, shows at its end. `damaged`, and what the closure
   ///   throws.
   package func forEachExportedLine(
     of only: ZoneID? = nil, _ body: (ExportedLine) throws -> Bool
   ) throws {
-    let zones = try tables.zones(transaction).filter { only == nil || $0.id == only }
+    let zones = try tables.zones(transaction, of: only)
     for (number, id) in zones where try tables.rereading(of: number, transaction) != nil {
       throw StoreError(
         .rereading,
@@ -110,9 +110,8 @@ extension ReadTransaction {
 
   /// Zones that the remote has, or may have, and is to delete: a store that reads its list of zones would take them for new.
   private func forEachDeletion(of only: ZoneID?, _ body: (ExportedLine) throws -> Bool) throws -> Bool {
-    for (number, row) in try tables.zoneRows(transaction) where row.status == .deleting {
-      guard let token = row.token, let id = try tables.zoneID(number, transaction), only == nil || id == only
-      else { continue }
+    for (number, row) in try tables.zoneRows(transaction, of: only) where row.status == .deleting {
+      guard let token = row.token, let id = try tables.zoneID(number, transaction) else { continue }
       let incarnation = try base(token.incarnation, token.offset).incarnation
       let mayLackLog = try tables.proposedIncarnation(of: number, transaction) != nil
       guard try body(.deletion(id, incarnation, mayLackLog: mayLackLog)) else { return false }
@@ -129,30 +128,31 @@ extension ReadTransaction {
   private func forEachSegment(
     _ zones: [(number: ZoneNumber, id: ZoneID)], _ body: (ExportedLine) throws -> Bool
   ) throws -> Bool {
-    let numbers = Set(zones.map(\.number))
-    var cursor = try transaction.openCursor(tables.segments)
-    var isThere = try cursor.first()
-    while isThere {
-      let goesOn = try cursor.withCheckedEntry { key, value in
-        let zone = ZoneNumber(rawValue: try key.bigEndian32(at: 0))
-        guard numbers.contains(zone) else { return true }
-        let row = try SegmentRow(value)
-        return try body(
-          .segment(
-            ExportedSegment(
-              zone: try interned.zones.identity(of: zone, in: tables.zones, transaction),
-              place: try base(
-                IncarnationNumber(rawValue: try key.bigEndian32(at: 4)), try key.bigEndian64(at: 8)),
-              replica: row.isQuarantined
-                ? ReplicaID(rawValue: 0)
-                : try interned.replicas.identity(of: row.replica, in: tables.replicas, transaction),
-              epoch: row.epoch, sequences: row.first...max(row.first, row.last), hash: row.hash,
-              receivedMilliseconds: row.receivedMilliseconds, rejection: row.rejection)))
+    for (number, id) in zones {
+      var cursor = try transaction.openCursor(tables.segments)
+      var isThere = try cursor.seek(atOrAfter: TableKey.segment(number, .none, 0).span)
+      while isThere {
+        let found = try cursor.withEntry { key, value -> ExportedSegment? in
+          guard try key.bigEndian32(at: 0) == number.rawValue else { return nil }
+          return try segment(of: id, key, SegmentRow(CheckedRow.content(of: value, under: key)))
+        }
+        guard let found else { break }
+        guard try body(.segment(found)) else { return false }
+        isThere = try cursor.next()
       }
-      guard goesOn else { return false }
-      isThere = try cursor.next()
     }
     return true
+  }
+
+  private func segment(of zone: ZoneID, _ key: RawSpan, _ row: SegmentRow) throws -> ExportedSegment {
+    ExportedSegment(
+      zone: zone,
+      place: try base(IncarnationNumber(rawValue: try key.bigEndian32(at: 4)), try key.bigEndian64(at: 8)),
+      replica: row.isQuarantined
+        ? ReplicaID(rawValue: 0)
+        : try interned.replicas.identity(of: row.replica, in: tables.replicas, transaction),
+      epoch: row.epoch, sequences: row.first...max(row.first, row.last), hash: row.hash,
+      receivedMilliseconds: row.receivedMilliseconds, rejection: row.rejection)
   }
 }
 

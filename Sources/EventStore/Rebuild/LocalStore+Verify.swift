@@ -53,7 +53,8 @@ extension LocalStore {
   ///
   /// - Throws: ``StoreError`` `damaged`, `closed`, `full`, `system`.
   package func checkPagesOfRecords() throws {
-    let others: Set = ["log", "sequences", "segments", "placements"]
+    // The order of contributions is read from segments and their places.
+    let others: Set = ["log", "sequences"]
     try environment.checkPages(of: Tables.names.filter { !others.contains($0) })
   }
 }

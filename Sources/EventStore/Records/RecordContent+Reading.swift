@@ -22,11 +22,62 @@ extension ReadTransaction {
   package func changes(showing record: RecordID) throws -> [(field: Name, changes: [FieldChange])]? {
     try snapshot.changes(showing: record)
   }
+
+  /// Calls a closure with each record of a zone that is there and what it shows, in the order of their names, until it returns
+  /// false. What cannot be read is passed over.
+  ///
+  /// - Parameter unread: gets the name of each record that cannot be read, and why.
+  /// - Throws: ``StoreError`` `zoneUnknown`; what the closures throw.
+  package func forEachReadableRecord(
+    in zone: ZoneID, unread: (_ name: String, _ error: StoreError) throws -> Void,
+    _ body: (Record, [(field: Name, changes: [FieldChange])]) throws -> Bool
+  ) throws {
+    let state = try snapshot.state(of: zone)
+    try snapshot.forEachStoredRow(in: state, after: nil) { name, _ in
+      let found: (Record, [(field: Name, changes: [FieldChange])])?
+      do {
+        let id = RecordID(zone: zone, name: try Name(interned: name))
+        found = try record(id).map { ($0, try changes(showing: id) ?? []) }
+      } catch {
+        guard let error = StoreError.unread(error) else { throw error }
+        try unread(String(decoding: name.bytes, as: UTF8.self), error)
+        return true
+      }
+      return try found.map { try body($0, $1) } ?? true
+    }
+  }
+
+  /// The zones of the store whose rows can be read, in order, and what is wrong with each other one.
+  package func readableZones() throws -> (zones: [ZoneID], unread: [(zone: String, error: StoreError)]) {
+    var zones: [ZoneID] = []
+    var unread: [(zone: String, error: StoreError)] = []
+    try tables.forEachZoneRow(transaction) { number, read in
+      var id: ZoneID?
+      do {
+        id = try tables.zoneID(number, transaction)
+        if try read().status.isVisible, let id { zones.append(id) }
+      } catch {
+        guard let error = StoreError.unread(error) else { throw error }
+        unread.append((id.map { "\($0)" } ?? "number \(number.rawValue)", error))
+      }
+    }
+    return (zones.sorted(), unread)
+  }
 }
 
 extension WriteTransaction {
   /// What a record shows, cell by cell: see `Snapshot`.
   package mutating func changes(showing record: RecordID) throws -> [(field: Name, changes: [FieldChange])]? {
     try snapshot().changes(showing: record)
+  }
+}
+
+extension StoreError {
+  /// The error of a row that cannot be read, in the store's words; nil for one of the store as a whole.
+  fileprivate static func unread(_ error: any Error) -> StoreError? {
+    guard let error = translate(error) as? StoreError, [.damaged, .newerFormat].contains(error.code) else {
+      return nil
+    }
+    return error
   }
 }

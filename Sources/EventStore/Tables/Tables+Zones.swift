@@ -41,9 +41,13 @@ extension Tables {
   }
 
   /// The zones that show in queries, by number.
-  func zones(_ transaction: borrowing Transaction) throws -> [(number: ZoneNumber, id: ZoneID)] {
+  ///
+  /// - Parameter only: the zone of this identity alone; the rows of others are not read.
+  func zones(
+    _ transaction: borrowing Transaction, of only: ZoneID? = nil
+  ) throws -> [(number: ZoneNumber, id: ZoneID)] {
     var found: [(number: ZoneNumber, id: ZoneID)] = []
-    for (number, row) in try zoneRows(transaction) where row.status.isVisible {
+    for (number, row) in try zoneRows(transaction, of: only) where row.status.isVisible {
       guard let id = try zoneID(number, transaction) else { continue }
       found.append((number, id))
     }
@@ -51,22 +55,36 @@ extension Tables {
   }
 
   /// The rows of all zones, those that are gone too, by number.
+  ///
+  /// - Parameter only: the rows of zones of this identity alone; those of others are not read.
   package func zoneRows(
-    _ transaction: borrowing Transaction
+    _ transaction: borrowing Transaction, of only: ZoneID? = nil
   ) throws -> [(number: ZoneNumber, row: ZoneRow)] {
     var found: [(number: ZoneNumber, row: ZoneRow)] = []
+    try forEachZoneRow(transaction) { number, read in
+      guard try only == nil || zoneID(number, transaction) == only else { return }
+      found.append((number, try read()))
+    }
+    return found
+  }
+
+  /// Calls a closure with the number of each zone that has a row, in their order, and with what reads the row.
+  func forEachZoneRow(
+    _ transaction: borrowing Transaction, _ body: (ZoneNumber, _ read: () throws -> ZoneRow) throws -> Void
+  ) throws {
     var cursor = try transaction.openCursor(zones)
     var isThere = try cursor.seek(atOrAfter: TableKey.zoneRow(.none).span)
     while isThere {
-      let goesOn = try cursor.withCheckedEntry { key, row in
+      let goesOn = try cursor.withEntry { key, row in
         guard key.hasPrefix([2]) else { return false }
-        found.append((ZoneNumber(rawValue: try key.bigEndian32(at: 1)), try ZoneRow(row)))
+        try body(ZoneNumber(rawValue: try key.bigEndian32(at: 1))) {
+          try ZoneRow(CheckedRow.content(of: row, under: key))
+        }
         return true
       }
       guard goesOn else { break }
       isThere = try cursor.next()
     }
-    return found
   }
 
   /// The identity behind a zone's number, also of one that is gone.

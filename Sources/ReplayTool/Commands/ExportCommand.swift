@@ -8,7 +8,8 @@ struct ExportCommand: StoreCommand {
     discussion: """
       The log comes without loss: `replay import` makes a store with the same history from it. Records \
       come as they are now, each field with its kind. The bytes of assets go to a directory of their own: records that \
-      name assets are refused without --assets. An asset whose file is damaged is left out; then the command ends with 1.
+      name assets are refused without --assets. An asset whose file is damaged is left out, and so is a record that cannot be \
+      read; then the command ends with 1.
 
       Example: replay export notes.store --records --zone shopping > shopping.jsonl
       """)
@@ -37,23 +38,25 @@ struct ExportCommand: StoreCommand {
     let progress = Progress(console)
     defer { progress.end() }
     do {
-      // What records show may be whole where the log is not, and the other way round.
-      try records ? opened.checkPagesOfRecords() : opened.checkPagesOfLog()
+      return try export(zone, opened, console, progress)
     } catch let error as StoreError where error.code == .damaged {
-      throw damaged(error)
+      throw damaged(error, zone, opened)
     }
+  }
+
+  private func export(
+    _ zone: ZoneID?, _ opened: LocalStore, _ console: Console, _ progress: Progress
+  ) throws -> ToolError.Exit? {
+    // What records show may be whole where the log is not, and the other way round.
+    try records ? opened.checkPagesOfRecords() : opened.checkPagesOfLog()
     var copies = AssetCopies(store: opened, directory: assets, progress: progress)
+    var unread = UnreadRecords()
     func export(to output: Output) throws -> UInt64 {
-      do {
-        return try opened.read { transaction in
-          if let zone { try Inputs.check(zone, in: transaction) }
-          if records { try copyAssets(zone, transaction, &copies) }
-          return try records
-            ? exportRecords(zone, transaction, output, progress)
-            : exportLog(zone, transaction, output, progress)
-        }
-      } catch let error as StoreError where error.code == .damaged {
-        throw damaged(error)
+      try opened.read { transaction in
+        if let zone { try Inputs.check(zone, in: transaction) }
+        guard records else { return try exportLog(zone, transaction, output, progress) }
+        try copyAssets(zone, transaction, &copies, &unread)
+        return try exportRecords(zone, transaction, output, &unread, progress)
       }
     }
     if !records {
@@ -70,6 +73,7 @@ struct ExportCommand: StoreCommand {
           .object([
             "file": .string(path), "lines": .number(lines), "assetsNotIncluded": .number(copies.here),
             "assetsNotHere": .number(copies.gone), "assetsFailed": copies.failures.json,
+            "recordsFailed": unread.json,
           ]))
       } else {
         try console.output.line("wrote \(Display.count(lines, "line")) to \(Display.plain(path))")
@@ -83,27 +87,92 @@ struct ExportCommand: StoreCommand {
       hint: places.fill(
         "`replay asset download STORE --remote REMOTE` brings them from a remote that has them; then export again."
           + (records ? " A record that names one is not imported without it" : "")))
-    return copies.failures.isEmpty ? nil : .problem
+    try unread.tell(
+      console,
+      hint: places.fill(
+        "`replay verify STORE` says whether the log is sound: then `replay rebuild STORE` makes them again from it"
+      ))
+    return copies.failures.isEmpty && unread.isEmpty ? nil : .problem
   }
 
-  /// What is left to do where the store's damage ends the export.
-  private func damaged(_ error: StoreError) -> ToolError {
+  // MARK: Damaged stores
+
+  /// What is left to do where the store's damage ends the export: only what was tried, and can be read, is named.
+  private func damaged(_ error: StoreError, _ zone: ZoneID?, _ opened: LocalStore) -> ToolError {
     let told = ToolError(error)
-    let hint =
-      records
-      ? "keep a copy of the directory, and run `replay verify`; give --zone to bring out the zones that can be read; what "
-        + "was sent comes from the remote"
-      : "keep a copy of the directory. `replay export \(store.directory.argument) --records -o FILE` writes the records as they are, "
-        + "with what was never sent; deletions that were never sent are not in them, and neither are records that a cascade hides. "
-        + "Sync a new store, then `replay import` the file into it: what differs is set"
+    let command = "`replay export \(store.directory.argument)"
+    let option = zone.map { " " + Display.option("--zone", $0.description) } ?? ""
+    var ways: [String] = []
+    if records, canExportLog(of: zone, opened) {
+      ways.append(
+        "\(command)\(option) -o FILE` writes the log, without loss: `replay import` makes a new store of it")
+    } else if zone == nil {
+      let zones = zonesWithLogs(opened).map { Display.zone($0) }
+      if !zones.isEmpty {
+        ways.append(
+          "\(command) --zone ZONE -o FILE` writes the log of one zone, for a new store: that of "
+            + "\(Display.list(zones, max: 8)) can be read")
+      }
+    }
+    if !records, canExportRecords(of: zone, opened) {
+      ways.append(
+        "\(command) --records\(option) -o FILE` writes the records as they are, with what was never sent; deletions that were "
+          + "never sent are not in them, and neither are records that a cascade hides. Sync a new store, then `replay import` "
+          + "the file into it: what differs is set")
+    }
+    let nothing =
+      ": nothing of \(zone.map { "zone \(Display.zone($0))" } ?? "it") can be exported. What was sent comes from the remote "
+      + "into a new store; what was never sent is in a backup of this store alone"
+    let hint = "keep a copy of the directory" + (ways.isEmpty ? nothing : ". " + ways.joined(separator: ". "))
     return ToolError(told.code, told.message, hint: hint, exit: told.exit)
   }
+
+  /// The zones of which each one's log can be read.
+  private func zonesWithLogs(_ opened: LocalStore) -> [ZoneID] {
+    do {
+      try opened.checkPagesOfLog()
+      return try opened.read { try $0.readableZones().zones }.filter { canExportLog(of: $0, opened) }
+    } catch {
+      return []
+    }
+  }
+
+  private func canExportLog(of zone: ZoneID?, _ opened: LocalStore) -> Bool {
+    do {
+      try opened.checkPagesOfLog()
+      try opened.read { transaction in try transaction.forEachExportedLine(of: zone) { _ in true } }
+      try forEachAsset(of: zone, opened) { _ in true }
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /// Whether any record can be read.
+  private func canExportRecords(of zone: ZoneID?, _ opened: LocalStore) -> Bool {
+    do {
+      try opened.checkPagesOfRecords()
+      return try opened.read { transaction in
+        var isAny = false
+        for zone in try zone.map({ [$0] }) ?? transaction.readableZones().zones where !isAny {
+          try transaction.forEachReadableRecord(in: zone, unread: { _, _ in }) { _, _ in
+            isAny = true
+            return false
+          }
+        }
+        return isAny
+      }
+    } catch {
+      return false
+    }
+  }
+
+  // MARK: What is written
 
   /// Copies the assets that the log names, if there is a directory for them, and counts the others.
   private func copyAssets(_ zone: ZoneID?, _ opened: LocalStore, _ copies: inout AssetCopies) throws {
     if let assets { try AssetDirectory.make(assets) }
-    try opened.forEachAsset { asset in
-      guard zone.map({ asset.zones.contains($0) }) ?? true else { return true }
+    try forEachAsset(of: zone, opened) { asset in
       if !asset.isHere {
         copies.gone += 1
       } else if try !copies.copy(asset.reference) {
@@ -113,34 +182,59 @@ struct ExportCommand: StoreCommand {
     }
   }
 
+  private func forEachAsset(
+    of zone: ZoneID?, _ opened: LocalStore, _ body: (NamedAsset) throws -> Bool
+  ) throws {
+    if let zone { try opened.forEachAsset(namedIn: zone, body) } else { try opened.forEachAsset(body) }
+  }
+
   /// Copies the assets that records name, before any line is written.
   private func copyAssets(
-    _ zone: ZoneID?, _ transaction: borrowing ReadTransaction, _ copies: inout AssetCopies
+    _ zone: ZoneID?, _ transaction: borrowing ReadTransaction, _ copies: inout AssetCopies,
+    _ unread: inout UnreadRecords
   ) throws {
     if let assets { try AssetDirectory.make(assets) }
-    for zone in try zone.map({ [$0] }) ?? transaction.zones() {
-      try transaction.forEachRecord(in: zone) { record in
-        for asset in RecordFields(try transaction.changes(showing: record.id) ?? []).assets {
-          guard try copies.copy(asset) else { throw AssetDirectory.needed(for: asset) }
-        }
-        return true
+    try forEachRecord(of: zone, transaction, &unread) { _, fields in
+      for asset in fields.assets {
+        guard try copies.copy(asset) else { throw AssetDirectory.needed(for: asset) }
       }
     }
   }
 
   private func exportRecords(
-    _ zone: ZoneID?, _ transaction: borrowing ReadTransaction, _ output: Output, _ progress: Progress
+    _ zone: ZoneID?, _ transaction: borrowing ReadTransaction, _ output: Output,
+    _ unread: inout UnreadRecords,
+    _ progress: Progress
   ) throws -> UInt64 {
     var lines: UInt64 = 0
-    for zone in try zone.map({ [$0] }) ?? transaction.zones() {
-      try transaction.forEachRecord(in: zone) { record in
-        try output.line(JSON(record, RecordFields(try transaction.changes(showing: record.id) ?? [])))
-        lines += 1
-        try progress.update("records", done: lines)
-        return true
-      }
+    try forEachRecord(of: zone, transaction, &unread) { record, fields in
+      try output.line(JSON(record, fields))
+      lines += 1
+      try progress.update("records", done: lines)
     }
     return lines
+  }
+
+  /// Calls a closure with each record that can be read, and notes the others.
+  private func forEachRecord(
+    of zone: ZoneID?, _ transaction: borrowing ReadTransaction, _ unread: inout UnreadRecords,
+    _ body: (Record, RecordFields) throws -> Void
+  ) throws {
+    var zones = zone.map { [$0] } ?? []
+    if zone == nil {
+      let found = try transaction.readableZones()
+      zones = found.zones
+      for (zone, error) in found.unread { unread.add("zone \(zone)", error.message) }
+    }
+    for zone in zones {
+      try transaction.forEachReadableRecord(
+        in: zone,
+        unread: { unread.add("record \(RecordID(zone: zone, name: Name($0)))", $1.message) },
+        { record, changes in
+          try body(record, RecordFields(changes))
+          return true
+        })
+    }
   }
 
   private func exportLog(
@@ -170,54 +264,5 @@ struct ExportCommand: StoreCommand {
       return try output.line(JSON.compactLine(entry, bytes: bytes))
     }
     try output.line(line)
-  }
-}
-
-/// Copies assets beside an exported file, and counts those that stay behind.
-private struct AssetCopies {
-  let store: LocalStore
-  /// Where they go; nil for nowhere.
-  let directory: String?
-  let progress: Progress
-  /// Those that are here, and are not copied.
-  var here: UInt64 = 0
-  /// Those that are not here.
-  var gone: UInt64 = 0
-  /// Those whose file is damaged; of records, also those that are not here.
-  private(set) var failures = AssetFailures()
-  private var bytes: UInt64 = 0
-
-  init(store: LocalStore, directory: String?, progress: Progress) {
-    self.store = store
-    self.directory = directory
-    self.progress = progress
-  }
-
-  /// Copies an asset, or notes that it cannot be.
-  ///
-  /// - Returns: false if there is no place for it.
-  mutating func copy(_ asset: AssetReference) throws -> Bool {
-    guard let directory else { return false }
-    guard !failures.contains(asset) else { return true }
-    do {
-      try AssetDirectory.copy(asset, of: store, to: directory) { count in
-        bytes += UInt64(count)
-        try progress.update("copying assets, bytes", done: bytes)
-      }
-    } catch let error as StoreError where [.assetMissing, .assetDamaged].contains(error.code) {
-      failures.add(asset, error.message)
-    }
-    return true
-  }
-
-  func tellCounts(_ console: Console) throws {
-    if here > 0 {
-      try console.errors.line(
-        "note: \(Display.count(here, "asset")) not included: --assets DIRECTORY copies the files")
-    }
-    if gone > 0 {
-      let verb = gone == 1 ? "is" : "are"
-      try console.errors.line("note: \(Display.count(gone, "asset")) \(verb) not here and not included")
-    }
   }
 }

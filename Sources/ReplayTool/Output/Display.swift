@@ -77,6 +77,12 @@ enum Display {
     "\(count(number)) \(number == 1 ? noun : plural ?? noun + "s")"
   }
 
+  /// The first of some names, and how many more there are: `a, b and 3 more`.
+  static func list(_ names: [String], max: Int) -> String {
+    let shown = names.prefix(max).joined(separator: ", ")
+    return names.count > max ? "\(shown) and \(count(names.count - max)) more" : shown
+  }
+
   /// A span of time in the unit that suits it: `340 ms`, `2.1 s`, `5.0 min`, `3.0 h`, `2.0 d`.
   static func duration(milliseconds: UInt64) -> String {
     let units: [(String, UInt64)] = [("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000)]

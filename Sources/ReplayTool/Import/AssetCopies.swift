@@ -1,0 +1,50 @@
+import EventStore
+
+/// Copies assets beside an exported file, and counts those that stay behind.
+struct AssetCopies {
+  let store: LocalStore
+  /// Where they go; nil for nowhere.
+  let directory: String?
+  let progress: Progress
+  /// Those that are here, and are not copied.
+  var here: UInt64 = 0
+  /// Those that are not here.
+  var gone: UInt64 = 0
+  /// Those whose file is damaged; of records, also those that are not here.
+  private(set) var failures = AssetFailures()
+  private var bytes: UInt64 = 0
+
+  init(store: LocalStore, directory: String?, progress: Progress) {
+    self.store = store
+    self.directory = directory
+    self.progress = progress
+  }
+
+  /// Copies an asset, or notes that it cannot be.
+  ///
+  /// - Returns: false if there is no place for it.
+  mutating func copy(_ asset: AssetReference) throws -> Bool {
+    guard let directory else { return false }
+    guard !failures.contains(asset) else { return true }
+    do {
+      try AssetDirectory.copy(asset, of: store, to: directory) { count in
+        bytes += UInt64(count)
+        try progress.update("copying assets, bytes", done: bytes)
+      }
+    } catch let error as StoreError where [.assetMissing, .assetDamaged].contains(error.code) {
+      failures.add(asset, error.message)
+    }
+    return true
+  }
+
+  func tellCounts(_ console: Console) throws {
+    if here > 0 {
+      try console.errors.line(
+        "note: \(Display.count(here, "asset")) not included: --assets DIRECTORY copies the files")
+    }
+    if gone > 0 {
+      let verb = gone == 1 ? "is" : "are"
+      try console.errors.line("note: \(Display.count(gone, "asset")) \(verb) not here and not included")
+    }
+  }
+}
