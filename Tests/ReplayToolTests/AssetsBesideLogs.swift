@@ -89,6 +89,49 @@ struct AssetsBesideLogs {
     #expect(digests.0.output == digests.1.output)
   }
 
+  @Test(
+    "a record whose asset is damaged or missing is not imported, the others are; the same command brings it")
+  func importsOtherRecords() async throws {
+    let assets = try await makeStore()
+    #expect(await Tool().run("export", path, "--records", "-o", log, "--assets", files).exit == 0)
+    let (damaged, missing) = ("\(files)/\(assets[0].hash)", "\(files)/\(assets[1].hash)")
+    let sound = try Data(contentsOf: URL(fileURLWithPath: damaged))
+    try damage(damaged)
+    try FileManager.default.moveItem(atPath: missing, toPath: log + ".asset")
+    let first = await Tool().run("import", copy, log, "--assets", files)
+    #expect(
+      first.exit == 1
+        && first.output == "imported 1 record: 1 created, 0 updated, 0 unchanged; 2 left out\n", "\(first)")
+    #expect(
+      first.errors.contains("asset \(assets[0].hash) is left out: the file “\(damaged)” has other bytes"))
+    #expect(first.errors.contains("asset \(assets[1].hash) is left out: "), "\(first)")
+    try sound.write(to: URL(fileURLWithPath: damaged))
+    try FileManager.default.moveItem(atPath: log + ".asset", toPath: missing)
+    let second = await Tool().run("import", copy, log, "--assets", files)
+    #expect(second.exit == 0, "\(second)")
+    #expect(second.output == "imported 3 records: 2 created, 0 updated, 1 unchanged\n")
+  }
+
+  @Test("an import that brings nothing leaves no store")
+  func leavesNoStore() async throws {
+    _ = try await makeStore()
+    #expect(await Tool().run("export", path, "--records", "-o", log, "--assets", files).exit == 0)
+    let refused = await Tool().run("import", copy, log)
+    #expect(refused.exit == 2 && refused.errors.contains("give --assets"), "\(refused)")
+    #expect(!FileManager.default.fileExists(atPath: copy))
+    // A directory that was there stays, without a store in it.
+    try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: false)
+    for file in try FileManager.default.contentsOfDirectory(atPath: files) { try damage("\(files)/\(file)") }
+    let nothing = await Tool().run("import", copy, log, "--assets", files)
+    #expect(nothing.exit == 1 && nothing.output.hasPrefix("imported 0 records"), "\(nothing)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: copy).isEmpty)
+    // What was there before stays as it is.
+    let store = try ShoppingStore.open(copy)
+    store.close()
+    #expect(await Tool().run("import", copy, log).exit == 2)
+    #expect(await Tool().run("info", copy).exit == 0)
+  }
+
   @Test("a store that has not all of a log is refused, with --assets too")
   func refusesOtherLogs() async throws {
     _ = try await makeStore()

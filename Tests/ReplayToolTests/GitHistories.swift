@@ -114,6 +114,9 @@ struct GitHistories {
   @Test("only the first commits, into a zone that is named, which must be new")
   func importsSome() async throws {
     try makeRepository()
+    let none = await tool.run("import", path, "--git", repository, "--zone", "ann/p", "--limit", "0")
+    #expect(none.exit == 0 && none.output.hasPrefix("imported 0 commits"), "\(none)")
+    #expect(!FileManager.default.fileExists(atPath: path))
     let first = await tool.run("import", path, "--git", repository, "--zone", "ann/p", "--limit", "1")
     #expect(first.output == "imported 1 commit, as 1 transaction with 3 changes of files, into zone ann/p\n")
     var interrupted = tool

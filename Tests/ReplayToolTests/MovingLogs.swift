@@ -217,6 +217,12 @@ struct MovingLogs {
         #expect(cut.errors.contains("hint: copy the whole file, or export it again with --output"))
       }
     }
+    // A pipe's end is seen last: a part of a line is a cut too.
+    for line in 1..<lines.count {
+      let part = lines.prefix(line).joined(separator: "\n") + "\n" + lines[line].dropLast(3)
+      let cut = await tool.run("import", copy, input: Array(part.utf8))
+      #expect(cut.exit == 2 && cut.errors.contains("is cut after \(line) line"), "\(cut)")
+    }
     // One that is missing in between, and one that is too many.
     var fewer = lines
     fewer.remove(at: 3)

@@ -136,11 +136,24 @@ struct MovingRecords {
     let huge = await tool.run("import", path, input: [UInt8](repeating: 0x20, count: 17 << 20))
     #expect(huge.exit == 2)
     #expect(huge.errors.contains("line 1 of standard input is longer than 16 MiB"))
-    let empty = await tool.run("import", path, input: [0x0a, 0x0d, 0x0a])
-    #expect(empty.exit == 2)
-    #expect(empty.errors.contains("has no lines"))
     let missing = await tool.run("import", path, temporary.path + "/none")
     #expect(missing.exit == 2)
+  }
+
+  @Test("a store without records is exported as no lines, and these are imported as nothing")
+  func movesNothing() async throws {
+    let empty = temporary.path + "/empty"
+    try ShoppingStore.open(empty).close()
+    let exported = await tool.run("export", empty, "--records")
+    #expect(exported.exit == 0 && exported.output == "")
+    for input in [[], [0x0a, 0x0d, 0x0a]] as [[UInt8]] {
+      let imported = await tool.run("import", path, input: input)
+      #expect(imported.exit == 0, "\(imported)")
+      #expect(
+        imported.output
+          == "imported 0 records: 0 created, 0 updated, 0 unchanged: no lines were given\n")
+    }
+    #expect(await tool.run("info", path).exit == 3)
   }
 
   @Test("lines may end in CR LF, the last one in nothing")

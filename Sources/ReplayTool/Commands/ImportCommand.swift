@@ -10,7 +10,8 @@ struct ImportCommand: StoreCommand {
       that has all of it: then it brings the assets that are missing, after an import that was interrupted or met damaged \
       files. Records \
       are created where they are absent; else those of their fields are set that differ. A store that is \
-      not there is made.
+      not there is made, unless nothing is imported. Of records, one is left out that names an asset whose file is damaged or \
+      not in the directory; then the command ends with 1.
 
       A line of records is an object with "record" (zone:name), "type", "fields" (values of registers by field) and, if \
       there are any, "merging" (fields that merge: by field an object of one member, which is "counter", "set", "map", \
@@ -42,7 +43,9 @@ struct ImportCommand: StoreCommand {
   @Option(help: "The zone for --git; the name of the repository's directory if not given.")
   var zone: String?
 
-  @Option(help: ArgumentHelp("At most so many records or commits; a log goes in whole.", valueName: "count"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("At most so many records or commits; a log goes in whole.", valueName: "count"))
   var limit: Int?
 
   var hintIfInterrupted: String { Self.hintIfKept }
@@ -56,12 +59,19 @@ struct ImportCommand: StoreCommand {
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let progress = Progress(console)
     defer { progress.end() }
+    let place = NewStore(directory: store.directory)
     let report: any ImportReport
-    if let git {
-      report = try await importGit(git, console, progress)
-    } else {
-      report = try await importLines(console, progress)
+    do {
+      if let git {
+        report = try await importGit(git, console, progress)
+      } else {
+        report = try await importLines(console, progress)
+      }
+    } catch {
+      place.removeIfEmpty()
+      throw error
     }
+    if !report.assetFailures.isEmpty { place.removeIfEmpty() }
     progress.end()
     if store.json { try console.output.line(report.json) } else { try console.output.line(report.text) }
     try report.assetFailures.tell(
@@ -77,11 +87,8 @@ struct ImportCommand: StoreCommand {
     let source =
       try file.map { $0 == "-" ? try console.input() : try DescriptorSource(path: $0) } ?? console.input()
     var lines = LineReader(source)
-    guard let first = try lines.nextDocument() else {
-      throw ToolError.input(
-        "importEmpty", "\(lines.name) has no lines",
-        hint: "give a file that `replay export` wrote; `replay import --help` says what a line holds")
-    }
+    // A store without records is exported so.
+    guard let first = try lines.nextDocument() else { return RecordImport.Report(isOfNothing: true) }
     let open = { try store.openForWriting(console, creates: true) }
     if case .object(let members) = first.json, members["record"] != nil {
       var job = RecordImport(open: open, limit: limit ?? .max, progress: progress, assets: assets)
@@ -122,8 +129,7 @@ struct ImportCommand: StoreCommand {
         throw error
       } catch {
         let error = ToolError(error)
-        // What is wrong with one file: a full disk is no such thing.
-        if [AssetDirectory.damagedCode, StoreError.Code.system.rawValue].contains(error.code) {
+        if AssetDirectory.isOfOneFile(error) {
           assets.failures.add(asset, error.message)
           continue
         }
@@ -142,6 +148,7 @@ struct ImportCommand: StoreCommand {
     let repository = try GitRepository(directory)
     let name = try zone.map(Inputs.zone) ?? repository.zone()
     let total = min(try repository.commitCount(), UInt64(limit ?? .max))
+    guard total > 0 else { return GitImport.Report(zone: name) }
     let clock = ImportClock()
     let opened = try store.openForWriting(console, wallMilliseconds: { clock.milliseconds })
     defer { opened.close() }

@@ -8,8 +8,13 @@ import EventStore
 
 /// A directory with the files of assets beside an exported file, each named by its hash.
 enum AssetDirectory {
-  /// The code of the error that a file has other bytes than its name says.
-  static let damagedCode = StoreError.Code.assetDamaged.rawValue
+  private static let damagedCode = StoreError.Code.assetDamaged.rawValue
+  private static let missingCode = StoreError.Code.assetMissing.rawValue
+
+  /// Whether an error of ``bring(_:from:into:)`` is of that one file: a full disk is no such thing.
+  static func isOfOneFile(_ error: ToolError) -> Bool {
+    [damagedCode, missingCode, StoreError.Code.system.rawValue].contains(error.code)
+  }
 
   /// Refuses to go on where an asset is named and there is no place for it.
   static func needed(for asset: AssetReference) -> ToolError {
@@ -62,13 +67,13 @@ enum AssetDirectory {
   static func bring(_ asset: AssetReference, from directory: String?, into store: LocalStore) async throws {
     guard let directory else {
       throw ToolError.input(
-        "assetMissing", "asset \(asset.hash) is not in the store",
+        missingCode, "asset \(asset.hash) is not in the store",
         hint: "give --assets with the directory that `replay export --assets` wrote")
     }
     let path = "\(directory)/\(asset.hash)"
     guard access(path, R_OK) == 0 else {
       throw ToolError.input(
-        "assetMissing", "asset \(asset.hash) is not in “\(directory)”",
+        missingCode, "asset \(asset.hash) is not in “\(directory)”",
         hint: "give the directory that `replay export --assets` wrote")
     }
     guard try await store.importAsset(file: path) == asset else {

@@ -9,6 +9,8 @@ struct DelimitedReader {
   private var start = 0
   private var searched = 0
   private var isAtEnd = false
+  /// Whether the part that was read last was ended by the source's end, without a delimiter.
+  private(set) var isOpen = false
 
   /// - Parameter partBytesMax: the longest part.
   init(_ source: any ByteSource, delimiter: UInt8, partBytesMax: Int) {
@@ -28,12 +30,14 @@ struct DelimitedReader {
           start = end + 1
           searched = start
         }
+        isOpen = false
         return Array(buffer[start..<end])
       }
       searched = buffer.count
       guard buffer.count - start <= partBytesMax else { throw PartTooLong() }
       if isAtEnd {
         guard start < buffer.count else { return nil }
+        isOpen = true
         defer {
           start = buffer.count
           searched = start

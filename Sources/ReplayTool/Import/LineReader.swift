@@ -15,6 +15,8 @@ struct LineReader {
   /// The number of the line that was read last, from 1.
   private(set) var number = 0
   private var parts: DelimitedReader
+  /// Whether the line that was read last has no end: a log that is cut inside a line has such a one.
+  var isOpen: Bool { parts.isOpen }
 
   init(_ source: any ByteSource) {
     name = source.name

@@ -87,7 +87,12 @@ struct LogImport {
         }
         if let line = try exported(line, lines) { waiting.append(line) }
         waitingBytes += byteCount
-        next = try lines.nextDocument()
+        do {
+          next = try lines.nextDocument()
+        } catch {
+          // What is no JSON, and ends without a line's end, is a part of a line.
+          throw hasEndLine && lines.isOpen ? Self.isCut(lines.name, after: linesRead) : error
+        }
       }
       if hasEndLine, !hasEnded { throw Self.isCut(lines.name, after: linesRead) }
       try await write(through: lines.number, isMoreToCome: false)

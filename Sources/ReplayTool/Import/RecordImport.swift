@@ -26,6 +26,11 @@ struct RecordImport {
     var updated = 0
     var unchanged = 0
     var fieldsSet = 0
+    /// Whether the input had no lines.
+    var isOfNothing = false
+    /// Records that were left out for an asset of theirs.
+    var leftOut = 0
+    var assetFailures = AssetFailures()
 
     var count: Int { created + updated + unchanged }
 
@@ -37,12 +42,15 @@ struct RecordImport {
     var text: String {
       "imported \(Display.count(count, "record")): \(Display.count(created)) created, "
         + "\(Display.count(updated)) updated, \(Display.count(unchanged)) unchanged"
+        + (leftOut > 0 ? "; \(Display.count(leftOut)) left out" : "")
+        + (isOfNothing ? ": no lines were given" : "")
     }
 
     var json: JSON {
-      .object([
+      .members([
         "created": .number(created), "updated": .number(updated), "unchanged": .number(unchanged),
-        "fieldsSet": .number(fieldsSet),
+        "fieldsSet": .number(fieldsSet), "leftOut": leftOut > 0 ? .number(leftOut) : nil,
+        "assetsFailed": leftOut > 0 ? assetFailures.json : nil,
       ])
     }
   }
@@ -109,10 +117,12 @@ struct RecordImport {
     guard !waiting.isEmpty else { return try progress.update("records", done: UInt64(report.count)) }
     let store = try store ?? open()
     self.store = store
+    var complete: [Line] = []
     for line in waiting {
       try progress.update("records", done: UInt64(report.count))
-      try await bringAssets(of: line, into: store)
+      if try await bringAssets(of: line, into: store) { complete.append(line) } else { report.leftOut += 1 }
     }
+    waiting = complete
     while !waiting.isEmpty {
       try progress.update("records", done: UInt64(report.count))
       (waiting, report) = try await store.write { [lines = waiting, report] tx in
@@ -133,14 +143,27 @@ struct RecordImport {
   }
 
   /// Imports the assets that a line names and that are not here.
-  private func bringAssets(of line: Line, into store: LocalStore) async throws {
+  ///
+  /// - Returns: whether all are here now; not those whose files are damaged or missing.
+  private mutating func bringAssets(of line: Line, into store: LocalStore) async throws -> Bool {
+    var areHere = true
     for asset in line.fields.assets where try !store.hasAsset(asset) {
+      if report.assetFailures.contains(asset) {
+        areHere = false
+        continue
+      }
       do {
         try await AssetDirectory.bring(asset, from: assets, into: store)
       } catch {
-        throw ToolError(error).ofInput("line \(line.number)")
+        let error = ToolError(error)
+        guard assets != nil, AssetDirectory.isOfOneFile(error) else {
+          throw error.ofInput("line \(line.number)")
+        }
+        report.assetFailures.add(asset, error.message)
+        areHere = false
       }
     }
+    return areHere
   }
 
   /// - Returns: whether the record holds all that the line says; if not, the next write continues it.

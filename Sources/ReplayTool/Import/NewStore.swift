@@ -1,0 +1,62 @@
+import EventStore
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A store that an import may make: one into which nothing came does not stay.
+struct NewStore {
+  private let directory: String
+  /// Whether there was a store, before the import.
+  private let wasThere: Bool
+  private let hadDirectory: Bool
+
+  init(directory: String) {
+    self.directory = directory
+    wasThere = access("\(directory)/data.mdb", F_OK) == 0
+    hadDirectory = access(directory, F_OK) == 0
+  }
+
+  /// Removes the store's files, if it was not there before and has neither transactions nor zones.
+  func removeIfEmpty() {
+    guard !wasThere, access("\(directory)/data.mdb", F_OK) == 0, isEmpty else { return }
+    for name in ["data.mdb", "lock.mdb", "store.mark"] { unlink("\(directory)/\(name)") }
+    // Files of assets may have come, each in a directory of its hash's first digits.
+    removeFiles(in: "\(directory)/assets", depth: 2)
+    if !hadDirectory { rmdir(directory) }
+  }
+
+  private var isEmpty: Bool {
+    var configuration = StoreConfiguration()
+    configuration.isReadOnly = true
+    configuration.createsStore = false
+    do {
+      let store = try LocalStore(
+        directory: directory, durability: .durable, configuration: configuration)
+      defer { store.close() }
+      return try store.read { try $0.lastPosition() == .start && $0.zones().isEmpty }
+    } catch {
+      // What cannot be read stays: nobody knows what it holds.
+      return false
+    }
+  }
+
+  private func removeFiles(in directory: String, depth: Int) {
+    guard let stream = opendir(directory) else { return }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      names.append(
+        withUnsafePointer(to: &entry.pointee.d_name) {
+          $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        })
+    }
+    closedir(stream)
+    for name in names where name != "." && name != ".." {
+      let path = "\(directory)/\(name)"
+      if unlink(path) != 0, depth > 0 { removeFiles(in: path, depth: depth - 1) }
+    }
+    rmdir(directory)
+  }
+}
