@@ -217,9 +217,11 @@ struct SetsAndMaps {
     #expect(set.kind == .set && set.heads.map(\.head.content) == [.element("b")])
     #expect(set.heads[0].entry.transaction.author == "ann")
     #expect(set.replaced.map(\.content) == [.element("a")] && set.reasons == [])
-    #expect(try store.read { try $0.explain(note("r"), field: "tags", element: "a") } == nil)
+    let removed = try #require(try store.read { try $0.explain(note("r"), field: "tags", element: "a") })
+    #expect(removed.heads.isEmpty && removed.replaced.map(\.isRemoved) == [true])
+    #expect(try store.read { try $0.explain(note("r"), field: "tags", element: "c") } == nil)
     let key = try #require(try store.read { try $0.explain(note("r"), field: "prices", element: "k") })
     #expect(key.kind == .map && key.element == "k" && key.heads.map(\.head.content) == [.entry(key: "k", 2)])
-    #expect(key.replaced.map(\.content) == [.entry(key: "k", 1)])
+    #expect(key.replaced.map(\.content) == [.entry(key: "k", 1)] && !key.replaced[0].isRemoved)
   }
 }

@@ -54,6 +54,36 @@ struct EmptiedAndHidden {
     #expect(nothing.exit == 2 && nothing.errors.contains("has no field “none”"))
   }
 
+  @Test("an element or a key that was removed is explained, also the last one", arguments: [false, true])
+  func removedElements(isLast: Bool) async throws {
+    let record = record
+    try await write { tx in
+      try tx.create(record, type: "note")
+      try tx.insert("shop", into: "tags", of: record)
+      try tx.put(1, at: "shop", in: "map", of: record)
+      if !isLast {
+        try tx.insert("home", into: "tags", of: record)
+        try tx.put(2, at: "home", in: "map", of: record)
+      }
+    }
+    try await write { tx in
+      try tx.remove("shop", from: "tags", of: record)
+      try tx.removeValue(at: "shop", from: "map", of: record)
+    }
+    for field in ["tags", "map"] {
+      let one = await tool.run("explain", path, "z:a", field, "--element", "shop")
+      #expect(one.exit == 0 && one.output.contains("It is not there: it was removed."), "\(one)")
+      #expect(one.output.contains("Before, each seen and replaced or removed:"), "\(one)")
+      #expect(one.output.contains("removed by position 2"), "\(one)")
+      let all = await tool.run("explain", path, "z:a", field)
+      #expect(all.exit == 0 && all.output.contains("removed by position 2"), "\(all)")
+      let json = await tool.run("explain", path, "z:a", field, "--element", "shop", "--json")
+      #expect(json.output.contains(#""removed":true"#) && json.output.contains(#""heads":[]"#), "\(json)")
+      let never = await tool.run("explain", path, "z:a", field, "--element", "none")
+      #expect(never.exit == 2, "\(never)")
+    }
+  }
+
   @Test("a record made again explains its former texts as empty")
   func madeAgain() async throws {
     try await fill()

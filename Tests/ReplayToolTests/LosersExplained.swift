@@ -73,8 +73,15 @@ struct LosersExplained {
       #expect(json.output.contains(#""lostBecause":{"earlierByMilliseconds":2000}"#), "\(json)")
     }
     let short = await tool.run("explain", path("a"), "home:r")
-    // The record's existence is contested too.
-    #expect(short.lines.filter { $0.contains("  lost  ") }.count == 3, "\(short)")
-    #expect(short.lines.filter { $0.contains("  won   ") }.count == 3, "\(short)")
+    #expect(short.lines.filter { $0.contains("  lost  ") }.count == 2, "\(short)")
+    #expect(short.lines.filter { $0.contains("  won   ") }.count == 2, "\(short)")
+    // Both changes say that the record is there: as `conflicts` has it, none of them lost.
+    let existence = await tool.run("explain", path("a"), "home:r", "--existence")
+    #expect(existence.exit == 0 && !existence.output.localizedCaseInsensitiveContains("lost"), "\(existence)")
+    #expect(
+      existence.output.contains("stands: 2 changes that had not seen each other say so."), "\(existence)")
+    #expect(existence.output.contains("\nThe record is there.\n"), "\(existence)")
+    let data = await tool.run("explain", path("a"), "home:r", "--existence", "--json")
+    #expect(!data.output.contains("lostTo"), "\(data)")
   }
 }

@@ -10,9 +10,9 @@ struct PagesThatExplain {
       #"""
       shopping:milk  is there
 
-        existence  won   alive as item  -    ca701000  2026-01-31T09:06:40.000Z  position 4
-                   lost  alive as item  ann  3f2a1b4c  2026-01-31T09:01:02.100Z  position 2
-                   lost  alive as item  bob  9c1f03aa  2026-01-31T09:01:00.000Z  position 3
+        existence        alive as item  -    ca701000  2026-01-31T09:06:40.000Z  position 4
+                         alive as item  ann  3f2a1b4c  2026-01-31T09:01:02.100Z  position 2
+                         alive as item  bob  9c1f03aa  2026-01-31T09:01:00.000Z  position 3
         amount     won   3              -    ca701000  2026-01-31T09:06:40.000Z  position 4
                    lost  1.5            bob  9c1f03aa  2026-01-31T09:01:00.000Z  position 3
         title      won   "Buy milk"     ann  3f2a1b4c  2026-01-31T09:01:02.100Z  position 2
@@ -37,7 +37,7 @@ struct PagesThatExplain {
           It had seen the zone up to offset 1; it lies at offset 2.
           Neither had seen the other, and its timestamp is 2.1 s earlier.
 
-      The next write that has seen these settles it; until then what lost can be restored.
+      The next write that has seen these settles it; until then the app can restore what lost (`restore`).
 
       Before, each seen and replaced:
         "Milk"  ann  3f2a1b4c  2026-01-31T09:00:00.000Z  position 1  replaced by position 2
@@ -60,7 +60,7 @@ struct PagesThatExplain {
           It had seen the zone up to offset 1; it lies at offset 2.
           Neither had seen the other, and its timestamp is 5.6 min earlier.
 
-      The next write that has seen these settles it; until then what lost can be restored.
+      The next write that has seen these settles it; until then the app can restore what lost (`restore`).
 
       Before, each seen and replaced:
         1  ann  3f2a1b4c  2026-01-31T09:00:00.000Z  position 1  replaced by position 3
@@ -84,7 +84,7 @@ struct PagesThatExplain {
           It had seen the zone up to offset 1; it lies at offset 2.
           Neither had seen the other, and its timestamp is 2.1 s earlier.
 
-      The next write that has seen these settles it; until then what lost can be restored.
+      The next write that has seen these settles it; until then the app can restore what lost (`restore`).
 
       Before, each seen and replaced:
         alive as item  ann  3f2a1b4c  2026-01-31T09:00:00.000Z  position 1  replaced by position 2

@@ -76,7 +76,7 @@ private struct PastReader {
     var operation: OperationID
     var entry: LogEntry
     var content: CellHead.Content
-    var replacedBy: (operation: OperationID, position: Position)?
+    var replacedBy: (operation: OperationID, position: Position, isRemoval: Bool)?
   }
 
   let cell: ExplainedCell
@@ -110,7 +110,7 @@ private struct PastReader {
     // What is added to a counter replaces nothing, and what is contributed neither.
     if effect.replaces {
       for earlier in try standing.takeSeen(by: viewpoint, at: index, element: effect.element) {
-        found[earlier].replacedBy = (id, entry.position)
+        found[earlier].replacedBy = (id, entry.position, effect.content == nil)
       }
     }
     guard let content = effect.content else { return }
@@ -126,7 +126,7 @@ private struct PastReader {
       guard let by = one.replacedBy, !alive.contains(one.operation) else { return nil }
       return Explanation.Replaced(
         operation: one.operation, entry: one.entry, content: one.content, replacedBy: by.operation,
-        replacedAt: by.position)
+        replacedAt: by.position, isRemoved: by.isRemoval)
     }
     return CellPast(replaced: replaced, edits: edits)
   }

@@ -24,7 +24,7 @@ public struct Explanation: Hashable, Sendable {
     case laterSequence
   }
 
-  /// An operation on the cell that a later one, which had seen it, has replaced.
+  /// An operation on the cell that a later one, which had seen it, has replaced or removed.
   public struct Replaced: Hashable, Sendable {
     public let operation: OperationID
     public let entry: LogEntry
@@ -33,6 +33,8 @@ public struct Explanation: Hashable, Sendable {
     public let replacedBy: OperationID
     /// The position of that operation's transaction.
     public let replacedAt: Position
+    /// Whether that operation removed it, and put nothing in its place.
+    public let isRemoved: Bool
   }
 
   /// An operation that removed, replaced or moved some of what a list or a text had.
@@ -67,9 +69,10 @@ public struct Explanation: Hashable, Sendable {
   /// The record that is not alive, to which cascades lead from one that is alive, and so hide it.
   public let missingTarget: RecordID?
   /// The heads, greatest first: the winner, then the losers; of a set or a map by element; contributions in their order. None of
-  /// a list or a text that is empty.
+  /// what is empty, and of an element that is not there.
   public let heads: [ExplainedHead]
-  /// For each loser in turn, why the winner is greater; none where nothing loses.
+  /// For each loser in turn, why the winner is greater; none where nothing loses. Nothing does where all heads of a record's
+  /// existence say the same.
   public let reasons: [Reason]
   /// What was there before, in the order of the log; not told of lists and texts.
   public let replaced: [Replaced]
@@ -90,7 +93,7 @@ extension Explanation {
   ///
   /// - Complexity: linear in the heads.
   package var losses: [Loss?] {
-    guard [.register, .map, .list].contains(kind) else { return heads.map { _ in nil } }
+    guard [.register, .map, .list].contains(kind), !agrees else { return heads.map { _ in nil } }
     // Those of one key or element are together, greatest first.
     var winner: ExplainedHead?
     return heads.map { one in
@@ -100,6 +103,13 @@ extension Explanation {
       }
       return Loss(winner: found, reason: Self.reason(found.head, one.head))
     }
+  }
+
+  /// Whether this is the existence of a record of which more than one change says the same: that is no conflict.
+  package var agrees: Bool { field == nil && Self.agree(heads.map(\.head)) }
+
+  fileprivate static func agree(_ existence: [CellHead]) -> Bool {
+    existence.count > 1 && existence.allSatisfy { $0.content == existence[0].content }
   }
 
   fileprivate static func reason(_ winner: CellHead, _ loser: CellHead) -> Reason {
@@ -127,12 +137,18 @@ extension ReadTransaction {
   public func explain(
     _ record: RecordID, field: Name? = nil, as only: FieldKind? = nil, element: Value? = nil
   ) throws -> Explanation? {
-    guard var cell = try cell(of: record, field, as: only) else { return nil }
-    if let element {
-      cell.heads = cell.heads.filter { $0.content.element == element }
-      if cell.heads.isEmpty { return nil }
+    if var cell = try cell(of: record, field, as: only) {
+      if let element { cell.heads = cell.heads.filter { $0.content.element == element } }
+      let found = try explain(record, [cell], element).first
+      return found.flatMap { $0.heads.isEmpty && element != nil && $0.replaced.isEmpty ? nil : $0 }
     }
-    return try explain(record, [cell], element).first
+    // Of a set or a map that is empty only the log knows.
+    for kind in [FieldKind.set, .map] where (only ?? kind) == kind {
+      let cell = ExplainedCell(field: field, kind: kind, heads: [])
+      let found = field == nil ? nil : try explain(record, [cell], element).first
+      if let found, !found.replaced.isEmpty { return found }
+    }
+    return nil
   }
 
   /// Explains a record's existence and each of its fields, those that are empty too.
@@ -179,7 +195,9 @@ extension ReadTransaction {
           placement: try placement(of: id, in: record.zone))
       }
       // Heads of one cell of which one shows.
-      let isContested = cell.kind == .register || (cell.kind == .map || cell.kind == .list) && element != nil
+      let isContested =
+        cell.kind == .register && !(field == nil && Explanation.agree(heads))
+        || (cell.kind == .map || cell.kind == .list) && element != nil
       return Explanation(
         record: record, field: field, kind: cell.kind, element: element,
         counter: try cell.kind == .counter

@@ -6,7 +6,8 @@ struct ConflictsCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "conflicts", abstract: "Lists what replicas changed without having seen each other.",
     discussion: """
-      A conflict is settled by the next write of its field. `replay explain` says why a value won.
+      A conflict is settled by the next write of its field. Until then the app can bring back what lost, with `restore`; \
+      replay has no command for it. `replay explain` says why a value won.
 
       Example: replay conflicts notes.store shopping
       """)

@@ -24,6 +24,7 @@ extension JSON {
           members["operation"] = .text(one.operation)
           members["replacedBy"] = .text(one.replacedBy)
           members["replacedAt"] = .number(one.replacedAt.rawValue)
+          if one.isRemoved { members["removed"] = .bool(true) }
           members["made"] = Self.maker(one.entry)
           return .object(members)
         }),

@@ -50,6 +50,12 @@ struct ExplanationPage {
     } else if explanation.kind == .contributions {
       let stands = count == 1 ? "stands" : "stand, in the order in which they count"
       try output.line("\(Display.count(count, "contribution")) \(stands).")
+    } else if explanation.agrees {
+      let content = output.styled(Self.quote(explanation.heads[0].head.content), .winner)
+      try output.line(
+        "\(content) stands: \(Display.count(count)) changes that had not seen each other say so.")
+    } else if count == 0, explanation.element != nil {
+      try output.line("It is not there: it was removed.")
     } else if count == 0 {
       try output.line("It is empty: all that was inserted was removed.")
     } else {
@@ -196,7 +202,8 @@ struct ExplanationPage {
     if let missing = explanation.missingTarget {
       return try output.line("The record is alive, and \(Display.hidden(with: missing)).")
     }
-    try output.line(explanation.heads.count == 1 ? "\(state)." : "\(state): \(reason).")
+    let isAlone = explanation.heads.count == 1 || explanation.agrees
+    try output.line(isAlone ? "\(state)." : "\(state): \(reason).")
   }
 
   private func printLosers(_ output: Output) throws {
@@ -211,7 +218,8 @@ struct ExplanationPage {
     }
     try printRest(explanation.reasons.count, output)
     try output.line()
-    try output.line("The next write that has seen these settles it; until then what lost can be restored.")
+    try output.line(
+      "The next write that has seen these settles it; until then the app can restore what lost (`restore`).")
   }
 
   /// How many of some heads do not show.
@@ -237,7 +245,8 @@ struct ExplanationPage {
     let replaced = explanation.replaced.filter { $0.operation.transaction != $0.replacedBy.transaction }
     guard !replaced.isEmpty else { return }
     try output.line()
-    try output.line("Before, each seen and replaced:")
+    let areRemoved = replaced.contains(where: \.isRemoved)
+    try output.line("Before, each seen and \(areRemoved ? "replaced or removed" : "replaced"):")
     if replaced.count > Self.replacedMax {
       try output.line(
         output.styled("  … \(Display.count(replaced.count - Self.replacedMax)) earlier", .quiet))
@@ -250,7 +259,7 @@ struct ExplanationPage {
         .init(Display.writer(one.entry.transaction.id), .quiet),
         .init(Display.time(one.entry.transaction.timestamp), .quiet),
         .init("position \(one.entry.position)", .quiet),
-        .init("replaced by position \(one.replacedAt)", .quiet),
+        .init("\(one.isRemoved ? "removed" : "replaced") by position \(one.replacedAt)", .quiet),
       ])
     }
     try columns.flush()

@@ -23,7 +23,8 @@ struct RecordStory {
     try output.line(output.styled(Display.record(record), .heading) + "  " + state)
     try output.line()
     var columns = Columns(output, indent: 2)
-    try add("existence", existence.heads.map(\.head), to: &columns, transaction)
+    try add(
+      "existence", existence.heads.map(\.head), showsAll: existence.agrees, to: &columns, transaction)
     for field in try transaction.fieldsWithEmptied(of: record) {
       var isEmpty = true
       for kind in FieldKind.allCases {
