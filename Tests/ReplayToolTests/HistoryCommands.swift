@@ -173,6 +173,13 @@ struct HistoryCommands {
     let keep = await tool.run("history", "--generate", "5", "--keep", try GitFixture(in: temporary).directory)
     #expect(keep.errors.contains("is not empty"), "\(keep.errors)")
     #expect(keep.exit == 2)
+    let file = temporary.path + "/file"
+    #expect(FileManager.default.createFile(atPath: file, contents: nil))
+    for option in [["--keep", file + "/x"], ["--remote", "folder:\(file)/x"]] {
+      let unusable = await tool.run(["history", "--generate", "5"] + option)
+      #expect(
+        unusable.exit == 2 && unusable.errors.contains("cannot be used: Not a directory\n"), "\(unusable)")
+    }
   }
 
   @Test("a folder that has been a remote is refused: what is in it would be taken for a difference")

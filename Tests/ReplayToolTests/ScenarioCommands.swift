@@ -88,6 +88,13 @@ struct ScenarioCommands {
     #expect(missing.exit == 2)
     let unknown = await tool.run("scenario", "-", "--only", "x", input: Array(Self.yaml.utf8))
     #expect(unknown.errors.contains("there are good, later, wrong"))
+    // A directory that cannot be made is one error, not one of each scenario.
+    let file = temporary.path + "/file"
+    #expect(FileManager.default.createFile(atPath: file, contents: nil))
+    let unusable = await tool.run(
+      "scenario", "-", "--remote", "folder:\(file)/x", input: Array(Self.yaml.utf8))
+    #expect(unusable.exit == 2 && unusable.output == "", "\(unusable)")
+    #expect(unusable.errors.contains("“\(file)/x” cannot be used: Not a directory\n"), "\(unusable)")
     let remote = await tool.run("scenario", "-", "--remote", "sky", input: Array(Self.yaml.utf8))
     #expect(remote.exit == 2)
     #expect(remote.errors.contains("names no remote"))

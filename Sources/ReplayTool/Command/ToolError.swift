@@ -1,5 +1,6 @@
 import EventStore
 import Replicator
+import StoreTesting
 
 /// What a command could not do: what, and what the user can do about it.
 struct ToolError: Error {
@@ -45,6 +46,10 @@ struct ToolError: Error {
         exit: error.code == .schemeUnknown ? .input : .remote)
     case let error as SyncFailure:
       self.init(error.code, error.message, hint: error.hint, exit: error.isOfStore ? .store : .remote)
+    case let error as HistoryError:
+      self.init(
+        error.code.rawValue, error.message, hint: error.hint,
+        exit: error.code == .directoryUnusable ? .input : .problem)
     case is Interrupted:
       self = .interrupted(hint: "nothing was changed; run it again")
     default:

@@ -102,10 +102,6 @@ struct HistoryCommand: ReplayCommand {
     } catch let error as ToolError where error.code == "gitFailed" && console.isInterrupted() {
       // An interrupt from the keyboard ends git too.
       throw Interrupted()
-    } catch let error as HistoryError {
-      throw ToolError(
-        error.code.rawValue, error.message, hint: error.hint,
-        exit: error.code == .directoryUnusable ? .input : .problem)
     }
     progress.end()
     let seconds = start.duration(to: time.now) / .seconds(1)

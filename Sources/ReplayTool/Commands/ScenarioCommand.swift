@@ -51,7 +51,9 @@ struct ScenarioCommand: ReplayCommand {
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let runner = ScenarioRunner(remote: try RunnerRemote(option: remote), seed: seed)
     var counts = Counts()
-    for scenario in try scenarios(console) {
+    let scenarios = try scenarios(console)
+    try runner.remote.prepare()
+    for scenario in scenarios {
       if console.isInterrupted() { throw Interrupted() }
       let result = await runner.run(scenario)
       counts.add(result.outcome)
@@ -91,7 +93,7 @@ struct ScenarioCommand: ReplayCommand {
     guard !chosen.isEmpty else {
       throw ToolError.input(
         "scenarioUnknown", "there is no scenario “\(Display.plain(only))”",
-        hint: "there are \(scenarios.prefix(8).map { Display.plain($0.id) }.joined(separator: ", "))")
+        hint: "there are \(Display.list(scenarios.map { Display.plain($0.id) }, max: 8))")
     }
     return chosen
   }

@@ -54,18 +54,10 @@ public struct HistoryRunner {
 
   /// Makes a directory, unless there is an empty one.
   private static func prepare(_ path: String, for purpose: String) throws -> String {
-    do {
-      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-      guard try FileManager.default.contentsOfDirectory(atPath: path).isEmpty else {
-        throw HistoryError(
-          .directoryUnusable, "the directory “\(path)” is not empty", hint: "name a new one for \(purpose)")
-      }
-    } catch let error as HistoryError {
-      throw error
-    } catch {
+    try RunnerDirectory.make(path, for: purpose)
+    guard try FileManager.default.contentsOfDirectory(atPath: path).isEmpty else {
       throw HistoryError(
-        .directoryUnusable, "the directory “\(path)” cannot be made: \(error)",
-        hint: "check the directory above it")
+        .directoryUnusable, "the directory “\(path)” is not empty", hint: "name a new one for \(purpose)")
     }
     return path
   }

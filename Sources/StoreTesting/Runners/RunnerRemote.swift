@@ -44,15 +44,22 @@ public enum RunnerRemote: Sendable, Hashable {
     RemoteID(rawValue: UInt128(random.next()) << 64 | UInt128(random.next()))
   }
 
+  /// Makes the directory of a folder's remotes, so that what is wrong with it is told before anything runs.
+  ///
+  /// - Throws: ``HistoryError`` `directoryUnusable`.
+  public func prepare() throws {
+    if case .folder(let directory) = self { try RunnerDirectory.make(directory, for: "the remotes") }
+  }
+
   /// A remote of its own for one of many runs: in a folder that was not there before.
   func fresh(for run: String) throws -> RunnerRemote {
     guard case .folder(let directory) = self else { return self }
-    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    try RunnerDirectory.make(directory, for: "the remotes")
     let name = Self.fileName(run)
     for number in 1... {
       let path = number == 1 ? "\(directory)/\(name)" : "\(directory)/\(name)~\(number)"
       guard !FileManager.default.fileExists(atPath: path) else { continue }
-      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+      try RunnerDirectory.make(path, for: "the remote")
       return .folder(directory: path)
     }
     return self
