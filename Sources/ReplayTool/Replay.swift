@@ -14,8 +14,9 @@ struct Replay: AsyncParsableCommand {
 
         replay explain notes.store shopping:milk title
 
-      Exit codes: 0 fine, 1 a problem was found, 2 the input cannot be used, 3 the store cannot be opened, \
-      read or written, 4 the remote cannot be used, 130 interrupted.
+      Exit codes: 0 fine, 1 a problem was found or output could not be written to its end, 2 the input, or a place \
+      for output, cannot be used, 3 the store cannot be opened, read or written, 4 the remote cannot be used, 130 \
+      interrupted. What runs until it is interrupted, as sync --watch and log --follow, ends with 0 then.
       """,
     version: "0.1.0",
     groupedSubcommands: [

@@ -81,6 +81,10 @@ struct WrongInput {
     (["explain", "STORE", "shopping:none"], 2, "never was"),
     (["explain", "STORE", "shopping:milk", "none"], 2, "it has amount, title"),
     (["explain", "STORE", "none:milk"], 2, "no zone “none”"),
+    (["log", "STORE", "--limit", "-1"], 2, "--limit must not be negative"),
+    (["state", "STORE", "--limit", "-1"], 2, "--limit must not be negative"),
+    (["state", "STORE", "--at", "-1"], 2, "'-1' is invalid for '--at"),
+    (["export", "STORE", "-o", "/tmp"], 2, "name a file in that directory"),
     (["conflicts", "STORE", "none"], 2, "no zone “none”"),
     (["digest", "STORE", "none"], 2, "no zone “none”"),
     (["export", "STORE", "--zone", "none"], 2, "no zone “none”"),
@@ -103,6 +107,33 @@ struct WrongInput {
     #expect(json.exit == exit)
     let error = try JSONScanner.read(Array(json.errors.utf8))
     #expect(error.line.hasPrefix(#"{"error":{"code":"#))
+  }
+
+  @Test("a list in a hint that is cut says how many more there are")
+  func cutLists() async throws {
+    let path = temporary.path + "/many"
+    let store = try ShoppingStore.open(path)
+    try await store.write { tx in
+      for number in 10..<25 { try tx.createZone(ZoneID(name: Name("z\(number)"))) }
+      let fields = (10..<25).map { (Name("f\($0)"), Value.int(1)) }
+      try tx.create(
+        RecordID(zone: ZoneID(name: "z10"), name: "r"), type: "t",
+        fields: Dictionary(uniqueKeysWithValues: fields))
+    }
+    store.close()
+    let field = await tool.run("explain", path, "z10:r", "none")
+    #expect(
+      field.errors.contains("it has f10, f11, ") && field.errors.contains(", f21 and 3 more\n"), "\(field)")
+    let zone = await tool.run("log", path, "--zone", "none")
+    #expect(zone.errors.contains("it has z10, ") && zone.errors.contains(", z17 and 7 more\n"), "\(zone)")
+    let step = "{op: create, dev: a, rec: r, fields: {n: 1}}"
+    let yaml =
+      "format: scenarios/1\nscenarios:\n"
+      + (10..<20).map { "- id: s\($0)\n  devices: [a]\n  steps:\n  - \(step)\n" }.joined()
+    let scenario = await tool.run("scenario", "-", "--only", "none", input: Array(yaml.utf8))
+    #expect(
+      scenario.errors.contains("there are s10, ") && scenario.errors.contains(", s17 and 2 more\n"),
+      "\(scenario)")
   }
 
   @Test(

@@ -57,11 +57,10 @@ enum Inputs {
     // The list of all is read for the message alone.
     guard try !transaction.hasZone(zone) else { return }
     let zones = try transaction.zones()
-    let shown = zones.prefix(8).map { Display.zone($0) }.joined(separator: ", ")
     throw ToolError(
       "zoneUnknown", "the store has no zone “\(Display.zone(zone))”",
       hint: zones.isEmpty
-        ? "the store has no zones yet" : "it has \(shown)\(zones.count > 8 ? " and more" : "")",
+        ? "the store has no zones yet" : "it has \(Display.list(zones.map { Display.zone($0) }, max: 8))",
       exit: .input)
   }
 }

@@ -26,7 +26,7 @@ struct LogFilter: ParsableArguments {
   @Option(help: ArgumentHelp("Only before this time.", valueName: "time"))
   var until: String?
 
-  @Option(help: ArgumentHelp("Only after this position.", valueName: "position"))
+  @Option(parsing: .unconditional, help: ArgumentHelp("Only after this position.", valueName: "position"))
   var after: UInt64 = 0
 }
 

@@ -34,7 +34,9 @@ struct SegmentFile {
         "notASegment",
         kind == nil
           ? "\(name) is no segment: it does not begin as one" : "\(name) is an entry of the list of zones",
-        hint: "give a file of a zone's log, as a remote folder keeps it")
+        hint:
+          "give a file of a zone's log, as a remote folder keeps it. If this is one, its first bytes are damaged: "
+          + "`replay remote REMOTE` says what is wrong with the log")
     }
     self.kind = kind
     byteCount = bytes.count

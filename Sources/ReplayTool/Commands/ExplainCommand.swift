@@ -98,7 +98,7 @@ struct ExplainCommand: StoreCommand {
     let fields = try transaction.fieldsWithEmptied(of: record)
     if let field, fields.contains(field), let element {
       return ToolError(
-        "elementUnknown", "“\(Display.plain(element))” is nothing that \(Display.name(field)) has",
+        "elementUnknown", "“\(Display.plain(element))” is nothing that \(Display.name(field)) has, or had",
         hint: "list them all: give no --element", exit: .input)
     }
     if let field, try !transaction.existence(of: record).isEmpty {
@@ -106,7 +106,7 @@ struct ExplainCommand: StoreCommand {
         "fieldUnknown", "the record \(Display.record(record)) has no field “\(Display.name(field))”",
         hint: fields.isEmpty
           ? "it has no fields"
-          : "it has \(fields.prefix(12).map { Display.name($0) }.joined(separator: ", "))", exit: .input)
+          : "it has \(Display.list(fields.map { Display.name($0) }, max: 12))", exit: .input)
     }
     return ToolError(
       "recordUnknown", "there is no record \(Display.record(record)), and never was",

@@ -16,7 +16,7 @@ struct LogCommand: StoreCommand {
   @OptionGroup var store: StoreOptions
   @OptionGroup(title: "Filters") var filter: LogFilter
 
-  @Option(help: ArgumentHelp("At most so many transactions.", valueName: "count"))
+  @Option(parsing: .unconditional, help: ArgumentHelp("At most so many transactions.", valueName: "count"))
   var limit: Int?
 
   @Flag(help: "The last first.")
@@ -25,7 +25,7 @@ struct LogCommand: StoreCommand {
   @Flag(help: "The operations below each transaction.")
   var operations = false
 
-  @Flag(help: "Go on as transactions come, also from other processes. Ctrl-C ends it.")
+  @Flag(help: "Go on as transactions come, also from other processes. Ctrl-C ends it, with 0.")
   var follow = false
 
   private static let pollMilliseconds = 200

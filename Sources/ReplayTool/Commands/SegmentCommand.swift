@@ -9,7 +9,8 @@ struct SegmentCommand: ReplayCommand {
       It reads a segment as it travels, one as a remote folder keeps it, and the seal that ends a zone's log. \
       It needs no store. A line of a transaction is: sequence, time, author, label, count of operations.
 
-      It ends with 1 if the file is damaged or newer than this program, with 2 if it is none of these.
+      It ends with 1 if the file is damaged or newer than this program, with 2 if it does not begin as any of these: \
+      so does one whose first bytes are damaged.
 
       Example: replay segment 0000000000000012 --operations
       """)

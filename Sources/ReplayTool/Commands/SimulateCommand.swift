@@ -11,7 +11,7 @@ struct SimulateCommand: ReplayCommand {
       A world has some devices with real stores and replicators, over a network, disks and clocks that are \
       made up. One seed determines all that happens in it. After every step the invariants are checked. The \
       seeds run in processes of their own, so that one which ends its process is a failure like others. It \
-      ends with 1 if any failed.
+      ends with 1 if any failed. Without --seeds, --seed and --seeds-file it runs the worlds 1 to 100.
 
       Example: replay simulate --seeds 1..100000
       Example: replay simulate --seed 17 --shrink

@@ -17,6 +17,7 @@ struct StateCommand: StoreCommand {
   var subject: String?
 
   @Option(
+    parsing: .unconditional,
     help: ArgumentHelp(
       "As it was after the transaction at this position; 0 is before the first.", valueName: "position"))
   var at: UInt64?
@@ -24,7 +25,7 @@ struct StateCommand: StoreCommand {
   @Flag(help: "Records too that were deleted, or that a cascade hides, with what they hold.")
   var hidden = false
 
-  @Option(help: ArgumentHelp("At most so many records.", valueName: "count"))
+  @Option(parsing: .unconditional, help: ArgumentHelp("At most so many records.", valueName: "count"))
   var limit: Int?
 
   func validate() throws {

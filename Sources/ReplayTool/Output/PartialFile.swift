@@ -25,9 +25,11 @@ final class PartialFile {
       partialPath = nil
     }
     guard descriptor >= 0 else {
+      let code = errno
       throw ToolError.input(
-        "fileUnwritable", "“\(path)” cannot be written: \(String(cString: strerror(errno)))",
-        hint: "give a path in a directory that may be written")
+        "fileUnwritable", "“\(path)” cannot be written: \(String(cString: strerror(code)))",
+        hint: code == EISDIR
+          ? "name a file in that directory" : "give a path in a directory that may be written")
     }
     output = Output(
       DescriptorSink(descriptor: descriptor, name: "“\(path)”"), isTerminal: false, usesColor: false)
