@@ -74,7 +74,7 @@ struct RemotesThatAreGone {
     let digests = await digest("a")
     try replaceRemote(with: folder + ".old")
     let stuck = await sync("a")
-    #expect(stuck.exit == 4 && stuck.output.contains("--repair \(path("a"))`"), "\(stuck)")
+    #expect(stuck.exit == 4 && stuck.errors.contains("--repair \(path("a"))`"), "\(stuck)")
     // The one that wrote what is lost is gone.
     try FileManager.default.removeItem(atPath: path("b"))
     let repaired = await repair("a")
