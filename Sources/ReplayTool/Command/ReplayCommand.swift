@@ -6,7 +6,8 @@ import EventStore
 struct HintPlaces: Sendable {
   var store: String?
   var remote: String?
-  var zone: ZoneID?
+  /// As options take it, or the incarnation of the zone's log.
+  var zone: String?
 
   /// A hint whose commands can be run as they stand.
   func fill(_ hint: String) -> String {
@@ -15,12 +16,15 @@ struct HintPlaces: Sendable {
     }
     .replacing(#/(--[a-z-]+) ZONE(@[0-9]+)?/#) { match in
       guard let zone else { return String(match.output.0) }
-      return Display.option(String(match.output.1), "\(Display.zone(zone))\(match.output.2 ?? "")")
+      return Display.option(String(match.output.1), "\(zone)\(match.output.2 ?? "")")
     }
   }
 
   /// The same, for hints about a zone.
-  func of(_ zone: ZoneID) -> HintPlaces {
+  func of(_ zone: ZoneID) -> HintPlaces { of(Display.zone(zone)) }
+
+  /// The same, for hints about a zone, or one of its logs, as options take it.
+  func of(_ zone: String) -> HintPlaces {
     var places = self
     places.zone = zone
     return places

@@ -3,10 +3,13 @@ import EventStore
 import OperationFormat
 import Replicator
 
-/// An entry of a remote as the user names it: ZONE@OFFSET, or @OFFSET for an event of the list of zones.
+/// An entry of a remote as the user names it: ZONE@OFFSET, INCARNATION@OFFSET where a zone was made more than once, or
+/// @OFFSET for an event of the list of zones.
 struct EntryArgument {
-  var zone: ZoneID?
-  var offset: UInt64
+  private var zone: ZoneID?
+  /// The log, if the text before the offset can be an incarnation: it can be a zone's name too.
+  private var incarnation: IncarnationID?
+  private var offset: UInt64
 
   init(_ text: String) throws {
     guard let mark = text.lastIndex(of: "@"),
@@ -14,23 +17,26 @@ struct EntryArgument {
     else {
       throw ToolError.input(
         "entryInvalid", "“\(Display.plain(text))” names no entry of a remote",
-        hint: "write it as zone@offset, or @offset for an event of the list of zones")
+        hint:
+          "write it as zone@offset or incarnation@offset, or @offset for an event of the list of zones")
     }
     self.offset = offset
-    zone = mark == text.startIndex ? nil : try Inputs.zone(String(text[..<mark]))
+    guard mark > text.startIndex else { return }
+    zone = try Inputs.zone(String(text[..<mark]))
+    incarnation = IncarnationID(String(text[..<mark]))
   }
 
   /// Gives the entry up.
-  func giveUp(_ remote: FolderRemote, note: String, _ console: Console) async throws {
-    var log: EntryPlace.Log?
-    if let zone { log = EntryPlace.Log(zone, try await incarnation(of: zone, remote)) }
-    let place = EntryPlace(log: log, offset: offset)
-    let last = try await remote.objects.list().lazy.compactMap(\.name)
-      .filter { $0.incarnation == log?.incarnation }.compactMap(\.offset).max()
+  ///
+  /// - Returns: its place.
+  func giveUp(_ remote: FolderRemote, note: String, _ console: Console) async throws -> EntryPlace {
+    let names = try await remote.objects.list().compactMap(\.name)
+    let place = try await place(in: remote, names)
+    let last = Self.lastOffset(besides: place, names)
     let now = UInt64(max(0, console.wallMilliseconds()))
     let state: EntryState
     do throws(RemoteError) {
-      state = try await remote.log.quarantine(place, last: last ?? 0, note: note, milliseconds: now)
+      state = try await remote.log.quarantine(place, last: last, note: note, milliseconds: now)
     } catch {
       guard error.code == .mismatch else { throw error }
       // The entry that was named can be read, or is none: nothing is wrong with the remote.
@@ -40,32 +46,76 @@ struct EntryArgument {
       throw ToolError(
         "repaired", "\(place) was put back meanwhile: nothing was given up", hint: "sync, and look again")
     }
+    return place
   }
 
-  /// The log of a zone: the open one, or the last.
-  private func incarnation(of zone: ZoneID, _ remote: FolderRemote) async throws -> IncarnationID {
-    var found: IncarnationID?
-    var closed: Set<IncarnationID> = []
-    var token: DatabaseToken?
-    var hasMore = true
-    while hasMore {
-      let page = try await remote.zoneEvents(after: token)
-      for event in page.events + page.later where event.zone == zone {
-        switch event.kind {
-        case .created, .reset:
-          if found.map(closed.contains) ?? true || event.kind == .reset { found = event.incarnation }
-        case .deleted, .purged: closed.insert(event.incarnation)
-        default: break
-        }
-      }
-      (token, hasMore) = (page.token, page.hasMore)
+  /// The last offset of a place's log where something lies.
+  private static func lastOffset(besides place: EntryPlace, _ names: [ObjectName]) -> UInt64 {
+    names.lazy.filter { $0.incarnation == place.log?.incarnation }.compactMap(\.offset).max() ?? 0
+  }
+
+  /// Finds the place that is meant. Of a zone with several logs it is the one where nobody can read that offset; if it
+  /// can be read in all of them, that of the open log, or of the last.
+  private func place(in remote: FolderRemote, _ names: [ObjectName]) async throws -> EntryPlace {
+    guard let zone else { return EntryPlace(offset: offset) }
+    let logs = try await Self.logs(of: remote)
+    func place(_ log: RemoteAudit.Log) -> EntryPlace {
+      EntryPlace(log: EntryPlace.Log(log.zone, log.incarnation), offset: offset)
     }
-    guard let found else {
+    if let log = logs.first(where: { $0.incarnation == incarnation }) { return place(log) }
+    let lives = logs.filter { $0.zone == zone }
+    guard let present = lives.last(where: { $0.fate == nil }) ?? lives.last else {
       throw ToolError.input(
         "zoneUnknown", "the remote has no zone “\(Display.zone(zone))”",
         hint: "run it without --quarantine to see the zones that are there")
     }
-    return found
+    guard lives.count > 1 else { return place(present) }
+    var lost: [EntryPlace] = []
+    for log in lives where try await Self.isLost(place(log), remote, names) { lost.append(place(log)) }
+    if lost.count > 1 {
+      let entries = lost.map { RemotePage.argument($0, []) }.joined(separator: ", ")
+      throw ToolError.input(
+        "entryInvalid",
+        "the zone “\(Display.zone(zone))” was made more than once, and offset \(offset) of more than one of its logs cannot "
+          + "be read",
+        hint: "name the log: --quarantine with one of \(entries)")
+    }
+    return lost.first ?? place(present)
+  }
+
+  /// Whether nobody can read an entry of a log, and nothing counts instead of it.
+  private static func isLost(
+    _ place: EntryPlace, _ remote: FolderRemote, _ names: [ObjectName]
+  ) async throws(RemoteError) -> Bool {
+    do throws(RemoteError) {
+      switch try await remote.log.state(of: place) {
+      case .unreadable: return try await remote.log.amendment(of: place) == nil
+      case .hole: return true
+      case .end: return place.offset < lastOffset(besides: place, names)
+      case .readable, .givenUp, .newer: return false
+      }
+    } catch {
+      switch error.code {
+      // What counted instead of it is damaged too.
+      case .damaged, .damagedSegment: return true
+      // Others may read it.
+      case .denied: return false
+      default: throw error
+      }
+    }
+  }
+
+  /// The logs that the list of zones names.
+  private static func logs(of remote: FolderRemote) async throws(RemoteError) -> [RemoteAudit.Log] {
+    var events: [ZoneEvent] = []
+    var token: DatabaseToken?
+    var hasMore = true
+    while hasMore {
+      let page = try await remote.zoneEvents(after: token)
+      events += page.events + page.later
+      (token, hasMore) = (page.token, page.hasMore)
+    }
+    return RemoteAudit.logs(namedBy: events)
   }
 }
 

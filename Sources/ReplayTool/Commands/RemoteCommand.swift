@@ -31,6 +31,8 @@ struct RemoteCommand: ReplayCommand {
         replay remote folder:/mnt/team/lists --repair notes.store
         replay remote folder:/mnt/team/lists --quarantine shopping@12
         replay remote folder:/mnt/team/lists --quarantine @3        event 3 of the list of zones
+
+      A zone that was deleted and made again has a log for each life: write INCARNATION@OFFSET there.
       """)
 
   @Argument(help: ArgumentHelp("The remote: folder:DIRECTORY.", valueName: "remote"))
@@ -86,12 +88,13 @@ struct RemoteCommand: ReplayCommand {
     }
     let identity = try await remote.identity()
     var steps: [RemoteRepair.Step] = []
+    var givenUp: EntryPlace?
     if let source {
       let folders: [String]
       (folders, steps) = try await source.run(remote, console)
       made += folders.map { "\($0)/" }
     } else if let place {
-      try await place.giveUp(remote, note: note ?? "", console)
+      givenUp = try await place.giveUp(remote, note: note ?? "", console)
     }
     let progress = Progress(console)
     // Listed first: what is put meanwhile need not be reached.
@@ -108,7 +111,9 @@ struct RemoteCommand: ReplayCommand {
         "zoneUnknown", "the remote has no zone “\(Display.zone(zone))”",
         hint: "run it without --zone to see the zones that are there", exit: .input)
     }
-    let advice = RemoteAdvice(audit, remote: address, givenUp: place, steps: repair.map { ($0, steps) }).lines
+    let advice = RemoteAdvice(
+      audit, remote: address, givenUp: givenUp, steps: repair.map { ($0, steps) }
+    ).lines
     if json {
       let repair = source == nil ? nil : (made: made, steps: steps)
       try console.output.line(JSON(audit, identity, foreign, repair, advice: advice, places))

@@ -12,7 +12,7 @@ struct RemoteAdvice {
   ///   - givenUp: the entry that was given up just now.
   ///   - steps: what a repair did just now, and the store that it was done from.
   init(
-    _ audit: RemoteAudit, remote: String, givenUp: EntryArgument? = nil,
+    _ audit: RemoteAudit, remote: String, givenUp: EntryPlace? = nil,
     steps: (store: String, steps: [RemoteRepair.Step])? = nil
   ) {
     let remote = remote.argument
@@ -68,8 +68,8 @@ struct RemoteAdvice {
   /// How entries are given up that no store has; empty if there are none.
   private func givingUp(_ audit: RemoteAudit) -> String {
     var entries: [String] = []
-    let present = audit.presentLogs
-    for entry in audit.problems.lazy.compactMap({ RemotePage.argument($0, present) }) {
+    let only = audit.onlyLogs
+    for entry in audit.problems.lazy.compactMap({ RemotePage.argument($0, only) }) {
       if !entries.contains(entry) { entries.append(entry) }
       if entries.count > Self.entriesMax { break }
     }
@@ -91,11 +91,11 @@ struct RemoteAdvice {
   }
 
   /// The first entry that was given up of each log of which readers leave something out, and the one of just now.
-  private func places(_ audit: RemoteAudit, _ givenUp: EntryArgument?) -> [(zone: ZoneID, offset: UInt64)] {
+  private func places(_ audit: RemoteAudit, _ givenUp: EntryPlace?) -> [(zone: ZoneID, offset: UInt64)] {
     audit.logs.compactMap { log in
       guard log.fate == nil else { return nil }
       let tombstones = log.tombstones.map(\.offset)
-      let isNew = givenUp?.zone == log.zone && tombstones.contains(givenUp?.offset ?? 0)
+      let isNew = givenUp?.log?.incarnation == log.incarnation && tombstones.contains(givenUp?.offset ?? 0)
       guard isNew || !log.consequences.isEmpty, let first = tombstones.min() else { return nil }
       return (log.zone, log.consequences.isEmpty ? givenUp?.offset ?? first : first)
     }

@@ -25,10 +25,10 @@ struct RemotePage {
     if !foreign.isEmpty { try output.line() }
     for path in foreign { try output.line("foreign  \(Display.plain(path))") }
     try output.line()
-    let present = audit.presentLogs
+    let only = audit.onlyLogs
     for problem in audit.problems {
       try output.line(
-        output.styled("problem", .loser) + "  " + Display.plain(Self.text(problem, present, places)))
+        output.styled("problem", .loser) + "  " + Display.plain(Self.text(problem, only, places)))
     }
     if audit.problems.isEmpty {
       let left = audit.logs.reduce(0) { $0 + $1.consequences.count }
@@ -89,9 +89,10 @@ struct RemotePage {
 
   /// What a repair did.
   private func printSteps(_ output: Output) throws {
+    let only = audit.onlyLogs
     for step in steps {
       let (word, style, text) = Self.text(step.outcome)
-      let place = Self.argument(step.place)
+      let place = Self.argument(step.place, only)
       try output.line(output.styled(word, style) + "  \(place)" + (text.isEmpty ? "" : ": \(text)"))
     }
     if !steps.isEmpty { try output.line() }
@@ -122,35 +123,36 @@ struct RemotePage {
 
   /// A problem with its entry, as options take it, and its place, which its message may name already.
   private static func text(
-    _ problem: RemoteAudit.Problem, _ present: Set<IncarnationID>, _ places: HintPlaces
+    _ problem: RemoteAudit.Problem, _ only: Set<IncarnationID>, _ places: HintPlaces
   ) -> String {
-    let message = message(problem, present, places)
-    return (argument(problem, present).map { "\($0)  " } ?? "")
+    let message = message(problem, only, places)
+    return (argument(problem, only).map { "\($0)  " } ?? "")
       + (message.contains(problem.place) ? message : "\(problem.place): \(message)")
   }
 
   /// What a problem's message says. The commands in it can be run as they stand.
   fileprivate static func message(
-    _ problem: RemoteAudit.Problem, _ present: Set<IncarnationID>, _ places: HintPlaces
+    _ problem: RemoteAudit.Problem, _ only: Set<IncarnationID>, _ places: HintPlaces
   ) -> String {
-    let isNamed = argument(problem, present) != nil
-    let zone = isNamed ? problem.entry?.log?.zone : nil
-    return (zone.map(places.of) ?? places).fill(problem.message)
+    let log = problem.entry?.log.map { Self.log($0, only) }
+    return (log.map(places.of) ?? places).fill(problem.message)
   }
 
-  /// A problem's entry as options take it; nil where they cannot name it: a zone stands for its present log.
+  /// A problem's entry as options take it; nil if it is about none.
   ///
-  /// - Parameter present: the present logs of all zones.
-  static func argument(_ problem: RemoteAudit.Problem, _ present: Set<IncarnationID>) -> String? {
-    guard let entry = problem.entry, entry.log.map({ present.contains($0.incarnation) }) ?? true else {
-      return nil
-    }
-    return argument(entry)
+  /// - Parameter only: the logs that are their zones' only ones.
+  static func argument(_ problem: RemoteAudit.Problem, _ only: Set<IncarnationID>) -> String? {
+    problem.entry.map { argument($0, only) }
   }
 
-  /// An entry as options take it: `zone@offset`, `@offset` of the list of zones.
-  static func argument(_ place: EntryPlace) -> String {
-    "\(place.log.map { Display.zone($0.zone) } ?? "")@\(place.offset)"
+  /// An entry as options take it: `zone@offset`, `incarnation@offset` of a zone that has several logs, `@offset` of the list
+  /// of zones.
+  static func argument(_ place: EntryPlace, _ only: Set<IncarnationID>) -> String {
+    "\(place.log.map { log($0, only) } ?? "")@\(place.offset)"
+  }
+
+  private static func log(_ log: EntryPlace.Log, _ only: Set<IncarnationID>) -> String {
+    only.contains(log.incarnation) ? Display.zone(log.zone) : "\(log.incarnation)"
   }
 }
 
@@ -161,7 +163,7 @@ extension JSON {
     _ audit: RemoteAudit, _ identity: RemoteID, _ foreign: [String],
     _ repair: (made: [String], steps: [RemoteRepair.Step])?, advice: [String], _ places: HintPlaces
   ) {
-    let present = audit.presentLogs
+    let only = audit.onlyLogs
     let logs = audit.logs.map { log in
       JSON.members([
         "zone": .text(log.zone), "incarnation": .text(log.incarnation),
@@ -205,8 +207,8 @@ extension JSON {
       "problems": .array(
         audit.problems.map { problem in
           .members([
-            "place": .string(problem.place), "message": .string(RemotePage.message(problem, present, places)),
-            "entry": RemotePage.argument(problem, present).map { .string($0) },
+            "place": .string(problem.place), "message": .string(RemotePage.message(problem, only, places)),
+            "entry": RemotePage.argument(problem, only).map { .string($0) },
           ])
         }),
     ])

@@ -64,8 +64,14 @@ extension ObjectRemote {
   ) async throws(RemoteError) -> FetchOutcome {
     let log = try await log(token.zone, token.incarnation, checkedAt: token.offset)
     if log.fate == .purged { return .gone(.purged) }
-    try await check(token)
-    return try await entries(after: token, of: log, bytesMax: bytesMax)
+    do throws(RemoteError) {
+      try await check(token)
+      return try await entries(after: token, of: log, bytesMax: bytesMax)
+    } catch {
+      // Nobody mends the log of a deleted zone only so that others can end it.
+      guard log.fate == .deleted, error.isAboutOneObject || error.isOfNewerEntry else { throw error }
+      return .gone(.deleted)
+    }
   }
 
   /// Reads segments after an offset, whatever lies there: for whoever looks behind what cannot be read.

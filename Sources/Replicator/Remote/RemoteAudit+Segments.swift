@@ -36,22 +36,23 @@ extension RemoteAudit {
         continue
       }
       guard case .segments(let page, _) = outcome, !page.isEmpty else {
-        if case .segments = outcome, let next = listed.first(where: { $0 > token.offset }) {
-          guard next - token.offset <= Self.missingMax else {
+        // What was listed and is at the next offset is the seal, or came meanwhile.
+        let next = listed.first { $0 > token.offset } ?? 0
+        if outcome != .gone(.purged), next > token.offset + 1 {
+          if next - token.offset <= Self.missingMax {
+            for offset in token.offset + 1..<next {
+              noteUnreadable(offset, "it is missing, and there is more behind it", index)
+            }
+            token.offset = next - 1
+            continue
+          }
+          if case .segments = outcome {
             problems.append(
               Problem(
                 place: "\(ObjectName.entry(of: token.incarnation, next))",
                 message: "its log ends at offset \(token.offset): all between is missing"))
             logs[index].lastOffset = token.offset
             return
-          }
-          for offset in token.offset + 1..<next {
-            noteUnreadable(offset, "it is missing, and there is more behind it", index)
-          }
-          // What was listed and is at the next offset came meanwhile.
-          if next > token.offset + 1 {
-            token.offset = next - 1
-            continue
           }
         }
         logs[index].lastOffset = token.offset

@@ -28,8 +28,8 @@ package struct RemoteAudit: Sendable {
     package internal(set) var tombstones: [LogTombstone] = []
     /// The offsets of which another object counts than the one that lies there, and what holds for both.
     package internal(set) var repairs: [UInt64] = []
-    /// What readers leave out: segments that every one of them rejects by the rules of a log. That is nothing to be mended
-    /// at the remote.
+    /// What readers leave out: segments that every one of them rejects by the rules of a log, and what lies behind the end of
+    /// a deleted zone's. That is nothing to be mended at the remote.
     package internal(set) var consequences: [Problem] = []
     /// The hash of what is at each offset, from 1; nil where nobody can read it.
     package internal(set) var hashes: [ContentHash?] = []
@@ -112,10 +112,7 @@ package struct RemoteAudit: Sendable {
       }
       (token, hasMore) = (page.token, page.hasMore)
     }
-    for event in events where zone == nil || event.zone == zone {
-      guard event.kind == .created || event.kind == .reset else { continue }
-      logs.append(Log(zone: event.zone, incarnation: event.incarnation))
-    }
+    logs = Self.logs(namedBy: events).filter { zone == nil || $0.zone == zone }
     let names = objects.compactMap(\.name)
     if let remote = remote as? any LogOfObjects {
       eventTombstones = try await tombstones(of: names, remote)
@@ -140,13 +137,37 @@ package struct RemoteAudit: Sendable {
     }
   }
 
-  /// The log that each zone has now: the open one, or the last.
-  package var presentLogs: Set<IncarnationID> {
-    var present: [ZoneID: Log] = [:]
-    for log in logs where present[log.zone]?.fate != nil || present[log.zone] == nil {
-      present[log.zone] = log
+  /// The logs that are their zones' only ones: the name of the zone tells which log is meant.
+  package var onlyLogs: Set<IncarnationID> {
+    var lives: [ZoneID: Int] = [:]
+    for log in logs { lives[log.zone, default: 0] += 1 }
+    return Set(logs.lazy.filter { lives[$0.zone] == 1 }.map(\.incarnation))
+  }
+
+  /// The logs that the events of a list of zones name, in their order.
+  ///
+  /// The event of a log's beginning may have been given up, or nobody can read it: then the event of its end names it.
+  package static func logs(namedBy events: [ZoneEvent]) -> [Log] {
+    var logs: [Log] = []
+    var indices: [IncarnationID: Int] = [:]
+    var live: [ZoneID: Int] = [:]
+    for event in events where [.created, .reset, .deleted, .purged].contains(event.kind) {
+      let index = indices[event.incarnation] ?? logs.count
+      if index == logs.count {
+        logs.append(Log(zone: event.zone, incarnation: event.incarnation))
+        indices[event.incarnation] = index
+      }
+      switch event.kind {
+      case .deleted: logs[index].fate = .deleted
+      case .purged: logs[index].fate = .purged
+      default:
+        if event.kind == .reset, let before = live[event.zone] {
+          logs[before].fate = .reset(event.incarnation)
+        }
+        live[event.zone] = index
+      }
     }
-    return Set(present.values.map(\.incarnation))
+    return logs
   }
 
   /// Notes folders that every remote has, and this one has lost.
@@ -190,11 +211,17 @@ package struct RemoteAudit: Sendable {
         namesOfLogs[nil]?.first { $0.offset ?? 0 > offset },
         "the list of zones ends at event \(offset): one between is missing")
     }
-    for log in logs {
-      guard log.fate != nil, let last = log.lastOffset else { continue }
-      note(
-        namesOfLogs[log.incarnation]?.first { $0.offset ?? 0 > last },
-        "its log is closed at offset \(last)")
+    for index in logs.indices {
+      let incarnation = logs[index].incarnation
+      guard let fate = logs[index].fate, let last = logs[index].lastOffset else { continue }
+      let behind = (namesOfLogs[incarnation] ?? []).filter { $0.offset ?? 0 > last }
+      let message = "its log is closed at offset \(last)"
+      if fate == .deleted {
+        // Every reader ends before it, and nobody needs it: there is nothing to mend.
+        logs[index].consequences += behind.map { Problem(place: "\($0)", message: message) }
+      } else {
+        note(behind.first, message)
+      }
     }
     guard offset != nil else { return }
     var known = named

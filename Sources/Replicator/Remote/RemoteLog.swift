@@ -68,7 +68,8 @@ public protocol RemoteLog: Sendable {
   /// - Throws: ``RemoteError``, as ``zoneEvents(after:)``; `zoneUnknown`; `wentBack` if the token's segment is not
   ///   there or has another hash; `quarantined` if it was given up since; `damagedSegment`, `newerSegment` or
   ///   `missingSegment` (nothing is there, and something behind it) if the first one after the token cannot be read, or
-  ///   the token's own. A page ends before such a segment.
+  ///   the token's own. A page ends before such a segment. The log of a zone that the list of zones names as deleted
+  ///   ends there: then it is gone.
   func segments(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome
 
   // MARK: Assets
@@ -172,7 +173,8 @@ public struct StoredSegment: Hashable, Sendable {
 public enum FetchOutcome: Hashable, Sendable {
   /// Segments of consecutive offsets, the first right after the token; none if there is nothing new.
   case segments([StoredSegment], hasMore: Bool)
-  /// The zone's log is closed, and everything before its end was read.
+  /// The zone's log is closed, and everything before its end was read; of a deleted zone, everything before the first
+  /// segment that cannot be read.
   case gone(ZoneFate)
 }
 

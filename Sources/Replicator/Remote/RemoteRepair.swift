@@ -148,12 +148,15 @@ package struct RemoteRepair: Sendable {
       uniquingKeysWith: { first, _ in first })
     for known in try store.read({ try $0.remoteLogs() }) where zone == nil || known.zone == zone {
       let id = EntryPlace.Log(known.zone, known.incarnation)
-      guard let log = logs[id], log.fate == nil, let end = log.lastOffset else { continue }
-      let differ = try differing(log, known.last)
+      guard let log = logs[id], let end = log.lastOffset else { continue }
+      // Who reads a log that is closed does not go on in it: only what holds up readers is put back there.
+      let differ = log.fate == nil ? try differing(log, known.last) : []
       for (offset, outcome) in differ { note(EntryPlace(log: id, offset: offset), outcome) }
       for offset in log.unreadable { try await repair(EntryPlace(log: id, offset: offset)) }
       // What others appended to another past than the store's is not followed by what the store has.
-      guard known.last > end, !differ.contains(where: { $0.outcome == .replaced }) else { continue }
+      guard log.fate == nil, known.last > end, !differ.contains(where: { $0.outcome == .replaced }) else {
+        continue
+      }
       for offset in end + 1...known.last {
         let before = steps.count
         try await repair(EntryPlace(log: id, offset: offset))
