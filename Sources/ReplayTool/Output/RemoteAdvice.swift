@@ -17,7 +17,7 @@ struct RemoteAdvice {
   ) {
     let remote = remote.argument
     self.remote = remote
-    if audit.problems.contains(where: { $0.asset == nil && $0.unnamedLog == nil }) {
+    if audit.problems.contains(where: { $0.asset == nil && $0.unnamedLog == nil && !$0.isDenied }) {
       lines.append(
         "Restore these files from a backup or from another copy of the folder, or put back what a store has: "
           + "`replay remote \(remote) --repair STORE`." + givingUp(audit))

@@ -23,14 +23,20 @@ extension RemoteAudit {
             try await remote.segments(after: token, bytesMax: 8 << 20)
           }
       } catch {
-        guard [.damagedSegment, .newerSegment, .missingSegment].contains(error.code) else { throw error }
-        if objects != nil, error.offset == nil {
-          // Something else is in the place of the log's directory: no offset behind can be read either.
-          problems.append(Problem(place: "\(ObjectName.log(of: token.incarnation))", message: "\(error)"))
+        guard [.damagedSegment, .newerSegment, .missingSegment, .denied].contains(error.code) else {
+          throw error
+        }
+        let isDenied = error.code == .denied
+        if objects != nil, error.offset == nil || isDenied && token.offset >= listed.last ?? 0 {
+          // Something else is in the place of the log's directory, or it may not be read: no offset behind can be read
+          // either.
+          problems.append(
+            Problem(
+              place: "\(ObjectName.log(of: token.incarnation))", message: "\(error)", isDenied: isDenied))
           logs[index].isReadable = false
           return
         }
-        noteUnreadable(token.offset + 1, "\(error)", index)
+        noteUnreadable(token.offset + 1, "\(error)", index, isDenied: isDenied)
         guard objects != nil else { return }
         token.offset += 1
         continue
@@ -72,10 +78,14 @@ extension RemoteAudit {
     }
   }
 
-  private mutating func noteUnreadable(_ offset: UInt64, _ message: String, _ index: Int) {
+  /// - Parameter isDenied: whether others may read it: then it is not for this one to give up.
+  private mutating func noteUnreadable(
+    _ offset: UInt64, _ message: String, _ index: Int, isDenied: Bool = false
+  ) {
     let entry = EntryPlace(
       log: EntryPlace.Log(logs[index].zone, logs[index].incarnation), offset: offset)
-    problems.append(Problem(place: "\(entry)", message: message, entry: entry))
+    problems.append(
+      Problem(place: "\(entry)", message: message, entry: isDenied ? nil : entry, isDenied: isDenied))
     logs[index].isReadable = false
     logs[index].unreadable.append(offset)
     logs[index].hashes.append(nil)
@@ -122,8 +132,11 @@ extension RemoteAudit {
         guard case .readable? = try await remote.log.amendment(of: place) else { continue }
         logs[index].repairs.append(offset)
       } catch {
-        guard error.isAboutOneObject else { throw error }
-        problems.append(Problem(place: "\(name)", message: "\(error)", entry: place))
+        let isDenied = error.code == .denied
+        guard error.isAboutOneObject || isDenied else { throw error }
+        problems.append(
+          Problem(
+            place: "\(name)", message: "\(error)", entry: isDenied ? nil : place, isDenied: isDenied))
       }
     }
   }

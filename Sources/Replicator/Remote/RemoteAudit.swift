@@ -77,6 +77,8 @@ package struct RemoteAudit: Sendable {
     package var asset: AssetReference?
     /// The log that it is about where no event of the list of zones names that log; else nil.
     package var unnamedLog: IncarnationID?
+    /// Whether it is that this user may not read what is there: nothing is known to be lost.
+    package var isDenied = false
   }
 
   package internal(set) var logs: [Log] = []
@@ -249,9 +251,13 @@ package struct RemoteAudit: Sendable {
         }
         if try await isWhole(asset, manifest, remote) { logs[index].assets += 1 }
       } catch {
-        guard error.code == .damagedAsset else { throw error }
+        let isDenied = error.code == .denied
+        guard error.code == .damagedAsset || isDenied else { throw error }
         let place = ObjectName.assetManifest(of: reference.hash, in: log.incarnation)
-        problems.append(Problem(place: "\(place)", message: error.description, asset: reference))
+        problems.append(
+          Problem(
+            place: "\(place)", message: error.description, asset: isDenied ? nil : reference,
+            isDenied: isDenied))
       }
     }
   }
