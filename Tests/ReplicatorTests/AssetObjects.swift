@@ -172,6 +172,80 @@ struct AssetObjects {
     #expect(audit.problems.map(\.message) == [])
   }
 
+  @Test(
+    "a manifest that is damaged or missing is made again from chunks that are whole, without the file",
+    arguments: RemotePlace.Kind.allCases, [[1, 2, 3], nil] as [[UInt8]?])
+  func manifestMadeAgain(_ kind: RemotePlace.Kind, damaged: [UInt8]?) async throws {
+    let directory = TemporaryDirectory()
+    let place = try await RemotePlace(kind, in: directory.path)
+    let device = try Device(in: directory.path, "device", seed: 1)
+    let new = try Device(in: directory.path, "new", seed: 2)
+    let bytes = assetBytes(AssetManifest.chunkBytes + 1000)
+    let asset = try await device.setAsset(bytes, of: "first")
+    try await device.sync(place.remote)
+    let incarnation = try #require(try device.store.syncState().zones[0].token?.incarnation)
+    let name = ObjectName.assetManifest(of: asset.hash, in: incarnation)
+    let chunk = ObjectName.assetChunk(1, of: asset.hash, in: incarnation)
+    let (manifest, right) = (try await place.get(name), try #require(try await place.get(chunk)))
+    func repair() async throws -> [ObjectName] {
+      let remote = try #require(place.remote as? any LogOfObjects)
+      var repair = RemoteRepair(remote, from: new.store)
+      try await repair.repairManifests(
+        try await RemoteAudit(of: remote, objects: try await place.objects.list()))
+      return repair.manifests
+    }
+    #expect(try await repair() == [])
+    try await place.replace(name, with: damaged)
+    // A chunk that is not whole tells nothing.
+    var flipped = right
+    flipped[5] ^= 1
+    for wrong in [flipped, Array(right.dropLast()), nil] {
+      try await place.replace(chunk, with: wrong)
+      #expect(try await repair() == [])
+      #expect(try await place.get(name) == damaged)
+    }
+    try await place.replace(chunk, with: right)
+    #expect(try await repair() == [name])
+    #expect(try await place.get(name) == manifest)
+    #expect(try await repair() == [])
+    for device in [device, new] { device.store.close() }
+  }
+
+  @Test("the audit names the object of an asset that is wrong, as its message does")
+  func placeOfAProblem() async throws {
+    let directory = TemporaryDirectory()
+    let place = try await RemotePlace(.memory, in: directory.path)
+    let device = try Device(in: directory.path, "device", seed: 1)
+    let asset = try await device.setAsset(assetBytes(1000), of: "first")
+    try await device.sync(place.remote)
+    let incarnation = try #require(try device.store.syncState().zones[0].token?.incarnation)
+    let chunk = ObjectName.assetChunk(0, of: asset.hash, in: incarnation)
+    // More bytes than any chunk has.
+    try await place.replace(chunk, with: [UInt8](repeating: 0, count: AssetManifest.chunkBytes + 1))
+    let audit = try await RemoteAudit(of: place.remote, objects: try await place.objects.list())
+    #expect(audit.problems.map(\.place) == ["\(chunk)"])
+    #expect(audit.problems.first?.message.contains("\(chunk)") == true, "\(audit.problems)")
+    device.store.close()
+  }
+
+  @Test("empty directories that an upload left are not foreign, and others are")
+  func emptyDirectories() async throws {
+    let directory = TemporaryDirectory()
+    let path = directory.path + "/remote"
+    let remote = try await FolderRemote.create(directory: path)
+    let chunk = ObjectName.assetChunk(0, of: Self.manifestOfOneByte, in: Self.incarnation)
+    let entry = ObjectName.entry(of: Self.incarnation, 1)
+    for name in [chunk, entry] {
+      var folder = path
+      for component in name.components.dropLast() {
+        folder += "/" + component
+        mkdir(folder, 0o700)
+      }
+    }
+    mkdir("\(path)/\(entry)", 0o700)
+    #expect(try await remote.objects.list().map(\.path) == ["\(entry)/", "remote"])
+  }
+
   // MARK: What nobody names
 
   @Test(

@@ -142,7 +142,7 @@ struct RepairOfRemote {
     }
   }
 
-  /// - Returns: the folders that were lost and were made again, and what was done besides.
+  /// - Returns: the folders and the manifests of assets that were lost and were made again, and what was done besides.
   func run(
     _ remote: FolderRemote, _ console: Console
   ) async throws -> (made: [String], steps: [RemoteRepair.Step]) {
@@ -167,6 +167,7 @@ struct RepairOfRemote {
       audit = try await RemoteAudit(of: remote, zone: zone, objects: try await remote.objects.list())
     }
     try await repair.repairLogs(audit)
-    return (made, repair.steps)
+    try await repair.repairManifests(audit)
+    return (made.map { "\($0)/" } + repair.manifests.map(\.description), repair.steps)
   }
 }

@@ -72,7 +72,7 @@ struct RemoteCommand: ReplayCommand {
     let place = try quarantine.map { try EntryArgument($0) }
     let source = repair.map { RepairOfRemote(store: $0, zone: zone) }
     let remote: FolderRemote
-    // The marker and folders that were put back.
+    // The marker, folders and manifests that were put back.
     var made: [String] = []
     if let source {
       var isMarkerPutBack = false
@@ -90,9 +90,9 @@ struct RemoteCommand: ReplayCommand {
     var steps: [RemoteRepair.Step] = []
     var givenUp: EntryPlace?
     if let source {
-      let folders: [String]
-      (folders, steps) = try await source.run(remote, console)
-      made += folders.map { "\($0)/" }
+      let others: [String]
+      (others, steps) = try await source.run(remote, console)
+      made += others
     } else if let place {
       givenUp = try await place.giveUp(remote, note: note ?? "", console)
     }

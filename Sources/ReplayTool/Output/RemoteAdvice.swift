@@ -32,7 +32,8 @@ struct RemoteAdvice {
     if let first = assets.first {
       lines.append(
         "An asset is put right from a store that has it: `replay asset upload STORE \(assets.count == 1 ? first : "HASH") "
-          + "--remote \(remote)`.")
+          + "--remote \(remote)`. Where all its chunks are whole, `replay remote \(remote) --repair STORE` puts its manifest "
+          + "right, with any store of the remote.")
     }
     let missing = Set(audit.logs.flatMap(\.missingAssets)).map(\.description)
     if let first = missing.first {

@@ -157,7 +157,7 @@ struct RemotePage {
 }
 
 extension JSON {
-  /// - Parameter repair: what a repair did, and what it put back of the marker and the folders; nil if none was
+  /// - Parameter repair: what a repair did, and what it put back of marker, folders and manifests; nil if none was
   ///   asked for.
   init(
     _ audit: RemoteAudit, _ identity: RemoteID, _ foreign: [String],

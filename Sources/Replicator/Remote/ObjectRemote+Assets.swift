@@ -54,7 +54,7 @@ extension ObjectRemote {
     do throws(RemoteError) {
       return try await objects.get(name, bytesMax: AssetManifest.chunkBytes)
     } catch {
-      throw error.ofAsset
+      throw error.ofAsset(name)
     }
   }
 
@@ -64,14 +64,14 @@ extension ObjectRemote {
     do throws(RemoteError) {
       bytes = try await objects.get(name, bytesMax: AssetManifest.bytesMax)
     } catch {
-      throw error.ofAsset
+      throw error.ofAsset(name)
     }
     guard let bytes else { return nil }
     let manifest: AssetManifest
     do throws(FormatError) {
       manifest = try AssetManifest(decoding: bytes.span.bytes)
     } catch {
-      throw RemoteError.damaged(.damagedAsset, name, error).ofAsset
+      throw RemoteError.damaged(.damagedAsset, name, error).ofAsset(name)
     }
     guard manifest.asset == asset.reference else {
       throw RemoteError(
@@ -89,7 +89,7 @@ extension ObjectRemote {
       let found = try await objects.getPrefix(name, 1)
       return found?.totalBytes == UInt64(AssetManifest.byteCount(ofChunk: index, of: asset.reference))
     } catch {
-      throw error.ofAsset
+      throw error.ofAsset(name)
     }
   }
 
@@ -98,7 +98,7 @@ extension ObjectRemote {
     do throws(RemoteError) {
       try await replace(name, with: bytes)
     } catch {
-      throw error.ofAsset
+      throw error.ofAsset(name)
     }
   }
 
@@ -127,11 +127,14 @@ extension ObjectRemote {
 }
 
 extension RemoteError {
-  /// The same error, about one asset.
-  var ofAsset: RemoteError {
-    switch code {
-    case .damaged, .newerFormat: RemoteError(.damagedAsset, message, hint: hint, underlying: underlying)
-    default: self
-    }
+  /// The same error, about one asset, of which it names the object.
+  func ofAsset(_ name: ObjectName) -> RemoteError {
+    var error =
+      switch code {
+      case .damaged, .newerFormat: RemoteError(.damagedAsset, message, hint: hint, underlying: underlying)
+      default: self
+      }
+    error.object = name
+    return error
   }
 }

@@ -18,6 +18,8 @@ package struct RemoteAudit: Sendable {
     package var assets = 0
     /// Assets that its segments name, and that are not there, or not whole: their writers may not have had them.
     package var missingAssets: [ContentHash] = []
+    /// Those of which an object cannot be read, or the manifest alone is missing.
+    var unsoundAssets: [AssetReference] = []
     /// All that its segments name.
     var namedAssets: Set<AssetReference> = []
     /// Whether every segment could be read: else nobody knows what they name.
@@ -245,19 +247,24 @@ package struct RemoteAudit: Sendable {
     for reference in sorted {
       let asset = RemoteAsset(reference, of: log.zone, log.incarnation)
       do throws(RemoteError) {
-        guard case .whole(let manifest) = try await remote.assetState(asset) else {
+        let state = try await remote.assetState(asset)
+        guard case .whole(let manifest) = state else {
           logs[index].missingAssets.append(reference.hash)
+          if state == .partial(chunks: AssetManifest.chunkCount(of: reference)) {
+            logs[index].unsoundAssets.append(reference)
+          }
           continue
         }
         if try await isWhole(asset, manifest, remote) { logs[index].assets += 1 }
       } catch {
         let isDenied = error.code == .denied
         guard error.code == .damagedAsset || isDenied else { throw error }
-        let place = ObjectName.assetManifest(of: reference.hash, in: log.incarnation)
+        let place = error.object ?? .assetManifest(of: reference.hash, in: log.incarnation)
         problems.append(
           Problem(
             place: "\(place)", message: error.description, asset: isDenied ? nil : reference,
             isDenied: isDenied))
+        logs[index].unsoundAssets.append(reference)
       }
     }
   }

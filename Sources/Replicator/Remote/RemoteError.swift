@@ -60,6 +60,8 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
   public let underlying: (any Error)?
   /// The offset in a zone's log that it is about; nil where it is about none.
   public let offset: UInt64?
+  /// The object of an asset that it is about; nil where it is about none.
+  package internal(set) var object: ObjectName?
 
   public init(
     _ code: Code, _ message: String, hint: String, retryAfterMilliseconds: Int64? = nil,

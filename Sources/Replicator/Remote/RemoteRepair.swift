@@ -23,6 +23,8 @@ package struct RemoteRepair: Sendable {
   }
 
   package private(set) var steps: [Step] = []
+  /// The manifests of assets that were made again.
+  package private(set) var manifests: [ObjectName] = []
   private let remote: ObjectRemote
   private let store: LocalStore
   private let zone: ZoneID?
@@ -219,6 +221,44 @@ package struct RemoteRepair: Sendable {
   private static let entryCodes: [RemoteError.Code] = [
     .damaged, .damagedSegment, .missingSegment, .newerFormat, .newerSegment, .denied,
   ]
+
+  // MARK: Assets
+
+  /// Makes manifests again that are damaged or missing, of assets whose chunks are all there: an asset's name is the hash
+  /// of its bytes, so no store is needed to tell that they are right.
+  ///
+  /// - Parameter audit: what the remote has, read just now.
+  package mutating func repairManifests(_ audit: RemoteAudit) async throws {
+    for log in audit.logs where log.fate == nil {
+      for reference in log.unsoundAssets {
+        let asset = RemoteAsset(reference, of: log.zone, log.incarnation)
+        do throws(RemoteError) {
+          guard let manifest = try await manifest(of: asset),
+            case .whole = try await remote.finishAsset(manifest, of: log.zone, log.incarnation)
+          else { continue }
+          manifests.append(.assetManifest(of: reference.hash, in: log.incarnation))
+        } catch {
+          // What cannot be put right is told by the next audit.
+          guard error.code == .damagedAsset || Self.entryCodes.contains(error.code) else { throw error }
+        }
+      }
+    }
+  }
+
+  /// The manifest that an asset's chunks tell; nil unless they are the whole asset.
+  private func manifest(of asset: RemoteAsset) async throws(RemoteError) -> AssetManifest? {
+    var hashes: [ContentHash] = []
+    var hasher = ContentHasher()
+    for index in 0..<AssetManifest.chunkCount(of: asset.reference) {
+      guard let chunk = try await remote.assetChunk(at: index, of: asset),
+        chunk.count == AssetManifest.byteCount(ofChunk: index, of: asset.reference)
+      else { return nil }
+      hashes.append(ContentHash(of: chunk.span.bytes))
+      hasher.update(chunk.span.bytes)
+    }
+    guard hasher.finish() == asset.reference.hash else { return nil }
+    return AssetManifest(asset: asset.reference, chunks: hashes)
+  }
 
   private mutating func put(_ bytes: [UInt8], at place: EntryPlace) async throws {
     do {

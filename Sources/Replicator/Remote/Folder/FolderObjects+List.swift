@@ -61,8 +61,8 @@ extension FolderObjects {
         default: throw error
         }
       }
-      // An empty directory of ours is nothing to tell.
-      if depth <= 3 { return }
+      // An empty directory of ours is nothing to tell: a full disk leaves one.
+      if depth <= 3 || ObjectName.isAssetFolder(path) { return }
     }
     if entries.count == count { entries.append(ObjectEntry(path: path + "/", bytes: nil)) }
   }

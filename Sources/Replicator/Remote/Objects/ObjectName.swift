@@ -114,6 +114,11 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// Whether a path below a remote's place is a directory that parts of an asset lie in.
+  static func isAssetFolder(_ path: String) -> Bool {
+    ObjectName(path: "\(path)/manifest")?.isOfAsset ?? false
+  }
+
   /// Whether components name a part of an asset.
   private func isOfAsset(_ components: [String], in incarnation: IncarnationID) -> Bool {
     guard let asset = ContentHash(components[3]) else { return false }
