@@ -235,7 +235,7 @@ struct MovingLogs {
     #expect(nothing.isEmpty)
     var old = lines.dropLast()
     old[0] = old[0].replacing(#""version":2"#, with: #""version":1"#)
-    let cut = await tool.run("import", copy, input: Array(old.dropLast().joined(separator: "\n").utf8))
+    let cut = await tool.run("import", copy + "1", input: Array(old.dropLast().joined(separator: "\n").utf8))
     #expect(cut.exit == 2 && cut.errors.contains("and the log has them up to 0"), "\(cut)")
     let former = await tool.run("import", copy + "2", input: Array(old.joined(separator: "\n").utf8))
     #expect(former.output == "imported 4 transactions\n", "\(former)")
