@@ -30,10 +30,13 @@ struct RemoteAdvice {
     }
     let assets = Set(audit.problems.compactMap { $0.asset?.hash.description }).sorted()
     if let first = assets.first {
+      let hasManifest = audit.problems.contains { $0.asset != nil && $0.place.hasSuffix("/manifest") }
       lines.append(
         "An asset is put right from a store that has it: `replay asset upload STORE \(assets.count == 1 ? first : "HASH") "
-          + "--remote \(remote)`. Where all its chunks are whole, `replay remote \(remote) --repair STORE` puts its manifest "
-          + "right, with any store of the remote.")
+          + "--remote \(remote)`."
+          + (hasManifest
+            ? " Where all its chunks are whole, `replay remote \(remote) --repair STORE` puts its manifest right, with any "
+              + "store of the remote." : ""))
     }
     let missing = Set(audit.logs.flatMap(\.missingAssets)).map(\.description)
     if let first = missing.first {

@@ -43,7 +43,7 @@ extension SimulatedWorld {
       }
     }
     try checkAgreement(in: zone, "a zone that was lost")
-    if choices.next(below: 2) == 1 { try closeALogThatIsReadAgain(zone, device) }
+    if choices.next(below: 2) == 1 { try closeALogThatIsReadAgain(zone, device, &choices) }
   }
 
   private func makeLostZone(_ device: SimulatedDevice) throws {
@@ -95,15 +95,27 @@ extension SimulatedWorld {
       "\(Self.lost) was deleted on d\(device.number), and the remote that has it again keeps it")
   }
 
-  /// A device reads a log again that another one closes, since it deletes the zone: the reading ends there. What was never
-  /// shipped is kept.
-  private func closeALogThatIsReadAgain(_ zone: ZoneID, _ device: SimulatedDevice) throws {
+  /// A device reads a log again that another one closes, since it deletes the zone: the reading ends there, or where an entry was
+  /// lost since. What was never shipped is kept.
+  private func closeALogThatIsReadAgain(
+    _ zone: ZoneID, _ device: SimulatedDevice, _ choices: inout SimulationChoices
+  ) throws {
     let others = devicesWithPart(in: zone).filter { $0 !== device && $0.configuration.role == .writer }
-    guard let store = device.store, let other = others.first else { return }
+    guard let store = device.store, let other = others.first, let token = try token(of: zone, device),
+      token.offset > 0, let remote = DamagedRemote(place)
+    else { return }
+    let (isLost, isHole) = (choices.next(below: 2) == 1, choices.next(below: 2) == 1)
+    let lost = ObjectName.entry(of: token.incarnation, UInt64(1 + choices.next(below: Int(token.offset))))
     try act(device) { _ = try executor.wait { try await store.beginRereading(zone, from: 1) } }
     try write("kept", to: "value", of: "kept", in: zone, on: device)
     try delete(zone, on: other)
     try syncAlone(other)
+    if isLost {
+      note("\(lost) is \(isHole ? "missing" : "damaged")")
+      try executor.wait {
+        try await remote.damage(lost) { _ in isHole ? nil : [UInt8](repeating: 0, count: 300) }
+      }
+    }
     for _ in 0..<2 { try syncAlone(device) }
     let isKept = try store.read { try $0.contains(RecordID(zone: zone, name: "kept")) }
     guard try isKept && !store.isRereading(zone) else {
