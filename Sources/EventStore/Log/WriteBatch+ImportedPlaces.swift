@@ -26,27 +26,13 @@ extension WriteBatch {
     var isThere = try cursor.first()
     while isThere {
       let (key, bytes) = cursor.withEntry { ($0.bytes, $1.bytes) }
-      try checkImportedSegment(key.span.bytes, bytes.span.bytes)
+      if let problem = try tables.problem(
+        ofSegment: key.span.bytes, bytes.span.bytes, storage.transaction)
+      {
+        throw Self.invalid(problem)
+      }
       isThere = try cursor.next()
     }
-  }
-
-  private func checkImportedSegment(_ key: RawSpan, _ bytes: RawSpan) throws {
-    let row = try SegmentRow(CheckedRow.content(of: bytes, under: key))
-    guard row.rejection == nil, !row.isQuarantined else { return }
-    let zone = ZoneNumber(rawValue: try key.bigEndian32(at: 0))
-    let incarnation = IncarnationNumber(rawValue: try key.bigEndian32(at: 4))
-    let offset = try key.bigEndian64(at: 8)
-    let last = try storage.lastSequence(of: row.replica, row.epoch, in: zone)
-    if row.first <= row.last, row.last <= last { return }
-    // One that was acknowledged behind where its lane was closed since is rejected when it is read. What it holds may have been issued
-    // again by then.
-    let closure = try storage.tables.closure(
-      of: row.replica, row.epoch, in: zone, incarnation, storage.transaction)
-    if let closure, closure < offset { return }
-    throw Self.invalid(
-      "the segment at offset \(offset) holds the sequences \(row.first) to \(row.last), and the log has them up to \(last)"
-    )
   }
 
   private static func invalid(_ message: String) -> StoreError {

@@ -235,29 +235,10 @@ extension Verification {
         isThere = try cursor.next()
         continue
       }
-      let incarnation = IncarnationNumber(rawValue: try key.span.bytes.bigEndian32(at: 4))
       do {
-        let row = try SegmentRow(CheckedRow.content(of: bytes.span.bytes, under: key.span.bytes))
-        if row.rejection != nil {
-          isThere = try cursor.next()
-          continue
-        }
-        let last = try tables.lastSequence(of: row.replica, row.epoch, in: zone, source.transaction)
-        var problem: String?
-        if row.isQuarantined, row == .quarantined(row.hash) {
-          // It has no sequences that could have a place.
-        } else if row.first == 0 || row.first > row.last || row.last > last {
-          problem = "a segment holds \(row.first) to \(row.last) of \(last)"
-        } else if try tables.placement(
-          of: row.replica, row.epoch, row.last, in: zone, incarnation, source.transaction) == nil
-        {
-          problem = "the segment's sequence \(row.last) has no place"
-        }
-        if let problem,
-          try !isBehindClosure(row, at: key.span.bytes.bigEndian64(at: 8), in: zone, incarnation, source)
-        {
-          report.add(.placement, Self.location(key), problem)
-        }
+        let problem = try tables.problem(
+          ofSegment: key.span.bytes, bytes.span.bytes, source.transaction)
+        if let problem { report.add(.placement, Self.location(key), problem) }
       } catch {
         report.add(.placement, Self.location(key), Self.text(error))
       }
@@ -276,17 +257,6 @@ extension Verification {
     } catch is FormatError {
       return nil
     }
-  }
-
-  /// Whether a segment was acknowledged behind where its lane was closed since: it is rejected when it is read. What it holds may
-  /// have been issued again by then.
-  private func isBehindClosure(
-    _ row: SegmentRow, at offset: UInt64, in zone: ZoneNumber, _ incarnation: IncarnationNumber,
-    _ source: borrowing ReadTransaction
-  ) throws -> Bool {
-    let closure = try source.tables.closure(
-      of: row.replica, row.epoch, in: zone, incarnation, source.transaction)
-    return closure.map { $0 < offset } ?? false
   }
 
   /// What is wrong with a place, whose run must follow the one before it.
