@@ -49,7 +49,7 @@ struct EntryArgument {
     return place
   }
 
-  /// The last offset of a place's log where something lies.
+  /// The last offset of a place's log where something is.
   private static func lastOffset(besides place: EntryPlace, _ names: [ObjectName]) -> UInt64 {
     names.lazy.filter { $0.incarnation == place.log?.incarnation }.compactMap(\.offset).max() ?? 0
   }
@@ -108,12 +108,9 @@ struct EntryArgument {
   /// The logs that the list of zones names.
   private static func logs(of remote: FolderRemote) async throws(RemoteError) -> [RemoteAudit.Log] {
     var events: [ZoneEvent] = []
-    var token: DatabaseToken?
-    var hasMore = true
-    while hasMore {
-      let page = try await remote.zoneEvents(after: token)
+    try await remote.forEachZoneEventPage { page in
       events += page.events + page.later
-      (token, hasMore) = (page.token, page.hasMore)
+      return true
     }
     return RemoteAudit.logs(namedBy: events)
   }

@@ -103,7 +103,7 @@ extension ObjectRemote {
     }
   }
 
-  /// Whether anything lies at an offset of a log.
+  /// Whether anything is at an offset of a log.
   ///
   /// - Throws: ``RemoteError`` `damagedSegment` if something else is in the place of its directory: that
   ///   concerns this log alone.

@@ -30,7 +30,7 @@ package struct RemoteAudit: Sendable {
     package internal(set) var tombstones: [LogTombstone] = []
     /// The offsets of which another object counts than the one that lies there, and what holds for both.
     package internal(set) var repairs: [UInt64] = []
-    /// What readers leave out: segments that every one of them rejects by the rules of a log, and what lies behind the end of
+    /// What readers leave out: segments that every one of them rejects by the rules of a log, and what is behind the end of
     /// a deleted zone's. That is nothing to be mended at the remote.
     package internal(set) var consequences: [Problem] = []
     /// The hash of what is at each offset, from 1; nil where nobody can read it.
@@ -104,17 +104,18 @@ package struct RemoteAudit: Sendable {
     progress: (UInt64) throws -> Void = { _ in }
   ) async throws {
     var events: [ZoneEvent] = []
-    var token: DatabaseToken?
-    var hasMore = true
-    while hasMore {
-      let page = try await remote.zoneEvents(after: token)
+    var unreadable: [ZoneListProblem] = []
+    var end: UInt64 = 0
+    try await remote.forEachZoneEventPage { page in
       events += page.events + page.later
-      for problem in page.problems {
-        let entry = EntryPlace(offset: problem.offset)
-        problems.append(Problem(place: "\(entry)", message: "\(problem.failure)", entry: entry))
-        unreadableEvents.append(problem.offset)
-      }
-      (token, hasMore) = (page.token, page.hasMore)
+      unreadable += page.problems
+      end = page.token.offset
+      return true
+    }
+    for problem in unreadable {
+      let entry = EntryPlace(offset: problem.offset)
+      problems.append(Problem(place: "\(entry)", message: "\(problem.failure)", entry: entry))
+      unreadableEvents.append(problem.offset)
     }
     logs = Self.logs(namedBy: events).filter { zone == nil || $0.zone == zone }
     let names = objects.compactMap(\.name)
@@ -131,7 +132,7 @@ package struct RemoteAudit: Sendable {
     }
     let isWhole = zone == nil && unreadableEvents.isEmpty
     checkAreReached(
-      names, namesOfLogs, list: isWhole ? token?.offset ?? 0 : nil, named: Set(events.map(\.incarnation)))
+      names, namesOfLogs, list: isWhole ? end : nil, named: Set(events.map(\.incarnation)))
     var parts: [IncarnationID: [ObjectEntry]] = [:]
     for object in objects where object.name?.isOfAsset ?? false {
       if let incarnation = object.name?.incarnation { parts[incarnation, default: []].append(object) }

@@ -106,6 +106,20 @@ public protocol RemoteLog: Sendable {
   func changes() -> AsyncStream<Void>
 }
 
+extension RemoteLog {
+  /// Calls a closure with each page of the list of zones, from its start, until it returns false.
+  package func forEachZoneEventPage(
+    _ body: (ZoneEventPage) -> Bool
+  ) async throws(RemoteError) {
+    var token: DatabaseToken?
+    while true {
+      let page = try await zoneEvents(after: token)
+      guard body(page), page.hasMore else { return }
+      token = page.token
+    }
+  }
+}
+
 /// A part of a remote's list of zones.
 public struct ZoneEventPage: Hashable, Sendable {
   public var events: [ZoneEvent]

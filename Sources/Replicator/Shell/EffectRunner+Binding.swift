@@ -14,15 +14,16 @@ extension EffectRunner {
         state.attachment == .attached ? state.token.flatMap { $0.offset > 0 ? $0.incarnation : nil } : nil
       })
     guard !known.isEmpty else { return }
-    var page = try await remote.zoneEvents(after: nil)
-    while true {
+    var (isOurs, remoteID) = (false, nil as RemoteID?)
+    try await remote.forEachZoneEventPage { page in
       // An event that nobody can read may be that of a log.
-      if !page.problems.isEmpty || page.events.contains(where: { known.contains($0.incarnation) }) { return }
-      guard page.hasMore else { break }
-      page = try await remote.zoneEvents(after: page.token)
+      isOurs = !page.problems.isEmpty || page.events.contains { known.contains($0.incarnation) }
+      remoteID = page.token.remote
+      return !isOurs
     }
+    guard !isOurs, let remoteID else { return }
     throw RemoteError(
-      .identityMismatch, "the remote \(page.token.remote) has none of the logs that this store has read",
+      .identityMismatch, "the remote \(remoteID) has none of the logs that this store has read",
       hint: "give the address of the remote that they are in. Where that is gone, or lost them, "
         + "`replay remote REMOTE --repair STORE` puts back what this store has of them, into a new remote too"
     )

@@ -197,16 +197,14 @@ extension SimulatedWorld {
   // MARK: The list of zones
 
   /// The events of the list that count.
-  private func events(_ remote: DamagedRemote) throws -> [ZoneEvent] {
+  func events(_ remote: DamagedRemote) throws -> [ZoneEvent] {
     try executor.wait {
       var events: [ZoneEvent] = []
-      var token: DatabaseToken?
-      while true {
-        let page = try await remote.log.zoneEvents(after: token)
+      try await remote.log.forEachZoneEventPage { page in
         events += page.events
-        token = page.token
-        if !page.hasMore { return events }
+        return true
       }
+      return events
     }
   }
 
@@ -316,13 +314,12 @@ struct DamagedRemote: ForwardingRemote, LogOfObjects {
 
   /// The offset of the last event of the list of zones.
   func listEnd() async throws -> UInt64 {
-    let log = self.log
-    var token: DatabaseToken?
-    while true {
-      let page = try await log.zoneEvents(after: token)
-      if !page.hasMore { return page.token.offset }
-      token = page.token
+    var end: UInt64 = 0
+    try await log.forEachZoneEventPage { page in
+      end = page.token.offset
+      return true
     }
+    return end
   }
 
   func audit() async throws -> RemoteAudit {

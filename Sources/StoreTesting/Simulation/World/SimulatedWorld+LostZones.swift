@@ -87,9 +87,8 @@ extension SimulatedWorld {
 
   private func checkIsDeleted(_ incarnation: IncarnationID, _ device: SimulatedDevice) throws {
     for _ in 0..<2 { try syncAlone(device) }
-    let log = place.observer
-    let events = try executor.wait { try await log.zoneEvents(after: nil).events }
-    if events.contains(where: { $0.kind == .deleted && $0.incarnation == incarnation }) { return }
+    guard let remote = DamagedRemote(place) else { return }
+    if try events(remote).contains(where: { $0.kind == .deleted && $0.incarnation == incarnation }) { return }
     throw SimulationFailure(
       .nothingVanishes,
       "\(Self.lost) was deleted on d\(device.number), and the remote that has it again keeps it")
