@@ -49,7 +49,6 @@ extension Fold {
   }
 
   /// Appends what becomes of a cell when heads of it are removed and one or none is added: nothing, if none is left.
-  ///
   func edit(
     _ path: CellPath, in row: RawSpan, _ body: Range<Int>, _ removal: Removal, _ added: Head?,
     _ payload: RawSpan, to edited: inout ByteWriter
@@ -171,7 +170,7 @@ extension Fold {
     .heads(of: state, record: try recordNumber, path)
   }
 
-  /// The heads of a cell that lie apart. There may be very many: of a large payload there is the mark alone.
+  /// The heads of a cell that are stored apart. There may be very many: of a large payload there is the mark alone.
   func headsApart(_ path: CellPath, except inline: [HeadID]) throws -> [OwnedHead] {
     let known = Set(inline)
     var heads: [OwnedHead] = []

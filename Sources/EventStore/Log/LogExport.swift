@@ -7,8 +7,8 @@ package enum ExportedLine: Hashable, Sendable {
   /// Which store it was.
   case header(StoreIdentity)
   case policy(type: Name, ExistencePolicy)
-  /// A zone that was deleted, which the remote is still to be told. If it was being made there, the remote may lack its log.
-  case deletion(ZoneID, IncarnationID, mayLackLog: Bool)
+  /// A zone that was deleted, which the remote is still to be told.
+  case deletion(ZoneID, IncarnationID)
   case zone(ZoneID, ZoneAttachment, token: ExportedToken?, base: Base?, assets: AssetPolicy)
   case segment(ExportedSegment)
   case contested(ExportedContest)
@@ -113,8 +113,7 @@ extension ReadTransaction {
     for (number, row) in try tables.zoneRows(transaction, of: only) where row.status == .deleting {
       guard let token = row.token, let id = try tables.zoneID(number, transaction) else { continue }
       let incarnation = try base(token.incarnation, token.offset).incarnation
-      let mayLackLog = try tables.proposedIncarnation(of: number, transaction) != nil
-      guard try body(.deletion(id, incarnation, mayLackLog: mayLackLog)) else { return false }
+      guard try body(.deletion(id, incarnation)) else { return false }
     }
     return true
   }

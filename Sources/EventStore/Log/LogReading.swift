@@ -355,7 +355,7 @@ extension StoreError {
   static func removed(_ position: Position) -> StoreError {
     StoreError(
       .positionUnknown, "the log's entry at position \(position) was removed with its zone",
-      hint: "go on with the positions after it")
+      hint: "continue with the positions after it")
   }
 
   /// Of what was taken out, the log keeps the positions alone: not why.
@@ -364,6 +364,6 @@ extension StoreError {
       .positionUnknown,
       "the log's entry at position \(position) was taken out: it was issued again under another epoch and stands at "
         + "a later position, or the remote's log has it no more, or its zone was removed",
-      hint: "go on with the positions after it")
+      hint: "continue with the positions after it")
   }
 }

@@ -33,8 +33,7 @@ extension WriteBatch {
     case .policy(let type, let policy):
       try WriteTransaction.check(type, "a type's name", Limits.nameBytesMax)
       try storage.setPolicy(policy, of: try internName(type))
-    case .deletion(let zone, let incarnation, let mayLackLog):
-      try importDeletion(of: zone, incarnation, mayLackLog: mayLackLog)
+    case .deletion(let zone, let incarnation): try importDeletion(of: zone, incarnation)
     case .zone(let id, let attachment, let token, let base, let assets):
       try WriteTransaction.check(id)
       let (number, _) = try storage.makeZone(id)
@@ -87,7 +86,7 @@ extension WriteBatch {
   }
 
   /// Leaves a zone as its deletion does where the remote is still to be told.
-  private func importDeletion(of zone: ZoneID, _ incarnation: IncarnationID, mayLackLog: Bool) throws {
+  private func importDeletion(of zone: ZoneID, _ incarnation: IncarnationID) throws {
     try WriteTransaction.check(zone)
     let found = try storage.interned.incarnations.makeNumber(
       for: incarnation, in: storage.tables.incarnations, storage.transaction)
@@ -101,7 +100,6 @@ extension WriteBatch {
     var row = try storage.zoneRow(number)
     row.token = ZoneRow.Token(incarnation: found, offset: 0, hash: .zero)
     storage.setZoneRow(row, number)
-    if mayLackLog { try storage.setProposal(found, of: number) }
     try storage.retireZone(zone, number, as: .deleting)
   }
 
@@ -146,7 +144,7 @@ extension WriteBatch {
     }
     guard try !isShipped || storage.importedIdentity()?.replica == header.replica else { return }
     // The store continues the exporter's lane, or the one that the exporter continued without having written since: what
-    // lies in no remote log is of these alone.
+    // is in no remote log is of these alone.
     let own = try storage.interned.replicas.makeNumber(
       for: identity.replica, in: storage.tables.replicas, storage.transaction)
     try continueImported((replica, header.epoch, header.sequence), as: own, isShipped: isShipped, zone)
@@ -190,7 +188,7 @@ extension WriteBatch {
     try storage.removeParent(of: own, identity.epoch, in: zone)
   }
 
-  /// Whether a transaction lies in the remote log of its zone, as far as the exporter knew.
+  /// Whether a transaction is in the remote log of its zone, as far as the exporter knew.
   private func isPlaced(
     _ header: TransactionHeader, _ zone: ZoneNumber, _ replica: ReplicaNumber
   ) throws -> Bool {

@@ -6,12 +6,19 @@ extension Snapshot {
   func changes(showing record: RecordID) throws -> [(field: Name, changes: [FieldChange])]? {
     try withRow(of: record) { row, state in
       guard try visible(row, state) != nil else { return nil }
-      let index = try CellIndex(row)
-      return try index.entries.filter { $0.cell != .existence }.map { entry in
-        let field = try name(entry.cell.field)
-        return try index.withRow(of: entry, in: row) {
-          (field, try changes(showing: entry.cell, field, in: $0, state))
-        }
+      return try changes(in: row, state)
+    }
+  }
+
+  /// What the fields of a row show, cell by cell.
+  func changes(
+    in row: RawSpan, _ state: StateNumber
+  ) throws -> [(field: Name, changes: [FieldChange])] {
+    let index = try CellIndex(row)
+    return try index.entries.filter { $0.cell != .existence }.map { entry in
+      let field = try name(entry.cell.field)
+      return try index.withRow(of: entry, in: row) {
+        (field, try changes(showing: entry.cell, field, in: $0, state))
       }
     }
   }

@@ -27,12 +27,7 @@ extension Snapshot {
     try withRow(of: record) { row, state -> RecordContent? in
       guard let (type, _) = try visible(row, state) else { return nil }
       var content = RecordContent(type: try name(type))
-      let index = try CellIndex(row)
-      for entry in index.entries where entry.cell != .existence {
-        let field = try name(entry.cell.field)
-        let shown = try index.withRow(of: entry, in: row) { row in
-          try changes(showing: entry.cell, field, in: row, state)
-        }
+      for (field, shown) in try changes(in: row, state) {
         for change in shown {
           let change = change.mapValues { $0.namingZone(record.zone) }
           if case .insertText(let text, _) = change {

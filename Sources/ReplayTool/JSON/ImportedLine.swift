@@ -68,12 +68,7 @@ extension ImportedLine {
   private static func deletion(_ members: inout JSONMembers) throws(JSONError) -> ImportedLine {
     let zone = try members.parsed("zone", as: ZoneID.self, "a zone as name or owner/name")
     let incarnation = try members.parsed("incarnation", as: IncarnationID.self, identifier)
-    var mayLackLog = false
-    if let json = members.take("mayLackLog") {
-      guard case .bool(let isTrue) = json else { throw members.wrong("mayLackLog", "true or false") }
-      mayLackLog = isTrue
-    }
-    return .line(.deletion(zone, incarnation, mayLackLog: mayLackLog))
+    return .line(.deletion(zone, incarnation))
   }
 
   private static func zone(_ members: inout JSONMembers) throws(JSONError) -> ImportedLine {

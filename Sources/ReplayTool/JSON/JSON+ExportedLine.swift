@@ -12,7 +12,7 @@ import EventStore
 // |---|---|
 // | store | the first line: "version" of this form; "replica", "epoch" of the store |
 // | policy | "type", "policy": latest, deleteWins or updateWins |
-// | deletion | a zone that the remote is to delete: "zone", "incarnation"; "mayLackLog": true if it was being made there |
+// | deletion | a zone that the remote is to delete: "zone", "incarnation" |
 // | zone | "zone", "attachment": local or attached; "base", and "token" with its "hash", if it was synced; "assets": "eager" if its policy is that |
 // | segment | "zone", "incarnation", "offset", "replica", "epoch", "first", "last", "hash", "received", "rejected"; "first" and "last" are 0 for an entry that was given up, "rejected" is the number of `SegmentRejection`, absent where the segment was folded |
 // | contested | a pending lane that had seen what the log lost: "zone", "replica", "epoch", "first" sequence of that, "base": the last offset that it had seen and the log has |
@@ -37,13 +37,8 @@ extension JSON {
       ])
     case .policy(let type, let policy):
       self = .object(["policy": .object(["type": .text(type), "policy": .string("\(policy)")])])
-    case .deletion(let zone, let incarnation, let mayLackLog):
-      self = .object([
-        "deletion": .members([
-          "zone": .text(zone), "incarnation": .text(incarnation),
-          "mayLackLog": mayLackLog ? .bool(true) : nil,
-        ])
-      ])
+    case .deletion(let zone, let incarnation):
+      self = .object(["deletion": .object(["zone": .text(zone), "incarnation": .text(incarnation)])])
     case .zone(let zone, let attachment, let token, let base, let assets):
       self = .object([
         "zone": .members([

@@ -74,3 +74,18 @@ package struct FoldOutcome: Hashable, Sendable {
 
   package init(token: ChangeToken) { self.token = token }
 }
+
+extension FoldOutcome {
+  /// Adds what another page, folded behind it, came to.
+  mutating func add(_ more: FoldReport, segments count: Int, bytes byteCount: Int) {
+    report.folded += more.folded
+    report.known += more.known
+    report.retimed += more.retimed
+    report.conflicts += more.conflicts
+    report.rejected += more.rejected
+    report.foldedBeside += more.foldedBeside
+    if let moved = more.token { token = moved }
+    segments += count
+    bytes += byteCount
+  }
+}

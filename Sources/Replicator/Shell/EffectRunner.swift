@@ -300,20 +300,6 @@ package struct EffectRunner: Sendable {
   }
 }
 
-extension FoldOutcome {
-  mutating func add(_ more: FoldReport, segments count: Int, bytes byteCount: Int) {
-    report.folded += more.folded
-    report.known += more.known
-    report.retimed += more.retimed
-    report.conflicts += more.conflicts
-    report.rejected += more.rejected
-    report.foldedBeside += more.foldedBeside
-    if let moved = more.token { token = moved }
-    segments += count
-    bytes += byteCount
-  }
-}
-
 extension RemoteSegment {
   /// A segment as the store folds it: what it says of itself, and where it lies.
   package init(_ unpacked: UnpackedSegment, _ stored: StoredSegment) {
