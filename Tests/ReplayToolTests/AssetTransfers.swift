@@ -26,9 +26,7 @@ struct AssetTransfers {
   }
 
   private func sync(_ path: String, _ arguments: String...) async -> Tool.Result {
-    var tool = Tool()
-    tool.makeRandom = { [random] in random.next() }
-    return await tool.run(["sync", path, "--remote", remote] + arguments)
+    await Tool(random).run(["sync", path, "--remote", remote] + arguments)
   }
 
   private func directories(of asset: AssetReference) throws -> [String] {

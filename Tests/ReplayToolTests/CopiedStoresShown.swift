@@ -14,19 +14,12 @@ struct CopiedStoresShown {
   private func path(_ name: String) -> String { "\(temporary.path)/\(name).store" }
 
   private func run(_ arguments: String..., seed: UInt64) async -> Tool.Result {
-    var tool = Tool()
-    let bits = SharedBits(seed)
-    tool.makeRandom = { bits.next() }
-    return await tool.run(arguments)
+    await Tool(seed: seed).run(arguments)
   }
 
   private func write(_ name: String, _ title: String, at seconds: Int64) async throws {
-    var configuration = StoreConfiguration()
-    let bits = SharedBits(10)
-    configuration.makeRandom = { bits.next() }
-    configuration.wallMilliseconds = { ShoppingStore.start + seconds * 1000 }
-    configuration.isUnsynced = true
-    let store = try LocalStore(directory: path(name), durability: .consistent, configuration: configuration)
+    let store = try ShoppingStore.open(
+      path(name), TestClock(ShoppingStore.start + seconds * 1000), SharedBits(10))
     defer { store.close() }
     let milk = milk
     try await store.write { tx in

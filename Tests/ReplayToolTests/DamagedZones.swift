@@ -8,16 +8,9 @@ import Testing
 @Suite("What is sound of a damaged store comes out")
 struct DamagedZones {
   private let temporary = TemporaryDirectory()
-  private let tool: Tool
+  private let tool = Tool(seed: 1)
   private var path: String { temporary.path + "/store" }
   private var data: URL { URL(fileURLWithPath: path + "/data.mdb") }
-
-  init() {
-    let random = SharedBits(1)
-    var tool = Tool()
-    tool.makeRandom = { random.next() }
-    self.tool = tool
-  }
 
   /// A store with two records in each of two zones, both synced; one has contributions.
   private func makeStore() async throws {

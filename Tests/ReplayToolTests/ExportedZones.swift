@@ -7,17 +7,10 @@ import Testing
 @Suite("Zones as an exported log tells of them")
 struct ExportedZones {
   private let temporary = TemporaryDirectory()
-  private let tool: Tool
+  private let tool = Tool(seed: 1)
   private var path: String { temporary.path + "/store" }
   private var copy: String { temporary.path + "/copy" }
   private var remote: String { "folder:\(temporary.path)/remote" }
-
-  init() {
-    let random = SharedBits(1)
-    var tool = Tool()
-    tool.makeRandom = { random.next() }
-    self.tool = tool
-  }
 
   /// A store with a record in each of two zones, both synced.
   private func makeStore() async throws {
@@ -34,14 +27,19 @@ struct ExportedZones {
     #expect(made.exit == 0, "\(made)")
   }
 
-  @Test("a deletion that the remote was not told of, and when assets are downloaded, move with the log")
-  func deletions() async throws {
+  /// Exports the store, after one zone was deleted and the other made eager.
+  private func exportDeletion() async throws -> Tool.Result {
     try await makeStore()
     #expect(await tool.run("asset", "policy", path, "b", "eager").exit == 0)
     let store = try ShoppingStore.open(path)
     try await store.write { try $0.deleteZone(ZoneID(name: "a")) }
     store.close()
-    let exported = await tool.run("export", path)
+    return await tool.run("export", path)
+  }
+
+  @Test("a deletion that the remote was not told of, and when assets are downloaded, move with the log")
+  func deletions() async throws {
+    let exported = try await exportDeletion()
     #expect(exported.lines[1].hasPrefix(#"{"deletion":{"incarnation":""#), "\(exported)")
     #expect(exported.lines[1].hasSuffix(#"","zone":"a"}}"#), "\(exported)")
     #expect(
@@ -68,12 +66,7 @@ struct ExportedZones {
       (#""assets":"eager""#, #""assets":"sometimes""#),
     ])
   func damage(_ old: String, _ new: String) async throws {
-    try await makeStore()
-    #expect(await tool.run("asset", "policy", path, "b", "eager").exit == 0)
-    let store = try ShoppingStore.open(path)
-    try await store.write { try $0.deleteZone(ZoneID(name: "a")) }
-    store.close()
-    let exported = await tool.run("export", path)
+    let exported = try await exportDeletion()
     let changed = exported.output.replacing(old, with: new, maxReplacements: 1)
     #expect(changed != exported.output)
     let refused = await tool.run("import", copy, input: Array(changed.utf8))

@@ -13,10 +13,7 @@ struct LosersExplained {
   private func path(_ name: String) -> String { "\(temporary.path)/\(name)" }
 
   private func tool(_ seed: UInt64) -> Tool {
-    var tool = Tool()
-    let bits = SharedBits(seed)
-    tool.makeRandom = { bits.next() }
-    return tool
+    Tool(seed: seed)
   }
 
   private func sync(_ name: String, _ seed: UInt64, _ more: String...) async -> Tool.Result {
@@ -27,12 +24,7 @@ struct LosersExplained {
     _ name: String, at milliseconds: Int64, seed: UInt64,
     _ body: @escaping @Sendable (inout WriteTransaction) throws -> Void
   ) async throws {
-    var configuration = StoreConfiguration()
-    let bits = SharedBits(seed)
-    configuration.makeRandom = { bits.next() }
-    configuration.wallMilliseconds = { milliseconds }
-    configuration.isUnsynced = true
-    let store = try LocalStore(directory: path(name), durability: .consistent, configuration: configuration)
+    let store = try ShoppingStore.open(path(name), TestClock(milliseconds), SharedBits(seed))
     defer { store.close() }
     try await store.write(body)
   }

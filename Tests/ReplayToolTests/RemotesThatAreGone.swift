@@ -16,10 +16,7 @@ struct RemotesThatAreGone {
   private func path(_ name: String) -> String { "\(temporary.path)/\(name).store" }
 
   private func run(_ arguments: [String], seed: UInt64) async -> Tool.Result {
-    var tool = Tool()
-    let bits = SharedBits(seed)
-    tool.makeRandom = { bits.next() }
-    return await tool.run(arguments)
+    await Tool(seed: seed).run(arguments)
   }
 
   private func sync(
@@ -36,12 +33,7 @@ struct RemotesThatAreGone {
 
   /// Writes a record into a store, which is made if there is none.
   private func write(_ name: String, _ record: String, _ zone: ZoneID, seed: UInt64) async throws {
-    var configuration = StoreConfiguration()
-    let bits = SharedBits(seed)
-    configuration.makeRandom = { bits.next() }
-    configuration.wallMilliseconds = { ShoppingStore.start }
-    configuration.isUnsynced = true
-    let store = try LocalStore(directory: path(name), durability: .consistent, configuration: configuration)
+    let store = try ShoppingStore.open(path(name), TestClock(ShoppingStore.start), SharedBits(seed))
     try await store.write { tx in
       try tx.createZone(zone)
       try tx.attachZone(zone)

@@ -17,20 +17,12 @@ struct SyncCommands {
 
   /// A tool whose random bits are its own.
   private func tool(_ seed: UInt64 = 1) -> Tool {
-    var tool = Tool()
-    let random = SharedBits(seed)
-    tool.makeRandom = { random.next() }
-    return tool
+    Tool(seed: seed)
   }
 
   /// Makes a store whose zones are local, each with as many records.
   private func makeStore(_ name: String, zones: [String], records: Int = 2, seed: UInt64) async throws {
-    var configuration = StoreConfiguration()
-    let random = SharedBits(seed)
-    configuration.makeRandom = { random.next() }
-    configuration.wallMilliseconds = { ShoppingStore.start }
-    configuration.isUnsynced = true
-    let store = try LocalStore(directory: path(name), durability: .consistent, configuration: configuration)
+    let store = try ShoppingStore.open(path(name), TestClock(ShoppingStore.start), SharedBits(seed))
     for zone in zones.map({ ZoneID(name: Name($0)) }) {
       for index in 0..<records {
         try await store.write { tx in
@@ -403,11 +395,4 @@ struct SyncCommands {
     #expect(second.exit == 0)
     #expect(await digest("a") == digest("b"))
   }
-}
-
-/// Random bits for closures.
-final class SharedBits: Sendable {
-  private let generator: Mutex<SeededGenerator>
-  init(_ seed: UInt64) { generator = Mutex(SeededGenerator(seed: seed)) }
-  func next() -> UInt64 { generator.withLock { $0.next() } }
 }

@@ -12,9 +12,7 @@ struct ZonesDeletedElsewhere {
   private var first: String { temporary.path + "/first.store" }
 
   private func sync(_ path: String, _ arguments: String...) async -> Tool.Result {
-    var tool = Tool()
-    tool.makeRandom = { [random] in random.next() }
-    return await tool.run(["sync", path, "--remote", remote] + arguments)
+    await Tool(random).run(["sync", path, "--remote", remote] + arguments)
   }
 
   /// A store that has a zone which another one has deleted at the remote, and one with something to send.
@@ -52,11 +50,10 @@ struct ZonesDeletedElsewhere {
     #expect(after.exit == 2 && after.errors.contains("the store has no zone “gone”"), "\(after)")
   }
 
-  @Test("--watch goes on", .timeLimit(.minutes(5)))
+  @Test("--watch continues", .timeLimit(.minutes(5)))
   func watched() async throws {
     try await makeStores()
-    var watching = Tool()
-    watching.makeRandom = { [random] in random.next() }
+    var watching = Tool(random)
     let sink = CapturedSink()
     watching.sink = sink
     watching.isInterrupted = { sink.text.contains("removed") }

@@ -17,25 +17,17 @@ struct ZonesMadeAgainMended {
   private func path(_ name: String) -> String { "\(temporary.path)/\(name).store" }
 
   private func run(_ arguments: String...) async -> Tool.Result {
-    var tool = Tool()
-    tool.makeRandom = { [random] in random.next() }
-    return await tool.run(arguments)
+    await Tool(random).run(arguments)
   }
 
   private func sync(_ name: String, _ more: String...) async -> Tool.Result {
-    var tool = Tool()
-    tool.makeRandom = { [random] in random.next() }
-    return await tool.run(["sync", path(name), "--remote", remote] + more)
+    await Tool(random).run(["sync", path(name), "--remote", remote] + more)
   }
 
   private func write(
     _ name: String, _ body: @escaping @Sendable (inout WriteTransaction) throws -> Void
   ) async throws {
-    var configuration = StoreConfiguration()
-    configuration.makeRandom = { [random] in random.next() }
-    configuration.wallMilliseconds = { ShoppingStore.start }
-    configuration.isUnsynced = true
-    let store = try LocalStore(directory: path(name), durability: .consistent, configuration: configuration)
+    let store = try ShoppingStore.open(path(name), TestClock(ShoppingStore.start), random)
     defer { store.close() }
     try await store.write { try body(&$0) }
   }

@@ -63,10 +63,15 @@ struct ShoppingStore {
     ])
   }
 
-  static func open(_ path: String, _ clock: TestClock = TestClock(start + 3_600_000)) throws -> LocalStore {
+  /// Opens a store, or makes one.
+  ///
+  /// - Parameter bits: where its random bits come from; nil for the same each time.
+  static func open(
+    _ path: String, _ clock: TestClock = TestClock(start + 3_600_000), _ bits: SharedBits? = nil
+  ) throws -> LocalStore {
     var configuration = StoreConfiguration()
     configuration.wallMilliseconds = { clock.milliseconds }
-    configuration.makeRandom = { 0x3f2a_1b4c_0000_0001 }
+    configuration.makeRandom = { bits?.next() ?? 0x3f2a_1b4c_0000_0001 }
     configuration.isUnsynced = true
     return try LocalStore(directory: path, durability: .consistent, configuration: configuration)
   }

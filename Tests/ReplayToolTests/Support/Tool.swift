@@ -24,6 +24,14 @@ struct Tool {
   /// Bytes that a sink takes before it is closed.
   var outputBytesMax = Int.max
 
+  init() {}
+
+  /// A tool whose random bits are drawn from some that others may share.
+  init(_ bits: SharedBits) { makeRandom = { bits.next() } }
+
+  /// A tool whose random bits are its own.
+  init(seed: UInt64) { self.init(SharedBits(seed)) }
+
   func run(_ arguments: String..., input: [UInt8] = []) async -> Result { await run(arguments, input: input) }
 
   func run(_ arguments: [String], input: [UInt8] = []) async -> Result {
@@ -65,4 +73,11 @@ final class TestClock: Sendable {
     get { now.withLock { $0 } }
     set { now.withLock { $0 = newValue } }
   }
+}
+
+/// Random bits for closures.
+final class SharedBits: Sendable {
+  private let generator: Mutex<SeededGenerator>
+  init(_ seed: UInt64) { generator = Mutex(SeededGenerator(seed: seed)) }
+  func next() -> UInt64 { generator.withLock { $0.next() } }
 }
