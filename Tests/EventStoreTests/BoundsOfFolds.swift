@@ -179,7 +179,7 @@ struct BoundsOfFolds {
     #expect(touched.count > 5 && touched.max()! < 1000, "\(touched)")
   }
 
-  @Test("ends between the leaves in which the units of one removal lie")
+  @Test("ends between the leaves in which the units of one removal are")
   func removedText() async throws {
     var remote = try text(pieces: 200)
     let all = UnitSpan(

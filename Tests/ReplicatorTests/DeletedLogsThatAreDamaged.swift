@@ -146,7 +146,7 @@ struct DeletedLogsThatAreDamaged {
   }
 
   @Test(
-    "Its seal was put into a hole: what lies behind is listed, and is nothing to be mended",
+    "Its seal was put into a hole: what is behind is listed, and is nothing to be mended",
     arguments: RemotePlace.Kind.allCases)
   func sealInAHole(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()

@@ -213,7 +213,7 @@ struct ZoneLifecycles {
   }
 
   @Test(
-    "A deletion that the remote was not told of goes on in the store that imports the log",
+    "A deletion that the remote was not told of continues in the store that imports the log",
     arguments: [false, true])
   func importedDeletion(inTheMaking: Bool) async throws {
     let devices = try devices(3)

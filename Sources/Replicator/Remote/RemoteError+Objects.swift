@@ -82,7 +82,7 @@ extension RemoteError {
   /// What is left if nobody has an entry. Of a log, who prints it knows the zone.
   private static func givingUp(_ offset: UInt64, inLog: Bool) -> String {
     "If no store has it, it may never have been written: then `replay remote REMOTE --quarantine "
-      + "\(inLog ? "ZONE" : "")@\(offset)` lets all go on without it"
+      + "\(inLog ? "ZONE" : "")@\(offset)` lets all continue without it"
   }
 
   /// The same of what belongs to an asset.

@@ -151,7 +151,7 @@ package struct RemoteRepair: Sendable {
     for known in try store.read({ try $0.remoteLogs() }) where zone == nil || known.zone == zone {
       let id = EntryPlace.Log(known.zone, known.incarnation)
       guard let log = logs[id], let end = log.lastOffset else { continue }
-      // Who reads a log that is closed does not go on in it: only what holds up readers is put back there.
+      // Who reads a log that is closed does not append to it: only what holds up readers is put back there.
       let differ = log.fate == nil ? try differing(log, known.last) : []
       for (offset, outcome) in differ { note(EntryPlace(log: id, offset: offset), outcome) }
       for offset in log.unreadable { try await repair(EntryPlace(log: id, offset: offset)) }

@@ -55,7 +55,7 @@ extension FolderObjects {
 
   // MARK: Folders that were lost
 
-  /// The folders of a remote that are not there any more, in order. One of temporary files is made by whoever puts.
+  /// The folders of a remote that are not there any more, in order. One of temporary files is made by the writer that puts something.
   package func missingFolders() async throws(RemoteError) -> [String] {
     try await onThread { [self] () throws(RemoteError) in try findMissingFolders() }
   }

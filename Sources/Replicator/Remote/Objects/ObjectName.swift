@@ -114,7 +114,7 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Whether a path below a remote's place is a directory that parts of an asset lie in.
+  /// Whether a path below a remote's place is a directory that parts of an asset are in.
   static func isAssetFolder(_ path: String) -> Bool {
     ObjectName(path: "\(path)/manifest")?.isOfAsset ?? false
   }
