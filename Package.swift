@@ -13,9 +13,6 @@ var settings: [SwiftSetting] = [
   .enableExperimentalFeature("Lifetimes"),
 ]
 
-// The known bugs that the simulator must find: see `PlantedBug`. No other build contains any of them.
-if Context.environment["PLANTED_BUGS"] != nil { settings.append(.define("PLANTED_BUGS")) }
-
 let package = Package(
   name: "tributary",
   platforms: [.macOS("26.0")],

@@ -92,9 +92,6 @@ extension Tables {
   func isCollectable(
     _ hash: ContentHash, nowMilliseconds now: UInt64, _ transaction: borrowing LMDBTransaction
   ) throws -> Bool {
-    #if PLANTED_BUGS
-      if PlantedBug.namedAssetCollected.isPlanted { return try (heldUntil(hash, transaction) ?? 0) <= now }
-    #endif
     if try isNamed(hash, transaction) { return false }
     return try (heldUntil(hash, transaction) ?? 0) <= now
   }

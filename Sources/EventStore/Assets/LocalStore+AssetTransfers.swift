@@ -94,9 +94,6 @@ extension LocalStore {
   private func noteUnsentAsset(
     _ asset: AssetReference, in zone: ZoneID, _ incarnation: IncarnationID, damaged: UInt64
   ) async throws {
-    #if PLANTED_BUGS
-      if PlantedBug.unsentAssetForgotten.isPlanted { return }
-    #endif
     let isNews = try read { transaction in
       let number = try transaction.zoneNumber(of: zone, incarnation)
       return try number.map { try transaction.isNews(damaged, of: asset, in: $0) } ?? false

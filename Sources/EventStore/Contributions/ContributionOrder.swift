@@ -25,9 +25,6 @@ package struct ContributionOrder<Sight: ContributionSight> {
   package func sort(_ contributions: inout [ContributionKey]) throws -> Ground {
     try contributions.sort { try sight.isLess($0.head, $1.head) }
     if contributions.count < 2 { return .heads }
-    #if PLANTED_BUGS
-      if PlantedBug.contributionsByClock.isPlanted { return .heads }
-    #endif
     let claims = try ContributionClaims(contributions, sight)
     if claims.agreeWithHeads { return .heads }
     let (order, isContradictory) = claims.order()

@@ -208,10 +208,6 @@ extension Fold {
     if left.timestamp != right.timestamp { return left.timestamp > right.timestamp }
     let (a, b) = (left.id, right.id)
     if a.replica != b.replica {
-      #if PLANTED_BUGS
-        if PlantedBug.noReplicaTieBreak.isPlanted { return (a.sequence, a.index) > (b.sequence, b.index) }
-        if PlantedBug.replicaTieBreakByNumber.isPlanted { return a.replica > b.replica }
-      #endif
       return try storage.replicaID(a.replica) > storage.replicaID(b.replica)
     }
     return (a.epoch, a.sequence, a.index) > (b.epoch, b.sequence, b.index)

@@ -41,9 +41,6 @@ extension Fold {
     // Those that do not fit move apart.
     while let least = inline.last, inline.count > Cell.inlineHeadsMax {
       inline.removeLast()
-      #if PLANTED_BUGS
-        if PlantedBug.losersLostBeyondFour.isPlanted { continue }
-      #endif
       try put(least, in: &apart)
     }
     if let added { try apart.lowerFloor(under: place(of: added.id, in: apart.index)) }

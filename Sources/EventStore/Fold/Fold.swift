@@ -69,9 +69,6 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
       let cells = try cellNumbers(seenAt: index, from: first)
       try bound.count(looked: cells.looked)
       for cell in cells.found {
-        #if PLANTED_BUGS
-          if PlantedBug.createKeepsFields.isPlanted { break }
-        #endif
         try clear(cell, index: index)
         try pauseIfSpent(at: cell.next)
       }
@@ -108,9 +105,6 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     _ record: RawSpan, in state: StateNumber, movedTo place: RawSpan = RawSpan(), index: UInt32
   ) throws {
     try select(record, in: state)
-    #if PLANTED_BUGS
-      if PlantedBug.deleteTakesUnseen.isPlanted { viewpoint.seesAllPlaced = true }
-    #endif
     try thin(CellPath(.existence), at: index)
     guard !place.isEmpty else { return try set(existence: .dead, index: index) }
     try setExistence(index: index) { payload in
@@ -140,9 +134,6 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     switch kind {
     case .set:
       try joinRegisters()
-      #if PLANTED_BUGS
-        if try isLate(field) { return }
-      #endif
       let cell = CellNumber(register: field)
       if isWide { try openBlock(of: cell) }
       if try setInPlace(cell, type: type, value: operand, index: index) { return }
@@ -183,11 +174,6 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
           cell, removing: .head(earlier.head.id), adding: head(at: index), payload: whole.span.bytes)
       }
     }
-    #if PLANTED_BUGS
-      if PlantedBug.contributionAppliedTwice.isPlanted {
-        try replace(cell, removing: .nothing, adding: head(at: index + 1000), payload: value)
-      }
-    #endif
     try replace(cell, removing: .nothing, adding: head(at: index), payload: value)
   }
 
@@ -265,9 +251,6 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
       return
     }
     try storage.writeRecord(parts.base.span.bytes, key.span)
-    #if PLANTED_BUGS
-      if PlantedBug.divisionForgotten.isPlanted, !registers.isEmpty { return }
-    #endif
     if parts.registers != registers { try storage.writeElement(parts.registers.span.bytes, apart) }
     registers = parts.registers
   }

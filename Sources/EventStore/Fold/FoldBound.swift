@@ -38,9 +38,6 @@ package final class FoldBound {
     self.rule = rule
     left = stepsMax
     self.next = next
-    #if PLANTED_BUGS
-      hasBegun = false
-    #endif
   }
 
   package func end() {
@@ -81,16 +78,9 @@ package final class FoldBound {
   func pauseIfSpent(at key: @autoclosure () throws -> ElementKey) throws {
     guard isSpent else { return }
     next = try key()
-    #if PLANTED_BUGS
-      hasBegun = true
-    #endif
     throw FoldBoundReached()
   }
 
-  #if PLANTED_BUGS
-    /// Whether the operation that waits was begun.
-    package var hasBegun = false
-  #endif
 }
 
 /// A commit has done as much as it may: see ``FoldBound``.

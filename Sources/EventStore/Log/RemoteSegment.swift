@@ -127,9 +127,6 @@ extension LocalStore {
   ///   `newerFormat`. Where the segment is invalid for everyone, ``StoreError/rejection`` says why: then
   ///   ``reject(_:_:)`` is to be called.
   package func fold(_ segments: [RemoteSegment], isMoreToCome: Bool = false) async throws -> FoldReport {
-    #if PLANTED_BUGS
-      if let report = try await foldAsPlanted(segments) { return report }
-    #endif
     return try await fold(segments, isMoreToCome) { batch, segments, report in
       let start = batch.storage.touchedRows
       for segment in segments where batch.storage.touchedRows - start < Self.foldedRowsMax {
@@ -219,9 +216,6 @@ extension LocalStore {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `incarnationChanged`, `outOfOrder`, `mismatch`.
   package func acknowledge(_ acknowledgement: Acknowledgement) async throws -> FoldReport {
-    #if PLANTED_BUGS
-      let acknowledgement = try asPlanted(acknowledgement)
-    #endif
     return try await perform(isRepeatable: true) { batch in
       var report = FoldReport()
       try batch.acknowledge(acknowledgement, &report)

@@ -80,9 +80,6 @@ extension WriteBatch {
   /// The segment that it says it has seen must be the one that is there.
   private func checkBase(of segment: RemoteSegment, _ log: LogPrefix) throws {
     guard segment.base > 0, let expected = segment.baseHash else { return }
-    #if PLANTED_BUGS
-      if PlantedBug.lyingBaseFolded.isPlanted { return }
-    #endif
     let found = try storage.tables.segment(
       at: segment.base, in: log.zone, log.incarnation, storage.transaction)
     // Whoever had seen what was given up since names that.
@@ -131,9 +128,6 @@ extension WriteBatch {
     }
     guard header.sequence == sequence else { throw mismatch("is not sequence \(sequence)") }
     guard sequence < .max else { throw mismatch("is the last there can be") }
-    #if PLANTED_BUGS
-      if PlantedBug.lyingBaseFolded.isPlanted { return }
-    #endif
     if let base = header.base, base.incarnation == segment.incarnation, base.offset >= segment.offset {
       throw mismatch("claims to have seen offset \(base.offset)", .base)
     }
@@ -144,10 +138,6 @@ extension WriteBatch {
       throw mismatch("has seen offset \(seen), and the one before it \(before)", .base)
     }
     guard let parent = header.parent else { return }
-    #if PLANTED_BUGS
-      if PlantedBug.parentUnchecked.isPlanted { return }
-      if PlantedBug.lineageReplaced.isPlanted, header.sequence > 1 { return }
-    #endif
     guard header.sequence == 1 else { throw mismatch("names a parent, and is not its lane's first", .parent) }
     guard parent.replica != header.replica || parent.epoch != header.epoch else {
       throw mismatch("names its own lane as its parent", .parent)

@@ -154,9 +154,6 @@ extension WriteBatch {
     guard header.sequence > last else {
       report.known += 1
       guard let entry = try entry(replica, header.epoch, header.sequence, zone) else { return nil }
-      #if PLANTED_BUGS
-        if PlantedBug.redeliveredFoldedAgain.isPlanted { try foldAgain(entry) }
-      #endif
       try compare(header, body, with: entry, log, segment)
       let placed = try storage.tables.lastPlaced(
         replica, header.epoch, in: zone, log.incarnation, storage.transaction)
@@ -167,10 +164,6 @@ extension WriteBatch {
     guard header.sequence == last + 1 else { throw StoreError.missing(last + 1, segment.zone) }
     let timestamp = try segment.parsing { try self.timestamp(ofArrived: body, in: header.zone) }
     let wall = wallMilliseconds()
-    #if PLANTED_BUGS
-      var header = header
-      if PlantedBug.oneBaseForSegment.isPlanted, segment.base > 0 { header.base?.offset = segment.base }
-    #endif
     let numbered = try number(
       header, replica, zone, arrivalDelay: wall &- Int64(timestamp.milliseconds))
     try appendParsed(numbered, body: body, receivedMilliseconds: segment.receivedMilliseconds)
@@ -207,9 +200,6 @@ extension WriteBatch {
     _ header: TransactionHeader, _ body: RawSpan, with entry: (header: LogEntryHeader, body: [UInt8]),
     _ log: LogPrefix, _ segment: RemoteSegment
   ) throws {
-    #if PLANTED_BUGS
-      if PlantedBug.knownNotCompared.isPlanted { return }
-    #endif
     if try isSame(header, body, as: entry) { return }
     let message = "the remote has other bytes for transaction \(header.id) than this store"
     let lane = (replica: entry.header.replica, epoch: entry.header.epoch)
@@ -268,9 +258,6 @@ extension WriteBatch {
   /// Gives the heads of transactions another effective timestamp, where what was placed since says so: of a
   /// transaction's places in one incarnation the first counts, and of those the least receive time.
   func retime(_ transactions: [Known], _ zone: ZoneNumber, _ report: inout FoldReport) throws {
-    #if PLANTED_BUGS
-      if PlantedBug.retimeForgotten.isPlanted { return }
-    #endif
     for known in transactions {
       let header = known.header
       let received = try storage.tables.leastReceived(
@@ -307,9 +294,6 @@ extension WriteBatch {
     }
     try removeShippedCut(zone, incarnation)
     try storage.dropLaneIfShipped(segment.replica, segment.epoch, of: zone, incarnation)
-    #if PLANTED_BUGS
-      if PlantedBug.baseFromAcknowledgement.isPlanted { try moveBase(to: offset, of: incarnation, zone) }
-    #endif
     try moveToken(of: zone, incarnation, to: offset, segment.hash)
   }
 
@@ -332,9 +316,6 @@ extension WriteBatch {
   ) throws {
     var row = try storage.zoneRow(zone)
     guard row.moveToken(to: offset, hash, of: incarnation) else { return }
-    #if PLANTED_BUGS
-      if PlantedBug.baseOneTooLow.isPlanted, offset > 1 { row.base = (incarnation, offset - 1) }
-    #endif
     storage.setZoneRow(row, zone)
   }
 }

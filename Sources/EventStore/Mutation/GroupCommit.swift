@@ -92,11 +92,6 @@ final class GroupCommit {
           batch.abortNested()
           job.finish(StoreError.translate(error))
         } else {
-          #if PLANTED_BUGS
-            if PlantedBug.failedWriteCommitted.isPlanted, (try? batch.commit()) != nil {
-              didCommit(batch.storage.interned)
-            }
-          #endif
           batch.abort()
           fail(done, after: error)
           job.finish(StoreError.translate(error))
@@ -224,12 +219,6 @@ final class GroupCommit {
 
   /// After a commit that failed: reads what is there, and says which it was.
   private func resolve(_ done: [Done], _ transactionID: UInt64, after error: any Error) {
-    #if PLANTED_BUGS
-      if PlantedBug.failedCommitAcknowledged.isPlanted {
-        for one in done { one.job.finish(nil) }
-        return
-      }
-    #endif
     let translated = StoreError.translate(error)
     let cause = (translated as? StoreError)?.message ?? "\(translated)"
     let failure: StoreError

@@ -20,11 +20,6 @@ extension WriteBatch {
         try storage.removeParent(of: header.replica, header.epoch, in: header.zone)
       }
     }
-    #if PLANTED_BUGS
-      if PlantedBug.lineageReplaced.isPlanted, let parent = header.parent {
-        try storage.setParent(parent, of: header.replica, header.epoch, in: header.zone)
-      }
-    #endif
     _ = try storage.append(header, body: body)
     try countAssets(of: layout.operations, body, in: header.zone)
     appendedBytes += body.byteCount
@@ -76,13 +71,6 @@ extension WriteBatch {
     if layout.hasUnknown { try storage.noteUnfolded(layout.operations) }
     fold.viewpoint = viewpoint
     fold.timestamp = Self.effective(layout.timestamp, receivedMilliseconds)
-    #if PLANTED_BUGS
-      if PlantedBug.timestampUncapped.isPlanted { fold.timestamp = layout.timestamp }
-      if PlantedBug.foldInDictionaryOrder.isPlanted {
-        try foldInDictionaryOrder(body, into: state)
-        return nil
-      }
-    #endif
     forgetNumbers()
     for index in first..<max(first, layout.operations.count) {
       if fold.bound.isSpent { return index }

@@ -269,9 +269,6 @@ package final class WriteBatch {
     _ base: (incarnation: IncarnationNumber, offset: UInt64), in zone: ZoneNumber
   ) throws -> Bool {
     guard try storage.seesAllPlaced(base, in: zone) else { return false }
-    #if PLANTED_BUGS
-      if PlantedBug.pendingCountsAsSeen.isPlanted { return true }
-    #endif
     // What the store ships for others has no place, or gets one behind the base.
     return try !storage.tables.hasAdoptedLanes(of: zone, storage.transaction)
   }
@@ -348,9 +345,6 @@ package final class WriteBatch {
     focus(draft)
     let operation = try nextOperation(draft)
     try folding { try fold.change(kind, fieldNumber, type: type, operand: operand, index: operation) }
-    #if PLANTED_BUGS
-      if PlantedBug.operationNotLogged.isPlanted, operation >= 7 { return true }
-    #endif
     try log(fieldNumber, of: record, type, kind, operand: operand, in: draft)
     return true
   }

@@ -57,11 +57,6 @@ extension WriteBatch {
         storage.setZoneRow(row, number)
         try storage.readZoneListAgain()
       }
-      #if PLANTED_BUGS
-        if PlantedBug.deletionNotTold.isPlanted, isShared {
-          return try storage.retireZone(zone, number, as: .removed)
-        }
-      #endif
       try storage.retireZone(zone, number, as: isShared ? .deleting : .removed)
     }
     zoneChanges.append(.delete(zone))

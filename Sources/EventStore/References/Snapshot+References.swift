@@ -32,9 +32,6 @@ extension Snapshot {
       case nil:
         if let targets = try cascadesIfAlive(of: name, state) {
           path.append(Step(name: name, targets: targets))
-          #if PLANTED_BUGS
-            if PlantedBug.cascadeOfOneStep.isPlanted { path[path.count - 1].targets = [] }
-          #endif
         } else {
           missing = name
         }
@@ -140,9 +137,6 @@ extension Snapshot {
     switch value {
     case .reference(let reference):
       guard reference.rule == .nullify, try isLocal(reference, state) else { return value }
-      #if PLANTED_BUGS
-        if PlantedBug.nullifiedStaysShown.isPlanted { return value }
-      #endif
       return try isThere(Array(reference.record.rawValue.utf8), state) ? value : nil
     case .array(let elements): return .array(try elements.map { try shown($0, state) ?? .null })
     case .map(let entries): return .map(try entries.mapValues { try shown($0, state) ?? .null })

@@ -48,9 +48,6 @@ extension ReadTransaction {
     try checkIsOpen(lane, zone, number, token)
     let transactions = try proposal(lane, number)
     guard !transactions.isEmpty else {
-      #if PLANTED_BUGS
-        if PlantedBug.lastPendingForgotten.isPlanted { return nil }
-      #endif
       throw StoreError.missing(lane.placed + 1, zone)
     }
     var previous = ContentHash.zero
@@ -103,9 +100,6 @@ extension ReadTransaction {
     var layout = BodyLayout()
     var sequence = lane.placed + 1
     while sequence <= lane.last, let bytes = try bytes(sequence, of: lane.replica, lane.epoch, zone) {
-      #if PLANTED_BUGS
-        if PlantedBug.lastPendingForgotten.isPlanted, sequence == lane.last { break }
-      #endif
       var reader = ByteReader(bytes.span.bytes)
       _ = try TransactionHeader.read(from: &reader)
       try layout.parse(bytes.span.bytes.extracting(reader.position...))
@@ -137,10 +131,6 @@ extension ReadTransaction {
   private func segmentHash(
     at offset: UInt64, _ number: ZoneNumber, _ incarnation: IncarnationNumber, _ zone: ZoneID
   ) throws -> ContentHash {
-    #if PLANTED_BUGS
-      // Where a bug has put what was never shipped.
-      if offset == 0 { return .zero }
-    #endif
     if let hash = try tables.segment(at: offset, in: number, incarnation, transaction)?.hash { return hash }
     throw StoreError(
       .damaged, "the segment at offset \(offset) of zone “\(zone)” is missing from the store",

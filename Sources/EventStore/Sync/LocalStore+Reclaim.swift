@@ -123,11 +123,6 @@ extension WriteBatch {
         last = positions[index]
         index += 1
       }
-      #if PLANTED_BUGS
-        if PlantedBug.reclaimTakesOneTooMany.isPlanted, try storage.hasEntry(at: last.next) {
-          last = last.next
-        }
-      #endif
       try storage.removeEntries(first...last)
     }
     return UInt64(positions.count)

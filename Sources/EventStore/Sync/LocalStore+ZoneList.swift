@@ -17,11 +17,6 @@ extension LocalStore {
     _ events: [ZoneEvent], after start: UInt64 = 0, later: [ZoneEvent] = [], token: DatabaseToken,
     chosen: Set<ZoneID>?
   ) async throws -> ZoneListReport {
-    #if PLANTED_BUGS
-      if PlantedBug.databaseTokenBeforeEvents.isPlanted {
-        return try await applyAfterToken(events, start, token, chosen)
-      }
-    #endif
     return try await perform(isRepeatable: true) { try $0.apply(events, later, start, token, chosen) }
   }
 
@@ -122,9 +117,6 @@ extension WriteBatch {
           for: event.incarnation, in: storage.tables.incarnations, storage.transaction))
     }
     for event in events {
-      #if PLANTED_BUGS
-        if PlantedBug.eventsAfterDeletionSkipped.isPlanted, !report.removed.isEmpty { break }
-      #endif
       switch event.kind {
       case .created: try create(event.zone, event.incarnation, chosen, &report)
       case .deleted:
@@ -154,9 +146,6 @@ extension WriteBatch {
     }
     let number: ZoneNumber
     if let known = try storage.findZone(zone)?.number {
-      #if PLANTED_BUGS
-        if try takeOver(known, found) { return }
-      #endif
       number = known
     } else {
       number = try storage.makeZone(zone, chosen?.contains(zone) ?? true ? .attached : .offered)
@@ -176,9 +165,6 @@ extension WriteBatch {
   /// - Returns: whether it may be tied: that log was not deleted, and nothing of the zone lies in that of its token.
   func tie(_ zone: ZoneNumber, _ row: inout ZoneRow, to incarnation: IncarnationNumber) throws -> Bool {
     var isGone = try storage.tables.isGone(incarnation, storage.transaction)
-    #if PLANTED_BUGS
-      if PlantedBug.staleAnswerAdopted.isPlanted { isGone = false }
-    #endif
     guard !isGone else { return false }
     if let token = row.token {
       guard token.offset == 0,
@@ -197,15 +183,9 @@ extension WriteBatch {
     var row = known
     let found = try storage.interned.incarnations.makeNumber(
       for: incarnation, in: storage.tables.incarnations, storage.transaction)
-    #if PLANTED_BUGS
-      if try takeOver(number, found) { return }
-    #endif
     if row.token?.incarnation != found, try !tie(number, &row, to: found) {
       throw StoreError.incarnationChanged(zone, incarnation)
     }
-    #if PLANTED_BUGS
-      if PlantedBug.adoptForgetsHistory.isPlanted { try forgetPending(of: number, found) }
-    #endif
     row.status = .attached
     storage.setZoneRow(row, number)
     try storage.flush()
@@ -237,9 +217,6 @@ extension WriteBatch {
   /// Whether a zone has transactions that are not in an incarnation: those that are pending, and those of a lane that the
   /// log has closed.
   private func hasUnshipped(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) throws -> Bool {
-    #if PLANTED_BUGS
-      if PlantedBug.withdrawDropsUnshipped.isPlanted { return false }
-    #endif
     let tables = storage.tables
     return try tables.lanes(of: zone, storage.transaction).contains { lane in
       try tables.lastPlaced(lane.replica, lane.epoch, in: zone, incarnation, storage.transaction) < lane.last
@@ -267,9 +244,6 @@ extension WriteBatch {
     for (number, known) in try storage.tables.zoneRows(storage.transaction) {
       guard let token = known.token, token.offset > 0, !known.status.isGone else { continue }
       var row = known
-      #if PLANTED_BUGS
-        if PlantedBug.baseGoesBack.isPlanted { row.base = nil }
-      #endif
       row.token = ZoneRow.Token(incarnation: token.incarnation, offset: 0, hash: .zero)
       storage.setZoneRow(row, number)
     }

@@ -69,9 +69,6 @@ extension WriteBatch {
       let (continued, seen) = try continuing(
         first > 1 ? (lane.replica, lane.epoch, first - 1) : parent, row, zone)
       if let continued { try storage.setParent(continued, of: new.replica, new.epoch, in: zone) }
-      #if PLANTED_BUGS
-        if PlantedBug.rejectedPendingLost.isPlanted { return 0 }
-      #endif
       try append(lost, as: new.replica, new.epoch, continued, atLeast: seen, rebased: rebased)
       moved.append(Moved(old: old, first: first, new: new))
       guard !lost.isEmpty else { continue }

@@ -13,9 +13,6 @@ extension WriteBatch {
     _ row: ZoneRow, after sequence: UInt64, of replica: ReplicaNumber, _ epoch: UInt32, _ parent: LaneParent?,
     _ zone: ZoneNumber
   ) throws -> (incarnation: IncarnationNumber, offset: UInt64)? {
-    #if PLANTED_BUGS
-      if PlantedBug.baseGoesBack.isPlanted { return row.base }
-    #endif
     let before = sequence > 0 ? (replica: replica, epoch: epoch, sequence: sequence) : parent
     guard let before, before.sequence > 0, let incarnation = row.token?.incarnation,
       try storage.lastSequence(of: before.replica, before.epoch, in: zone) >= before.sequence,

@@ -63,9 +63,6 @@ extension ReadTransaction {
   }
 
   fileprivate func isOwnLaneClosed(of zone: ZoneID) throws -> Bool {
-    #if PLANTED_BUGS
-      if PlantedBug.closedLaneNotRenewed.isPlanted { return false }
-    #endif
     let (number, row) = try tables.zone(zone, interned, transaction)
     guard let incarnation = row.token?.incarnation,
       let replica = try interned.replicas.number(of: identity.replica, in: tables.replicas, transaction)

@@ -163,9 +163,6 @@ extension WriteBatch {
 
   /// Lets new transactions have seen the log as it is now, and pending ones no more of it than they had.
   private func rebase(_ zone: ZoneNumber, _ token: ZoneRow.Token, _ bases: RereadBases) throws {
-    #if PLANTED_BUGS
-      if PlantedBug.rereadingKeepsBases.isPlanted { return }
-    #endif
     var row = try storage.zoneRow(zone)
     row.base = token.offset > 0 ? (token.incarnation, token.offset) : nil
     storage.setZoneRow(row, zone)

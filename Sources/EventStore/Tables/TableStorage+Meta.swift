@@ -11,13 +11,6 @@ extension TableStorage {
   }
 
   package func setClock(_ timestamp: Timestamp) throws {
-    #if PLANTED_BUGS
-      if PlantedBug.clockStoredInMilliseconds.isPlanted {
-        return try put(.meta(.clock), in: tables.meta) {
-          $0.append(littleEndian: timestamp.rawValue & ~0xffff)
-        }
-      }
-    #endif
     try put(.meta(.clock), in: tables.meta) { $0.append(littleEndian: timestamp.rawValue) }
   }
 

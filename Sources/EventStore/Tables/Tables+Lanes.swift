@@ -237,9 +237,6 @@ extension Tables {
 extension TableStorage {
   /// Remembers that this store ships a lane.
   func adoptLane(_ replica: ReplicaNumber, _ epoch: UInt32, of zone: ZoneNumber) throws {
-    #if PLANTED_BUGS
-      if PlantedBug.adoptedLanesNotShipped.isPlanted { return }
-    #endif
     try putChecked(.adoptedLane(zone, replica, epoch), in: tables.replicas) { _ in }
   }
 
@@ -273,9 +270,6 @@ extension TableStorage {
   ) throws -> Bool {
     let known = try tables.closure(of: replica, epoch, in: zone, incarnation, transaction)
     if known.map({ offset < $0 }) ?? true {
-      #if PLANTED_BUGS
-        if PlantedBug.closedLaneStaysOpen.isPlanted { return false }
-      #endif
       try putChecked(.closedLane(zone, incarnation, replica, epoch), in: tables.replicas) {
         $0.append(varint: offset)
       }

@@ -24,16 +24,6 @@ public struct HybridClock: Sendable {
   /// wall clock's, and earlier. At the end of time the clock stands still.
   public mutating func tick(wallMilliseconds: Int64) -> Timestamp {
     let wall = Self.start(ofMillisecond: wallMilliseconds)
-    #if PLANTED_BUGS
-      if PlantedBug.clockWithoutMax.isPlanted {
-        last = wall
-        return wall
-      }
-      if PlantedBug.clockWithoutCarry.isPlanted, last >= wall, last.counter % 16 == 15 {
-        last.rawValue -= 15
-        return last
-      }
-    #endif
     let (following, isEndOfTime) = last.rawValue.addingReportingOverflow(1)
     let next = max(isEndOfTime ? last : Timestamp(rawValue: following), wall)
     let limit = Self.limit(wallMilliseconds: wallMilliseconds, maxDriftMilliseconds: maxDriftMilliseconds)
@@ -45,10 +35,6 @@ public struct HybridClock: Sendable {
   /// `maxDriftMilliseconds`.
   public mutating func observe(_ remote: Timestamp, wallMilliseconds: Int64) {
     let limit = Self.limit(wallMilliseconds: wallMilliseconds, maxDriftMilliseconds: maxDriftMilliseconds)
-    #if PLANTED_BUGS
-      if PlantedBug.clockIgnoresRemotes.isPlanted { return }
-      if PlantedBug.clockDraggedBeyondDrift.isPlanted { last = max(last, remote) }
-    #endif
     if remote <= limit { last = max(last, remote) }
   }
 

@@ -63,13 +63,6 @@ struct SimulateCommand: ReplayCommand {
   @Option(help: ArgumentHelp("Keep the stores of failing seeds in this directory.", valueName: "directory"))
   var keep: String?
 
-  #if PLANTED_BUGS
-    @Option(
-      help: ArgumentHelp(
-        "Plant a bug, or all, or the third tenth of them with 3/10, and find it.", valueName: "bug"))
-    var plantedBug: String?
-  #endif
-
   @Flag(name: .long, help: "Print JSON: one object.")
   var json = false
 
@@ -119,9 +112,6 @@ struct SimulateCommand: ReplayCommand {
       }
       return nil
     }
-    #if PLANTED_BUGS
-      if !worker, let plantedBug { return try findBugs(plantedBug, console) }
-    #endif
     if worker { return try work(console) }
     if let seed, trace { return try runTraced(seed, console) }
     if let seed, shrink { return try runShrunk(seed, console) }
@@ -221,9 +211,6 @@ struct SimulateCommand: ReplayCommand {
 
   /// Runs the seeds that come on standard input, and says what came of each in a line.
   private func work(_ console: Console) throws -> ToolError.Exit? {
-    #if PLANTED_BUGS
-      try plant()
-    #endif
     if let memoryMax { try MemoryLimit.set(mebibytes: memoryMax) }
     let simulation = Simulation(try options())
     var lines = LineReader(try console.input())

@@ -111,9 +111,6 @@ package struct ReplicatorMachine: Sendable {
       return []
     }
     wanted = []
-    #if PLANTED_BUGS
-      if PlantedBug.absentNeverAskedAgain.isPlanted { isSearchDue = false }
-    #endif
     if isSearchDue { searches = [:] }
     isSearchDue = false
     var new = SyncRound(
@@ -158,10 +155,6 @@ package struct ReplicatorMachine: Sendable {
     isWaiting = report.failure != nil
     guard isRunning else { return wanted.isEmpty ? [] : begin(wanted) }
     if let failure {
-      #if PLANTED_BUGS
-        if PlantedBug.noRetryAfterFailure.isPlanted { return callAgain() }
-        if PlantedBug.laterWaitsForEver.isPlanted, failure.retryAfterMilliseconds != nil { return [] }
-      #endif
       let delay = policy.delay(
         afterFailures: failures, retryAfterMilliseconds: failure.retryAfterMilliseconds)
       let poll = policy.pollMilliseconds

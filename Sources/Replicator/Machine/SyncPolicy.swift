@@ -27,9 +27,6 @@ public struct SyncPolicy: Hashable, Sendable {
   /// How long to wait after failures in a row: a range for the jitter to choose from, so that many replicas do not
   /// come back at one instant. Never before what the remote asked for.
   func delay(afterFailures count: Int, retryAfterMilliseconds: Int64?) -> ClosedRange<Int64> {
-    #if PLANTED_BUGS
-      if PlantedBug.noDelayAfterFailure.isPlanted { return 1...1 }
-    #endif
     let delay = Self.doubled(retryMilliseconds, count, max: retryMillisecondsMax)
     // A day is the longest that a remote can ask for: a wrong header must not end syncing for good.
     let least = min(max(retryAfterMilliseconds ?? 0, 0), 86_400_000)

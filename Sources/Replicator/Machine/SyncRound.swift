@@ -100,12 +100,6 @@ package struct SyncRound: Sendable {
     switch result {
     case .state(let state) where hasReadZones: return beginZones(state)
     case .state(let state):
-      #if PLANTED_BUGS
-        if PlantedBug.zoneListReadOnce.isPlanted, state.databaseToken != nil {
-          hasReadZones = true
-          return beginZones(state)
-        }
-      #endif
       databaseToken = state.databaseToken
       mayForgetPlace =
         mayForgetPlace ?? !state.zones.contains { $0.attachment == .attached && $0.token != nil }
@@ -130,12 +124,6 @@ package struct SyncRound: Sendable {
         mayForgetPlace = false
         return [.forgetPlaceInZoneList]
       }
-      #if PLANTED_BUGS
-        if PlantedBug.roundFailsAsZone.isPlanted {
-          fail(failure)
-          return []
-        }
-      #endif
       fail(failure.ofRound)
       return []
     }
@@ -158,9 +146,6 @@ package struct SyncRound: Sendable {
 
   private mutating func advance(_ zone: ZoneID, _ result: ZoneResult) -> [RoundEffect] {
     guard var round = active[zone] else { return [] }
-    #if PLANTED_BUGS
-      if PlantedBug.badZoneEndsRound.isPlanted, case .failed(let failure) = result { fail(failure) }
-    #endif
     if case .failed(let failure) = result, failure.scope == .round { fail(failure) }
     let effect = round.step(result)
     if let effect, report.failure == nil {

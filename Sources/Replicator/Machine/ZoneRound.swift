@@ -88,9 +88,6 @@ package struct ZoneRound: Sendable {
       return .append(packed, after: shippedThrough)
     case .preparedNaming(let packed, let named):
       segment = packed
-      #if PLANTED_BUGS
-        if PlantedBug.segmentBeforeAsset.isPlanted { return .append(packed, after: shippedThrough) }
-      #endif
       assets.wait(for: named)
       return uploadOrAppend()
     case .uploaded(let transfer):
@@ -105,9 +102,6 @@ package struct ZoneRound: Sendable {
     case .appended(let outcome): return didAppend(outcome)
     case .acknowledged(let folded): return didAcknowledge(folded)
     case .withdrawn(let isRemoved):
-      #if PLANTED_BUGS
-        if PlantedBug.resurrectionOnShip.isPlanted, !isRemoved { return .create }
-      #endif
       report.status = isRemoved ? .removed : .paused(.deleted)
       return nil
     case .deletedAtRemote: return token.map { .finishDeletion($0.incarnation) }
@@ -176,12 +170,6 @@ package struct ZoneRound: Sendable {
     guard let segment else { return nil }
     switch outcome {
     case .appended(let place), .alreadyThere(let place):
-      #if PLANTED_BUGS
-        var place = place
-        if PlantedBug.acknowledgesAtExpectedOffset.isPlanted {
-          place.offset = min(place.offset, shippedThrough + 1)
-        }
-      #endif
       shippedThrough = max(shippedThrough, place.offset)
       return .acknowledge(segment.header, place)
     case .fork(let place):
@@ -284,10 +272,6 @@ package struct ZoneRound: Sendable {
     // The segments behind it wait, since their order demands it. What is pending does not depend on them.
     isParked = true
     report.status = .parked(offset: failure.offset ?? token.offset + 1, failure)
-    #if PLANTED_BUGS
-      if PlantedBug.parkedNotTold.isPlanted { report.status = .inSync }
-      if PlantedBug.badSegmentStopsShipping.isPlanted { return nil }
-    #endif
     return ship()
   }
 

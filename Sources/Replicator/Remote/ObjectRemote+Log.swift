@@ -16,19 +16,10 @@ extension ObjectRemote {
         if let outcome = try await compare(segment, with: found, at: next, isAmended: isAmended) {
           return outcome
         }
-        #if PLANTED_BUGS
-          if PlantedBug.offsetProbedTooFar.isPlanted { next += 1 }
-        #endif
         next += 1
       // It may have been this one: then it lies there twice, and readers know the second.
       case .unreadable: next += 1
       case .seal(let fate):
-        #if PLANTED_BUGS
-          if PlantedBug.appendPastSeal.isPlanted {
-            next += 1
-            continue
-          }
-        #endif
         return .gone(try await finish(fate, log, header.incarnation))
       case .end:
         if let fate = log.fate { return .gone(fate) }
@@ -37,9 +28,6 @@ extension ObjectRemote {
         }
         let put = try await put(segment, next)
         if put.isPut { return .appended(put.place) }
-        #if PLANTED_BUGS
-          if PlantedBug.lostPutTakenAsSuccess.isPlanted { return .alreadyThere(put.place) }
-        #endif
         guard try await exists(header.incarnation, next) else {
           throw .unreadable(.entry(of: header.incarnation, next))
         }
@@ -121,9 +109,6 @@ extension ObjectRemote {
     guard token.offset < Limits.placeMax else {
       throw try await logWentBack(token.incarnation, token.offset)
     }
-    #if PLANTED_BUGS
-      if PlantedBug.tokenHashUncompared.isPlanted { return }
-    #endif
     do throws(RemoteError) {
       switch try await look(token.incarnation, token.zone, token.offset) {
       case .segment(let found)? where found.header.contentHash == token.hash: return
@@ -156,9 +141,6 @@ extension ObjectRemote {
     guard own.replica == other.replica, own.epoch == other.epoch, own.sequences.overlaps(other.sequences)
     else { return nil }
     let place = SegmentPlace(offset: offset, receivedMilliseconds: found.receivedMilliseconds)
-    #if PLANTED_BUGS
-      if PlantedBug.alreadyThereUncompared.isPlanted { return .alreadyThere(place) }
-    #endif
     let isCutAlike = own.sequences == other.sequences
     if isCutAlike && own.contentHash != other.contentHash { return .fork(place) }
     // Read whole, for its writer forgets that it is pending.
@@ -185,9 +167,6 @@ extension ObjectRemote {
       if isCutAlike, error.code == .damaged { return nil }
       throw RemoteError.damaged(.damagedSegment, .entry(of: own.incarnation, offset), error).ofSegment
     }
-    #if PLANTED_BUGS
-      if PlantedBug.alreadyThereIsFork.isPlanted { return .fork(place) }
-    #endif
     // Whoever put it may not have lived to make it last. An amendment lasts before it counts.
     if !isAmended { _ = try await put(segment, offset) }
     return .alreadyThere(place)

@@ -127,9 +127,6 @@ extension ObjectRemote {
 
   /// Whether an offset where nothing lay is a hole in the log: something lies behind it.
   func isHole(_ offset: UInt64, of incarnation: IncarnationID) async throws(RemoteError) -> Bool {
-    #if PLANTED_BUGS
-      if PlantedBug.holeIsEnd.isPlanted { return false }
-    #endif
     guard offset < Limits.placeMax, try await exists(incarnation, offset + 1) else { return false }
     // Two may have been put since.
     return try await !exists(incarnation, offset)

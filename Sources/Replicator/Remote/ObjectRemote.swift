@@ -90,9 +90,6 @@ package final class ObjectRemote: RemoteLog {
         return found
       }
       if let next { try await put(next) }
-      #if PLANTED_BUGS
-        if PlantedBug.ownIncarnationAssumed.isPlanted { return proposed }
-      #endif
     }
   }
 
@@ -123,9 +120,6 @@ package final class ObjectRemote: RemoteLog {
   /// Forgets the list of another remote: a wrong disk may have been in the place when it was read, and the caller knows
   /// which is right.
   private func forgetOthers(than remote: RemoteID) {
-    #if PLANTED_BUGS
-      if PlantedBug.wrongRemoteRemembered.isPlanted { return }
-    #endif
     zones.withLock { if $0?.remote != remote { $0 = nil } }
   }
 
@@ -165,9 +159,6 @@ package final class ObjectRemote: RemoteLog {
     case .event(let bytes)? where ContentHash(of: bytes.span.bytes) == last.hash: return
     // What is no event at all was damaged where it lies or on its way: that says nothing of the list.
     case .unreadable(let problem, let hash)?:
-      #if PLANTED_BUGS
-        if PlantedBug.damagedEventIsOther.isPlanted { throw listWentBack(last.offset) }
-      #endif
       try list.replace(at: last.offset, .unreadable(problem, hash: hash))
     case .tombstone(let bytes)?: try list.replace(at: last.offset, .tombstone(bytes))
     case .event?, nil:

@@ -63,11 +63,7 @@ package enum SegmentPacker {
   private static func unpack(
     _ body: RawSpan, _ header: SegmentHeader
   ) throws(FormatError) -> UnpackedSegment {
-    #if PLANTED_BUGS
-      let hash = PlantedBug.bodyHashUnchecked.isPlanted ? header.contentHash : ContentHash(of: body)
-    #else
-      let hash = ContentHash(of: body)
-    #endif
+    let hash = ContentHash(of: body)
     guard hash == header.contentHash else {
       throw FormatError(
         .damaged, at: 0, in: "segment.contentHash", expected: "the hash of the unpacked body",

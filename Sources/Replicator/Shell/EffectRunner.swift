@@ -51,9 +51,6 @@ package struct EffectRunner: Sendable {
       case .zone(let zone, let effect): return .zone(zone, await perform(effect, in: zone))
       }
     } catch {
-      #if PLANTED_BUGS
-        await deleteUnlisted(effect, error)
-      #endif
       return .failed(SyncFailure(error))
     }
   }
@@ -106,9 +103,6 @@ package struct EffectRunner: Sendable {
         return .finishedDeletion
       }
     } catch {
-      #if PLANTED_BUGS
-        if let result = await take(error, of: effect) { return result }
-      #endif
       return .failed(SyncFailure(error))
     }
   }
@@ -122,9 +116,6 @@ package struct EffectRunner: Sendable {
       guard let cut = try store.nextCut(of: zone) else { return nil }
       let packed = try SegmentPacker.pack(cut)
       let named = try store.namesAssets(in: zone) ? cut.assets() : []
-      #if PLANTED_BUGS
-        if PlantedBug.cutNotStored.isPlanted { return (packed, named) }
-      #endif
       if cut.isStored, packed.header == cut.header { return (packed, named) }
       do {
         if try await store.storeCut(packed.header) == packed.header { return (packed, named) }
@@ -177,14 +168,6 @@ package struct EffectRunner: Sendable {
         // Counted from the page's start: another process may have folded further meanwhile.
         try batch.append(stored, at: token.offset + UInt64(index) + 1, of: token)
       } catch {
-        #if PLANTED_BUGS
-          if PlantedBug.skipOnDecodeError.isPlanted, let header = Self.header(of: stored) {
-            try await commit(&batch, &outcome)
-            if outcome.problem != nil { return }
-            try await skip(header, at: stored.offset, &outcome)
-            continue
-          }
-        #endif
         outcome.problem = SyncFailure(error)
         break
       }
@@ -204,26 +187,7 @@ package struct EffectRunner: Sendable {
   private func commit(_ batch: inout FoldBatch, _ outcome: inout FoldOutcome) async throws {
     var parts = batch.parts[...]
     batch = FoldBatch()
-    #if PLANTED_BUGS
-      if PlantedBug.pageCountedAsWhole.isPlanted, parts.count > 3, let last = parts.last {
-        var first = parts.prefix(3)
-        guard try await fold(&first, &outcome) == nil else { return }
-        guard let header = last.header else { return }
-        return try await skip(header, at: last.segment.offset, &outcome)
-      }
-    #endif
     guard !parts.isEmpty, try await fold(&parts, &outcome) != nil else { return }
-    #if PLANTED_BUGS
-      if PlantedBug.tokenPassesParked.isPlanted {
-        for part in parts {
-          var alone = [part][...]
-          guard try await fold(&alone, &outcome) != nil else { continue }
-          guard let header = part.header else { return }
-          try await skip(header, at: part.segment.offset, &outcome)
-        }
-        return
-      }
-    #endif
     // Those that every replica rejects share commits with the others, until one can be neither folded nor rejected.
     if parts.count > 1, try await fold(&parts, &outcome, rejecting: true) == nil { return }
     for part in parts {

@@ -16,9 +16,6 @@ extension FolderObjects {
 
   /// Writes an object unless there is one of that name.
   func put(_ name: ObjectName, _ bytes: [UInt8]) throws(RemoteError) -> Bool {
-    #if PLANTED_BUGS
-      if PlantedBug.folderPutOverwrites.isPlanted { try remove(name) }
-    #endif
     let mode = try mode()
     let parent = try makeParent(of: name, mode)
     do throws(FileError) {

@@ -25,9 +25,6 @@ package final class MemoryObjects: ObjectStore {
 
   package func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool {
     let watchers: [AsyncStream<Void>.Continuation]? = state.withLock { state in
-      #if PLANTED_BUGS
-        if PlantedBug.putOverwrites.isPlanted { state.objects[name] = nil }
-      #endif
       guard state.objects[name] == nil else { return nil }
       state.objects[name] = bytes
       // In the order in which they came: who wakes first may decide what is shipped first.

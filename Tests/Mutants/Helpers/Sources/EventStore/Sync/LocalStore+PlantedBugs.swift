@@ -1,0 +1,117 @@
+import LMDB
+package import OperationFormat
+
+/// What planted bugs do in a store where the block at their place has no room for it.
+extension LocalStore {
+  /// Folds segments as a planted bug would; nil if none is planted that has another way than the right one.
+  func foldAsPlanted(_ segments: [RemoteSegment]) async throws -> FoldReport? {
+    guard let last = segments.last else { return nil }
+    if PlantedBug.tokenBeforeData.isPlanted {
+      try await perform(isRepeatable: true) { batch in
+        let token = try batch.storage.zone(last.zone).row.token
+        guard segments[0].offset <= (token?.offset ?? 0) + 1 else { return }
+        try batch.moveToken(to: last.offset, last.hash, of: last.incarnation, last.zone)
+      }
+    }
+    if PlantedBug.tokenInSecondTransaction.isPlanted { return try await foldBeforeToken(segments, last) }
+    if PlantedBug.unknownOperationDropped.isPlanted {
+      let stripped = try segments.map { try $0.withoutUnknownOperations() }
+      return try await perform(isRepeatable: true) { try $0.fold(stripped) }
+    }
+    return nil
+  }
+
+  private func foldBeforeToken(_ segments: [RemoteSegment], _ last: RemoteSegment) async throws
+    -> FoldReport
+  {
+    let report = try await perform(isRepeatable: true) { batch in
+      let (zone, before) = try batch.storage.zone(last.zone)
+      let report = try batch.fold(segments)
+      var row = try batch.storage.zoneRow(zone)
+      // An offset of 0 is as good as no token.
+      row.token?.offset = before.token?.offset ?? 0
+      row.token?.hash = before.token?.hash ?? .zero
+      row.base = before.base
+      batch.storage.setZoneRow(row, zone)
+      return report
+    }
+    try await perform(isRepeatable: true) { batch in
+      try batch.moveToken(to: last.offset, last.hash, of: last.incarnation, last.zone)
+    }
+    return report
+  }
+
+  /// An acknowledgement as a planted bug would take it.
+  func asPlanted(_ acknowledgement: Acknowledgement) throws -> Acknowledgement {
+    guard PlantedBug.acknowledgesOneTooMany.isPlanted else { return acknowledgement }
+    let sequences = acknowledgement.sequences
+    let pending = try read { try $0.pendingCount(in: acknowledgement.zone) }
+    let count = sequences.upperBound - sequences.lowerBound
+    guard pending > 1, count < UInt64(pending - 1) else { return acknowledgement }
+    var more = acknowledgement
+    more.sequences = sequences.lowerBound...sequences.upperBound + 1
+    return more
+  }
+
+  /// Commits the token of the list of zones first, and then what its events say.
+  func applyAfterToken(
+    _ events: [ZoneEvent], _ start: UInt64, _ token: DatabaseToken, _ chosen: Set<ZoneID>?
+  ) async throws -> ZoneListReport {
+    let before = try syncState().databaseToken
+    if before.map({ $0.remote == token.remote && $0.offset < token.offset && start <= $0.offset }) ?? true {
+      try await perform(isRepeatable: true) { try $0.storage.setDatabaseToken(token) }
+    }
+    return try await perform(isRepeatable: true) { batch in
+      if let before {
+        try batch.storage.setDatabaseToken(before)
+      } else {
+        let key = TableKey.meta(.remote)
+        _ = try batch.storage.transaction.delete(key.span, in: batch.storage.tables.meta)
+      }
+      return try batch.apply(events, [], start, token, chosen)
+    }
+  }
+
+  /// Records a segment as if it had been folded.
+  ///
+  /// - Returns: the zone's token afterwards.
+  package func skip(_ header: SegmentHeader, at offset: UInt64) async throws -> ChangeToken? {
+    try await perform(isRepeatable: true) { try $0.skip(header, at: offset) }
+    return try read { try $0.changeToken(of: header.zone) }
+  }
+
+  /// Counts the transactions of a segment as shipped.
+  package func forgetPending(_ header: SegmentHeader) async throws {
+    try await perform(isRepeatable: true) { batch in
+      let (zone, row) = try batch.storage.zone(header.zone)
+      guard let incarnation = row.token?.incarnation else { return }
+      try batch.forgetPending(of: zone, incarnation, through: header.sequences.upperBound)
+    }
+  }
+}
+
+extension WriteBatch {
+  fileprivate func fold(_ segments: [RemoteSegment]) throws -> FoldReport {
+    var report = FoldReport()
+    for segment in segments { try fold(segment, &report) }
+    report.segments = segments.count
+    return report
+  }
+}
+
+extension RemoteSegment {
+  /// The segment without operations of unknown kinds, but for transactions that have no others.
+  fileprivate func withoutUnknownOperations() throws -> RemoteSegment {
+    var segment = self
+    for (index, bytes) in transactions.enumerated() {
+      let span = bytes.span
+      guard var transaction = try? LogTransaction(decoding: span.bytes) else { continue }
+      let known = transaction.operations.filter { if case .unknown = $0 { false } else { true } }
+      guard !known.isEmpty, known.count < transaction.operations.count else { continue }
+      transaction.operations = known
+      transaction.names = nil
+      segment.transactions[index] = try transaction.encoded()
+    }
+    return segment
+  }
+}
