@@ -139,13 +139,13 @@ extension ReadTransaction {
     var records = 0
     var hidden = 0
     var conflicts = 0
-    try snapshot.forEachRow(in: zone) { name, row, state in
-      if try snapshot.visible(row, state) == nil {
+    try readView.forEachRow(in: zone) { name, row, state in
+      if try readView.visible(row, state) == nil {
         hidden += 1
       } else {
         records += 1
       }
-      conflicts += try snapshot.conflicts(of: RecordID(zone: zone, name: name), in: row, state).count
+      conflicts += try readView.conflicts(of: RecordID(zone: zone, name: name), in: row, state).count
       return true
     }
     let (number, row) = try tables.zone(zone, interned, transaction)

@@ -137,7 +137,7 @@ struct BoundsOfFolds {
     func change(_ kind: OperationKind, _ operand: (inout ByteWriter) throws -> Void, _ sequence: UInt64)
       throws
     {
-      fold.viewpoint = Viewpoint(
+      fold.context = CausalContext(
         zone: ZoneNumber(rawValue: 1), replica: ReplicaNumber(rawValue: 1), epoch: 0, sequence: sequence,
         base: nil)
       fold.timestamp = Timestamp(milliseconds: sequence, counter: 0)
@@ -225,12 +225,12 @@ struct BoundsOfFolds {
 
   @Test("hides the same units of a text in parts as at once", arguments: 0..<30 as Range<UInt64>)
   func hiding(seed: UInt64) throws {
-    var writers = SequenceWriters(3, nodeBytesMax: 64, seed: seed)
+    var writers = UnitOrderWriters(3, nodeBytesMax: 64, seed: seed)
     for _ in 0..<120 { try writers.step() }
     let history = writers.history
     var random = SeededGenerator(seed: seed ^ 0xb0b)
     let order = history.order(&random)
-    func folded() throws -> UnitSequence<MemoryFoldStorage> { try history.folded(order, nodeBytesMax: 64) }
+    func folded() throws -> UnitOrder<MemoryFoldStorage> { try history.folded(order, nodeBytesMax: 64) }
     var (parts, whole, removed) = (try folded(), try folded(), try folded())
     let ends: [UInt64] = [random.chance(50) ? .max : 20, 0, random.chance(50) ? .max : 7]
     for (index, end) in ends.enumerated() {

@@ -58,7 +58,7 @@ struct ContributionTests {
   func refusals() async throws {
     let store = try await directory.noteStore()
     try await store.write { try $0.create(note("r"), type: "note") }
-    let before = try store.snapshot()
+    let before = try store.readView()
     let unknown = await awaitedCode {
       try await store.write { try $0.contribute(1, to: "log", of: note("x")) }
     }
@@ -70,7 +70,7 @@ struct ContributionTests {
       try await store.write { try $0.contribute(large, to: "log", of: note("r")) }
     }
     #expect(value == .valueInvalid)
-    #expect(try store.snapshot() == before)
+    #expect(try store.readView() == before)
   }
 
   @Test("count once each, in one order at all stores, in whatever order and however often they come")

@@ -128,7 +128,7 @@ struct CutTests {
     try await other.makeAttachedZone()
     let report = try await other.fold(remote.segments)
     #expect(report.folded == 3 && report.known == 2)
-    let digests = (try store.snapshot().digests, try other.snapshot().digests)
+    let digests = (try store.readView().digests, try other.readView().digests)
     #expect(digests.0 == digests.1)
   }
 
@@ -301,12 +301,12 @@ struct SegmentCheckTests {
     _ store: LocalStore, _ segment: RemoteSegment, _ comment: Comment,
     _ change: (inout RemoteSegment) -> Void
   ) async throws {
-    let before = try store.snapshot()
+    let before = try store.readView()
     var changed = segment
     change(&changed)
     let found = await awaitedCode { [changed] in _ = try await store.fold([changed]) }
     #expect(found == .mismatch, comment)
-    let after = try store.snapshot()
+    let after = try store.readView()
     #expect(after == before, comment)
   }
 

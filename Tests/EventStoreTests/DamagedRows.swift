@@ -15,7 +15,7 @@ struct DamagedRows {
     let name: [UInt8] = [0x72]
     for (number, value) in [(UInt32(1), Value.string("hi")), (2, .bytes([UInt8](repeating: 7, count: 1100)))]
     {
-      fold.viewpoint = Viewpoint(
+      fold.context = CausalContext(
         zone: ZoneNumber(rawValue: 1), replica: ReplicaNumber(rawValue: number), epoch: 0, sequence: 1,
         base: nil)
       fold.timestamp = Timestamp(milliseconds: 1000, counter: UInt16(number))

@@ -114,7 +114,7 @@ struct DividedRowTests {
         try $0.set("f", of: note("large"), to: .string(String(repeating: "x", count: count)))
       }
       let bytes = try store.read { tx in
-        try tx.snapshot.withRow(of: note("large")) { row, _ in
+        try tx.readView.withRow(of: note("large")) { row, _ in
           let registers = try RecordLayout.cells(of: row).filter { $0.kind == .register && $0 != .existence }
           return try registers.reduce(0) { try $0 + RecordLayout.place(of: $1, in: row).entry.count }
         }

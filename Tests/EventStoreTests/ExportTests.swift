@@ -67,7 +67,7 @@ struct ExportTests {
     let lines = try old.exportedLines()
     let new = try directory.store("imported")
     try await new.importLines(lines)
-    let snapshots = (try old.snapshot(), try new.snapshot())
+    let snapshots = (try old.readView(), try new.readView())
     #expect(snapshots.1.digests == snapshots.0.digests)
     #expect(snapshots.1.tokens == snapshots.0.tokens)
     #expect(snapshots.1.lastPosition == snapshots.0.lastPosition)
@@ -115,8 +115,8 @@ struct ExportTests {
       let store = try directory.store(name)
       let found = await awaitedCode { try await store.importLines(lines) }
       #expect(found == expected, "\(name)")
-      let snapshot = try store.snapshot()
-      #expect(snapshot.lastPosition == .start && snapshot.zones == [], "\(name)")
+      let readView = try store.readView()
+      #expect(readView.lastPosition == .start && readView.zones == [], "\(name)")
       store.close()
     }
     let transactions = lines.indices.filter { if case .transaction = lines[$0] { true } else { false } }
@@ -199,7 +199,7 @@ struct ExportTests {
     }
     new.close()
     new = try directory.store("whole")
-    #expect(try new.snapshot() == old.snapshot())
+    #expect(try new.readView() == old.readView())
     try await checkSound(new)
     // What throws in its first commit leaves an empty store, which opens.
     let empty = try directory.store("empty")
@@ -210,6 +210,6 @@ struct ExportTests {
     empty.close()
     let again = try directory.store("empty")
     try await again.importLines(lines)
-    #expect(try again.snapshot() == old.snapshot())
+    #expect(try again.readView() == old.readView())
   }
 }

@@ -31,14 +31,14 @@ struct FoldInPlaceTests {
     for _ in 0..<60 {
       let replica = random.next(below: replicas)
       sequences[replica] += large ? UInt64(random.next(in: 1...3_000_000)) : 1
-      var viewpoint = Viewpoint(
+      var context = CausalContext(
         zone: ZoneNumber(rawValue: 1), replica: ReplicaNumber(rawValue: UInt32(replica + 1)),
         epoch: large ? UInt32(random.next(below: 300)) : 0, sequence: sequences[replica],
         base: random.next(below: 3) == 0
           ? nil : (IncarnationNumber(rawValue: 1), UInt64(random.next(below: 200))))
-      viewpoint.seesAllPlaced = random.next(below: 4) == 0
+      context.seesAllPlaced = random.next(below: 4) == 0
       let timestamp = Timestamp(milliseconds: UInt64(random.next(in: 1...50)), counter: 0)
-      (fold.viewpoint, general.viewpoint) = (viewpoint, viewpoint)
+      (fold.context, general.context) = (context, context)
       (fold.timestamp, general.timestamp) = (timestamp, timestamp)
       let first = large ? random.next(below: 60_000) : 0
       for index in first..<first + random.next(in: 1...6) {
@@ -84,7 +84,7 @@ struct FoldInPlaceTests {
     let storage = makeStorage()
     var fold = Fold(storage: storage)
     for (index, field) in [1, 2, 600].enumerated() {
-      fold.viewpoint = viewpoint(UInt64(index + 1))
+      fold.context = context(UInt64(index + 1))
       fold.timestamp = Timestamp(milliseconds: 5, counter: 0)
       try fold.change(
         .set, NameNumber(rawValue: UInt32(field)), of: record.span.bytes, in: state,
@@ -111,7 +111,7 @@ struct FoldInPlaceTests {
         storage.writeRecord(row.span.bytes, key.span)
         var fold = Fold(storage: storage)
         fold.editsInPlace = editsInPlace
-        fold.viewpoint = viewpoint(9)
+        fold.context = context(9)
         fold.timestamp = Timestamp(milliseconds: 9, counter: 0)
         do {
           try fold.change(
@@ -133,8 +133,8 @@ struct FoldInPlaceTests {
     #expect(sound > 100)
   }
 
-  private func viewpoint(_ sequence: UInt64) -> Viewpoint {
-    Viewpoint(
+  private func context(_ sequence: UInt64) -> CausalContext {
+    CausalContext(
       zone: ZoneNumber(rawValue: 1), replica: ReplicaNumber(rawValue: 1), epoch: 0, sequence: sequence,
       base: nil)
   }

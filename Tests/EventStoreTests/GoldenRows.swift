@@ -72,7 +72,7 @@ struct GoldenRows {
     let storage = MemoryFoldStorage(replicas: [ReplicaID(rawValue: 1)]) { _, _, _, _, _ in nil }
     var fold = Fold(storage: storage)
     let state = StateNumber(rawValue: 1)
-    fold.viewpoint = Viewpoint(
+    fold.context = CausalContext(
       zone: ZoneNumber(rawValue: 1), replica: ReplicaNumber(rawValue: 1), epoch: 0, sequence: 1, base: nil)
     fold.timestamp = Timestamp(milliseconds: 0x0102_0304_0506, counter: 7)
     let name: [UInt8] = [0x72]

@@ -97,7 +97,7 @@ struct KillTests {
         try tx.create(note("n\(number)"), type: "note", fields: ["body": value])
       }
     }
-    let snapshot = try store.snapshot()
+    let readView = try store.readView()
     store.close()
     var generator = SeededGenerator(seed: 3)
     var interrupted = 0
@@ -110,8 +110,8 @@ struct KillTests {
       #expect(end == .signal(SIGKILL))
       let opened = try directory.store()
       if try opened.rows(\.meta).contains(where: { $0.key == Array("rebuild".utf8) }) { interrupted += 1 }
-      let after = try opened.snapshot()
-      #expect(after == snapshot)
+      let after = try opened.readView()
+      #expect(after == readView)
       if cycle % 4 == 0 {
         let report = try opened.verify()
         #expect(report.problems == [])

@@ -23,11 +23,11 @@ struct LimitTests {
     sourceLocation: SourceLocation = #_sourceLocation,
     _ body: @escaping @Sendable (inout WriteTransaction) throws -> Void
   ) async throws {
-    let before = try store.snapshot()
+    let before = try store.readView()
     let found = await awaitedCode { try await store.write(body) }
     #expect(found == expected, comment, sourceLocation: sourceLocation)
     guard expected != nil else { return }
-    let after = try store.snapshot()
+    let after = try store.readView()
     #expect(after == before, comment, sourceLocation: sourceLocation)
   }
 

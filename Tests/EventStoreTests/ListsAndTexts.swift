@@ -149,7 +149,7 @@ struct ListsAndTexts {
       try tx.insertText("abc", at: 0, in: "body", of: note("r"))
       try tx.insertElements([1, 2], at: 0, in: "steps", of: note("r"))
     }
-    let before = try store.snapshot()
+    let before = try store.readView()
     for change: @Sendable (inout WriteTransaction) throws -> Void in [
       { try $0.insertText("x", at: 4, in: "body", of: note("r")) },
       { try $0.insertText("x", at: -1, in: "body", of: note("r")) },
@@ -170,7 +170,7 @@ struct ListsAndTexts {
     #expect(
       awaitedRead { _ = try store.read { try $0.text(in: 2..<4, of: "body", in: note("r")) } }
         == .indexInvalid)
-    #expect(try store.snapshot() == before)
+    #expect(try store.readView() == before)
   }
 
   private func awaitedRead(_ body: () throws -> Void) -> StoreError.Code? {

@@ -50,7 +50,7 @@ struct MapGrowthTests {
   func largeWrite() async throws {
     let store = try directory.store { $0.mapBytes = 1 << 20 }
     let runs = Shared(0)
-    let before = try store.snapshot()
+    let before = try store.readView()
     func write() async -> StoreError.Code? {
       await awaitedCode {
         try await store.write { tx in
@@ -68,7 +68,7 @@ struct MapGrowthTests {
     }
     let first = await write()
     #expect(first == .full)
-    let between = try store.snapshot()
+    let between = try store.readView()
     #expect(between == before)
     let second = await write()
     #expect(second == nil)

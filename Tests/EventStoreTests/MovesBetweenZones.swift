@@ -146,7 +146,7 @@ struct MovesBetweenZones {
       // Each of them gets the name of its zone.
       try tx.set("refs", of: note("wide"), to: .array(references))
     }
-    let before = try store.snapshot()
+    let before = try store.readView()
     try await store.write { tx in
       func refusal(_ name: String, _ zone: ZoneID, from: ZoneID = noteZone) -> StoreError.Code? {
         code { try tx.move(RecordID(zone: from, name: Name(name)), to: zone) }
@@ -163,7 +163,7 @@ struct MovesBetweenZones {
       #expect(refusal("wide", Self.other) == .valueInvalid)
       #expect(tx.operationCounts == [])
     }
-    let after = try store.snapshot()
+    let after = try store.readView()
     #expect(after == before)
     try await store.write { tx in
       try tx.create(RecordID(zone: full, name: "s"), type: "note")
@@ -332,7 +332,7 @@ struct MovesBetweenZones {
     #expect(digests == [try store.digest(), try store.digest(of: Self.other)])
     let imported = try directory.store("imported")
     try await imported.importLines(store.exportedLines())
-    let snapshots = (try store.snapshot(), try imported.snapshot())
+    let snapshots = (try store.readView(), try imported.readView())
     #expect(snapshots.1.digests == snapshots.0.digests)
     try await checkSound(imported)
   }

@@ -161,9 +161,9 @@ struct MovesThatMeetChanges {
     let segment = RemoteSegment(
       zone: noteZone, incarnation: testIncarnation, offset: 2, hash: .zero, receivedMilliseconds: nil,
       transactions: [bytes])
-    let before = try store.snapshot()
+    let before = try store.readView()
     #expect(await awaitedCode { _ = try await store.fold([segment]) } == .damaged)
-    #expect(try store.snapshot() == before)
+    #expect(try store.readView() == before)
   }
 
   @Test("what a head says of a move is read whole or not at all")

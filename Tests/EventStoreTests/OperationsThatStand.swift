@@ -26,9 +26,9 @@ private final class CountingSight: ContributionSight {
 }
 
 extension ContributionKey {
-  fileprivate var viewpoint: Viewpoint {
+  fileprivate var context: CausalContext {
     let id = head.id
-    return Viewpoint(
+    return CausalContext(
       zone: .none, replica: id.replica, epoch: id.epoch, sequence: id.sequence,
       base: incarnation == .none ? nil : (incarnation, baseOffset))
   }
@@ -52,12 +52,12 @@ struct OperationsThatStand {
     return steps.map { step in
       var taken: [Int] = []
       if step.takes {
-        var viewpoint = step.key.viewpoint
-        viewpoint.lineage = claims.lineage(of: viewpoint.replica, viewpoint.epoch)
+        var context = step.key.context
+        context.lineage = claims.lineage(of: context.replica, context.epoch)
         standing.removeAll { earlier in
           guard step.element == nil || earlier.step.element == step.element else { return false }
           let id = earlier.step.key.head.id
-          let isSeen = viewpoint.hasSeen(id, at: step.key.head.id.index) { _, _, _, incarnation in
+          let isSeen = context.hasSeen(id, at: step.key.head.id.index) { _, _, _, incarnation in
             claims.offset(of: id, in: incarnation)
           }
           if isSeen { taken.append(earlier.number) }
@@ -77,7 +77,7 @@ struct OperationsThatStand {
     return try steps.map { step in
       let index = step.key.head.id.index
       let taken =
-        step.takes ? try standing.takeSeen(by: step.key.viewpoint, at: index, element: step.element) : []
+        step.takes ? try standing.takeSeen(by: step.key.context, at: index, element: step.element) : []
       if step.adds { standing.add(step.key.head.id, element: step.element) }
       return taken.sorted()
     }

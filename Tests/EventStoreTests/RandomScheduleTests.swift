@@ -47,10 +47,10 @@ struct RandomScheduleTests {
         // What is known comes again.
         let count = Int(try store.read { try $0.token(of: noteZone) }?.offset ?? 0)
         guard count > 0 else { return }
-        let before = try store.snapshot()
+        let before = try store.readView()
         let report = try await store.fold([remote.segments[generator.below(count)]])
         #expect(report.folded == 0 && report.retimed == 0)
-        let after = try store.snapshot()
+        let after = try store.readView()
         #expect(after == before)
       }
     }
@@ -131,11 +131,11 @@ struct RandomScheduleTests {
       world.conflictsSeen += try store.read { try $0.conflicts(in: noteZone).count }
     }
     try await world.settle()
-    let snapshots = try world.stores.map { try $0.snapshot() }
-    for (store, snapshot) in zip(world.stores, snapshots) {
-      #expect(snapshot.digests == snapshots[0].digests, "seed \(seed)")
-      #expect(snapshot.pending == [0], "seed \(seed)")
-      #expect(snapshot.tokens.map { $0?.offset ?? 0 } == [world.remote.last], "seed \(seed)")
+    let snapshots = try world.stores.map { try $0.readView() }
+    for (store, readView) in zip(world.stores, snapshots) {
+      #expect(readView.digests == snapshots[0].digests, "seed \(seed)")
+      #expect(readView.pending == [0], "seed \(seed)")
+      #expect(readView.tokens.map { $0?.offset ?? 0 } == [world.remote.last], "seed \(seed)")
       try checkContiguous(store)
       try await checkSound(store, "seed \(seed)")
     }
@@ -147,7 +147,7 @@ struct RandomScheduleTests {
       let token = try world.stores[index].read { try $0.token(of: noteZone) }
       #expect(token == snapshots[index].tokens[0], "seed \(seed)")
     }
-    let again = try world.stores[index].snapshot()
+    let again = try world.stores[index].readView()
     #expect(
       again.tokens == snapshots[index].tokens && again.digests == snapshots[index].digests, "seed \(seed)")
     #expect(again.lastPosition == snapshots[index].lastPosition && again.pending == [0], "seed \(seed)")

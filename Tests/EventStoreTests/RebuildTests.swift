@@ -33,13 +33,13 @@ struct RebuildTests {
     let store = try await makeStore()
     var interruptions = 0
     while true {
-      let snapshot = try store.snapshot()
+      let readView = try store.readView()
       do {
         let report = try await store.rebuild { _, _ in throw Stop() }
         Issue.record("the rebuild ended without progress: \(report)")
       } catch is Stop {}
-      let after = try store.snapshot()
-      #expect(after == snapshot)
+      let after = try store.readView()
+      #expect(after == readView)
       let verified = try store.verify()
       #expect(verified.problems == [])
       let isUnderWay = try store.rows(\.meta).contains { $0.key == Array("rebuild".utf8) }
@@ -103,12 +103,12 @@ struct RebuildTests {
   @Test("two at once end, and leave nothing behind")
   func twoAtOnce() async throws {
     let store = try await makeStore()
-    let snapshot = try store.snapshot()
+    let readView = try store.readView()
     async let first = store.rebuild()
     async let second = store.rebuild()
     _ = try await (first, second)
-    let after = try store.snapshot()
-    #expect(after == snapshot)
+    let after = try store.readView()
+    #expect(after == readView)
     let isUnderWay = try store.rows(\.meta).contains { $0.key == Array("rebuild".utf8) }
     #expect(!isUnderWay)
     let found = try states(store)

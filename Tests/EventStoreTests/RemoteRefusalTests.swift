@@ -32,12 +32,12 @@ struct RemoteRefusalTests {
     _ expected: StoreError.Code, _ store: LocalStore, _ comment: Comment,
     sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
   ) async throws {
-    let before = try store.snapshot()
+    let before = try store.readView()
     let clock = try store.information().clock
     let rows = [try store.rows(\.segments), try store.rows(\.placements), try store.rows(\.zones)]
     let found = await awaitedCode(body)
     #expect(found == expected, comment, sourceLocation: sourceLocation)
-    let after = try store.snapshot()
+    let after = try store.readView()
     #expect(after == before, comment, sourceLocation: sourceLocation)
     let rowsAfter = [try store.rows(\.segments), try store.rows(\.placements), try store.rows(\.zones)]
     #expect(rowsAfter == rows, comment, sourceLocation: sourceLocation)

@@ -12,7 +12,7 @@ struct RoomForRenaming {
     var renaming: RenamedUnits
 
     init(_ change: FieldChange) throws {
-      var builder = BodyBuilder()
+      var builder = BodyEncoder()
       let names = (["r", "t", "f"] as [Name]).map { builder.nameIndex($0) }
       var operand = ByteWriter()
       try change.encode(into: &operand)

@@ -25,7 +25,7 @@ struct SegmentsBehindClosures {
     hole.replica = writer.identity.replica
     _ = try remote.append([hole])
     _ = try await store.acknowledge(try #require(try remote.ship(store)))
-    #expect(try store.snapshot().pending == [0])
+    #expect(try store.readView().pending == [0])
     return (store, remote)
   }
 
@@ -33,9 +33,9 @@ struct SegmentsBehindClosures {
   private func finish(_ store: LocalStore, _ remote: inout TestRemote, rejected: Int) async throws {
     _ = try await store.foldOrReject(try remote.news(for: store))
     try await checkSound(store)
-    #expect(try store.snapshot().pending == [2])
+    #expect(try store.readView().pending == [2])
     while let acknowledgement = try remote.ship(store) { _ = try await store.acknowledge(acknowledgement) }
-    #expect(try store.snapshot().pending == [0])
+    #expect(try store.readView().pending == [0])
     let fresh = try directory.store("fresh")
     try await fresh.makeAttachedZone()
     _ = try await fresh.foldOrReject(try remote.news(for: fresh))
@@ -53,7 +53,7 @@ struct SegmentsBehindClosures {
   func inTheStoreThatShipped(isAdopted: Bool) async throws {
     var (store, remote) = try await makeStore(isAdopted: isAdopted)
     _ = try await store.foldOrReject(try remote.news(for: store, limit: 1))
-    #expect(try store.snapshot().pending == [2])
+    #expect(try store.readView().pending == [2])
     try await checkSound(store)
     if isAdopted {
       #expect(try await store.settleClosedLanes(of: noteZone, .takeOver) == 2)
@@ -91,11 +91,11 @@ struct SegmentsBehindClosures {
     let new = try directory.store("new")
     try await new.importLines(try store.exportedLines())
     store.close()
-    #expect(try new.snapshot().pending == [moment == .ahead ? 0 : 2])
+    #expect(try new.readView().pending == [moment == .ahead ? 0 : 2])
     try await checkSound(new)
     // The rest of the log is read before anybody decides: in the case `ahead` it closes the lane.
     _ = try await new.foldOrReject(try remote.news(for: new))
-    #expect(try new.snapshot().pending == [2])
+    #expect(try new.readView().pending == [2])
     let settled = try await new.settleClosedLanes(of: noteZone, .takeOver)
     #expect(settled == (moment == .renewed ? 0 : 2))
     try await new.finishRenewal()
@@ -115,9 +115,9 @@ struct SegmentsBehindClosures {
         try storage.tables.segment(at: 3, in: zone, incarnation, storage.transaction))
       try storage.place(segment, in: zone, incarnation, at: 3)
     }
-    #expect(try store.snapshot().pending == [0])
+    #expect(try store.readView().pending == [0])
     _ = try await store.foldOrReject(try remote.news(for: store))
-    #expect(try store.snapshot().pending == [2])
+    #expect(try store.readView().pending == [2])
     try await checkSound(store)
   }
 }

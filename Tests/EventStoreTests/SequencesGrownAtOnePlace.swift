@@ -22,11 +22,11 @@ struct SequencesGrownAtOnePlace {
   }
 
   private struct Grown {
-    var sequence: UnitSequence<CountingRunStorage>
+    var sequence: UnitOrder<CountingRunStorage>
     var work: Int { sequence.storage.reads + sequence.storage.writes }
 
     init(writers: Int, isText: Bool, nodeBytesMax: Int = 2000) {
-      let history = SequenceHistory(writers: writers, isText: isText)
+      let history = UnitOrderHistory(writers: writers, isText: isText)
       let storage = CountingRunStorage(history.makeStorage(), replicas: writers)
       sequence = history.makeSequence(storage, nodeBytesMax: nodeBytesMax)
     }
@@ -60,7 +60,7 @@ struct SequencesGrownAtOnePlace {
   ) throws -> Int {
     var grown = Grown(writers: writers, isText: isText)
     for writer in 1...writers {
-      grown.sequence.view = keepsView ? SequenceView() : nil
+      grown.sequence.view = keepsView ? UnitOrderView() : nil
       for turn in 0..<count { try grown.insert(manner, turn, by: Self.inserter(writer)) }
     }
     #expect(grown.sequence.count == writers * count * manner.units)
@@ -104,7 +104,7 @@ struct SequencesGrownAtOnePlace {
     func work(_ count: Int) throws -> Int {
       var grown = Grown(writers: 1, isText: true)
       for epoch in 0..<count {
-        var view = SequenceView()
+        var view = UnitOrderView()
         view.seesOthers = false
         grown.sequence.view = view
         try grown.insert(.backward, 0, by: Self.inserter(1, epoch: epoch * 7919 % count))
@@ -120,7 +120,7 @@ struct SequencesGrownAtOnePlace {
   func areWhatTheTreeSays(_ seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let writers = 2 + Int(seed % 4)
-    var history = SequenceHistory(writers: writers, isText: seed % 2 == 0)
+    var history = UnitOrderHistory(writers: writers, isText: seed % 2 == 0)
     history.identities.shuffle(using: &random)
     for writer in 1...writers {
       var seen: Set<Int> = []

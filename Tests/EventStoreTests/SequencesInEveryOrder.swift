@@ -8,9 +8,9 @@ struct SequencesInEveryOrder {
   /// Calls a closure with each history of some operations: whoever makes each of them, whatever it has seen, and whatever
   /// it inserts behind or hides.
   private func forEachHistory(
-    writers: Int, operations: Int, hides: Bool, _ body: (SequenceHistory) throws -> Void
+    writers: Int, operations: Int, hides: Bool, _ body: (UnitOrderHistory) throws -> Void
   ) throws {
-    var history = SequenceHistory(writers: writers)
+    var history = UnitOrderHistory(writers: writers)
     // What each writer has seen: of each writer, how many operations.
     func extend(_ seen: [[Int]]) throws {
       if history.operations.count == operations { return try body(history) }
@@ -24,7 +24,7 @@ struct SequencesInEveryOrder {
             })
           let model = history.model(known.sorted())
           var actions = ([nil] + model.listing.map { $0 }).map {
-            SequenceHistory.Action.insert(text: history.operations.count == 1 ? "ab" : "c", after: $0)
+            UnitOrderHistory.Action.insert(text: history.operations.count == 1 ? "ab" : "c", after: $0)
           }
           if hides {
             actions += model.visible.map { .set(isVisible: false, [UnitRange(first: $0, count: 1)]) }
@@ -44,7 +44,7 @@ struct SequencesInEveryOrder {
   }
 
   /// What a writer may have seen at its next operation: what it has seen, and more of the others', with what those had seen.
-  private func views(_ writer: Int, from seen: [Int], _ history: SequenceHistory) -> Set<[Int]> {
+  private func views(_ writer: Int, from seen: [Int], _ history: UnitOrderHistory) -> Set<[Int]> {
     var views: Set<[Int]> = [seen]
     for operation in history.operations {
       for var view in views {
@@ -60,7 +60,7 @@ struct SequencesInEveryOrder {
     return views
   }
 
-  private func check(_ history: SequenceHistory) throws {
+  private func check(_ history: UnitOrderHistory) throws {
     let expected = history.model(Array(history.operations.indices)).runs
     for order in history.orders {
       let sequence = try history.folded(order, nodeBytesMax: 64)

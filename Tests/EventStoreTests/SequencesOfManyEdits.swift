@@ -11,7 +11,7 @@ struct SequencesOfManyEdits {
   func areWhatTheTreeSays(_ seed: UInt64) throws {
     let nodeBytesMax = [64, 96, 128, 300, 2000][Int(seed % 5)]
     let isText = seed % 3 != 0
-    var writers = SequenceWriters(
+    var writers = UnitOrderWriters(
       1 + Int(seed / 3 % 3), isText: isText, nodeBytesMax: nodeBytesMax, seed: seed)
     for _ in 0..<150 { try writers.step() }
     try writers.exchangeAll()
@@ -30,7 +30,7 @@ struct SequencesOfManyEdits {
     }
   }
 
-  private func checkReading(_ sequence: UnitSequence<MemoryFoldStorage>, _ model: SequenceModel) throws {
+  private func checkReading(_ sequence: UnitOrder<MemoryFoldStorage>, _ model: UnitOrderModel) throws {
     let visible = model.visible
     #expect(sequence.count == visible.count)
     guard sequence.count == visible.count else { return }
@@ -71,7 +71,7 @@ struct SequencesOfManyEdits {
 
   @Test("are the same in a data file, read there by one who only reads")
   func areTheSameInADataFile() throws {
-    var writers = SequenceWriters(3, nodeBytesMax: 200, seed: 77)
+    var writers = UnitOrderWriters(3, nodeBytesMax: 200, seed: 77)
     for _ in 0..<400 { try writers.step() }
     try writers.exchangeAll()
     let history = writers.history
@@ -90,11 +90,11 @@ struct SequencesOfManyEdits {
     for index in history.operations.indices { try history.fold(index, into: &sequence) }
     #expect(sequence.root == memory.root)
     var rows: [[UInt8]] = []
-    try storage.forEachRun(under: SequenceHistory.keys.prefix.span) { rows += [$0.bytes, $1.bytes] }
+    try storage.forEachRun(under: UnitOrderHistory.keys.prefix.span) { rows += [$0.bytes, $1.bytes] }
     #expect(rows == memory.storage.contents.runs.flatMap { [$0.key, $0.row] })
     try storage.commit()
-    let snapshot = Snapshot(try environment.beginRead(), tables: storage.tables, interned: storage.interned)
-    let read = UnitSequence(snapshot, SequenceHistory.keys, root: sequence.root, isText: true)
+    let readView = ReadView(try environment.beginRead(), tables: storage.tables, interned: storage.interned)
+    let read = UnitOrder(readView, UnitOrderHistory.keys, root: sequence.root, isText: true)
     let text = try read.text()
     let expected = try memory.text()
     #expect(text == expected && !text.isEmpty)

@@ -7,12 +7,12 @@ import Testing
 @Suite("Sequences of many units")
 struct SequencesOfManyUnits {
   private struct Writer {
-    var sequence: UnitSequence<CountingRunStorage>
+    var sequence: UnitOrder<CountingRunStorage>
     var transaction: UInt64 = 0
     var random: SeededGenerator
 
     init(seed: UInt64) {
-      let history = SequenceHistory(writers: 2)
+      let history = UnitOrderHistory(writers: 2)
       let storage = CountingRunStorage(history.makeStorage(), replicas: 2)
       sequence = history.makeSequence(storage)
       random = SeededGenerator(seed: seed)

@@ -8,14 +8,14 @@ import Testing
 struct SequencesThatGrowByKeystroke {
   private static let replica = ReplicaNumber(rawValue: 1)
 
-  private func makeSequence(nodeBytesMax: Int = 200) -> UnitSequence<MemoryFoldStorage> {
-    let history = SequenceHistory(writers: 2)
+  private func makeSequence(nodeBytesMax: Int = 200) -> UnitOrder<MemoryFoldStorage> {
+    let history = UnitOrderHistory(writers: 2)
     return history.makeSequence(history.makeStorage(), nodeBytesMax: nodeBytesMax)
   }
 
-  private func makers(_ sequence: UnitSequence<MemoryFoldStorage>) throws -> [[UInt8]] {
+  private func makers(_ sequence: UnitOrder<MemoryFoldStorage>) throws -> [[UInt8]] {
     var rows: [[UInt8]] = []
-    try sequence.storage.forEachRun(under: SequenceHistory.keys.prefix.span) { key, row in
+    try sequence.storage.forEachRun(under: UnitOrderHistory.keys.prefix.span) { key, row in
       if key.bytes[12] == 3 { rows += [key.bytes, row.bytes] }
     }
     return rows
@@ -81,8 +81,8 @@ struct SequencesThatGrowByKeystroke {
     ]
     for (replica, epoch, number) in strangers {
       let left = UnitID(replica: ReplicaNumber(rawValue: replica), epoch: epoch, number: number)
-      var copy = UnitSequence(
-        sequence.storage, SequenceHistory.keys, root: sequence.root, isText: true)
+      var copy = UnitOrder(
+        sequence.storage, UnitOrderHistory.keys, root: sequence.root, isText: true)
       let rows = copy.storage.contents
       _ = try copy.insert(text: text.span.bytes, by: other, after: left) { _ in false }
       let runs = try copy.runs
@@ -99,10 +99,10 @@ struct SequencesThatGrowByKeystroke {
         _ = try sequence.insert(text: bytes.span.bytes, by: other, after: nil) { _ in true }
       }
     }
-    var list = UnitSequence(
-      makeSequence().storage, SequenceHistory.keys, root: SequenceRoot(), isText: false)
+    var list = UnitOrder(
+      makeSequence().storage, UnitOrderHistory.keys, root: UnitOrderRoot(), isText: false)
     _ = try list.insert(places: 3, by: first, after: nil) { _ in true }
-    for count in [0, SequenceLimits.unitsMax, UInt64.max] {
+    for count in [0, UnitOrderLimits.unitsMax, UInt64.max] {
       #expect(throws: FormatError.self) {
         _ = try list.insert(places: count, by: other, after: nil) { _ in true }
       }

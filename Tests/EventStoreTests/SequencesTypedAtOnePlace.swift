@@ -14,7 +14,7 @@ struct SequencesTypedAtOnePlace {
 
   /// Types into a copy of its own, after what all have seen.
   private func type(
-    _ manner: Manner, _ writer: Int, at start: Int, into history: inout SequenceHistory, seen: Set<Int>
+    _ manner: Manner, _ writer: Int, at start: Int, into history: inout UnitOrderHistory, seen: Set<Int>
   ) throws {
     var sequence = history.makeSequence(history.makeStorage(), nodeBytesMax: 64)
     for index in seen.sorted() { try history.fold(index, into: &sequence) }
@@ -44,7 +44,7 @@ struct SequencesTypedAtOnePlace {
       for first in Manner.allCases {
         for second in Manner.allCases {
           for third in Manner.allCases {
-            var history = SequenceHistory(writers: 3)
+            var history = UnitOrderHistory(writers: 3)
             history.identities = identities.map { ReplicaID(rawValue: UInt128($0)) }
             var seen: Set<Int> = []
             if !before.isEmpty {

@@ -8,8 +8,8 @@ import Testing
 struct SequencesWithDamagedRows {
   private func makeSequence(
     _ seed: UInt64, _ isText: Bool
-  ) throws -> (UnitSequence<CountingRunStorage>, SequenceHistory) {
-    var writers = SequenceWriters(2, isText: isText, nodeBytesMax: 100, seed: seed)
+  ) throws -> (UnitOrder<CountingRunStorage>, UnitOrderHistory) {
+    var writers = UnitOrderWriters(2, isText: isText, nodeBytesMax: 100, seed: seed)
     for _ in 0..<120 { try writers.step() }
     try writers.exchangeAll()
     let history = writers.history
@@ -20,7 +20,7 @@ struct SequencesWithDamagedRows {
   }
 
   /// Does all that can be done. What is wrong may show as a typed error, never as a trap.
-  private func useAll(_ sequence: UnitSequence<CountingRunStorage>, _ random: inout SeededGenerator) throws {
+  private func useAll(_ sequence: UnitOrder<CountingRunStorage>, _ random: inout SeededGenerator) throws {
     func attempt(_ body: () throws -> Void) throws {
       do { try body() } catch is FormatError {}
     }
@@ -91,23 +91,23 @@ struct SequencesWithDamagedRows {
     var writer = ByteWriter()
     sequence.root.append(to: &writer)
     let bytes = writer.bytes
-    let read = try SequenceRoot(bytes.span.bytes)
+    let read = try UnitOrderRoot(bytes.span.bytes)
     #expect(read == sequence.root)
     var random = SeededGenerator(seed: 8)
     for length in 0..<bytes.count {
       let cut = Array(bytes[..<length])
-      #expect(throws: FormatError.self) { _ = try SequenceRoot(cut.span.bytes) }
+      #expect(throws: FormatError.self) { _ = try UnitOrderRoot(cut.span.bytes) }
     }
     for _ in 0..<400 {
       var damaged = bytes
       damaged[random.below(damaged.count)] = UInt8(random.below(256))
-      let root: SequenceRoot
-      do throws(FormatError) { root = try SequenceRoot(damaged.span.bytes) } catch { continue }
+      let root: UnitOrderRoot
+      do throws(FormatError) { root = try UnitOrderRoot(damaged.span.bytes) } catch { continue }
       // Counts that are far too great are ranges that a caller would not ask for.
       if root.visible > 100_000 { continue }
-      let wrong = UnitSequence(
-        sequence.storage, SequenceHistory.keys, root: root, isText: true,
-        limits: SequenceLimits(nodeBytesMax: 100))
+      let wrong = UnitOrder(
+        sequence.storage, UnitOrderHistory.keys, root: root, isText: true,
+        limits: UnitOrderLimits(nodeBytesMax: 100))
       try useAll(wrong, &random)
       sequence.storage.rows.contents = sound
     }

@@ -39,12 +39,12 @@ struct VerificationTests {
     let store = try await makeStore()
     let path = directory.path + "/store/data.mdb"
     let before = fileBytes(path)
-    let snapshot = try store.snapshot()
+    let readView = try store.readView()
     var steps: Set<VerificationProgress.Step> = []
     _ = try store.verify { steps.insert($0.step) }
     #expect(fileBytes(path) == before)
-    let after = try store.snapshot()
-    #expect(after == snapshot)
+    let after = try store.readView()
+    #expect(after == readView)
     #expect(steps.contains(.log))
     struct Stop: Error {}
     #expect(throws: Stop.self) { try store.verify { _ in throw Stop() } }

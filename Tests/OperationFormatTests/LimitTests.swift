@@ -131,7 +131,7 @@ struct LimitTests {
     let naive = NaiveTransaction(transaction(lastCount: fitting + 1)).bytes
     #expect(naive.count == 8 << 20 + 1)
     #expect(Codec.transaction.code(naive) == .limitExceeded)
-    var layout = BodyLayout()
+    var layout = BodyDecoder()
     let body = NaiveTransaction(transaction(lastCount: fitting + 30)).body
     #expect(throws: FormatError.self) { try layout.parse(body.span.bytes) }
   }

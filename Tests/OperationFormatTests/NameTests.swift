@@ -72,7 +72,7 @@ struct NameTests {
       }
       #expect(table.count == 2000)
     }
-    var builder = BodyBuilder()
+    var builder = BodyEncoder()
     for round in 0..<2 {
       builder.removeAll()
       let names = (0..<70_000).map { Name("\(round)-\($0)") }

@@ -152,11 +152,11 @@ struct TransactionCodecTests {
   @Test("One layout parses body after body, after errors too, as a fresh one does")
   func reuse() throws {
     var random = SeededGenerator(83)
-    var layout = BodyLayout()
+    var layout = BodyDecoder()
     for round in 0..<500 {
       var bytes = NaiveTransaction(random.transaction(allowsUnknown: round % 4 == 0)).body
       if round % 3 == 0 { bytes = mutated(bytes, using: &random) }
-      var fresh = BodyLayout()
+      var fresh = BodyDecoder()
       var errors: [FormatError?] = [nil, nil]
       do throws(FormatError) { try layout.parse(bytes.span.bytes) } catch { errors[0] = error }
       do throws(FormatError) { try fresh.parse(bytes.span.bytes) } catch { errors[1] = error }
@@ -174,7 +174,7 @@ struct TransactionCodecTests {
   func layout() throws {
     let transaction = Examples.full
     let body = NaiveTransaction(transaction).body
-    var layout = BodyLayout()
+    var layout = BodyDecoder()
     try layout.parse(body.span.bytes)
     func text(_ range: Range<Int>?) -> String? { range.map { String(decoding: body[$0], as: UTF8.self) } }
     #expect(layout.timestamp == transaction.timestamp)

@@ -19,7 +19,7 @@ struct ManyFields {
   }
 
   private func begin(_ sequence: UInt64, _ fold: inout Fold<CountingFoldStorage>) {
-    fold.viewpoint = Viewpoint(
+    fold.context = CausalContext(
       zone: ZoneNumber(rawValue: 1), replica: ReplicaNumber(rawValue: 1), epoch: 1, sequence: sequence,
       base: nil)
   }

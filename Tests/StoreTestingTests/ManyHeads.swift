@@ -24,7 +24,7 @@ struct ManyHeads {
     _ fold: inout Fold<CountingFoldStorage>, replica: Int, base: Int, sequence: UInt64 = 1, index: UInt32 = 0,
     milliseconds: UInt64? = nil
   ) throws {
-    fold.viewpoint = Viewpoint(
+    fold.context = CausalContext(
       zone: ZoneNumber(rawValue: 1), replica: ReplicaNumber(rawValue: UInt32(replica)), epoch: 1,
       sequence: sequence, base: base == 0 ? nil : (IncarnationNumber(rawValue: 1), UInt64(base)))
     fold.timestamp = Timestamp(milliseconds: milliseconds ?? UInt64(replica * 7919 % 1000), counter: 0)
@@ -64,7 +64,7 @@ struct ManyHeads {
   func thatLoseToALargeValue() throws {
     let storage = makeStorage(2)
     var fold = Fold(storage: storage)
-    fold.viewpoint = Viewpoint(
+    fold.context = CausalContext(
       zone: ZoneNumber(rawValue: 1), replica: ReplicaNumber(rawValue: 1), epoch: 1, sequence: 1, base: nil)
     fold.timestamp = Timestamp(milliseconds: 1_000_000, counter: 0)
     // By its bytes it might name records.

@@ -24,7 +24,7 @@ struct ManyWritersAtOnePlace {
   private func change<Storage: FoldStorage>(
     _ fold: inout Fold<Storage>, _ change: FieldChange, by replica: Int, _ sequence: UInt64, base: UInt64
   ) throws {
-    fold.viewpoint = Viewpoint(
+    fold.context = CausalContext(
       zone: ZoneNumber(rawValue: 1), replica: ReplicaNumber(rawValue: UInt32(replica)), epoch: 0,
       sequence: sequence, base: base == 0 ? nil : (IncarnationNumber(rawValue: 1), base))
     fold.timestamp = Timestamp(milliseconds: UInt64(replica * 7919 % 1000), counter: 0)

@@ -113,7 +113,7 @@ extension SegmentCut {
   /// The assets that transactions of a segment name, each once.
   package static func assets(namedBy transactions: [[UInt8]]) throws -> [AssetReference] {
     var found: [AssetReference] = []
-    var layout = BodyLayout()
+    var layout = BodyDecoder()
     for bytes in transactions {
       var reader = ByteReader(bytes.span.bytes)
       _ = try TransactionHeader.read(from: &reader)

@@ -28,7 +28,7 @@ extension WriteBatch {
   /// How many transactions of the log name each asset, in each zone that is there.
   private func countLog() throws -> [AssetName: UInt64] {
     var counts: [AssetName: UInt64] = [:]
-    var layout = BodyLayout()
+    var layout = BodyDecoder()
     var position = Position.start
     let last = try storage.lastPosition()
     let reader = LogReader(storage.tables, storage.interned)

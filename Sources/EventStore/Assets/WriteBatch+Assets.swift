@@ -50,7 +50,7 @@ extension WriteBatch {
 
   /// Notes that a zone's remote may lack assets that a transaction of the log names, of those that are here.
   func noteUnsentAssets(in body: RawSpan, _ zone: ZoneNumber) throws {
-    var layout = BodyLayout()
+    var layout = BodyDecoder()
     try layout.parse(body)
     var assets: [AssetReference] = []
     try layout.operations.appendAssets(in: body, to: &assets)
@@ -78,7 +78,7 @@ extension WriteBatch {
 
   /// Takes back what was counted of a transaction that is taken out of the log, and does not come back as another lane's.
   func uncountAssets(at position: Position, in zone: ZoneNumber) throws {
-    var layout = BodyLayout()
+    var layout = BodyDecoder()
     var assets: [AssetReference] = []
     try LogReader(storage.tables, storage.interned).withEntry(at: position, storage.transaction) { _, body in
       try layout.parse(body)

@@ -4,7 +4,7 @@ public import OperationFormat
 /// The contributions to one field of a record, as a snapshot has them: the greatest lie in the record's row, the others in
 /// rows of their own. It lasts as long as the snapshot's transaction.
 struct ContributionCell {
-  let snapshot: Snapshot
+  let readView: ReadView
   let zone: ZoneNumber
   let state: StateNumber
   /// How often a contribution of the state got another timestamp.
@@ -13,13 +13,13 @@ struct ContributionCell {
   let cell: CellNumber
   /// How many contributions there are.
   let total: Int
-  let sight: SnapshotSight
+  let sight: ReadViewSight
   /// Those whose payload lies in the record's row.
   private let inline: [OwnedHead]
 
-  init(_ cell: CellNumber, in row: RawSpan, _ state: StateNumber, _ snapshot: Snapshot) throws {
-    let stateRow = try snapshot.transaction.withValue(
-      of: TableKey.state(state).span, in: snapshot.tables.states
+  init(_ cell: CellNumber, in row: RawSpan, _ state: StateNumber, _ readView: ReadView) throws {
+    let stateRow = try readView.transaction.withValue(
+      of: TableKey.state(state).span, in: readView.tables.states
     ) { try StateRow($0) }
     guard let stateRow else {
       throw StoreError(
@@ -31,18 +31,18 @@ struct ContributionCell {
     for index in 0..<heads.count where !heads[index].isApart {
       inline.append(OwnedHead(head: heads[index].head, payload: row.extracting(heads[index].payload).bytes))
     }
-    self.snapshot = snapshot
+    self.readView = readView
     zone = stateRow.zone
     self.state = state
     retimings = stateRow.retimings
     record = try RecordLayout.recordNumber(of: row)
     self.cell = cell
     total = heads.total
-    sight = SnapshotSight(snapshot, zone: stateRow.zone)
+    sight = ReadViewSight(readView, zone: stateRow.zone)
     self.inline = inline
   }
 
-  var order: ContributionOrder<SnapshotSight> { ContributionOrder(sight) }
+  var order: ContributionOrder<ReadViewSight> { ContributionOrder(sight) }
 
   // MARK: Keys
 
@@ -52,7 +52,7 @@ struct ContributionCell {
   func keys() throws -> [ContributionKey] {
     var keys: [ContributionKey] = []
     for owned in inline { keys.append(try ContributionKey(owned.head, payload: owned.payload.span.bytes)) }
-    var cursor = try snapshot.transaction.openCursor(snapshot.tables.elements)
+    var cursor = try readView.transaction.openCursor(readView.tables.elements)
     let prefix = ElementKey.heads(of: state, record: record, CellPath(cell))
     var isThere = try cursor.seek(atOrAfter: prefix.bytes.span.bytes)
     while isThere, let key = try cursor.withEntry({ try Self.key($0, $1, under: prefix) }) {
@@ -76,7 +76,7 @@ struct ContributionCell {
       keys.append(try ContributionKey(owned.head, payload: owned.payload.span.bytes))
     }
     let prefix = ElementKey.heads(of: state, record: record, CellPath(cell))
-    var cursor = try snapshot.transaction.openCursor(snapshot.tables.elements)
+    var cursor = try readView.transaction.openCursor(readView.tables.elements)
     var isThere = try cursor.seek(atOrAfter: prefix.bytes.span.bytes)
     while isThere, let id = try cursor.withEntry({ key, _ in try Self.id(key, under: prefix) }) {
       if isNew(id) {
@@ -129,7 +129,7 @@ struct ContributionCell {
   func contribution(_ key: ContributionKey) throws -> Contribution {
     let id = key.head.id
     let transaction = TransactionID(
-      replica: try snapshot.replica(id.replica), epoch: id.epoch, sequence: id.sequence)
+      replica: try readView.replica(id.replica), epoch: id.epoch, sequence: id.sequence)
     return Contribution(
       operation: OperationID(transaction: transaction, index: id.index), timestamp: key.head.timestamp,
       payload: try payload(of: id))
@@ -140,7 +140,7 @@ struct ContributionCell {
       return try ContributionPayload.value(in: owned.payload.span.bytes)
     }
     let key = ElementKey(state: state, record: record, CellPath(cell), head: id)
-    let value = try snapshot.transaction.withValue(of: key.bytes.span.bytes, in: snapshot.tables.elements) {
+    let value = try readView.transaction.withValue(of: key.bytes.span.bytes, in: readView.tables.elements) {
       try ContributionPayload.value(in: $0.extracting(try OwnedHead.payload(inApart: $0)))
     }
     guard let value else { throw StoreError.missingElement }
@@ -158,7 +158,7 @@ struct ContributionCell {
 }
 
 /// Reading of contributions.
-extension Snapshot {
+extension ReadView {
   /// The contributions to a field of a visible record; nil if there are none.
   func contributionCell(_ field: Name, of record: RecordID) throws -> ContributionCell? {
     try withMergingCell(.contributions, of: field, in: record) { cell, row, state in
@@ -184,7 +184,7 @@ extension ReadTransaction {
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: O(n log n) in the contributions.
   public func contributions(of field: Name, in record: RecordID) throws -> [Contribution]? {
-    try snapshot.contributionCell(field, of: record)?.contributions()
+    try readView.contributionCell(field, of: record)?.contributions()
   }
 }
 
@@ -209,6 +209,6 @@ extension WriteTransaction {
   ///
   /// - Complexity: O(n log n) in the contributions.
   public mutating func contributions(of field: Name, in record: RecordID) throws -> [Contribution]? {
-    try snapshot().contributionCell(field, of: record)?.contributions()
+    try readView().contributionCell(field, of: record)?.contributions()
   }
 }

@@ -107,10 +107,10 @@ public final class ContributionReducer<Result: Sendable>: Sendable {
   /// - Complexity: calls the function for what is new and comes after it. A read of a snapshot from before the last one that
   ///   was asked for, and one of several at once, may reduce all contributions.
   public func result(of record: RecordID, in transaction: borrowing ReadTransaction) throws -> Result? {
-    let snapshot = transaction.snapshot
-    guard let cell = try snapshot.contributionCell(field, of: record) else { return nil }
-    let key = Key(store: snapshot.interned.names, zone: cell.zone, state: cell.state, record: cell.record)
-    let id = snapshot.transaction.id
+    let readView = transaction.readView
+    guard let cell = try readView.contributionCell(field, of: record) else { return nil }
+    let key = Key(store: readView.interned.names, zone: cell.zone, state: cell.state, record: cell.record)
+    let id = readView.transaction.id
     // No lock is held while the function runs: what is kept is taken out, and put back.
     var taken = cache.withLock { $0.take(key, of: id) }
     if let result = taken.result { return result }

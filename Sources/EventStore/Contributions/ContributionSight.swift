@@ -25,11 +25,11 @@ extension ContributionSight {
   /// what lies before that.
   package func hasSeen(_ later: ContributionKey, _ earlier: HeadID) throws -> Bool {
     let id = later.head.id
-    var viewpoint = Viewpoint(
+    var context = CausalContext(
       zone: .none, replica: id.replica, epoch: id.epoch, sequence: id.sequence,
       base: later.incarnation == .none ? nil : (later.incarnation, later.baseOffset))
-    viewpoint.lineage = try lineage(of: id.replica, id.epoch)
-    return try viewpoint.hasSeen(earlier, at: id.index) { _, _, _, incarnation in
+    context.lineage = try lineage(of: id.replica, id.epoch)
+    return try context.hasSeen(earlier, at: id.index) { _, _, _, incarnation in
       guard let place = try offset(of: earlier, in: incarnation) else { return nil }
       guard place <= later.baseOffset, let own = try offset(of: id, in: incarnation) else { return place }
       return place < own ? place : nil
@@ -40,7 +40,7 @@ extension ContributionSight {
 /// The sight of a store's snapshot. It keeps what it has looked up, as far as it is of few rows.
 ///
 /// Not `Sendable`: it belongs to one thread at a time, as its snapshot does.
-final class SnapshotSight: ContributionSight {
+final class ReadViewSight: ContributionSight {
   private struct Placed: Hashable {
     var lane: ContributionLane
     var incarnation: IncarnationNumber
@@ -53,25 +53,25 @@ final class SnapshotSight: ContributionSight {
     var lastPlaced: UInt64
   }
 
-  private let snapshot: Snapshot
+  private let readView: ReadView
   private let zone: ZoneNumber
   private var lineages: [ContributionLane: [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)]] = [:]
   private var runs: [Placed: Run] = [:]
   private var lastOffsets: [IncarnationNumber: UInt64] = [:]
 
-  init(_ snapshot: Snapshot, zone: ZoneNumber) {
-    self.snapshot = snapshot
+  init(_ readView: ReadView, zone: ZoneNumber) {
+    self.readView = readView
     self.zone = zone
   }
 
-  func replicaID(_ number: ReplicaNumber) throws -> ReplicaID { try snapshot.replica(number) }
+  func replicaID(_ number: ReplicaNumber) throws -> ReplicaID { try readView.replica(number) }
 
   func lineage(
     of replica: ReplicaNumber, _ epoch: UInt32
   ) throws -> [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] {
     let lane = ContributionLane(replica: replica, epoch: epoch)
     if let known = lineages[lane] { return known }
-    let found = try snapshot.tables.lineage(of: replica, epoch, in: zone, snapshot.transaction)
+    let found = try readView.tables.lineage(of: replica, epoch, in: zone, readView.transaction)
     lineages[lane] = found
     return found
   }
@@ -84,14 +84,14 @@ final class SnapshotSight: ContributionSight {
       run = known
     } else {
       run = Run(
-        lastPlaced: try snapshot.tables.lastPlaced(
-          head.replica, head.epoch, in: zone, incarnation, snapshot.transaction))
+        lastPlaced: try readView.tables.lastPlaced(
+          head.replica, head.epoch, in: zone, incarnation, readView.transaction))
       runs[place] = run
     }
     if let sequences = run.sequences, sequences.contains(head.sequence) { return run.offset }
     guard head.sequence <= run.lastPlaced,
-      let found = try snapshot.tables.placement(
-        of: head.replica, head.epoch, head.sequence, in: zone, incarnation, snapshot.transaction)
+      let found = try readView.tables.placement(
+        of: head.replica, head.epoch, head.sequence, in: zone, incarnation, readView.transaction)
     else { return nil }
     // It holds the sequence that was asked for, so its bounds are in order.
     run.sequences = found.first...found.last
@@ -105,7 +105,7 @@ final class SnapshotSight: ContributionSight {
   /// The last offset of an incarnation where anything lies; 0 if nothing does.
   func lastOffset(in incarnation: IncarnationNumber) throws -> UInt64 {
     if let known = lastOffsets[incarnation] { return known }
-    let found = try snapshot.tables.lastSegment(of: zone, incarnation, snapshot.transaction)
+    let found = try readView.tables.lastSegment(of: zone, incarnation, readView.transaction)
     lastOffsets[incarnation] = found
     return found
   }

@@ -17,7 +17,7 @@ struct ReducedRecord<Result: Sendable>: Sendable {
   /// In their order.
   private var keys: [ContributionKey] = []
   /// What their order follows.
-  private var ground = ContributionOrder<SnapshotSight>.Ground.heads
+  private var ground = ContributionOrder<ReadViewSight>.Ground.heads
   /// Incarnations of which a base claims to have seen more than there is, each with the last offset that there is: with
   /// those that come, some may have seen others that they had not seen before. It takes an import for that, or a forger.
   private var unsettled: [IncarnationNumber: UInt64] = [:]
@@ -30,7 +30,7 @@ struct ReducedRecord<Result: Sendable>: Sendable {
   private var checkpoints: [Checkpoint] = []
 
   init(_ cell: ContributionCell, initial: Result) {
-    transactionID = cell.snapshot.transaction.id
+    transactionID = cell.readView.transaction.id
     retimings = cell.retimings
     result = initial
     checkpoints = [Checkpoint(count: 0, result: initial)]
@@ -46,7 +46,7 @@ struct ReducedRecord<Result: Sendable>: Sendable {
     guard retimings == cell.retimings, try isSettled(cell.sight) else { return false }
     let news = try keys.isEmpty ? cell.keys() : cell.keys(after: lanes)
     guard keys.count + news.count == cell.total else { return false }
-    transactionID = cell.snapshot.transaction.id
+    transactionID = cell.readView.transaction.id
     if news.isEmpty { return true }
     // Among claims that contradict each other a free one may come before any.
     if ground == .contradictions { return false }
@@ -70,12 +70,12 @@ struct ReducedRecord<Result: Sendable>: Sendable {
   }
 
   /// Whether what the contributions have seen of each other is what it was.
-  private func isSettled(_ sight: SnapshotSight) throws -> Bool {
+  private func isSettled(_ sight: ReadViewSight) throws -> Bool {
     if unsettled.count > Self.unsettledMax { return false }
     return try unsettled.allSatisfy { try sight.lastOffset(in: $0.key) == $0.value }
   }
 
-  private mutating func note(_ news: [ContributionKey], _ sight: SnapshotSight) throws {
+  private mutating func note(_ news: [ContributionKey], _ sight: ReadViewSight) throws {
     for key in news where key.incarnation != .none && unsettled.count <= Self.unsettledMax {
       let last = try sight.lastOffset(in: key.incarnation)
       if key.baseOffset > last { unsettled[key.incarnation] = last }
@@ -89,7 +89,7 @@ struct ReducedRecord<Result: Sendable>: Sendable {
   ///
   /// - Complexity: for each lane that has new ones, linear in what is behind the last one that its first has seen, or, if the
   ///   order is that of the heads, behind where the least of them belongs.
-  private func place(of news: [ContributionKey], _ sight: SnapshotSight) throws -> Int {
+  private func place(of news: [ContributionKey], _ sight: ReadViewSight) throws -> Int {
     var byLane: [ContributionLane: (first: ContributionKey, least: Head)] = [:]
     for key in news {
       guard var lane = byLane[key.lane] else {
@@ -110,7 +110,7 @@ struct ReducedRecord<Result: Sendable>: Sendable {
   }
 
   private func place(
-    of first: ContributionKey, _ least: Head, _ sight: SnapshotSight, _ stepsLeft: inout Int
+    of first: ContributionKey, _ least: Head, _ sight: ReadViewSight, _ stepsLeft: inout Int
   ) throws -> Int {
     let start = ground == .heads ? try keys.prefixCount { try sight.isLess($0.head, least) } : 0
     if stepsLeft <= 0 { return start }

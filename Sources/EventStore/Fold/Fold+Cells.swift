@@ -12,9 +12,9 @@ extension Fold {
   func removes(_ removal: Removal, _ head: HeadID) throws -> Bool {
     switch removal {
     case .seen(let index):
-      if viewpoint.seesAllPlaced { return true }
-      return try viewpoint.hasSeen(head, at: index) { replica, epoch, sequence, incarnation in
-        try storage.offset(of: replica, epoch, sequence, in: viewpoint.zone, incarnation)
+      if context.seesAllPlaced { return true }
+      return try context.hasSeen(head, at: index) { replica, epoch, sequence, incarnation in
+        try storage.offset(of: replica, epoch, sequence, in: context.zone, incarnation)
       }
     case .head(let id):
       return head == id

@@ -7,7 +7,7 @@ extension Fold {
   /// - Parameter value: the encoded payload.
   mutating func contribute(_ value: RawSpan, to cell: CellNumber, index: UInt32) throws {
     var payload = ByteWriter()
-    ContributionPayload.append(base: viewpoint.base, to: &payload)
+    ContributionPayload.append(base: context.base, to: &payload)
     payload.append(value)
     try replace(cell, removing: .nothing, adding: head(at: index), payload: payload.span)
   }

@@ -48,12 +48,12 @@ extension Fold {
   }
 
   private mutating func move(
-    _ element: UnitReference, to left: UnitID?, in sequence: inout UnitSequence<Storage>,
+    _ element: UnitReference, to left: UnitID?, in sequence: inout UnitOrder<Storage>,
     of cell: CellNumber, index: UInt32
   ) throws {
     let item = try seen(element, in: sequence, at: index)
     // The place is made in any case: the numbers of its maker's other units count it.
-    let none = UnitID(replica: viewpoint.replica, epoch: viewpoint.epoch, number: 0)
+    let none = UnitID(replica: context.replica, epoch: context.epoch, number: 0)
     try lendView(to: &sequence, of: cell)
     let place = try sequence.insert(placeOf: item ?? none, by: head(at: index).id, after: left) {
       try hasSeenInSearch($0, at: index)
@@ -67,7 +67,7 @@ extension Fold {
   }
 
   private func seen(
-    _ element: UnitReference, in sequence: borrowing UnitSequence<Storage>, at index: UInt32
+    _ element: UnitReference, in sequence: borrowing UnitOrder<Storage>, at index: UInt32
   ) throws -> UnitID? {
     guard let item = try unit(element) else { return nil }
     return try seen(UnitRange(first: item, count: 1), in: sequence, at: index)?.first
@@ -79,7 +79,7 @@ extension Fold {
   ///   - item: the element; nil if it is not here.
   ///   - made: a place that was just made for it, and so is seen.
   private mutating func movePlace(
-    of item: UnitID?, _ cell: CellNumber, in sequence: inout UnitSequence<Storage>,
+    of item: UnitID?, _ cell: CellNumber, in sequence: inout UnitOrder<Storage>,
     alsoSeen made: UnitID? = nil, _ body: (inout Fold, UnitID) throws -> Void
   ) throws {
     let before = try item.flatMap { try place(of: $0, cell) }
@@ -226,7 +226,7 @@ extension Fold {
   /// - Returns: how many were taken out, one at least.
   @discardableResult
   private mutating func removeItems(
-    _ items: [UnitID], of cell: CellNumber, in sequence: inout UnitSequence<Storage>,
+    _ items: [UnitID], of cell: CellNumber, in sequence: inout UnitOrder<Storage>,
     stopsIfSpent: Bool = false
   ) throws -> Int {
     var places = UnitRanges()

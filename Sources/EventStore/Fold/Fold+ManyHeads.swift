@@ -171,16 +171,16 @@ extension Fold {
   ///
   /// - Returns: nil if these are too many places, or none is known: then the heads are to be looked at, each.
   func seenRuns(at index: UInt32, of apart: inout ApartHeads) throws -> [HeadRun]? {
-    guard !viewpoint.seesAllPlaced, apart.index != nil || viewpoint.base == nil else { return nil }
-    let own = viewpoint
+    guard !context.seesAllPlaced, apart.index != nil || context.base == nil else { return nil }
+    let own = context
     var runs = [
       HeadRun(replica: own.replica, epoch: own.epoch, first: 0, end: own.sequence, endIndex: index)
     ]
     for ancestor in own.lineage {
       runs.append(HeadRun(replica: ancestor.replica, epoch: ancestor.epoch, 0...ancestor.through))
     }
-    guard let base = viewpoint.base, var known = apart.index,
-      let placed = try storage.placedThrough(viewpoint.zone, base.incarnation)
+    guard let base = context.base, var known = apart.index,
+      let placed = try storage.placedThrough(context.zone, base.incarnation)
     else { return runs }
     let floor = known.floor(in: base.incarnation)
     guard base.offset > floor else { return runs }
@@ -191,7 +191,7 @@ extension Fold {
     }
     guard end == base.offset, end - floor <= UInt64(apart.count) else { return nil }
     try bound.count(looked: Int(end - floor))
-    for run in try storage.placedRuns(at: floor + 1...end, of: viewpoint.zone, base.incarnation) {
+    for run in try storage.placedRuns(at: floor + 1...end, of: context.zone, base.incarnation) {
       runs.append(HeadRun(replica: run.replica, epoch: run.epoch, run.sequences))
     }
     return runs
@@ -262,7 +262,7 @@ extension Fold {
   private func place(of head: HeadID, in index: ApartIndex?) throws -> UInt64? {
     guard let index, index.incarnation != .none else { return nil }
     return try storage.offset(
-      of: head.replica, head.epoch, head.sequence, in: viewpoint.zone, index.incarnation)
+      of: head.replica, head.epoch, head.sequence, in: context.zone, index.incarnation)
   }
 }
 

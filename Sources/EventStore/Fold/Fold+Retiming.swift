@@ -13,7 +13,7 @@ extension Fold {
   /// - Returns: whether the winner of one of its cells is another one now, or contributions may have another order.
   package mutating func retime(
     _ kind: OperationKind, _ field: NameNumber, operand: RawSpan, index: UInt32, of record: RawSpan,
-    in state: StateNumber, transaction: Viewpoint, to timestamp: Timestamp
+    in state: StateNumber, transaction: CausalContext, to timestamp: Timestamp
   ) throws -> Bool {
     guard try find(record, in: state) else { return false }
     var hasChanged = try retime(CellPath(.existence), transaction, to: timestamp)
@@ -42,7 +42,7 @@ extension Fold {
   }
 
   private mutating func retime(
-    _ path: CellPath, _ transaction: Viewpoint, to timestamp: Timestamp
+    _ path: CellPath, _ transaction: CausalContext, to timestamp: Timestamp
   ) throws -> Bool {
     let before = try winner(of: path)
     for owned in try heads(of: path, by: transaction) where owned.head.timestamp != timestamp {
@@ -65,7 +65,7 @@ extension Fold {
   }
 
   /// The heads of a cell that one transaction made. The others are not looked at.
-  private mutating func heads(of path: CellPath, by transaction: Viewpoint) throws -> [OwnedHead] {
+  private mutating func heads(of path: CellPath, by transaction: CausalContext) throws -> [OwnedHead] {
     try withCell(path) { fold, inline, row in
       var found: [OwnedHead] = []
       var inlineIDs: [HeadID] = []

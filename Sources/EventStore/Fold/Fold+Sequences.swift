@@ -3,31 +3,31 @@ import OperationFormat
 /// Lists and texts: units in an order, whose root stands in the record's row.
 extension Fold {
   /// The units of a list or a text of the record at hand.
-  package mutating func sequence(of cell: CellNumber) throws -> UnitSequence<Storage> {
+  package mutating func sequence(of cell: CellNumber) throws -> UnitOrder<Storage> {
     let place = try place(of: cell)
     let root =
-      try place.body.isEmpty ? SequenceRoot() : SequenceRoot(row.span.bytes.extracting(place.body))
+      try place.body.isEmpty ? UnitOrderRoot() : UnitOrderRoot(row.span.bytes.extracting(place.body))
     let record = try recordNumber
-    return UnitSequence(
+    return UnitOrder(
       storage, RunKeys(state: state, record: record, cell: cell), root: root, isText: cell.kind == .text,
-      limits: sequenceLimits, nodes: nodes.nodes(of: SequenceCell(state: state, record: record, cell: cell)))
+      limits: orderLimits, nodes: nodes.nodes(of: UnitOrderCell(state: state, record: record, cell: cell)))
   }
 
   /// Writes the root of a list or a text into the record's row.
-  mutating func write(_ root: SequenceRoot, of cell: CellNumber) throws {
+  mutating func write(_ root: UnitOrderRoot, of cell: CellNumber) throws {
     var writer = ByteWriter()
     if root.units > 0 { root.append(to: &writer) }
     splice(writer.span, as: cell, at: try place(of: cell))
   }
 
   /// Lets an insertion into a sequence know what is known of what its transaction has seen.
-  mutating func lendView(to sequence: inout UnitSequence<Storage>, of cell: CellNumber) throws {
-    sequence.view = views.take(of: cell, try recordNumber, state, viewpoint)
+  mutating func lendView(to sequence: inout UnitOrder<Storage>, of cell: CellNumber) throws {
+    sequence.view = views.take(of: cell, try recordNumber, state, context)
   }
 
-  mutating func takeView(from sequence: inout UnitSequence<Storage>, of cell: CellNumber) throws {
+  mutating func takeView(from sequence: inout UnitOrder<Storage>, of cell: CellNumber) throws {
     guard let view = sequence.view.take() else { return }
-    let (storage, zone) = (storage, viewpoint.zone)
+    let (storage, zone) = (storage, context.zone)
     try views.put(view, of: cell, try recordNumber, state) { base in
       try storage.placedThrough(zone, base.incarnation) ?? 0 >= base.offset
     }
@@ -48,7 +48,7 @@ extension Fold {
   /// A unit that an operation names, in this store's numbers; nil if nothing of its maker is here.
   func unit(_ reference: UnitReference) throws -> UnitID? {
     guard let maker = reference.maker else {
-      return UnitID(replica: viewpoint.replica, epoch: viewpoint.epoch, number: reference.number)
+      return UnitID(replica: context.replica, epoch: context.epoch, number: reference.number)
     }
     return try storage.replicaNumber(of: maker.replica).map {
       UnitID(replica: $0, epoch: maker.epoch, number: reference.number)
@@ -68,7 +68,7 @@ extension Fold {
 
   /// Those of some units that are there, and that the transaction has seen: the first ones of them.
   func seen(
-    _ run: UnitRange, in sequence: borrowing UnitSequence<Storage>, at index: UInt32
+    _ run: UnitRange, in sequence: borrowing UnitOrder<Storage>, at index: UInt32
   ) throws -> UnitRange? {
     let first = run.first
     func isSeen(_ number: UInt64) throws -> Bool {
@@ -115,7 +115,7 @@ extension Fold {
 
   /// Hides what the transaction has seen of some units.
   private mutating func removeText(
-    _ ranges: [UnitRange], from sequence: inout UnitSequence<Storage>, of cell: CellNumber, index: UInt32
+    _ ranges: [UnitRange], from sequence: inout UnitOrder<Storage>, of cell: CellNumber, index: UInt32
   ) throws {
     var paused = try pausedUnit(of: cell)
     for range in ranges {

@@ -9,7 +9,7 @@ package import OperationFormat
 package struct Fold<Storage: FoldStorage>: ~Copyable {
   package let storage: Storage
   /// What the transaction that is being folded had seen.
-  package var viewpoint: Viewpoint
+  package var context: CausalContext
   /// Its effective timestamp.
   package var timestamp: Timestamp
 
@@ -23,7 +23,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   package var blockBytesMax = WideRow.blockBytesMax
 
   /// How large the nodes of lists and texts are. A check of the fold makes them small.
-  package var sequenceLimits = SequenceLimits()
+  package var orderLimits = UnitOrderLimits()
 
   /// How much a commit may do beside what operations say.
   package let bound = FoldBound()
@@ -43,13 +43,13 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   /// What a look at the row at hand found of the record's existence, until that changes.
   var existence: PlainExistence = .unknown
   var edited = ByteWriter()
-  var views = SequenceViews()
-  var nodes = SequenceNodes()
+  var views = UnitOrderViews()
+  var nodes = UnitOrderNodes()
   private var payload = ByteWriter()
 
   package init(storage: Storage) {
     self.storage = storage
-    viewpoint = Viewpoint(zone: .none, replica: .none, epoch: 0, sequence: 0, base: nil)
+    context = CausalContext(zone: .none, replica: .none, epoch: 0, sequence: 0, base: nil)
     timestamp = Timestamp(rawValue: 0)
   }
 
@@ -179,7 +179,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
 
   /// What the transaction has added to a counter so far.
   private mutating func ownContribution(to cell: CellNumber) throws -> OwnedHead? {
-    let own = viewpoint
+    let own = context
     let place = try place(of: cell)
     let heads = try RecordLayout.heads(of: place.body, in: row.span.bytes)
     for index in 0..<heads.count
@@ -295,7 +295,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     Head(
       timestamp: timestamp,
       id: HeadID(
-        replica: viewpoint.replica, epoch: viewpoint.epoch, sequence: viewpoint.sequence, index: index))
+        replica: context.replica, epoch: context.epoch, sequence: context.sequence, index: index))
   }
 
   mutating func set(existence: Existence, index: UInt32) throws {

@@ -24,7 +24,7 @@ extension LogOperation {
   }
 }
 
-extension Snapshot {
+extension ReadView {
   /// Whether a field is a list or a text that all was removed from; nil if it is neither, or has anything.
   func emptiedKind(of field: Name, in record: RecordID) throws -> FieldKind? {
     guard let number = try number(of: field) else { return nil }

@@ -28,18 +28,18 @@ extension ReadTransaction {
     of record: RecordID, _ cells: [ExplainedCell], _ element: Value?
   ) throws -> (cells: [CellPast], origin: RecordID?) {
     let zone = try tables.zoneNumber(of: record.zone, interned, transaction)
-    let sight = SnapshotSight(snapshot, zone: zone)
+    let sight = ReadViewSight(readView, zone: zone)
     var readers = cells.map { PastReader(cell: $0, element: element, standing: StandingOperations(sight)) }
     let places = Dictionary(cells.indices.map { (cells[$0].field, $0) }) { first, _ in first }
     var origin: RecordID?
     try history(record: record) { entry in
-      var known: Viewpoint?
+      var known: CausalContext?
       for (index, operation) in entry.transaction.operations.enumerated() {
         guard operation.record == record.name else { continue }
-        let viewpoint = try known ?? self.viewpoint(of: entry.transaction, in: zone)
-        known = viewpoint
+        let context = try known ?? self.context(of: entry.transaction, in: zone)
+        known = context
         func read(_ place: Int?) throws {
-          if let place { try readers[place].read(operation, UInt32(index), of: entry, viewpoint) }
+          if let place { try readers[place].read(operation, UInt32(index), of: entry, context) }
         }
         switch operation {
         case .create, .moveHere:
@@ -57,7 +57,7 @@ extension ReadTransaction {
   }
 
   /// What a transaction had seen, without its lineage.
-  private func viewpoint(of made: LogTransaction, in zone: ZoneNumber) throws -> Viewpoint {
+  private func context(of made: LogTransaction, in zone: ZoneNumber) throws -> CausalContext {
     var base: (incarnation: IncarnationNumber, offset: UInt64)?
     if let found = made.base {
       let incarnation = try interned.incarnations.number(
@@ -65,7 +65,7 @@ extension ReadTransaction {
       base = incarnation.map { ($0, found.offset) }
     }
     let replica = try interned.replicas.number(of: made.replica, in: tables.replicas, transaction)
-    return Viewpoint(
+    return CausalContext(
       zone: zone, replica: replica ?? .none, epoch: made.epoch, sequence: made.sequence, base: base)
   }
 }
@@ -81,12 +81,12 @@ private struct PastReader {
 
   let cell: ExplainedCell
   let element: Value?
-  private var standing: StandingOperations<SnapshotSight>
+  private var standing: StandingOperations<ReadViewSight>
   private var found: [Found] = []
   private var edits: [Explanation.Edit] = []
   private var hasUnits = false
 
-  init(cell: ExplainedCell, element: Value?, standing: StandingOperations<SnapshotSight>) {
+  init(cell: ExplainedCell, element: Value?, standing: StandingOperations<ReadViewSight>) {
     self.cell = cell
     self.element = element
     self.standing = standing
@@ -94,9 +94,9 @@ private struct PastReader {
 
   /// Reads an operation on the record.
   ///
-  /// - Parameter viewpoint: of its transaction.
+  /// - Parameter context: of its transaction.
   mutating func read(
-    _ operation: LogOperation, _ index: UInt32, of entry: LogEntry, _ viewpoint: Viewpoint
+    _ operation: LogOperation, _ index: UInt32, of entry: LogEntry, _ context: CausalContext
   ) throws {
     let id = OperationID(transaction: entry.transaction.id, index: index)
     if let field = cell.field, cell.kind.isSequence,
@@ -109,13 +109,13 @@ private struct PastReader {
     else { return }
     // What is added to a counter replaces nothing, and what is contributed neither.
     if effect.replaces {
-      for earlier in try standing.takeSeen(by: viewpoint, at: index, element: effect.element) {
+      for earlier in try standing.takeSeen(by: context, at: index, element: effect.element) {
         found[earlier].replacedBy = (id, entry.position, effect.content == nil)
       }
     }
     guard let content = effect.content else { return }
     standing.add(
-      HeadID(replica: viewpoint.replica, epoch: viewpoint.epoch, sequence: viewpoint.sequence, index: index),
+      HeadID(replica: context.replica, epoch: context.epoch, sequence: context.sequence, index: index),
       element: content.element)
     found.append(Found(operation: id, entry: entry, content: content))
   }

@@ -172,7 +172,7 @@ extension ReadTransaction {
       let heads = try allHeads(of: field, in: record, as: kind)
       if !heads.isEmpty { return ExplainedCell(field: field, kind: kind, heads: heads) }
     }
-    guard let emptied = try snapshot.emptiedKind(of: field, in: record), (only ?? emptied) == emptied else {
+    guard let emptied = try readView.emptiedKind(of: field, in: record), (only ?? emptied) == emptied else {
       return nil
     }
     return ExplainedCell(field: field, kind: emptied, heads: [])
@@ -201,7 +201,7 @@ extension ReadTransaction {
       return Explanation(
         record: record, field: field, kind: cell.kind, element: element,
         counter: try cell.kind == .counter
-          ? field.flatMap { try snapshot.counterSum($0, of: record)?.counter } : nil,
+          ? field.flatMap { try readView.counterSum($0, of: record)?.counter } : nil,
         policy: try field == nil ? policy(of: heads) : nil, isVisible: isVisible,
         missingTarget: missingTarget, heads: explained,
         reasons: isContested ? heads.dropFirst().map { Explanation.reason(heads[0], $0) } : [],
@@ -256,7 +256,7 @@ extension ReadTransaction {
 
   /// What was contributed, in its order.
   private func contributionHeads(of field: Name, in record: RecordID) throws -> [CellHead] {
-    try snapshot.contributions(of: field, inAny: record).map {
+    try readView.contributions(of: field, inAny: record).map {
       CellHead(operation: $0.operation, timestamp: $0.timestamp, content: .contribution($0.payload))
     }
   }

@@ -91,7 +91,7 @@ extension ReadTransaction {
     }
     guard try body(.header(identity)) else { return }
     for (type, policy) in try tables.policies(transaction).sorted(by: { $0.key < $1.key }) {
-      guard try body(.policy(type: try snapshot.name(type), policy)) else { return }
+      guard try body(.policy(type: try readView.name(type), policy)) else { return }
     }
     guard try forEachDeletion(of: only, body) else { return }
     for (number, id) in zones {

@@ -5,7 +5,7 @@ package import OperationFormat
 ///
 /// All that a transaction has seen are beginnings: of its own lane and of those that it continues by sequence, of the
 /// remote log by offset. So what stands is kept in the order of both, and what an operation replaces is taken from the
-/// front: the others are not looked at. `Viewpoint.hasSeen` says the same of one operation.
+/// front: the others are not looked at. `CausalContext.hasSeen` says the same of one operation.
 package struct StandingOperations<Sight: ContributionSight> {
   private let sight: Sight
   /// All that were added, in the log's order, and whether they still stand.
@@ -34,37 +34,38 @@ package struct StandingOperations<Sight: ContributionSight> {
   /// Takes away those that an operation has seen.
   ///
   /// - Parameters:
-  ///   - viewpoint: what its transaction had seen. Its lineage is not needed: the sight knows it.
+  ///   - context: what its transaction had seen. Its lineage is not needed: the sight knows it.
   ///   - index: the operation's index in its transaction.
   ///   - element: takes only those of this element; nil takes those of all.
   /// - Returns: their numbers.
   /// - Complexity: O(log n) in what was added, for each that is added or taken away; for each call its lineage. Each
   ///   operation's place is looked up at most twice in each incarnation that any base names.
-  package mutating func takeSeen(by viewpoint: Viewpoint, at index: UInt32, element: Value?) throws -> [Int] {
+  package mutating func takeSeen(by context: CausalContext, at index: UInt32, element: Value?) throws -> [Int]
+  {
     // A group is taken out meanwhile, so that it is changed in place.
     guard let element else {
       var group = all
       all = Group()
       defer { all = group }
-      return try takeSeen(by: viewpoint, at: index, in: &group)
+      return try takeSeen(by: context, at: index, in: &group)
     }
     guard var group = groups.removeValue(forKey: element) else { return [] }
-    let taken = try takeSeen(by: viewpoint, at: index, in: &group)
+    let taken = try takeSeen(by: context, at: index, in: &group)
     groups[element] = group
     return taken
   }
 
   private mutating func takeSeen(
-    by viewpoint: Viewpoint, at index: UInt32, in group: inout Group
+    by context: CausalContext, at index: UInt32, in group: inout Group
   ) throws -> [Int] {
     var taken: [Int] = []
-    let own = ContributionLane(replica: viewpoint.replica, epoch: viewpoint.epoch)
-    take(&taken, from: &group, own) { ($0.sequence, $0.index) < (viewpoint.sequence, index) }
-    for parent in try sight.lineage(of: viewpoint.replica, viewpoint.epoch) {
+    let own = ContributionLane(replica: context.replica, epoch: context.epoch)
+    take(&taken, from: &group, own) { ($0.sequence, $0.index) < (context.sequence, index) }
+    for parent in try sight.lineage(of: context.replica, context.epoch) {
       let lane = ContributionLane(replica: parent.replica, epoch: parent.epoch)
       take(&taken, from: &group, lane) { $0.sequence <= parent.through }
     }
-    guard let base = viewpoint.base, try sight.hasPlaces(in: base.incarnation) else { return taken }
+    guard let base = context.base, try sight.hasPlaces(in: base.incarnation) else { return taken }
     var places = group.places.removeValue(forKey: base.incarnation) ?? Places()
     while places.lookedUpCount < group.members.count {
       let number = group.members[places.lookedUpCount]
@@ -73,7 +74,7 @@ package struct StandingOperations<Sight: ContributionSight> {
       else { continue }
       places.insert(offset, number)
     }
-    while let first = places.first, viewpoint.reaches(first.offset) {
+    while let first = places.first, context.reaches(first.offset) {
       places.removeFirst()
       if isStanding[first.number] { take(first.number, &taken) }
     }

@@ -52,7 +52,7 @@ extension WriteBatch {
   /// Refuses a transaction that comes after one of another process and names units of a list or a text: their numbers were
   /// counted without those that the other one made.
   private func checkNamesNoUnits(_ transaction: Kept) throws {
-    var layout = BodyLayout()
+    var layout = BodyDecoder()
     try layout.parse(transaction.body.span.bytes)
     guard layout.operations.contains(where: { $0.kind.namesUnits }) else { return }
     throw StoreError(

@@ -25,8 +25,8 @@ extension WriteBatch {
     appendedBytes += body.byteCount
     if foldsLater { return }
     let state = try storage.zoneRow(header.zone).state
-    let viewpoint = try storage.renamings(of: header.zone).inOldNames(viewpoint(of: header))
-    _ = try foldParsed(viewpoint, body: body, into: state, receivedMilliseconds: receivedMilliseconds)
+    let context = try storage.renamings(of: header.zone).inOldNames(context(of: header))
+    _ = try foldParsed(context, body: body, into: state, receivedMilliseconds: receivedMilliseconds)
   }
 
   /// Lets what this store writes next be of a new lane, if a transaction that is not folded yet is of its present one, as it may be
@@ -60,16 +60,16 @@ extension WriteBatch {
   ) throws -> Int? {
     try layout.parse(body)
     return try foldParsed(
-      viewpoint(of: header), body: body, into: state, receivedMilliseconds: receivedMilliseconds, from: first)
+      context(of: header), body: body, into: state, receivedMilliseconds: receivedMilliseconds, from: first)
   }
 
   /// The parsed layout's operations, folded: see ``fold(_:body:into:receivedMilliseconds:from:)``.
   private func foldParsed(
-    _ viewpoint: Viewpoint, body: RawSpan, into state: StateNumber, receivedMilliseconds: UInt64?,
+    _ context: CausalContext, body: RawSpan, into state: StateNumber, receivedMilliseconds: UInt64?,
     from first: Int = 0
   ) throws -> Int? {
     if layout.hasUnknown { try storage.noteUnfolded(layout.operations) }
-    fold.viewpoint = viewpoint
+    fold.context = context
     fold.timestamp = Self.effective(layout.timestamp, receivedMilliseconds)
     forgetNumbers()
     for index in first..<max(first, layout.operations.count) {
@@ -112,7 +112,7 @@ extension WriteBatch {
     -> Bool
   {
     try layout.parse(body)
-    let transaction = try viewpoint(of: header)
+    let transaction = try context(of: header)
     var hasChanged = false
     forgetNumbers()
     for (index, operation) in layout.operations.enumerated() where operation.record >= 0 {
@@ -153,11 +153,11 @@ extension WriteBatch {
     return numbers[index]
   }
 
-  package func viewpoint(of header: LogEntryHeader) throws -> Viewpoint {
-    var viewpoint = Viewpoint(
+  package func context(of header: LogEntryHeader) throws -> CausalContext {
+    var context = CausalContext(
       zone: header.zone, replica: header.replica, epoch: header.epoch, sequence: header.sequence,
       base: header.base)
-    viewpoint.lineage = try storage.lineage(of: header.replica, header.epoch, in: header.zone)
-    return viewpoint
+    context.lineage = try storage.lineage(of: header.replica, header.epoch, in: header.zone)
+    return context
   }
 }

@@ -86,7 +86,7 @@ extension WriteBatch {
 
   /// The last unit that the write's replica has inserted into a cell.
   private func lastUnit(of cell: CellNumber, _ draft: Draft) throws -> UnitID {
-    let (replica, epoch) = (draft.viewpoint.replica, draft.viewpoint.epoch)
+    let (replica, epoch) = (draft.context.replica, draft.context.epoch)
     let next = try fold.sequence(of: cell).nextNumber(of: replica, epoch)
     precondition(next > 0, "an insertion that made no unit")
     return UnitID(replica: replica, epoch: epoch, number: next - 1)
@@ -94,7 +94,7 @@ extension WriteBatch {
 
   /// The units of a list or a text as an operation of the write finds them.
   struct Units {
-    let sequence: UnitSequence<TableStorage>
+    let sequence: UnitOrder<TableStorage>
     let batch: WriteBatch
     /// The operation's place in its transaction.
     let index: UInt32
@@ -109,7 +109,7 @@ extension WriteBatch {
 
     /// A unit as the write's operations name it.
     func reference(_ unit: UnitID) throws -> UnitReference {
-      let own = batch.fold.viewpoint
+      let own = batch.fold.context
       if unit.replica == own.replica && unit.epoch == own.epoch { return UnitReference(number: unit.number) }
       return UnitReference(
         maker: UnitMaker(replica: try batch.storage.replicaID(unit.replica), epoch: unit.epoch),

@@ -22,14 +22,14 @@ package final class WriteBatch {
     @exclusivity(unchecked) private var bits: SIMD4<UInt64>?
     @exclusivity(unchecked) fileprivate(set) var zone: ZoneNumber = .none
     @exclusivity(unchecked) fileprivate(set) var state: StateNumber = .none
-    /// The write's lane in the log, and its sequence there. The viewpoint says what the records call them.
+    /// The write's lane in the log, and its sequence there. The context says what the records call them.
     @exclusivity(unchecked) fileprivate var lane = Lane(zone: .none, replica: .none, epoch: 0)
     @exclusivity(unchecked) fileprivate var sequence: UInt64 = 0
     @exclusivity(unchecked) fileprivate var renamings: [LaneRenaming] = []
     @exclusivity(unchecked) fileprivate var parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)?
-    @exclusivity(unchecked) fileprivate(set) var viewpoint = Viewpoint(
+    @exclusivity(unchecked) fileprivate(set) var context = CausalContext(
       zone: .none, replica: .none, epoch: 0, sequence: 0, base: nil)
-    @exclusivity(unchecked) var builder = BodyBuilder()
+    @exclusivity(unchecked) var builder = BodyEncoder()
     /// What the write's last operation has inserted, if that was text.
     @exclusivity(unchecked) var typed: TypedText?
     /// The assets that its operations name.
@@ -72,10 +72,10 @@ package final class WriteBatch {
 
   @exclusivity(unchecked) private var drafts: [Draft] = []
   @exclusivity(unchecked) private var draftCount = 0
-  /// The draft of the write at hand that the fold has the viewpoint of.
+  /// The draft of the write at hand that the fold has the context of.
   @exclusivity(unchecked) private var focused: Draft?
   /// Names of types and fields that were met lately, so that most need no look-up.
-  @exclusivity(unchecked) private var metNames = MetNames()
+  @exclusivity(unchecked) private var recentNames = RecentNames()
   @exclusivity(unchecked) private var timestamp = Timestamp(rawValue: 0)
   @exclusivity(unchecked) var kept: [Kept] = []
   /// What the write at hand has done to zones, in order.
@@ -87,7 +87,7 @@ package final class WriteBatch {
   @exclusivity(unchecked) private var failure: (any Error)?
   @exclusivity(unchecked) private var body = ByteWriter()
   /// The transaction's body that was parsed last, and the store's numbers of its names, as far as they were needed.
-  var layout = BodyLayout()
+  var layout = BodyDecoder()
   var numbers: [NameNumber] = []
   /// The files of the store's assets; none where the log is only folded.
   @exclusivity(unchecked) var assetFiles: AssetFiles?
@@ -148,7 +148,7 @@ package final class WriteBatch {
     fold.reset()
     dropDrafts()
     // What was undone takes with it the numbers that it gave out.
-    metNames.removeAll()
+    recentNames.removeAll()
   }
 
   // MARK: A local write
@@ -184,7 +184,7 @@ package final class WriteBatch {
       try fold.flush()
       let header = LogEntryHeader(
         zone: draft.zone, replica: draft.lane.replica, epoch: draft.lane.epoch, sequence: draft.sequence,
-        base: draft.viewpoint.base, parent: draft.parent,
+        base: draft.context.base, parent: draft.parent,
         arrivalDelay: wallMilliseconds() &- Int64(timestamp.milliseconds))
       let isCurrent = draft.version == storage.zonesVersion
       _ = try storage.append(header, body: body.span)
@@ -201,7 +201,7 @@ package final class WriteBatch {
   /// The header of a draft's transaction, in identities.
   private func header(of draft: Draft) throws -> TransactionHeader {
     let (tables, interned) = (storage.tables, storage.interned)
-    let base = try draft.viewpoint.base.map { base in
+    let base = try draft.context.base.map { base in
       Base(
         incarnation: try interned.incarnations.identity(
           of: base.incarnation, in: tables.incarnations, storage.transaction), offset: base.offset)
@@ -219,7 +219,7 @@ package final class WriteBatch {
   /// Makes a draft whose transaction was appended ready for the one after it.
   private func advance(_ draft: Draft) {
     draft.sequence += 1
-    draft.viewpoint.sequence += 1
+    draft.context.sequence += 1
     draft.parent = nil
     draft.version = storage.zonesVersion
   }
@@ -284,12 +284,12 @@ package final class WriteBatch {
       for: identity.replica, in: storage.tables.replicas, storage.transaction)
     let epoch = row.ownEpoch(identity)
     let sequence = try storage.lastSequence(of: replica, epoch, in: number) + 1
-    var viewpoint = Viewpoint(
+    var context = CausalContext(
       zone: number, replica: replica, epoch: epoch, sequence: sequence, base: row.base)
-    viewpoint.lineage = try storage.lineage(of: replica, epoch, in: number)
-    let parent = viewpoint.lineage.first.map { ($0.replica, $0.epoch, $0.through) } as LaneParent?
-    viewpoint.base = try base(row, after: sequence - 1, of: replica, epoch, parent, number)
-    if let base = viewpoint.base { viewpoint.seesAllPlaced = try seesAll(base, in: number) }
+    context.lineage = try storage.lineage(of: replica, epoch, in: number)
+    let parent = context.lineage.first.map { ($0.replica, $0.epoch, $0.through) } as LaneParent?
+    context.base = try base(row, after: sequence - 1, of: replica, epoch, parent, number)
+    if let base = context.base { context.seesAllPlaced = try seesAll(base, in: number) }
     if draftCount == drafts.count { drafts.append(Draft()) }
     let draft = drafts[draftCount]
     draft.id = zone
@@ -300,7 +300,7 @@ package final class WriteBatch {
     draft.renamings = try storage.renamings(of: number)
     // The first transaction of an identity that continues another names it.
     draft.parent = sequence == 1 ? parent : nil
-    draft.viewpoint = draft.renamings.isEmpty ? viewpoint : draft.renamings.inOldNames(viewpoint)
+    draft.context = draft.renamings.isEmpty ? context : draft.renamings.inOldNames(context)
     draft.version = storage.zonesVersion
     draftCount += 1
     return draft
@@ -380,11 +380,11 @@ package final class WriteBatch {
   private func nameIndex(_ number: NameNumber, in draft: Draft) throws -> Int {
     for known in draft.numbered where known.name == number { return known.index }
     let name: Name
-    if let met = metNames.name(of: number) {
+    if let met = recentNames.name(of: number) {
       name = met
     } else {
       name = try storage.name(number)
-      metNames.remember(name, number)
+      recentNames.remember(name, number)
     }
     let index = draft.builder.nameIndex(name)
     if draft.numbered.count < Draft.numberedMax { draft.numbered.append((number, index)) }
@@ -420,7 +420,7 @@ package final class WriteBatch {
   func focus(_ draft: Draft) {
     if focused === draft { return }
     focused = draft
-    fold.viewpoint = draft.viewpoint
+    fold.context = draft.context
     fold.timestamp = timestamp
   }
 
@@ -433,11 +433,11 @@ package final class WriteBatch {
   }
 
   func internName(_ name: Name) throws -> NameNumber {
-    if let number = metNames.number(of: name) { return number }
+    if let number = recentNames.number(of: name) { return number }
     let number = try guarding {
       try storage.interned.names.makeNumber(for: name, in: storage.tables.names, storage.transaction)
     }
-    metNames.remember(name, number)
+    recentNames.remember(name, number)
     return number
   }
 

@@ -24,7 +24,7 @@ extension WriteTransaction {
 
   /// What a counter of a record reads, nil if the record is not there, or nothing was added to it.
   public mutating func counter(_ field: Name, of record: RecordID) throws -> Counter? {
-    try snapshot().counter(field, of: record)
+    try readView().counter(field, of: record)
   }
 
   // MARK: Sets
@@ -49,14 +49,14 @@ extension WriteTransaction {
   ///
   /// - Complexity: linear in the elements.
   public mutating func elements(of field: Name, in record: RecordID) throws -> Set<Value>? {
-    try snapshot().elements(of: field, in: record)
+    try readView().elements(of: field, in: record)
   }
 
   /// Whether a set of a record has an element. False if the record is not there.
   ///
   /// - Complexity: O(log n) in the elements.
   public mutating func contains(_ element: Value, in field: Name, of record: RecordID) throws -> Bool {
-    try snapshot().contains(element, in: field, of: record)
+    try readView().contains(element, in: field, of: record)
   }
 
   // MARK: Maps
@@ -84,13 +84,13 @@ extension WriteTransaction {
   ///
   /// - Complexity: linear in the keys.
   public mutating func entries(of field: Name, in record: RecordID) throws -> [Name: Value]? {
-    try snapshot().entries(of: field, in: record)
+    try readView().entries(of: field, in: record)
   }
 
   /// The value at a key of a record's map, nil if the record is not there, or nothing is at the key.
   ///
   /// - Complexity: O(log n) in the keys.
   public mutating func value(at key: Name, of field: Name, in record: RecordID) throws -> Value? {
-    try snapshot().value(at: key, of: field, in: record)
+    try readView().value(at: key, of: field, in: record)
   }
 }

@@ -20,9 +20,9 @@ extension WriteTransaction {
     let copy = RecordID(zone: zone, name: record.name)
     let source = try batch.draft(for: record.zone)
     let target = try batch.draft(for: zone)
-    let snapshot = try snapshot()
-    guard let content = try snapshot.content(of: record) else { throw StoreError.unknown(record) }
-    guard try snapshot.visibleType(of: copy) == nil else {
+    let readView = try readView()
+    guard let content = try readView.content(of: record) else { throw StoreError.unknown(record) }
+    guard try readView.visibleType(of: copy) == nil else {
       throw StoreError(
         .recordExists, "the record \(copy) is there already",
         hint: "move to another zone, or delete that record first")

@@ -23,9 +23,9 @@ extension WriteTransaction {
     _ loser: OperationID, in field: Name? = nil, of record: RecordID
   ) throws {
     guard let field else { return try restoreExistence(loser, of: record) }
-    let snapshot = try snapshot()
+    let readView = try readView()
     for kind in [FieldKind.register, .map, .list] {
-      for head in try snapshot.heads(of: field, kind, record) where head.operation == loser {
+      for head in try readView.heads(of: field, kind, record) where head.operation == loser {
         guard try isAlive(record) else { throw StoreError.deleted(record) }
         switch head.content {
         case .value(let value): return try set(field, of: record, to: value)
@@ -41,7 +41,7 @@ extension WriteTransaction {
   private mutating func restoreExistence(_ loser: OperationID, of record: RecordID) throws {
     let draft = try batch.draft(for: record.zone)
     guard
-      let head = try snapshot().heads(of: .existence, record).first(where: { $0.operation == loser })
+      let head = try readView().heads(of: .existence, record).first(where: { $0.operation == loser })
     else { throw StoreError.unknown(loser, "the existence of \(record)") }
     try Self.withBytes(of: record.name) { name in
       switch head.content {

@@ -46,7 +46,7 @@ extension WriteTransaction {
   ///
   /// - Complexity: linear in the text, and in the runs that were ever inserted.
   public mutating func text(of field: Name, in record: RecordID) throws -> String? {
-    try snapshot().text(of: field, in: record)
+    try readView().text(of: field, in: record)
   }
 
   // MARK: Lists
@@ -108,12 +108,12 @@ extension WriteTransaction {
   ///
   /// - Complexity: linear in what was ever inserted.
   public mutating func list(_ field: Name, of record: RecordID) throws -> [Value]? {
-    try snapshot().list(field, of: record)
+    try readView().list(field, of: record)
   }
 
   /// How many elements a set, a map or a list has, or Unicode scalars a text; 0 if the record is not there.
   public mutating func count(of field: Name, in record: RecordID, as kind: FieldKind) throws -> Int {
-    try snapshot().count(of: field, in: record, as: kind)
+    try readView().count(of: field, in: record, as: kind)
   }
 
   private mutating func edit(

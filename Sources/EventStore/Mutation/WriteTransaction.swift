@@ -77,7 +77,7 @@ public struct WriteTransaction: ~Copyable {
     try Self.withBytes(of: record.name) { bytes in
       // One that a cascade hides reads as missing, and so can be made anew.
       guard
-        try batch.aliveType(of: bytes, in: draft) == nil || snapshot().visibleType(of: record) == nil
+        try batch.aliveType(of: bytes, in: draft) == nil || readView().visibleType(of: record) == nil
       else {
         throw StoreError(
           .recordExists, "the record \(record) is there already",
@@ -156,22 +156,22 @@ public struct WriteTransaction: ~Copyable {
 
   /// Whether a record is there.
   public mutating func contains(_ record: RecordID) throws -> Bool {
-    try snapshot().visibleType(of: record) != nil
+    try readView().visibleType(of: record) != nil
   }
 
   /// The record, nil if it is not there.
-  public mutating func record(_ record: RecordID) throws -> Record? { try snapshot().record(record) }
+  public mutating func record(_ record: RecordID) throws -> Record? { try readView().record(record) }
 
   /// The value of a field, nil if the record is not there, or the field was never set or was cleared.
   public mutating func value(of field: Name, in record: RecordID) throws -> Value? {
-    try snapshot().value(of: field, in: record)
+    try readView().value(of: field, in: record)
   }
 
   /// What the write has done so far, until it does more.
-  mutating func snapshot() throws -> Snapshot {
+  mutating func readView() throws -> ReadView {
     try batch.fold.flush()
     let storage = batch.storage
-    return Snapshot(storage.transaction.alias(), tables: storage.tables, interned: storage.interned)
+    return ReadView(storage.transaction.alias(), tables: storage.tables, interned: storage.interned)
   }
 
   // MARK: Checks

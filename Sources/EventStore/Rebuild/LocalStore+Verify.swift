@@ -136,7 +136,7 @@ struct Verification {
     var knownZones: Set<ZoneNumber> = []
     var lastSequences: [Lane: UInt64] = [:]
     var seen = SeenOffsets()
-    var layout = BodyLayout()
+    var layout = BodyDecoder()
     var expected: Position?
     var cursor = try source.transaction.openCursor(source.tables.log)
     var isThere = try cursor.first()
@@ -286,8 +286,8 @@ struct Verification {
   ) -> Bool {
     do {
       let state = StateNumber(rawValue: try key.span.bytes.bigEndian32(at: 0))
-      let whole = try source.snapshot.withWhole(row.span.bytes, state) { $0.bytes }
-      let made = try fresh.snapshot.withWhole(other.span.bytes, state) { $0.bytes }
+      let whole = try source.readView.withWhole(row.span.bytes, state) { $0.bytes }
+      let made = try fresh.readView.withWhole(other.span.bytes, state) { $0.bytes }
       return comparable(whole) == comparable(made)
     } catch {
       return false

@@ -10,7 +10,7 @@ extension Verification {
     var wide: Set<[UInt8]> = []
     for state in live.sorted() {
       let state = StateNumber(rawValue: state)
-      try source.snapshot.forEachStoredRow(in: state, after: nil) { name, row in
+      try source.readView.forEachStoredRow(in: state, after: nil) { name, row in
         guard WideRow.isBase(row) || DividedRow.isBase(row),
           let number = try? RecordLayout.recordNumber(of: row)
         else { return true }

@@ -11,9 +11,9 @@ extension Verification {
   ) throws {
     for state in live.sorted() {
       let state = StateNumber(rawValue: state)
-      try source.snapshot.forEachStoredRow(in: state, after: nil) { name, row in
+      try source.readView.forEachStoredRow(in: state, after: nil) { name, row in
         // What cannot be read was told when rows were compared.
-        try? source.snapshot.withWhole(row, state) { row in
+        try? source.readView.withWhole(row, state) { row in
           let index = try CellIndex(row)
           let entries = index.entries.filter { $0.cell.kind?.isSequence ?? false }
           if entries.isEmpty { return }
@@ -41,9 +41,9 @@ extension Verification {
     /// A record that is not there has no cells.
     init(of name: RawSpan, _ state: StateNumber, _ fresh: borrowing ReadTransaction) throws {
       let key = TableKey.record(state, name)
-      let snapshot = fresh.snapshot
+      let readView = fresh.readView
       let whole = try fresh.transaction.withValue(of: key.span, in: fresh.tables.records) { row in
-        try snapshot.withWhole(row, state) { $0.bytes }
+        try readView.withWhole(row, state) { $0.bytes }
       }
       let row = whole ?? []
       index = try CellIndex(row.span.bytes)
@@ -56,11 +56,11 @@ extension Verification {
     _ made: MadeRow, _ fresh: borrowing ReadTransaction
   ) -> String? {
     do {
-      let found = try source.snapshot.sequence(of: cell, in: row, state)
+      let found = try source.readView.sequence(of: cell, in: row, state)
       if let problem = try found.verify().first { return problem }
       let expected = try made.index.withRow(of: made.index.entry(of: cell), in: made.bytes.span.bytes) {
         row in
-        row.isEmpty ? nil : try runs(fresh.snapshot.sequence(of: cell, in: row, state))
+        row.isEmpty ? nil : try runs(fresh.readView.sequence(of: cell, in: row, state))
       }
       return try runs(found) == expected ? nil : "its units differ from the log"
     } catch {
@@ -68,7 +68,7 @@ extension Verification {
     }
   }
 
-  private static func runs(_ sequence: UnitSequence<Snapshot>) throws -> [UnitRun] {
+  private static func runs(_ sequence: UnitOrder<ReadView>) throws -> [UnitRun] {
     var runs: [UnitRun] = []
     try sequence.forEachRun { runs.append($0) }
     return runs
@@ -84,7 +84,7 @@ extension Verification {
       var rest: [UInt8] = []
       var end = 0
       for entry in entries {
-        let root = try SequenceRoot(span.extracting(entry.body))
+        let root = try UnitOrderRoot(span.extracting(entry.body))
         roots.append(varint: UInt64(entry.cell.rawValue))
         roots.append(varint: root.units)
         roots.append(varint: root.visible)

@@ -15,12 +15,12 @@ extension ReadTransaction {
   /// - Complexity: linear in the zone's records.
   public func survivingSources(in zone: ZoneID) throws -> [SurvivingSource] {
     var found: [SurvivingSource] = []
-    try snapshot.forEachRow(in: zone) { name, row, state in
+    try readView.forEachRow(in: zone) { name, row, state in
       // The commonest answer: one head says that it is there.
-      guard RecordLayout.plainType(in: row) == nil, try snapshot.visible(row, state) != nil else {
+      guard RecordLayout.plainType(in: row) == nil, try readView.visible(row, state) != nil else {
         return true
       }
-      let copies: [RecordID] = try snapshot.heads(of: .existence, in: row, state).compactMap { head in
+      let copies: [RecordID] = try readView.heads(of: .existence, in: row, state).compactMap { head in
         if case .moved(let place) = try Existence(payload: head.payload.span.bytes) { place } else { nil }
       }
       if !copies.isEmpty {

@@ -6,7 +6,7 @@ extension ReadTransaction {
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   package func allRecordNames(in zone: ZoneID) throws -> [Name] {
     var names: [Name] = []
-    try snapshot.forEachRow(in: zone) { name, _, _ in
+    try readView.forEachRow(in: zone) { name, _, _ in
       names.append(name)
       return true
     }

@@ -3,20 +3,20 @@ public import OperationFormat
 /// A snapshot of a store, while the closure of ``LocalStore/read(_:)`` runs.
 public struct ReadTransaction: ~Copyable {
   package let identity: StoreIdentity
-  let snapshot: Snapshot
+  let readView: ReadView
 
   init(
     _ transaction: consuming LMDBTransaction, tables: Tables, interned: Interned, identity: StoreIdentity
   ) {
     self.identity = identity
-    snapshot = Snapshot(transaction, tables: tables, interned: interned)
+    readView = ReadView(transaction, tables: tables, interned: interned)
   }
 
   package var transaction: LMDBTransaction {
-    _read { yield snapshot.transaction }
+    _read { yield readView.transaction }
   }
-  package var tables: Tables { snapshot.tables }
-  var interned: Interned { snapshot.interned }
+  package var tables: Tables { readView.tables }
+  var interned: Interned { readView.interned }
 
   // MARK: Records
 
@@ -24,14 +24,14 @@ public struct ReadTransaction: ~Copyable {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.
   public func contains(_ record: RecordID) throws -> Bool {
-    try snapshot.visibleType(of: record) != nil
+    try readView.visibleType(of: record) != nil
   }
 
   /// The record, nil if it is not there.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   public func record(_ id: RecordID) throws -> Record? {
-    try snapshot.record(id)
+    try readView.record(id)
   }
 
   /// The value of a field, nil if the record is not there, or the field was never set or was cleared. Reading
@@ -39,7 +39,7 @@ public struct ReadTransaction: ~Copyable {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   public func value(of field: Name, in record: RecordID) throws -> Value? {
-    try snapshot.value(of: field, in: record)
+    try readView.value(of: field, in: record)
   }
 
   /// What a counter of a record reads, nil if the record is not there, or nothing was added to it.
@@ -47,7 +47,7 @@ public struct ReadTransaction: ~Copyable {
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: O(log n) in the contributions.
   public func counter(_ field: Name, of record: RecordID) throws -> Counter? {
-    try snapshot.counter(field, of: record)
+    try readView.counter(field, of: record)
   }
 
   /// The elements of a set of a record, nil if the record is not there, or the set is empty.
@@ -55,7 +55,7 @@ public struct ReadTransaction: ~Copyable {
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in the elements.
   public func elements(of field: Name, in record: RecordID) throws -> Set<Value>? {
-    try snapshot.elements(of: field, in: record)
+    try readView.elements(of: field, in: record)
   }
 
   /// Whether a set of a record has an element. False if the record is not there.
@@ -63,7 +63,7 @@ public struct ReadTransaction: ~Copyable {
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`, `valueInvalid` for what cannot be an element.
   /// - Complexity: O(log n) in the elements.
   public func contains(_ element: Value, in field: Name, of record: RecordID) throws -> Bool {
-    try snapshot.contains(element, in: field, of: record)
+    try readView.contains(element, in: field, of: record)
   }
 
   /// The values of a record's map by their keys, nil if the record is not there, or the map is empty.
@@ -71,7 +71,7 @@ public struct ReadTransaction: ~Copyable {
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in the keys.
   public func entries(of field: Name, in record: RecordID) throws -> [Name: Value]? {
-    try snapshot.entries(of: field, in: record)
+    try readView.entries(of: field, in: record)
   }
 
   /// The value at a key of a record's map, nil if the record is not there, or nothing is at the key.
@@ -79,7 +79,7 @@ public struct ReadTransaction: ~Copyable {
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: O(log n) in the keys.
   public func value(at key: Name, of field: Name, in record: RecordID) throws -> Value? {
-    try snapshot.value(at: key, of: field, in: record)
+    try readView.value(at: key, of: field, in: record)
   }
 
   /// The values of a record's list in their order, nil if the record is not there, or the list is empty.
@@ -87,7 +87,7 @@ public struct ReadTransaction: ~Copyable {
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in what was ever inserted.
   public func list(_ field: Name, of record: RecordID) throws -> [Value]? {
-    try snapshot.list(field, of: record)
+    try readView.list(field, of: record)
   }
 
   /// The value at an index of a record's list, nil if the record is not there, or the list is empty.
@@ -95,7 +95,7 @@ public struct ReadTransaction: ~Copyable {
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`, `indexInvalid`.
   /// - Complexity: O(log n) in what was ever inserted.
   public func element(at index: Int, of field: Name, in record: RecordID) throws -> Value? {
-    try snapshot.element(at: index, of: field, in: record)
+    try readView.element(at: index, of: field, in: record)
   }
 
   /// A text of a record, nil if the record is not there, or the text is empty.
@@ -103,7 +103,7 @@ public struct ReadTransaction: ~Copyable {
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in the text, and in the runs that were ever inserted.
   public func text(of field: Name, in record: RecordID) throws -> String? {
-    try snapshot.text(of: field, in: record)
+    try readView.text(of: field, in: record)
   }
 
   /// A part of a text of a record, in Unicode scalars; nil as of ``text(of:in:)``.
@@ -111,7 +111,7 @@ public struct ReadTransaction: ~Copyable {
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`, `indexInvalid`.
   /// - Complexity: O(log n) in the text, and linear in the part.
   public func text(in range: Range<Int>, of field: Name, in record: RecordID) throws -> String? {
-    try snapshot.text(in: range, of: field, in: record)
+    try readView.text(in: range, of: field, in: record)
   }
 
   /// A text in its order, in runs that one operation each has inserted; also of a record that is not visible.
@@ -119,7 +119,7 @@ public struct ReadTransaction: ~Copyable {
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in the text.
   public func textRuns(of field: Name, in record: RecordID) throws -> [TextRun] {
-    try snapshot.textRuns(of: field, in: record)
+    try readView.textRuns(of: field, in: record)
   }
 
   /// How many elements a set, a map or a list has, Unicode scalars a text, or contributions there are; 0 if the record is not
@@ -128,7 +128,7 @@ public struct ReadTransaction: ~Copyable {
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in the fields.
   public func count(of field: Name, in record: RecordID, as kind: FieldKind) throws -> Int {
-    try snapshot.count(of: field, in: record, as: kind)
+    try readView.count(of: field, in: record, as: kind)
   }
 
   /// Calls a closure with the records of a zone in the order of their names, until it returns false.
@@ -151,10 +151,10 @@ public struct ReadTransaction: ~Copyable {
   /// - Returns: what the closure returns, nil if the record is not there.
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`; what the closure throws.
   public func withRecord<R>(_ id: RecordID, _ body: (borrowing RecordView) throws -> R) throws -> R? {
-    let zone = try snapshot.zoneIndex(of: id.zone)
-    return try snapshot.withRow(of: id) { row, state in
+    let zone = try readView.zoneIndex(of: id.zone)
+    return try readView.withRow(of: id) { row, state in
       try WriteTransaction.withBytes(of: id.name) { name in
-        guard let view = try RecordView(row, name: name, zone: zone, state, snapshot) else { return nil }
+        guard let view = try RecordView(row, name: name, zone: zone, state, readView) else { return nil }
         return try body(view)
       }
     }
@@ -173,11 +173,11 @@ public struct ReadTransaction: ~Copyable {
   public func scan(
     _ zone: ZoneID, type: Name? = nil, after name: Name? = nil, _ body: (borrowing RecordView) throws -> Bool
   ) throws {
-    let index = try snapshot.zoneIndex(of: zone)
-    let state = snapshot.zone(at: index).state
-    let only = try type.map { try snapshot.number(of: $0) ?? .none }
-    try snapshot.forEachRow(in: state, after: name) { name, row in
-      guard let view = try RecordView(row, name: name, zone: index, state, snapshot) else { return true }
+    let index = try readView.zoneIndex(of: zone)
+    let state = readView.zone(at: index).state
+    let only = try type.map { try readView.number(of: $0) ?? .none }
+    try readView.forEachRow(in: state, after: name) { name, row in
+      guard let view = try RecordView(row, name: name, zone: index, state, readView) else { return true }
       if let only, !view.isOf(only) { return true }
       return try body(view)
     }
@@ -218,8 +218,8 @@ public struct ReadTransaction: ~Copyable {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   public func conflicts(of record: RecordID) throws -> [Conflict] {
-    try snapshot.withRow(of: record) { row, state in
-      try snapshot.conflicts(of: record, in: row, state)
+    try readView.withRow(of: record) { row, state in
+      try readView.conflicts(of: record, in: row, state)
     } ?? []
   }
 
@@ -228,8 +228,8 @@ public struct ReadTransaction: ~Copyable {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`; what the closure throws.
   public func forEachConflict(in zone: ZoneID, _ body: (Conflict) throws -> Bool) throws {
-    try snapshot.forEachRow(in: zone) { name, row, state in
-      for conflict in try snapshot.conflicts(of: RecordID(zone: zone, name: name), in: row, state) {
+    try readView.forEachRow(in: zone) { name, row, state in
+      for conflict in try readView.conflicts(of: RecordID(zone: zone, name: name), in: row, state) {
         guard try body(conflict) else { return false }
       }
       return true
@@ -256,21 +256,21 @@ public struct ReadTransaction: ~Copyable {
   public func heads(
     of field: Name, in record: RecordID, as kind: FieldKind = .register
   ) throws -> [CellHead] {
-    try snapshot.heads(of: field, kind, record)
+    try readView.heads(of: field, kind, record)
   }
 
   /// All heads of a record's existence, greatest first.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   public func existence(of record: RecordID) throws -> [CellHead] {
-    try snapshot.heads(of: .existence, record)
+    try readView.heads(of: .existence, record)
   }
 
   /// The names of the fields that a record has anything in, whether or not it is visible, in the order of their bytes.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   public func fields(of record: RecordID) throws -> [Name] {
-    try snapshot.fields(of: record) { cell, row in
+    try readView.fields(of: record) { cell, row in
       guard let winner = try RecordLayout.winner(of: cell, in: row) else { return false }
       return try cell.shows(winner, in: row)
     }
@@ -278,11 +278,11 @@ public struct ReadTransaction: ~Copyable {
 
   /// The same with lists and texts that all was removed from.
   package func fieldsWithEmptied(of record: RecordID) throws -> [Name] {
-    try snapshot.fields(of: record) { _, _ in true }
+    try readView.fields(of: record) { _, _ in true }
   }
 
   /// What a record shows, or would show if it were there: it may be deleted, or hidden by a cascade. Nil if there was never one.
-  package func recordOrHidden(_ id: RecordID) throws -> Record? { try snapshot.recordOrHidden(id) }
+  package func recordOrHidden(_ id: RecordID) throws -> Record? { try readView.recordOrHidden(id) }
 
   // MARK: Zones
 
@@ -315,12 +315,12 @@ public struct ReadTransaction: ~Copyable {
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in the zone's records.
   public func digest(of zone: ZoneID) throws -> ContentHash {
-    try StateDigest.digest(of: zone, snapshot)
+    try StateDigest.digest(of: zone, readView)
   }
 
   /// How a type's records fare when they were deleted and updated concurrently.
   public func existencePolicy(of type: Name) throws -> ExistencePolicy {
-    guard let number = try snapshot.number(of: type) else {
+    guard let number = try readView.number(of: type) else {
       return .latest
     }
     return try tables.policies(transaction)[number] ?? .latest

@@ -1,6 +1,6 @@
 package import OperationFormat
 
-extension Snapshot {
+extension ReadView {
   /// What a record shows, as the changes that make each cell of an empty record show it; nil if it is not there. Values are
   /// those that are stored.
   func changes(showing record: RecordID) throws -> [(field: Name, changes: [FieldChange])]? {
@@ -25,9 +25,9 @@ extension Snapshot {
 }
 
 extension ReadTransaction {
-  /// What a record shows, cell by cell: see `Snapshot`.
+  /// What a record shows, cell by cell: see `ReadView`.
   package func changes(showing record: RecordID) throws -> [(field: Name, changes: [FieldChange])]? {
-    try snapshot.changes(showing: record)
+    try readView.changes(showing: record)
   }
 
   /// Calls a closure with each record of a zone that is there and what it shows, in the order of their names, until it returns
@@ -39,8 +39,8 @@ extension ReadTransaction {
     in zone: ZoneID, unread: (_ name: String, _ error: StoreError) throws -> Void,
     _ body: (Record, [(field: Name, changes: [FieldChange])]) throws -> Bool
   ) throws {
-    let state = try snapshot.state(of: zone)
-    try snapshot.forEachStoredRow(in: state, after: nil) { name, _ in
+    let state = try readView.state(of: zone)
+    try readView.forEachStoredRow(in: state, after: nil) { name, _ in
       let found: (Record, [(field: Name, changes: [FieldChange])])?
       do {
         let id = RecordID(zone: zone, name: try Name(interned: name))
@@ -73,9 +73,9 @@ extension ReadTransaction {
 }
 
 extension WriteTransaction {
-  /// What a record shows, cell by cell: see `Snapshot`.
+  /// What a record shows, cell by cell: see `ReadView`.
   package mutating func changes(showing record: RecordID) throws -> [(field: Name, changes: [FieldChange])]? {
-    try snapshot().changes(showing: record)
+    try readView().changes(showing: record)
   }
 }
 

@@ -12,19 +12,19 @@ public struct RecordView: ~Copyable, ~Escapable {
   /// Where the fields begin in the row, or a cell before them.
   private let fields: Int
   /// The transaction that the view comes from holds it; to count its references would cost more than most reads.
-  private let snapshot: Unmanaged<Snapshot>
+  private let readView: Unmanaged<ReadView>
 
   /// Nil if the record whose row it is is not visible.
   @_lifetime(copy row, copy name)
-  init?(_ row: RawSpan, name: RawSpan, zone: Int, _ state: StateNumber, _ snapshot: Snapshot) throws {
-    guard let (type, fields) = try snapshot.visible(row, state) else { return nil }
+  init?(_ row: RawSpan, name: RawSpan, zone: Int, _ state: StateNumber, _ readView: ReadView) throws {
+    guard let (type, fields) = try readView.visible(row, state) else { return nil }
     self.row = row
     self.state = state
     self.nameBytes = name
     self.zoneIndex = zone
     self.typeNumber = type
     self.fields = fields
-    self.snapshot = .passUnretained(snapshot)
+    self.readView = .passUnretained(readView)
   }
 
   /// The record's identity.
@@ -33,7 +33,7 @@ public struct RecordView: ~Copyable, ~Escapable {
   public var id: RecordID {
     get throws {
       let name = try Name(interned: nameBytes)
-      return RecordID(zone: snapshot._withUnsafeGuaranteedRef { $0.zone(at: zoneIndex).id }, name: name)
+      return RecordID(zone: readView._withUnsafeGuaranteedRef { $0.zone(at: zoneIndex).id }, name: name)
     }
   }
 
@@ -48,7 +48,7 @@ public struct RecordView: ~Copyable, ~Escapable {
   /// The record's type.
   ///
   /// - Throws: ``StoreError`` `damaged`.
-  public var type: Name { get throws { try snapshot._withUnsafeGuaranteedRef { try $0.name(typeNumber) } } }
+  public var type: Name { get throws { try readView._withUnsafeGuaranteedRef { try $0.name(typeNumber) } } }
 
   func isOf(_ type: NameNumber) -> Bool { typeNumber == type }
 
@@ -56,9 +56,9 @@ public struct RecordView: ~Copyable, ~Escapable {
   ///
   /// - Throws: ``StoreError`` `damaged`.
   public func value(of field: Name) throws -> Value? {
-    try snapshot._withUnsafeGuaranteedRef { snapshot in
-      guard let number = try snapshot.number(of: field) else { return nil }
-      return try snapshot.value(of: number, in: row, from: fields, state)
+    try readView._withUnsafeGuaranteedRef { readView in
+      guard let number = try readView.number(of: field) else { return nil }
+      return try readView.value(of: number, in: row, from: fields, state)
     }
   }
 
@@ -67,11 +67,11 @@ public struct RecordView: ~Copyable, ~Escapable {
   /// - Throws: ``StoreError`` `damaged`.
   @_lifetime(copy self)
   public func text(of field: Name) throws -> UTF8Span? {
-    guard let number = try snapshot._withUnsafeGuaranteedRef({ try $0.number(of: field) }) else { return nil }
+    guard let number = try readView._withUnsafeGuaranteedRef({ try $0.number(of: field) }) else { return nil }
     let cell = CellNumber(register: number)
     guard let winner = try RecordLayout.winner(of: cell, in: row, from: fields) else { return nil }
     guard let apart = winner.apart else { return try Value.text(in: row.extracting(winner.payload)) }
-    let element = try snapshot.takeUnretainedValue().element(of: cell, apart, in: row, state)
+    let element = try readView.takeUnretainedValue().element(of: cell, apart, in: row, state)
     let payload = element.extracting(try OwnedHead.payload(inApart: element))
     // It lies in the same snapshot as the row.
     return try Value.text(in: _overrideLifetime(payload, copying: self))
@@ -82,8 +82,8 @@ public struct RecordView: ~Copyable, ~Escapable {
   /// - Throws: ``StoreError`` `damaged`.
   public func record() throws -> Record {
     let id = try id
-    return try snapshot._withUnsafeGuaranteedRef { snapshot in
-      try snapshot.record(id, typeNumber, in: row, from: fields, state)
+    return try readView._withUnsafeGuaranteedRef { readView in
+      try readView.record(id, typeNumber, in: row, from: fields, state)
     }
   }
 }

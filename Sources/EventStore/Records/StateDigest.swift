@@ -48,22 +48,22 @@ import OperationFormat
 /// else it is the encoded value. Elements stand in the order of their names: those of at most 128 bytes by their bytes, then
 /// the others by their SHA-256.
 enum StateDigest {
-  static func digest(of zone: ZoneID, _ snapshot: Snapshot) throws -> ContentHash {
+  static func digest(of zone: ZoneID, _ readView: ReadView) throws -> ContentHash {
     var hasher = ContentHasher()
     var writer = ByteWriter()
-    try snapshot.forEachRow(in: zone) { name, row, state in
+    try readView.forEachRow(in: zone) { name, row, state in
       writer.removeAll()
       writer.append(text: name.rawValue)
       let index = try CellIndex(row)
       let entries = try index.entries.map { entry in
-        (entry, entry.cell == .existence ? Name("") : try snapshot.name(entry.cell.field))
+        (entry, entry.cell == .existence ? Name("") : try readView.name(entry.cell.field))
       }.sorted { ($0.1, $0.0.cell) < ($1.1, $1.0.cell) }
       writer.append(count: entries.count)
       for (entry, name) in entries {
         writer.append(text: name.rawValue)
         writer.append(varint: UInt64(entry.cell.rawValue & 0xf))
         try index.withRow(of: entry, in: row) { row in
-          try append(entry.cell, in: row, state, snapshot, to: &writer, &hasher)
+          try append(entry.cell, in: row, state, readView, to: &writer, &hasher)
         }
       }
       hasher.update(writer.span)
@@ -73,12 +73,12 @@ enum StateDigest {
   }
 
   private static func append(
-    _ cell: CellNumber, in row: RawSpan, _ state: StateNumber, _ snapshot: Snapshot,
+    _ cell: CellNumber, in row: RawSpan, _ state: StateNumber, _ readView: ReadView,
     to writer: inout ByteWriter, _ hasher: inout ContentHasher
   ) throws {
     if cell.kind?.isSequence ?? false {
       // A text may be long: its bytes need not stand together.
-      try snapshot.forEachPart(of: cell, in: row, state) { part in
+      try readView.forEachPart(of: cell, in: row, state) { part in
         try append(part, to: &writer)
         hasher.update(writer.span)
         writer.removeAll()
@@ -86,18 +86,18 @@ enum StateDigest {
       return writer.append(0)
     }
     guard cell.kind?.hasElements ?? false else {
-      return try append(try snapshot.heads(of: cell, in: row, state), of: cell, snapshot, to: &writer)
+      return try append(try readView.heads(of: cell, in: row, state), of: cell, readView, to: &writer)
     }
     let place = try RecordLayout.place(of: cell, in: row)
     writer.append(count: try ElementRow.count(in: row.extracting(place.body)))
-    try snapshot.forEachElement(of: cell, in: row, state) { element in
+    try readView.forEachElement(of: cell, in: row, state) { element in
       writer.append(count: element.identity.count)
       writer.append(element.identity)
-      try append(element.heads, of: cell, snapshot, to: &writer)
+      try append(element.heads, of: cell, readView, to: &writer)
     }
   }
 
-  private static func append(_ part: SequencePart, to writer: inout ByteWriter) throws {
+  private static func append(_ part: UnitOrderPart, to writer: inout ByteWriter) throws {
     func append(_ unit: UnitReference) {
       writer.append(bigEndian: unit.maker?.replica.rawValue ?? 0)
       writer.append(varint: UInt64(unit.maker?.epoch ?? 0))
@@ -132,17 +132,17 @@ enum StateDigest {
   }
 
   private static func append(
-    _ heads: [OwnedHead], of cell: CellNumber, _ snapshot: Snapshot, to writer: inout ByteWriter
+    _ heads: [OwnedHead], of cell: CellNumber, _ readView: ReadView, to writer: inout ByteWriter
   ) throws {
     writer.append(count: heads.count)
-    for head in heads { try append(head, of: cell, snapshot, to: &writer) }
+    for head in heads { try append(head, of: cell, readView, to: &writer) }
   }
 
   private static func append(
-    _ head: OwnedHead, of cell: CellNumber, _ snapshot: Snapshot, to writer: inout ByteWriter
+    _ head: OwnedHead, of cell: CellNumber, _ readView: ReadView, to writer: inout ByteWriter
   ) throws {
     let id = head.head.id
-    let replica = try snapshot.replica(id.replica)
+    let replica = try readView.replica(id.replica)
     writer.append(littleEndian: head.head.timestamp.rawValue)
     writer.append(bigEndian: replica.rawValue)
     writer.append(varint: UInt64(id.epoch))
@@ -172,7 +172,7 @@ enum StateDigest {
     case .alive(let type):
       var payload = ByteWriter()
       payload.append(1)
-      payload.append(text: try snapshot.name(type).rawValue)
+      payload.append(text: try readView.name(type).rawValue)
       writer.append(count: payload.count)
       writer.append(payload.span)
     }

@@ -30,7 +30,7 @@ extension ReadTransaction {
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in the holders, those that are not there included; logarithmic in all else, for each zone.
   public func holders(of target: RecordID, in zone: ZoneID? = nil) throws -> [Holder] {
-    try (zone.map { [$0] } ?? zones()).flatMap { try snapshot.holders(of: target, in: $0) }
+    try (zone.map { [$0] } ?? zones()).flatMap { try readView.holders(of: target, in: $0) }
   }
 
   /// Calls a closure with each record of a zone that is alive and hidden by a cascade, in the order of their names, until it
@@ -39,11 +39,11 @@ extension ReadTransaction {
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`; what the closure throws.
   /// - Complexity: linear in the zone's records.
   public func forEachHiddenRecord(in zone: ZoneID, _ body: (HiddenRecord) throws -> Bool) throws {
-    try snapshot.forEachRow(in: zone) { name, row, state in
-      guard let missing = try snapshot.missingTarget(of: row, state),
-        let (type, fields) = try snapshot.alive(row, state)
+    try readView.forEachRow(in: zone) { name, row, state in
+      guard let missing = try readView.missingTarget(of: row, state),
+        let (type, fields) = try readView.alive(row, state)
       else { return true }
-      let record = try snapshot.record(
+      let record = try readView.record(
         RecordID(zone: zone, name: name), type, in: row, from: fields, state)
       let target = RecordID(zone: zone, name: try Name(interned: missing.span.bytes))
       return try body(HiddenRecord(record: record, missing: target))
@@ -67,8 +67,8 @@ extension ReadTransaction {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   public func missingTarget(of record: RecordID) throws -> RecordID? {
-    try snapshot.withRow(of: record) { row, state in
-      guard try snapshot.alive(row, state) != nil, let name = try snapshot.missingTarget(of: row, state)
+    try readView.withRow(of: record) { row, state in
+      guard try readView.alive(row, state) != nil, let name = try readView.missingTarget(of: row, state)
       else { return nil }
       return RecordID(zone: record.zone, name: try Name(interned: name.span.bytes))
     }
@@ -80,6 +80,6 @@ extension WriteTransaction {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   public mutating func holders(of target: RecordID, in zone: ZoneID) throws -> [Holder] {
-    try snapshot().holders(of: target, in: zone)
+    try readView().holders(of: target, in: zone)
   }
 }

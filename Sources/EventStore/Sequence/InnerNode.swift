@@ -41,14 +41,14 @@ struct InnerNode {
     repeat {
       let start = reader.position
       let node = try reader.readUInt32Varint("runs.inner.child")
-      let all = try reader.readVarint("runs.inner.units", in: 1...SequenceLimits.unitsMax)
+      let all = try reader.readVarint("runs.inner.units", in: 1...UnitOrderLimits.unitsMax)
       let visible = try reader.readVarint("runs.inner.visible", in: 0...all)
-      let depth = try reader.readVarint("runs.inner.depth", in: 0...SequenceLimits.unitsMax)
-      let rightDepth = try reader.readVarint("runs.inner.rightDepth", in: 0...SequenceLimits.unitsMax)
+      let depth = try reader.readVarint("runs.inner.depth", in: 0...UnitOrderLimits.unitsMax)
+      let rightDepth = try reader.readVarint("runs.inner.rightDepth", in: 0...UnitOrderLimits.unitsMax)
       units &+= all
-      guard node != 0, units <= SequenceLimits.unitsMax else {
+      guard node != 0, units <= UnitOrderLimits.unitsMax else {
         throw reader.fail(
-          .invalid, at: start, "runs.inner.child", expected: "a node and at most \(SequenceLimits.unitsMax)",
+          .invalid, at: start, "runs.inner.child", expected: "a node and at most \(UnitOrderLimits.unitsMax)",
           found: "node \(node), \(units) units")
       }
       let level = Level(depth: depth, rightDepth: rightDepth)

@@ -94,9 +94,9 @@ extension Leaf {
       }
       awaitsNext = rightIsNext
       units &+= piece.count
-      guard units <= SequenceLimits.unitsMax else {
+      guard units <= UnitOrderLimits.unitsMax else {
         throw reader.fail(
-          .limitExceeded, at: start, "runs.leaf.units", expected: "at most \(SequenceLimits.unitsMax)",
+          .limitExceeded, at: start, "runs.leaf.units", expected: "at most \(UnitOrderLimits.unitsMax)",
           found: "\(units)")
       }
       pieces.append(piece)
@@ -142,10 +142,10 @@ extension ByteReader {
     }
     var count: UInt64 = 1
     if flags & 0x40 != 0 {
-      count = try readVarint("runs.piece.count", in: 0...SequenceLimits.unitsMax - 2) + 2
+      count = try readVarint("runs.piece.count", in: 0...UnitOrderLimits.unitsMax - 2) + 2
     }
-    guard number < SequenceLimits.unitsMax, number + count <= SequenceLimits.unitsMax else {
-      throw badPiece(at: start, "numbers up to \(SequenceLimits.unitsMax)")
+    guard number < UnitOrderLimits.unitsMax, number + count <= UnitOrderLimits.unitsMax else {
+      throw badPiece(at: start, "numbers up to \(UnitOrderLimits.unitsMax)")
     }
     var piece = Piece(
       first: UnitID(inserter, number), count: count, left: nil, right: nil, isVisible: isVisible,
@@ -175,11 +175,11 @@ extension ByteReader {
     }
     if rightKind == 3 || (rightKind == 1 && leftKind != 1 && piece.left != previous?.left) {
       piece.level.rightDepth = try readVarint(
-        "runs.piece.rightDepth", in: 0...SequenceLimits.unitsMax)
+        "runs.piece.rightDepth", in: 0...UnitOrderLimits.unitsMax)
     } else if rightKind == 1, leftKind != 1 {
       piece.level.rightDepth = previous?.level.rightDepth ?? 0
     }
-    guard piece.level.depth <= SequenceLimits.unitsMax else { throw badPiece(at: start, "a depth") }
+    guard piece.level.depth <= UnitOrderLimits.unitsMax else { throw badPiece(at: start, "a depth") }
     if flags & 0x80 != 0 {
       guard count == 1 else { throw badPiece(at: start, "an element in a piece of one unit") }
       piece.element = try readUnit(from: piece.first)
@@ -194,7 +194,7 @@ extension ByteReader {
     let start = position
     var byteCount = 1
     if count > 1 {
-      let more = try readVarint("runs.piece.bytes", in: 0...(3 * SequenceLimits.unitsMax))
+      let more = try readVarint("runs.piece.bytes", in: 0...(3 * UnitOrderLimits.unitsMax))
       byteCount = Int(count + more)
     } else if remaining > 0 {
       let lead = bytes(in: start..<start + 1).unsafeLoad(fromByteOffset: 0, as: UInt8.self)
@@ -224,7 +224,7 @@ extension ByteReader {
       unit.epoch = try readUInt32Varint("runs.piece.unit.epoch")
       unit.number = try readVarint("runs.piece.unit.number")
     }
-    guard unit.number < SequenceLimits.unitsMax else { throw badPiece(at: start, "a unit's number") }
+    guard unit.number < UnitOrderLimits.unitsMax else { throw badPiece(at: start, "a unit's number") }
     return unit
   }
 

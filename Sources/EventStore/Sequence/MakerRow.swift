@@ -60,16 +60,16 @@ struct MakerRow {
       let more = gap == 31 ? try reader.readVarint("runs.makers.sequence", in: 0...(.max - 31)) : 0
       let (next, isBeyond) = sequence.addingReportingOverflow(gap + more)
       let index = flags & 1 == 0 ? 0 : try reader.readUInt32Varint("runs.makers.index")
-      let range = 0...(SequenceLimits.unitsMax - 2)
+      let range = 0...(UnitOrderLimits.unitsMax - 2)
       let unitsEach = flags & 2 == 0 ? 1 : try reader.readVarint("runs.makers.units", in: range) + 2
       let operations = flags & 4 == 0 ? 1 : try reader.readVarint("runs.makers.operations", in: range) + 2
       let (units, isTooMany) = unitsEach.multipliedReportingOverflow(by: operations)
       let (last, isLastBeyond) = next.addingReportingOverflow(operations - 1)
-      guard !isBeyond, !isTooMany, !isLastBeyond, units <= SequenceLimits.unitsMax,
-        end <= SequenceLimits.unitsMax, end + units <= SequenceLimits.unitsMax
+      guard !isBeyond, !isTooMany, !isLastBeyond, units <= UnitOrderLimits.unitsMax,
+        end <= UnitOrderLimits.unitsMax, end + units <= UnitOrderLimits.unitsMax
       else {
         throw .damagedRuns(
-          "makers", expected: "at most \(SequenceLimits.unitsMax) units",
+          "makers", expected: "at most \(UnitOrderLimits.unitsMax) units",
           found: "sequence \(next), more units")
       }
       entries.append(Entry(sequence: next, index: index, unitsEach: unitsEach, operations: operations))
@@ -131,13 +131,13 @@ struct MakerRow {
     end += units
     var writer = ByteWriter()
     append(to: &writer)
-    if writer.count <= SequenceLimits.packedBytesMax || before.0.isEmpty { return true }
+    if writer.count <= UnitOrderLimits.packedBytesMax || before.0.isEmpty { return true }
     (entries, end) = before
     return false
   }
 }
 
-extension UnitSequence {
+extension UnitOrder {
   /// The row that tells who made a unit, or the last one before it; nil if the inserter has none.
   func makerRow(atMost unit: UnitID) throws -> MakerRow? {
     if let row = nodes.makers(of: unit) { return row }
@@ -211,7 +211,7 @@ extension UnitSequence {
   }
 }
 
-extension UnitSequence where Storage: RunStorage {
+extension UnitOrder where Storage: RunStorage {
   /// Writes that an operation made the inserter's next units.
   ///
   /// - Parameter isExtension: whether it is the operation that made the last ones.

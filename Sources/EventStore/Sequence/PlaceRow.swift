@@ -26,9 +26,9 @@ struct PlaceRow {
     var number = first
     entries = [Entry(number: number, leaf: try reader.readUInt32Varint("runs.places"))]
     while reader.remaining > 0 {
-      number &+= try reader.readVarint("runs.places", in: 1...SequenceLimits.unitsMax)
-      guard number <= SequenceLimits.unitsMax else {
-        throw .damagedRuns("places", expected: "at most \(SequenceLimits.unitsMax)", found: "\(number)")
+      number &+= try reader.readVarint("runs.places", in: 1...UnitOrderLimits.unitsMax)
+      guard number <= UnitOrderLimits.unitsMax else {
+        throw .damagedRuns("places", expected: "at most \(UnitOrderLimits.unitsMax)", found: "\(number)")
       }
       entries.append(Entry(number: number, leaf: try reader.readUInt32Varint("runs.places")))
     }
@@ -79,7 +79,7 @@ struct PlaceRow {
   }
 }
 
-extension UnitSequence {
+extension UnitOrder {
   /// The leaf that a unit lies in, nil if it was never told.
   func leafNumber(of unit: UnitID) throws -> NodeNumber? {
     if let row = nodes.places(of: unit) { return row.leaf(of: unit.number) }
@@ -110,7 +110,7 @@ extension UnitSequence {
   }
 }
 
-extension UnitSequence where Storage: RunStorage {
+extension UnitOrder where Storage: RunStorage {
   /// Tells where units lie.
   ///
   /// - Parameter areLast: whether the inserter has none after them.
@@ -137,7 +137,7 @@ extension UnitSequence where Storage: RunStorage {
   private mutating func write(_ row: PlaceRow, of inserter: Inserter) throws {
     var writer = ByteWriter()
     row.append(to: &writer)
-    if writer.count > SequenceLimits.packedBytesMax, row.entries.count > 1 {
+    if writer.count > UnitOrderLimits.packedBytesMax, row.entries.count > 1 {
       // Numbers are given out in ascending order, so mostly the end of the last row grows: it takes little along.
       let cut = row.entries.count * 7 / 8
       try write(PlaceRow(entries: Array(row.entries[..<cut])), of: inserter)

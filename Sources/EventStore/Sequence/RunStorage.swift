@@ -85,7 +85,7 @@ package struct RunKeys: Sendable {
 package typealias NodeNumber = UInt32
 
 /// What is bounded in a sequence.
-package struct SequenceLimits: Hashable, Sendable {
+package struct UnitOrderLimits: Hashable, Sendable {
   /// Units of a cell, hidden ones included: so that no sum of numbers read from rows overflows.
   package static let unitsMax: UInt64 = 1 << 40
   /// Levels of the tree. With two children a node, the fewest, a tree of all units would have 41.

@@ -97,7 +97,7 @@ extension ReadTransaction {
     var transactions: [[UInt8]] = []
     var work = FoldWork()
     var byteCount = 0
-    var layout = BodyLayout()
+    var layout = BodyDecoder()
     var sequence = lane.placed + 1
     while sequence <= lane.last, let bytes = try bytes(sequence, of: lane.replica, lane.epoch, zone) {
       var reader = ByteReader(bytes.span.bytes)

@@ -31,10 +31,10 @@ extension LocalStore {
   /// Whether an incarnation is that of a zone that was deleted, here or at the remote.
   package func isGone(_ incarnation: IncarnationID) throws -> Bool {
     try read { transaction in
-      let (tables, snapshot) = (transaction.tables, transaction.snapshot)
-      let number = try snapshot.interned.incarnations.number(
-        of: incarnation, in: tables.incarnations, snapshot.transaction)
-      return try number.map { try tables.isGone($0, snapshot.transaction) } ?? false
+      let (tables, readView) = (transaction.tables, transaction.readView)
+      let number = try readView.interned.incarnations.number(
+        of: incarnation, in: tables.incarnations, readView.transaction)
+      return try number.map { try tables.isGone($0, readView.transaction) } ?? false
     }
   }
 
@@ -164,7 +164,7 @@ extension WriteBatch {
   ///
   /// - Returns: whether it may be tied: that log was not deleted, and nothing of the zone lies in that of its token.
   func tie(_ zone: ZoneNumber, _ row: inout ZoneRow, to incarnation: IncarnationNumber) throws -> Bool {
-    var isGone = try storage.tables.isGone(incarnation, storage.transaction)
+    let isGone = try storage.tables.isGone(incarnation, storage.transaction)
     guard !isGone else { return false }
     if let token = row.token {
       guard token.offset == 0,

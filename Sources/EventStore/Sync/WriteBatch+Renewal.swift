@@ -254,7 +254,7 @@ extension WriteBatch {
 
   /// Refuses what nobody would fold. What a store wrote has room for its units' new names; what it imported may not.
   private func checkFolds(_ body: [UInt8]) throws {
-    var (layout, work) = (BodyLayout(), FoldWork())
+    var (layout, work) = (BodyDecoder(), FoldWork())
     try layout.parse(body.span.bytes)
     work.add(layout, body.span.bytes)
     guard work.steps > Limits.foldStepsMax else { return }

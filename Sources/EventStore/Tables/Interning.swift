@@ -205,7 +205,7 @@ package struct Interned: Sendable {
 
 /// The numbers of names that were met lately, for one thread: found without a hash, since what is asked for again is most
 /// often the same text in the same memory. A miss says nothing.
-struct MetNames {
+struct RecentNames {
   private var entries: [(name: Name, number: NameNumber)] = []
   private static let countMax = 32
 

@@ -17,15 +17,15 @@ struct LaneRenaming: Hashable {
 
 extension [LaneRenaming] {
   /// What a transaction has seen, in the names that the records use.
-  func inOldNames(_ viewpoint: Viewpoint) -> Viewpoint {
-    var found = viewpoint
+  func inOldNames(_ context: CausalContext) -> CausalContext {
+    var found = context
     for renaming in self {
       let (old, new) = (renaming.old, renaming.new)
-      if new.replica == viewpoint.replica, new.epoch == viewpoint.epoch {
+      if new.replica == context.replica, new.epoch == context.epoch {
         (found.replica, found.epoch) = (old.replica, old.epoch)
         found.sequence += renaming.shift
       }
-      for seen in viewpoint.lineage where seen.replica == new.replica && seen.epoch == new.epoch {
+      for seen in context.lineage where seen.replica == new.replica && seen.epoch == new.epoch {
         found.lineage.append((old.replica, old.epoch, seen.through + renaming.shift))
       }
     }

@@ -18,7 +18,7 @@ package struct SegmentSummary: Sendable {
   /// What folding them takes.
   package var steps: Int { work.steps }
 
-  private var layout = BodyLayout()
+  private var layout = BodyDecoder()
   private var work = FoldWork()
 
   package init(incarnation: IncarnationID) {

@@ -32,7 +32,7 @@ package struct FoldWork: Sendable {
   package init() {}
 
   /// Adds a transaction, whose body was parsed.
-  package mutating func add(_ layout: BodyLayout, _ body: RawSpan) {
+  package mutating func add(_ layout: BodyDecoder, _ body: RawSpan) {
     for operation in layout.operations {
       add(Self.steps(ofPayload: operation.payload.count))
       add(Self.steps(of: operation.kind, operand: body.extracting(operation.operand)))

@@ -13,7 +13,7 @@ extension LogTransaction {
     var reader = ByteReader(bytes)
     let header = try TransactionHeader.read(from: &reader)
     let body = reader.bytes(in: reader.position..<reader.end)
-    var layout = BodyLayout()
+    var layout = BodyDecoder()
     try layout.parse(body, origin: reader.position)
     try layout.checkMoves(in: header.zone, body, origin: reader.position)
     try self.init(header: header, layout: layout, body: body)
@@ -22,7 +22,7 @@ extension LogTransaction {
   /// Builds the transaction of a header and a body that `layout` has parsed.
   ///
   /// - Throws: nothing after the layout's checks, as long as the validator and the decoder of values agree.
-  package init(header: TransactionHeader, layout: BodyLayout, body: RawSpan) throws(FormatError) {
+  package init(header: TransactionHeader, layout: BodyDecoder, body: RawSpan) throws(FormatError) {
     let reader = ByteReader(body)
     let names = layout.names.map { Name(reader.string(in: $0)) }
     var operations: [LogOperation] = []

@@ -25,8 +25,8 @@ extension LogTransaction {
     return writer.bytes
   }
 
-  private func body(headerBytes: Int) throws(FormatError) -> BodyBuilder {
-    var builder = BodyBuilder()
+  private func body(headerBytes: Int) throws(FormatError) -> BodyEncoder {
+    var builder = BodyEncoder()
     if let names, hasUnknown {
       for name in names { try builder.appendKept(name) }
       builder.keepNames()
@@ -50,7 +50,7 @@ extension LogTransaction {
   }
 }
 
-extension BodyBuilder {
+extension BodyEncoder {
   /// Appends a name to a table that is kept as it came.
   fileprivate mutating func appendKept(_ name: Name) throws(FormatError) {
     let count = nameCount

@@ -1,6 +1,6 @@
 /// What of a transaction its context tells too: who made it, where, and what its maker had seen.
 ///
-/// A transaction is its header and then its body (see ``BodyLayout``). Logs and segments keep the body as it
+/// A transaction is its header and then its body (see ``BodyDecoder``). Logs and segments keep the body as it
 /// is and the header's fields in their own way.
 ///
 /// | bytes | field |

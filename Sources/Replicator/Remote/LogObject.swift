@@ -14,7 +14,7 @@ enum LogObject {
   static func look(
     at prefix: ObjectPrefix, _ name: ObjectName, _ zone: ZoneID, _ incarnation: IncarnationID,
     _ offset: UInt64
-  ) throws(RemoteError) -> LogEntry<SegmentHead> {
+  ) throws(RemoteError) -> LogSlot<SegmentHead> {
     let span = prefix.bytes.span.bytes
     do throws(FormatError) {
       if FrameKind(of: span) == .seal { return .seal(try readSeal(span, offset)) }
@@ -38,7 +38,7 @@ enum LogObject {
   /// - Throws: ``RemoteError``, as ``look(at:_:_:_:_:)``.
   static func read(
     _ bytes: [UInt8], _ name: ObjectName, _ zone: ZoneID, _ incarnation: IncarnationID, _ offset: UInt64
-  ) throws(RemoteError) -> LogEntry<StoredSegment> {
+  ) throws(RemoteError) -> LogSlot<StoredSegment> {
     let span = bytes.span.bytes
     do throws(FormatError) {
       if FrameKind(of: span) == .seal { return .seal(try readSeal(span, offset)) }

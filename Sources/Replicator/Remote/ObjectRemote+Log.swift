@@ -78,7 +78,7 @@ extension ObjectRemote {
     var bytes = 0
     while true {
       let offset = token.offset + UInt64(page.count) + 1
-      let entry: LogEntry<StoredSegment>?
+      let entry: LogSlot<StoredSegment>?
       do throws(RemoteError) {
         entry = try await read(token.incarnation, token.zone, offset)
       } catch {
@@ -144,7 +144,7 @@ extension ObjectRemote {
     let isCutAlike = own.sequences == other.sequences
     if isCutAlike && own.contentHash != other.contentHash { return .fork(place) }
     // Read whole, for its writer forgets that it is pending.
-    let entry: LogEntry<StoredSegment>?
+    let entry: LogSlot<StoredSegment>?
     do throws(RemoteError) {
       entry = try await read(own.incarnation, own.zone, offset)
     } catch {

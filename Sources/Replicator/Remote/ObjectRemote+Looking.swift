@@ -18,7 +18,7 @@ extension ObjectRemote {
   /// - Throws: ``RemoteError`` `damagedSegment`, `newerSegment`.
   func look(
     _ incarnation: IncarnationID, _ zone: ZoneID, _ offset: UInt64
-  ) async throws(RemoteError) -> LogEntry<SegmentHead>? {
+  ) async throws(RemoteError) -> LogSlot<SegmentHead>? {
     let name = ObjectName.entry(of: incarnation, offset)
     do throws(RemoteError) {
       guard let prefix = try await objects.getPrefix(name, LogObject.prefixBytes) else { return nil }
@@ -33,7 +33,7 @@ extension ObjectRemote {
   /// - Throws: ``RemoteError`` `damagedSegment`, `newerSegment`, `missingSegment`.
   func read(
     _ incarnation: IncarnationID, _ zone: ZoneID, _ offset: UInt64
-  ) async throws(RemoteError) -> LogEntry<StoredSegment>? {
+  ) async throws(RemoteError) -> LogSlot<StoredSegment>? {
     do throws(RemoteError) {
       if let found = try await readObject(incarnation, zone, offset) { return found }
       guard try await isHole(offset, of: incarnation) else { return nil }
@@ -50,7 +50,7 @@ extension ObjectRemote {
   /// - Throws: ``RemoteError`` `damagedSegment`, `newerSegment`.
   func readObject(
     _ incarnation: IncarnationID, _ zone: ZoneID, _ offset: UInt64
-  ) async throws(RemoteError) -> LogEntry<StoredSegment>? {
+  ) async throws(RemoteError) -> LogSlot<StoredSegment>? {
     let name = ObjectName.entry(of: incarnation, offset)
     do throws(RemoteError) {
       guard let bytes = try await objects.get(name, bytesMax: LogObject.bytesMax) else { return nil }
@@ -63,7 +63,7 @@ extension ObjectRemote {
   /// What counts instead of an entry that cannot be read; nil if nothing does.
   func amendment(
     of incarnation: IncarnationID, _ zone: ZoneID, _ offset: UInt64
-  ) async throws(RemoteError) -> LogEntry<StoredSegment>? {
+  ) async throws(RemoteError) -> LogSlot<StoredSegment>? {
     let name = ObjectName.amendment(of: incarnation, offset)
     do throws(RemoteError) {
       guard let bytes = try await objects.get(name, bytesMax: LogObject.bytesMax) else { return nil }

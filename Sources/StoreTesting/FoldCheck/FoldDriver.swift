@@ -16,7 +16,7 @@ final class FoldDriver {
     storage = knowledge.makeStorage(tiesByNumber: tiesByNumber)
     fold = Fold(storage: storage)
     fold.scannedHeadsMax = history.scannedHeadsMax
-    fold.sequenceLimits.nodeBytesMax = history.nodeBytesMax
+    fold.orderLimits.nodeBytesMax = history.nodeBytesMax
     fold.wholeRowBytesMax = history.wholeRowBytesMax
     if history.wholeRowBytesMax < WideRow.wholeBytesMax { fold.blockBytesMax = 60 }
     if let steps = history.foldStepsMax {
@@ -40,8 +40,8 @@ final class FoldDriver {
     fault: FoldCheckFault? = nil
   ) throws {
     let transaction = history.transactions[number]
-    fold.viewpoint = viewpoint(of: transaction, base: base ?? transaction.base, fault)
-    fold.viewpoint.seesAllPlaced = seesAll
+    fold.context = context(of: transaction, base: base ?? transaction.base, fault)
+    fold.context.seesAllPlaced = seesAll
     fold.timestamp = effective
     if effective != transaction.timestamp { history.coverage.capped += 1 }
     history.coverage.folds += 1
@@ -61,7 +61,7 @@ final class FoldDriver {
   /// - Returns: whether a winner changed.
   func retime(_ number: Int, to effective: Timestamp) throws -> Bool {
     let transaction = history.transactions[number]
-    let viewpoint = viewpoint(of: transaction, base: transaction.base, nil)
+    let context = context(of: transaction, base: transaction.base, nil)
     history.coverage.retimed += 1
     var hasChanged = false
     for (index, operation) in transaction.operations.enumerated() {
@@ -75,7 +75,7 @@ final class FoldDriver {
       }
       let moved = try fold.retime(
         kind, field, operand: operand.span, index: UInt32(index), of: name.span.bytes,
-        in: FoldNumbering.state, transaction: viewpoint, to: effective)
+        in: FoldNumbering.state, transaction: context, to: effective)
       hasChanged = hasChanged || moved
     }
     return hasChanged
@@ -165,7 +165,7 @@ final class FoldDriver {
     let record = FoldNumbering.records[name.record]
     let isThere = try fold.find(record.span.bytes, in: FoldNumbering.state)
     let sequence = isThere ? try fold.sequence(of: cell(name)) : nil
-    let own = fold.viewpoint
+    let own = fold.context
     func reference(_ unit: UnitID) -> UnitReference {
       let isOwn = unit.replica == own.replica && unit.epoch == own.epoch
       return isOwn ? UnitReference(number: unit.number) : self.reference(unit)
@@ -193,7 +193,7 @@ final class FoldDriver {
   }
 
   /// The parts of a list or a text by the fold's own reading.
-  func parts(of name: FoldSequence) throws -> [SequencePart] {
+  func parts(of name: FoldSequence) throws -> [UnitOrderPart] {
     let record = FoldNumbering.records[name.record]
     guard try fold.find(record.span.bytes, in: FoldNumbering.state) else { return [] }
     let cell = cell(name)
@@ -202,20 +202,20 @@ final class FoldDriver {
     let prefix = ElementKey.items(
       of: FoldNumbering.state, record: try RecordLayout.recordNumber(of: row.span.bytes), cell: cell)
     let items = try Set(storage.elements(under: prefix).map { try $0.key.item })
-    var parts: [SequencePart] = []
+    var parts: [UnitOrderPart] = []
     try sequence.forEachRun { run in
-      var part = SequencePart(
+      var part = UnitOrderPart(
         first: reference(run.units.first), count: run.units.count, left: run.left.map { reference($0) },
         right: run.right.map { reference($0) }, isVisible: run.isVisible,
         element: run.element.map { reference($0) }, text: run.text,
         makers: try sequence.operations(making: run.units).map {
-          SequencePart.Maker(sequence: $0.sequence, index: $0.index, units: $0.units.count)
+          UnitOrderPart.Maker(sequence: $0.sequence, index: $0.index, units: $0.units.count)
         }, items: [])
       for number in run.units.first.number..<run.units.end {
         let unit = UnitID(run.units.first.inserter, number)
         guard items.contains(unit) else { continue }
         part.items.append(
-          SequencePart.Item(
+          UnitOrderPart.Item(
             number: number,
             places: try fold.itemHeads(.place, of: unit, cell).map { owned in
               head(owned, .item(reference(try ItemRow.unit(owned.head, owned.payload.span.bytes)), .null))
@@ -316,13 +316,14 @@ final class FoldDriver {
     func hasPlaces(in incarnation: IncarnationNumber) -> Bool { !driver.history.segments.isEmpty }
   }
 
-  private func viewpoint(of transaction: FoldTransaction, base: Int, _ fault: FoldCheckFault?) -> Viewpoint {
+  private func context(of transaction: FoldTransaction, base: Int, _ fault: FoldCheckFault?) -> CausalContext
+  {
     let lane = history.lanes[transaction.lane]
-    var viewpoint = Viewpoint(
+    var context = CausalContext(
       zone: FoldNumbering.zone, replica: numbering.number(ofIdentity: lane.identity), epoch: lane.epoch,
       sequence: UInt64(transaction.sequence),
       base: base == 0 ? nil : (FoldNumbering.incarnation, UInt64(base)))
-    viewpoint.lineage = lineage(of: lane, fault)
-    return viewpoint
+    context.lineage = lineage(of: lane, fault)
+    return context
   }
 }

@@ -22,7 +22,7 @@ final class FoldHistory {
   private(set) var oracle = Oracle()
   var coverage = FoldCheckCoverage()
   /// The lists and texts, in the order in which they were first changed.
-  private(set) var sequences: [(name: FoldSequence, oracle: SequenceOracle)] = []
+  private(set) var sequences: [(name: FoldSequence, oracle: UnitOrderOracle)] = []
   /// What the heads of lists' elements say, by the oracle's numbers.
   private var contents: [CellHead.Content] = []
 
@@ -32,7 +32,7 @@ final class FoldHistory {
     scannedHeadsMax = [0, 1, 8][Int(schedule.seed % 3)]
     wholeRowBytesMax = [WideRow.wholeBytesMax, WideRow.wholeBytesMax, 0, 80][Int(schedule.seed / 3 % 4)]
     foldStepsMax = [nil, 1, 24][Int(schedule.seed / 12 % 3)]
-    nodeBytesMax = [SequenceLimits().nodeBytesMax, 64][Int(schedule.seed / 36 % 2)]
+    nodeBytesMax = [UnitOrderLimits().nodeBytesMax, 64][Int(schedule.seed / 36 % 2)]
     cells = FoldCells(fields: schedule.fields)
     for _ in 0..<records * (1 + cells.ofFields.count) { _ = oracle.addCell() }
     transactions.reserveCapacity(16)
@@ -119,12 +119,12 @@ final class FoldHistory {
       }
     }
     guard let name = FoldSequence(operation), let change else { return }
-    if !sequences.contains(where: { $0.name == name }) { sequences.append((name, SequenceOracle())) }
+    if !sequences.contains(where: { $0.name == name }) { sequences.append((name, UnitOrderOracle())) }
     for place in sequences.indices where sequences[place].name == name { append(change, to: place) }
   }
 
   /// The parts of a list or a text, once certain transactions were folded.
-  func parts(at place: Int, folded: TransactionSet, received: [Int64]) -> [SequencePart] {
+  func parts(at place: Int, folded: TransactionSet, received: [Int64]) -> [UnitOrderPart] {
     sequences[place].oracle.parts(folded: folded, oracle) { cell in
       var heads: [OracleHead] = []
       oracle.findHeads(of: cell, folded: folded, received: received, into: &heads)

@@ -6,7 +6,7 @@ struct FoldRows: Equatable {
   /// The whole rows of records, whose layout depends on when they grew.
   private let rows: [[UInt8]]
   /// What lists and texts read: how their rows are cut depends on the order.
-  private let sequences: [[SequencePart]]
+  private let sequences: [[UnitOrderPart]]
 
   init(_ driver: FoldDriver) throws {
     contents = driver.storage.contents

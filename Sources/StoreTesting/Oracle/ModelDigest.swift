@@ -34,7 +34,7 @@ enum ModelDigest {
     }
   }
 
-  private static func append(_ part: SequencePart, to bytes: inout ByteWriter) {
+  private static func append(_ part: UnitOrderPart, to bytes: inout ByteWriter) {
     func unit(_ unit: UnitReference) {
       let maker = unit.maker!
       bytes.append(bigEndian: maker.replica.rawValue)

@@ -15,12 +15,12 @@ package struct RecordHeads: Hashable, Sendable {
     package var kind: FieldKind
     package var heads: [CellHead]
     /// Of a list or a text, which has no heads of its own.
-    package var parts: [SequencePart] = []
+    package var parts: [UnitOrderPart] = []
     /// Of contributions, in the order in which a reducer gets them.
     package var payloads: [Value] = []
 
     package init(
-      name: Name, kind: FieldKind, heads: [CellHead], parts: [SequencePart] = [], payloads: [Value] = []
+      name: Name, kind: FieldKind, heads: [CellHead], parts: [UnitOrderPart] = [], payloads: [Value] = []
     ) {
       self.name = name
       self.kind = kind

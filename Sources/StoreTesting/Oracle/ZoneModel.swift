@@ -30,7 +30,7 @@ package struct ZoneModel: Sendable {
     /// In the order of the fields' names, then their kinds, then the elements.
     var fields: [FieldCell] = []
     /// In the same order.
-    var sequences: [(name: Name, kind: FieldKind, oracle: SequenceOracle)] = []
+    var sequences: [(name: Name, kind: FieldKind, oracle: UnitOrderOracle)] = []
   }
 
   /// A cell of a field, or that of one element of a set or a map.
@@ -183,7 +183,7 @@ package struct ZoneModel: Sendable {
     let order: (Name, FieldKind) -> (Name, UInt32) = { ($0, $1.rawValue) }
     let place = cells.sequences.firstIndex { order($0.name, $0.kind) >= order(field, kind) }
     if place == nil || cells.sequences[place!].name != field || cells.sequences[place!].kind != kind {
-      cells.sequences.insert((field, kind, SequenceOracle()), at: place ?? cells.sequences.count)
+      cells.sequences.insert((field, kind, UnitOrderOracle()), at: place ?? cells.sequences.count)
       records[record] = cells
     }
     self.change(change, at: place ?? cells.sequences.count - 1, of: record, index)

@@ -93,7 +93,7 @@ func awaitedCode(_ body: () async throws -> Void) async -> StoreError.Code? {
 }
 
 /// All that a refused call must leave as it was.
-struct StoreSnapshot: Equatable {
+struct StoreContent: Equatable {
   var lastPosition: Position
   var zones: [ZoneID]
   var digests: [ContentHash]
@@ -102,10 +102,10 @@ struct StoreSnapshot: Equatable {
 }
 
 extension LocalStore {
-  func snapshot() throws -> StoreSnapshot {
+  func readView() throws -> StoreContent {
     try read { tx in
       let zones = try tx.zones()
-      return StoreSnapshot(
+      return StoreContent(
         lastPosition: try tx.lastPosition(), zones: zones, digests: try zones.map { try tx.digest(of: $0) },
         tokens: try zones.map { try tx.token(of: $0) }, pending: try zones.map { try tx.pendingCount(in: $0) }
       )
@@ -215,11 +215,11 @@ func checkSound(
   let before = try store.verify()
   #expect(before.problems == [], comment, sourceLocation: sourceLocation)
   try checkViews(store, sourceLocation: sourceLocation)
-  let snapshot = try store.snapshot()
+  let readView = try store.readView()
   let rows = try store.derivedRows()
   _ = try await store.rebuild()
-  let rebuilt = try store.snapshot()
-  #expect(rebuilt == snapshot, comment, sourceLocation: sourceLocation)
+  let rebuilt = try store.readView()
+  #expect(rebuilt == readView, comment, sourceLocation: sourceLocation)
   let rebuiltRows = try store.derivedRows()
   #expect(rebuiltRows == rows, comment, sourceLocation: sourceLocation)
   let after = try store.verify()

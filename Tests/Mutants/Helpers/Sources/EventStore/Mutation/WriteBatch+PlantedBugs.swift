@@ -4,7 +4,7 @@ import OperationFormat
 extension WriteBatch {
   /// Folds a body's operations cell by cell.
   func foldInDictionaryOrder(_ body: RawSpan, into state: StateNumber) throws {
-    var layout = BodyLayout()
+    var layout = BodyDecoder()
     try layout.parse(body)
     func number(_ index: Int) throws -> NameNumber {
       try internName(try Name(interned: body.extracting(layout.names[index])))

@@ -1,0 +1,53 @@
+import OperationFormat
+
+/// What a transaction had seen when it was made: the test of section "one rule for all conflicts".
+package struct CausalContext: Sendable {
+  /// The zone whose placements count.
+  package var zone: ZoneNumber
+  package var replica: ReplicaNumber
+  package var epoch: UInt32
+  package var sequence: UInt64
+  /// The incarnation and offset up to which all was folded; nil if nothing was.
+  package var base: (incarnation: IncarnationNumber, offset: UInt64)?
+  /// Identities that this one continues, each with the last sequence it held; empty for nearly all.
+  package var lineage: [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] = []
+  /// Whether the base is at or past every placement there is, so that no lookup is needed.
+  package var seesAllPlaced = false
+
+  package init(
+    zone: ZoneNumber, replica: ReplicaNumber, epoch: UInt32, sequence: UInt64,
+    base: (incarnation: IncarnationNumber, offset: UInt64)?
+  ) {
+    self.zone = zone
+    self.replica = replica
+    self.epoch = epoch
+    self.sequence = sequence
+    self.base = base
+  }
+
+  /// Whether this transaction, at its operation `index`, has seen the operation that made a head.
+  ///
+  /// - Parameter offset: looks up the first place of a transaction in an incarnation of the zone's remote log.
+  package func hasSeen(
+    _ head: HeadID, at index: UInt32,
+    offset: (ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, IncarnationNumber) throws -> UInt64?
+  ) rethrows -> Bool {
+    if head.replica == replica && head.epoch == epoch {
+      return head.sequence < sequence || (head.sequence == sequence && head.index < index)
+    }
+    for ancestor in lineage where ancestor.replica == head.replica && ancestor.epoch == head.epoch {
+      if head.sequence <= ancestor.through { return true }
+    }
+    guard let base else { return false }
+    guard let found = try offset(head.replica, head.epoch, head.sequence, base.incarnation) else {
+      return false
+    }
+    return reaches(found)
+  }
+
+  /// Whether what lies at an offset of the base's incarnation was folded before.
+  package func reaches(_ offset: UInt64) -> Bool {
+    guard let base else { return false }
+    return offset <= base.offset
+  }
+}

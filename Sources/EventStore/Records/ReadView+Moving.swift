@@ -1,0 +1,103 @@
+import OperationFormat
+
+/// What a record shows, as the changes that give it to a copy which starts without fields.
+struct RecordContent {
+  /// One operation on a field.
+  struct Change {
+    var field: Name
+    var kind: OperationKind
+    var operand: [UInt8]
+  }
+
+  var type: Name
+  var changes: [Change] = []
+  /// Texts of any length: what inserts one names the units of what was inserted before.
+  var texts: [(field: Name, text: String)] = []
+  /// The assets that the changes name.
+  var assets: [AssetReference] = []
+}
+
+extension ReadView {
+  /// What a record shows, all its cells with it, for a copy in another zone; nil if it is not there.
+  ///
+  /// What lost in a conflict stays behind. Values are those that are stored; a reference that names no zone gets the one
+  /// of the record.
+  /// - Throws: ``StoreError`` `valueInvalid` where a value becomes too large by that; `damaged`.
+  func content(of record: RecordID) throws -> RecordContent? {
+    try withRow(of: record) { row, state -> RecordContent? in
+      guard let (type, _) = try visible(row, state) else { return nil }
+      var content = RecordContent(type: try name(type))
+      for (field, shown) in try changes(in: row, state) {
+        for change in shown {
+          let change = change.mapValues { $0.namingZone(record.zone) }
+          if case .insertText(let text, _) = change {
+            content.texts.append((field, text))
+            continue
+          }
+          for value in change.values { value.appendAssets(to: &content.assets) }
+          var operand = ByteWriter()
+          do throws(FormatError) {
+            try change.encode(into: &operand)
+          } catch {
+            throw StoreError.unstorable(field, record, error)
+          }
+          content.changes.append(.init(field: field, kind: change.kind, operand: operand.bytes))
+        }
+      }
+      return content
+    }
+  }
+
+  /// The changes that make an empty cell show what this one does.
+  func changes(
+    showing cell: CellNumber, _ field: Name, in row: RawSpan, _ state: StateNumber
+  ) throws -> [FieldChange] {
+    switch cell.kind {
+    case .register:
+      guard let payload = try heads(of: cell, in: row, state).first?.payload else { return [] }
+      let value = try Value(decoding: payload.span.bytes)
+      return value == .null ? [] : [.set(value)]
+    case .counter: return [.add(try counterSum(cell, in: row, state).counter.value)]
+    case .set:
+      var changes: [FieldChange] = []
+      try forEachElement(of: cell, in: row, state) { element in
+        changes.append(.insert(try Value(decoding: element.identity.span.bytes)))
+      }
+      return changes
+    case .map:
+      var changes: [FieldChange] = []
+      try forEachElement(of: cell, in: row, state) { element in
+        changes.append(.put(key: try Name(interned: element.identity.span.bytes), try element.value))
+      }
+      return changes
+    case .list:
+      let values = try items(of: cell, in: row, state).map(\.value)
+      return values.isEmpty ? [] : [.insertElements(values, after: nil)]
+    case .text:
+      let text = try sequence(of: cell, in: row, state).text()
+      return text.isEmpty ? [] : [.insertText(text, after: nil)]
+    case .contributions:
+      // In their order, which the copy has too: each has seen those before it.
+      return try ContributionCell(cell, in: row, state, self).contributions().map { .contribute($0.payload) }
+    case nil:
+      throw StoreError(
+        .newerFormat, "the field “\(field)” is of a kind that this version does not know",
+        hint: "move the record with the version that wrote it")
+    }
+  }
+}
+
+extension Value {
+  /// The value as a record of another zone says it: a reference that names no zone gets the one that it was said in.
+  ///
+  /// - Complexity: linear in the value; the recursion is bounded by the depth of what can be encoded.
+  func namingZone(_ zone: ZoneID) -> Value {
+    switch self {
+    case .reference(let reference) where reference.zone == nil:
+      .reference(Reference(zone: zone, record: reference.record, rule: reference.rule))
+    case .array(let elements): .array(elements.map { $0.namingZone(zone) })
+    case .map(let entries): .map(entries.mapValues { $0.namingZone(zone) })
+    default: self
+    }
+  }
+}

@@ -1,0 +1,182 @@
+import LMDB
+import OperationFormat
+
+/// Which records are hidden by cascades, and which references read as missing: found when it is asked for, from what the
+/// records show and which of them are alive.
+extension ReadView {
+  /// The record that is not alive to which cascades lead from the record whose row it is; nil if there is none.
+  ///
+  /// - Complexity: linear in the cascades that are followed; each record is followed once a snapshot.
+  func missingTarget(of row: RawSpan, _ state: StateNumber) throws -> [UInt8]? {
+    guard RecordLayout.flags(of: row).contains(.cascades) else { return nil }
+    let targets = try cascades(of: row, state)
+    // Nearly always: others that refer there were met before.
+    if targets.allSatisfy({ isKnown(there: $0, state) }) { return nil }
+    var path = [Step(targets: targets)]
+    var met: Set<[UInt8]> = []
+    // The same, nearest first.
+    var order: [[UInt8]] = []
+    while let step = path.last {
+      guard step.next < step.targets.count else {
+        path.removeLast()
+        continue
+      }
+      path[path.count - 1].next += 1
+      let name = step.targets[step.next]
+      guard met.insert(name).inserted else { continue }
+      order.append(name)
+      var missing: [UInt8]?
+      switch fates[.init(state: state, name: name)] {
+      case .there: continue
+      case .gone(let found): missing = found
+      case nil:
+        if let targets = try cascadesIfAlive(of: name, state) {
+          path.append(Step(name: name, targets: targets))
+        } else {
+          missing = name
+        }
+      }
+      guard let missing else { continue }
+      // From all on the way cascades lead there.
+      fates.remember(.gone(missing: missing), of: path.compactMap(\.name) + [name], state)
+      return missing
+    }
+    fates.remember(.there, of: order, state)
+    return nil
+  }
+
+  private func isKnown(there name: [UInt8], _ state: StateNumber) -> Bool {
+    if case .there = fates[.init(state: state, name: name)] { return true }
+    return false
+  }
+
+  private struct Step {
+    /// Nil for the record that was asked for.
+    var name: [UInt8]?
+    var targets: [[UInt8]]
+    var next = 0
+  }
+
+  /// The records of the zone to which cascades lead at once from the one whose row it is.
+  private func cascades(of row: RawSpan, _ state: StateNumber) throws -> [[UInt8]] {
+    guard RecordLayout.flags(of: row).contains(.cascades) else { return [] }
+    let prefix = ReferenceKey.cascades(of: state, record: try RecordLayout.recordNumber(of: row))
+    var targets: [[UInt8]] = []
+    var isIndexed = false
+    try tables.forEachReference(under: prefix, transaction) { _, row in
+      isIndexed = true
+      var reader = ByteReader(row)
+      while let (rule, target) = try PlacedReferences.next(&reader) {
+        guard rule == .cascade else { continue }
+        if let name = try localName(row.extracting(target), state) { targets.append(name) }
+      }
+      return true
+    }
+    guard isIndexed else {
+      throw StoreError(
+        .damaged, "a record's cascades are not in the index of references",
+        hint: "run a verification, then rebuild the store from its log")
+    }
+    return targets
+  }
+
+  /// The same of a record by its name; nil if it is not alive.
+  private func cascadesIfAlive(of name: [UInt8], _ state: StateNumber) throws -> [[UInt8]]? {
+    let key = TableKey.record(state, name.span.bytes)
+    return try transaction.withValue(of: key.span, in: tables.records) { row in
+      try alive(row, state) == nil ? nil : try cascades(of: row, state)
+    } ?? nil
+  }
+
+  /// The name of a target that is of the holder's own zone.
+  ///
+  /// - Parameter target: what a reference has behind its rule.
+  private func localName(_ target: RawSpan, _ state: StateNumber) throws -> [UInt8]? {
+    var reader = ByteReader(target)
+    if try reader.readUInt8("reference.target") == 0 {
+      let count = try reader.readCount("reference.target")
+      return target.extracting(try reader.readBytes(count, "reference.target")).bytes
+    }
+    let reference = try Reference(target: target, rule: .cascade)
+    return try isLocal(reference, state) ? Array(reference.record.rawValue.utf8) : nil
+  }
+
+  /// Whether a reference names a record of the holder's own zone.
+  private func isLocal(_ reference: Reference, _ state: StateNumber) throws -> Bool {
+    guard let zone = reference.zone else { return true }
+    return try zone == self.zone(of: state)
+  }
+
+  /// Whether a record of a state, by its name's UTF-8, is there.
+  private func isThere(_ name: [UInt8], _ state: StateNumber) throws -> Bool {
+    switch fates[.init(state: state, name: name)] {
+    case .there: return true
+    case .gone: return false
+    case nil: break
+    }
+    let key = TableKey.record(state, name.span.bytes)
+    let found = try transaction.withValue(of: key.span, in: tables.records) { row -> RecordFates.Fate? in
+      guard try alive(row, state) != nil else { return nil }
+      return try missingTarget(of: row, state).map { .gone(missing: $0) } ?? .there
+    }
+    let fate = (found ?? nil) ?? .gone(missing: name)
+    fates.remember(fate, of: [name], state)
+    if case .there = fate { return true }
+    return false
+  }
+
+  // MARK: Values
+
+  /// What a value reads of the record whose row it is: nil for a reference that is nullified, null for one inside.
+  func shown(_ value: Value, in row: RawSpan, _ state: StateNumber) throws -> Value? {
+    guard value.mayNameRecords, RecordLayout.flags(of: row).contains(.refers) else { return value }
+    return try shown(value, state)
+  }
+
+  private func shown(_ value: Value, _ state: StateNumber) throws -> Value? {
+    switch value {
+    case .reference(let reference):
+      guard reference.rule == .nullify, try isLocal(reference, state) else { return value }
+      return try isThere(Array(reference.record.rawValue.utf8), state) ? value : nil
+    case .array(let elements): return .array(try elements.map { try shown($0, state) ?? .null })
+    case .map(let entries): return .map(try entries.mapValues { try shown($0, state) ?? .null })
+    default: return value
+    }
+  }
+
+  // MARK: Holders
+
+  /// The references to a record from those of a zone that are there, in the order of names, fields, kinds and rules.
+  func holders(of target: RecordID, in zone: ZoneID) throws -> [Holder] {
+    let state = try state(of: zone)
+    var found: [(name: [UInt8], field: Name, cell: CellNumber, rule: ReferenceRule)] = []
+    // One's own zone may be named, or not.
+    for named in zone == target.zone ? [nil, zone] : [target.zone] {
+      guard let bytes = try? Reference(zone: named, record: target.name).encodedTarget() else { continue }
+      let prefix = ReferenceKey.holders(of: bytes.span.bytes, in: state)
+      try tables.forEachReference(under: prefix, transaction) { key, row in
+        let name = row.bytes
+        guard try isThere(name, state) else { return true }
+        let (rule, cell) = try ReferenceKey.holder(in: key, after: prefix)
+        found.append((name, try self.name(cell.field), cell, rule))
+        return true
+      }
+    }
+    found.sort { a, b in
+      if a.name != b.name { return a.name.lexicographicallyPrecedes(b.name) }
+      if a.field != b.field { return a.field < b.field }
+      return (a.cell, a.rule.rawValue) < (b.cell, b.rule.rawValue)
+    }
+    var holders: [Holder] = []
+    holders.reserveCapacity(found.count)
+    for (index, one) in found.enumerated() {
+      // A list may name one record at several places.
+      if index > 0, found[index - 1] == one { continue }
+      guard let kind = one.cell.kind else { continue }
+      let name = try Name(interned: one.name.span.bytes)
+      holders.append(
+        Holder(record: RecordID(zone: zone, name: name), field: one.field, kind: kind, rule: one.rule))
+    }
+    return holders
+  }
+}

@@ -1,0 +1,212 @@
+import OperationFormat
+
+/// A unit where it lies.
+struct Spot {
+  var node: NodeNumber
+  var leaf: Leaf
+  var piece: Int
+  /// How many units of the piece are before it.
+  var offset: UInt64
+
+  var unit: UnitID {
+    let first = leaf.pieces[piece].first
+    return UnitID(first.inserter, first.number &+ offset)
+  }
+
+  var left: UnitID? {
+    offset == 0 ? leaf.pieces[piece].left : UnitID(unit.inserter, unit.number &- 1)
+  }
+
+  var right: UnitID? { leaf.pieces[piece].right }
+
+  var level: Level { leaf.pieces[piece].level(at: offset) }
+
+  /// The gap in front of it.
+  var gap: Gap { Gap(node: node, leaf: leaf, piece: piece, offset: offset) }
+}
+
+/// Finding where insertions belong.
+///
+/// The units are a tree, whose order is that of the document. A unit whose right origin has the left origin that it has itself hangs from its
+/// right origin, to the left of it, by the order of units; each other one from its left origin, to the right of it: first
+/// those whose right origin is rightmost, then by the order of units. What hangs from one is side by side. A transaction that has seen
+/// a unit has seen all that it hangs from: so from an unseen one the search goes on behind all that hangs from it.
+extension UnitOrder {
+  /// Whether a transaction has seen a unit; it has not if there is no such unit.
+  func sees(
+    _ unit: UnitID, _ view: inout UnitOrderView, _ hasSeen: (HeadID) throws -> Bool
+  ) throws -> Bool {
+    if let known = view.sees(unit) { return known }
+    guard let found = try makerRow(atMost: unit)?.operation(making: unit.number) else { return false }
+    let isSeen = try hasSeen(
+      HeadID(replica: unit.replica, epoch: unit.epoch, sequence: found.sequence, index: found.index))
+    view.learn(found.units, of: unit.inserter, areSeen: isSeen)
+    return isSeen
+  }
+
+  /// Finds where a unit comes that is inserted behind another, and its origins. The sequence must not be without nodes.
+  func gap(
+    for new: UnitID, after left: UnitID?, _ view: inout UnitOrderView, _ hasSeen: (HeadID) throws -> Bool
+  ) throws -> Gap {
+    var left = left
+    if let unit = left, try !view.knows(unit) && !sees(unit, &view, hasSeen) { left = nil }
+    var origin = try left.flatMap { try spot(of: $0) }
+    if origin == nil { left = nil }
+    let right: Spot?
+    if let known = view.successor(of: left) {
+      right = try known.map { unit in
+        guard let spot = try spot(of: unit) else { throw Self.missing(unit) }
+        return spot
+      }
+    } else {
+      let start = try spot(behind: origin)
+      right = try firstSeen(from: start, &view, hasSeen)
+      if right?.unit != start?.unit { view.learn(right?.unit, of: left) }
+    }
+    var gap: Gap
+    if let right, right.left == left {
+      gap = try self.gap(for: new, hangingFrom: right)
+      gap.level = Level(depth: right.level.depth, rightDepth: right.level.rightDepth &+ 1)
+    } else {
+      gap = try self.gap(for: new, behind: &origin, before: right?.unit)
+      gap.level = Level(depth: origin.map { $0.level.depth &+ 1 } ?? 0, rightDepth: 0)
+    }
+    gap.left = left
+    gap.right = right?.unit
+    return gap
+  }
+
+  /// The first unit from one on that the transaction has seen.
+  private func firstSeen(
+    from start: Spot?, _ view: inout UnitOrderView, _ hasSeen: (HeadID) throws -> Bool
+  ) throws -> Spot? {
+    var next = start
+    var passed: UInt64 = 0
+    while let spot = next {
+      if try sees(spot.unit, &view, hasSeen) { return spot }
+      // Of those that it hangs from by right origins, the last that is not seen: mostly the outermost.
+      var unseen = spot
+      let depth = spot.level.depth
+      var (outer, inner) = (0 as UInt64, spot.level.rightDepth)
+      while outer < inner {
+        let middle = outer == 0 && inner == spot.level.rightDepth ? 0 : outer + (inner - outer) / 2
+        guard let other = try self.next(spot, atMost: Level(depth: depth, rightDepth: middle)) else {
+          throw FormatError.damagedRuns("level", expected: "a right origin", found: "none")
+        }
+        if try sees(other.unit, &view, hasSeen) {
+          outer = middle + 1
+        } else {
+          (inner, unseen) = (middle, other)
+        }
+      }
+      // Rows that name each other in a circle end here.
+      passed &+= unseen.leaf.pieces[unseen.piece].count
+      guard passed <= root.units else {
+        throw FormatError.damagedRuns("node", expected: "\(root.units) units", found: "more")
+      }
+      next = try end(of: unseen)
+    }
+    return nil
+  }
+
+  /// The gap for a unit that hangs from its right origin.
+  private func gap(for new: UnitID, hangingFrom right: Spot) throws -> Gap {
+    let depth = right.level.depth
+    // Mostly it is the only one, or the last.
+    guard let before = try last(before: right, atMost: Level(depth: depth, rightDepth: .max)),
+      before.level.depth == depth, before.right == right.unit, try comes(new, before: before.unit)
+    else { return right.gap }
+    let start: Spot?
+    if let outer = try last(before: right, atMost: right.level) {
+      start = try outer.level.depth == depth ? end(of: outer) : spot(behind: outer)
+    } else {
+      start = try spot(behind: nil)
+    }
+    guard let start else { return right.gap }
+    let level = Level(depth: depth, rightDepth: right.level.rightDepth &+ 1)
+    let next = try place(among: level, from: start, to: right) { try comes(new, before: $0.unit) }
+    return next?.gap ?? right.gap
+  }
+
+  /// The gap for a unit that hangs from its left origin, nil for the start.
+  private func gap(for new: UnitID, behind left: inout Spot?, before right: UnitID?) throws -> Gap {
+    let depth = left.map { $0.level.depth &+ 1 } ?? 0
+    let start = try spot(behind: left)
+    var next = start
+    if let start, start.level.depth >= depth {
+      let end = try depth == 0 ? nil : self.next(start, atMost: Level(depth: depth - 1, rightDepth: .max))
+      next = try place(among: Level(depth: depth, rightDepth: 0), from: start, to: end) { other in
+        if other.right == right { return try comes(new, before: other.unit) }
+        return try isLess(other.right, right)
+      }
+      guard let next else { return try gapAtEnd() }
+      if next.unit != start.unit { return next.gap }
+    }
+    guard var gap = left?.gap else { return try start?.gap ?? gapAtEnd() }
+    gap.offset &+= 1
+    return gap
+  }
+
+  /// Among units of one level that are sorted, and what hangs from them, where another one comes: the unit that it comes
+  /// before, nil for the end.
+  ///
+  /// - Complexity: O(log² n) rows
+  private func place(
+    among level: Level, from start: Spot, to end: Spot?, comesBefore: (Spot) throws -> Bool
+  ) throws -> Spot? {
+    let first = try rank(of: start)
+    let bound = try end.map { try rank(of: $0) } ?? root.units
+    var (low, high) = (first, bound)
+    while low < high {
+      let middle = low + (high - low) / 2
+      guard let other = try next(try spot(at: middle), atMost: level) else {
+        high = middle
+        continue
+      }
+      let rank = try rank(of: other)
+      if try rank < middle || rank >= bound || comesBefore(other) { high = middle } else { low = rank + 1 }
+    }
+    if low == first { return start }
+    if low >= root.units { return nil }
+    return try next(try spot(at: low), atMost: Level(depth: level.depth, rightDepth: .max))
+  }
+
+  private func gapAtEnd() throws -> Gap {
+    let node = try endLeaf(below: root.node, levels: root.height - 1, isLast: true)
+    let leaf = try leaf(node)
+    return Gap(
+      node: node, leaf: leaf, piece: leaf.pieces.count - 1, offset: leaf.pieces[leaf.pieces.count - 1].count)
+  }
+
+  // MARK: Order
+
+  /// Whether a right origin lies before another; nil is the end.
+  private func isLess(_ right: UnitID?, _ other: UnitID?) throws -> Bool {
+    guard let right else { return false }
+    guard let other else { return true }
+    return try rank(of: right) < rank(of: other)
+  }
+
+  private func comes(_ unit: UnitID, before other: UnitID) throws -> Bool {
+    if unit.replica != other.replica {
+      return try storage.replicaID(unit.replica) < storage.replicaID(other.replica)
+    }
+    return (unit.epoch, unit.number) < (other.epoch, other.number)
+  }
+
+  /// How many units lie before a unit that is an origin.
+  private func rank(of unit: UnitID) throws -> UInt64 {
+    guard let spot = try spot(of: unit) else { throw Self.missing(unit) }
+    return try rank(of: spot)
+  }
+
+  private func rank(of spot: Spot) throws -> UInt64 {
+    let before = try count(before: spot.node, parent: spot.leaf.parent).units
+    let inLeaf = spot.leaf.pieces[..<spot.piece].reduce(0 as UInt64) { $0 &+ $1.count }
+    return before &+ inLeaf &+ spot.offset
+  }
+
+  private static func missing(_ unit: UnitID) -> FormatError {
+    .damagedRuns("origin", expected: "a unit that is there", found: "unit \(unit.number)")
+  }
+}

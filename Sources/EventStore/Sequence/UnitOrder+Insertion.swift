@@ -1,0 +1,190 @@
+import OperationFormat
+
+/// Inserting units.
+extension UnitOrder where Storage: RunStorage {
+  /// Inserts the scalars of a text behind a unit.
+  ///
+  /// An operation that has made the inserter's last units gets more of them if `left` is the last one: then all is as if
+  /// it had brought them at once.
+  ///
+  /// - Parameters:
+  ///   - text: UTF-8, not empty.
+  ///   - left: the left origin, nil for the start.
+  ///   - hasSeen: whether the operation's transaction has seen another operation.
+  /// - Returns: the first unit; the others have the numbers that follow.
+  /// - Complexity: O(log n) rows for each writer that inserted at that place what the transaction has not seen; O(log n)
+  ///   rows in all where ``view`` knows what comes behind `left`.
+  package mutating func insert(
+    text: RawSpan, by operation: HeadID, after left: UnitID?, hasSeen: (HeadID) throws -> Bool
+  ) throws -> UnitID {
+    precondition(isText, "a list has places")
+    guard !text.isEmpty, isUTF8(text) else {
+      throw FormatError(
+        .invalidUTF8, at: 0, in: "insertion.text", expected: "UTF-8 of at least one byte",
+        found: "other bytes")
+    }
+    return try insert(
+      scalarCount(of: text), text: text.bytes, element: nil, by: operation, after: left, hasSeen: hasSeen)
+  }
+
+  /// Inserts places into a list behind a unit; else as ``insert(text:by:after:hasSeen:)``.
+  package mutating func insert(
+    places count: UInt64, by operation: HeadID, after left: UnitID?, hasSeen: (HeadID) throws -> Bool
+  ) throws -> UnitID {
+    precondition(!isText, "a text has scalars")
+    return try insert(count, text: [], element: nil, by: operation, after: left, hasSeen: hasSeen)
+  }
+
+  /// Inserts one place into a list for an element that was inserted as another unit; else as
+  /// ``insert(text:by:after:hasSeen:)``.
+  package mutating func insert(
+    placeOf element: UnitID, by operation: HeadID, after left: UnitID?, hasSeen: (HeadID) throws -> Bool
+  ) throws -> UnitID {
+    precondition(!isText, "a text has scalars")
+    guard element.number < UnitOrderLimits.unitsMax else { throw Self.tooMany("unit \(element.number)") }
+    return try insert(1, text: [], element: element, by: operation, after: left, hasSeen: hasSeen)
+  }
+
+  private static func tooMany(_ found: String) -> FormatError {
+    FormatError(
+      .limitExceeded, at: 0, in: "insertion", expected: "1 to \(UnitOrderLimits.unitsMax) units in all",
+      found: found)
+  }
+
+  private mutating func insert(
+    _ count: UInt64, text: [UInt8], element: UnitID?, by operation: HeadID, after left: UnitID?,
+    hasSeen: (HeadID) throws -> Bool
+  ) throws -> UnitID {
+    let inserter = Inserter(operation)
+    let makers = try lastMakerRow(of: inserter)
+    let first = UnitID(inserter, makers?.end ?? 0)
+    guard count > 0, count <= UnitOrderLimits.unitsMax, root.units <= UnitOrderLimits.unitsMax - count,
+      first.number <= UnitOrderLimits.unitsMax - count
+    else { throw Self.tooMany("\(root.units) and \(count) more") }
+
+    // It is taken out, so that nothing of it is copied.
+    let isKept = self.view != nil
+    var view = self.view.take() ?? UnitOrderView()
+    defer { if isKept { self.view = view } }
+    view.begin(first, from: inserter)
+    var gap: Gap
+    let isExtension: Bool
+    if let left, left.inserter == inserter, left.number &+ 1 == first.number, let last = makers?.last,
+      last.sequence == operation.sequence, last.index == operation.index, let found = try find(left)
+    {
+      isExtension = true
+      let piece = found.leaf.pieces[found.piece]
+      gap = Gap(node: found.node, leaf: found.leaf, piece: found.piece, offset: piece.count)
+      gap.left = left
+      gap.right = piece.right
+      gap.level = piece.level(at: piece.count)
+    } else {
+      isExtension = false
+      gap = try root.height == 0 ? makeFirstLeaf() : self.gap(for: first, after: left, &view, hasSeen)
+    }
+
+    try addMaker(operation, units: count, isExtension: isExtension, to: makers)
+    let piece = Piece(
+      first: first, count: count, left: gap.left, right: gap.right, isVisible: true, element: element,
+      text: 0..<0, level: gap.level)
+    try insert(piece, text: text[...], at: gap)
+    view.learn(piece)
+    return first
+  }
+
+  /// Inserts units whose makers are written already.
+  ///
+  /// A leaf that becomes too long is cut at the first unit for which that is so, and the others go on behind it: the rows
+  /// are the same if the operation gets its units one by one.
+  private mutating func insert(_ piece: Piece, text: ArraySlice<UInt8>, at gap: Gap) throws {
+    var (piece, text, gap) = (piece, text, gap)
+    while true {
+      var part = piece
+      part.count = gap.unitsToTake(of: piece, text, bytesMax: limits.nodeBytesMax)
+      let bytes = Gap.byteCount(of: part.count, in: text, units: piece.count)
+      let index = gap.insert(part, text: text.prefix(bytes))
+      try place(part.first.number..<part.end, of: part.first.inserter, in: gap.node, areLast: true)
+      try write(gap.leaf, gap.node, changed: index)
+      if part.count == piece.count { return }
+      piece.first.number = part.end
+      piece.count &-= part.count
+      piece.left = part.last
+      piece.level = part.level(at: part.count)
+      text = text.dropFirst(bytes)
+      guard let last = try find(part.last) else {
+        throw FormatError.damagedRuns("makers", expected: "unit \(part.end - 1)", found: "fewer")
+      }
+      gap = Gap(
+        node: last.node, leaf: last.leaf, piece: last.piece, offset: last.leaf.pieces[last.piece].count)
+    }
+  }
+
+  /// The leaf of an empty sequence, which is written with the first piece in it.
+  private mutating func makeFirstLeaf() throws -> Gap {
+    root.node = try makeNode()
+    root.height = 1
+    return Gap(node: root.node, leaf: Leaf(parent: 0), piece: 0, offset: 0)
+  }
+}
+
+/// A place to insert at.
+struct Gap {
+  var node: NodeNumber
+  var leaf: Leaf
+  /// The piece that it lies in or before, and how many units of it lie in front.
+  var piece: Int
+  var offset: UInt64
+  var left: UnitID?
+  var right: UnitID?
+  /// Of a unit that is put here.
+  var level = Level(depth: 0, rightDepth: 0)
+
+  /// Puts units here.
+  ///
+  /// - Returns: the index of the piece that has them.
+  mutating func insert(_ new: Piece, text: ArraySlice<UInt8>) -> Int {
+    var index = piece
+    if offset > 0 {
+      if offset < leaf.pieces[index].count { leaf.cutPiece(index, before: offset) }
+      index += 1
+    }
+    return leaf.insert(new, text: text, at: index)
+  }
+
+  /// How many units the leaf can take and, where it cannot take all, one more.
+  func unitsToTake(of new: Piece, _ text: ArraySlice<UInt8>, bytesMax: Int) -> UInt64 {
+    func room(with count: UInt64) -> Int {
+      var (gap, part) = (self, new)
+      part.count = count
+      _ = gap.insert(part, text: text.prefix(Self.byteCount(of: count, in: text, units: new.count)))
+      var writer = ByteWriter()
+      gap.leaf.append(to: &writer)
+      return bytesMax - writer.count
+    }
+    // The leaf is as its row has it: mostly there is room, however the piece and those beside it are told.
+    if leaf.rowBytes + text.count + Leaf.insertionBytesMax <= bytesMax { return new.count }
+    // A scalar takes a byte at least.
+    var tooMany = text.isEmpty ? new.count : min(new.count, UInt64(bytesMax))
+    if tooMany < bytesMax, room(with: tooMany) >= 0 { return tooMany }
+    var few: UInt64 = 0
+    // A row grows by little more than the text: what is left of it tells how many more it can take.
+    var guess = bytesMax - leaf.rowBytes
+    var guesses = text.isEmpty ? 0 : 8
+    while tooMany - few > 1 {
+      var count = few + (tooMany - few) / 2
+      if guesses > 0 {
+        count = min(max(UInt64(max(guess, 0)), few + 1), tooMany - 1)
+        guesses -= 1
+      }
+      let room = room(with: count)
+      if room >= 0 { few = count } else { tooMany = count }
+      guess = Int(count) + room * Int(clamping: new.count) / max(text.count, 1)
+    }
+    return tooMany
+  }
+
+  /// How many bytes the first units of a text take; none for places.
+  static func byteCount(of count: UInt64, in text: ArraySlice<UInt8>, units: UInt64) -> Int {
+    text.isEmpty ? 0 : utf8ByteCount(of: count, in: text.span.bytes, scalars: units)
+  }
+}

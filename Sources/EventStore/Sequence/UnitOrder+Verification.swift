@@ -1,0 +1,184 @@
+import OperationFormat
+
+/// Checking that the rows of a cell fit each other.
+extension UnitOrder {
+  /// Reads all rows of the cell and says what is wrong with them: nothing in a sound store.
+  ///
+  /// - Throws: `FormatError` for a row that cannot be read, and where the tree cannot be walked.
+  /// - Complexity: O(n log n)
+  package func verify() throws -> [String] {
+    var check = UnitOrderCheck()
+    var nodes: Set<NodeNumber> = []
+    try forEachLeaf { node, leaf in
+      nodes.insert(node)
+      check.add(leaf, node)
+    }
+    check.sortPieces()
+    try storage.forEachRun(under: keys.prefix.span) { key, row in
+      let kind = key.byteCount > 12 ? key.unsafeLoad(fromByteOffset: 12, as: UInt8.self) : 0
+      switch (kind, key.byteCount) {
+      case (RunKeys.nodeKind, RunKeys.nodeKeyBytes):
+        let node = try key.bigEndian32(at: 13)
+        let isLeaf = row.byteCount > 0 && row.unsafeLoad(fromByteOffset: 0, as: UInt8.self) == Leaf.tag
+        // An inner node was checked on the way to its leaves, unless no way leads there.
+        if isLeaf ? !nodes.contains(node) : try !leads(to: node) {
+          check.problems.append("node \(node) is not in the tree")
+        }
+        if node > root.lastNode { check.problems.append("node \(node) was never given out") }
+      case (RunKeys.placeKind, RunKeys.numberKeyBytes):
+        let places = try PlaceRow(row, first: try RunKeys.number(of: key))
+        check.places[try RunKeys.inserter(of: key), default: []] += places.entries
+      case (RunKeys.makerKind, RunKeys.numberKeyBytes):
+        let makers = try MakerRow(row, first: try RunKeys.number(of: key))
+        check.add(makers, of: try RunKeys.inserter(of: key))
+      default: check.problems.append("a row of kind \(kind) has a key of \(key.byteCount) bytes")
+      }
+    }
+    check.finish()
+    return check.problems
+  }
+
+  /// Whether an inner node hangs from the root.
+  private func leads(to node: NodeNumber) throws -> Bool {
+    var node = node
+    for _ in 0..<UnitOrderLimits.heightMax {
+      if node == root.node { return true }
+      let parent = try inner(node).parent
+      guard parent != 0, try inner(parent).children.contains(where: { $0.node == node }) else { return false }
+      node = parent
+    }
+    return false
+  }
+}
+
+/// What a verification of one sequence has read so far.
+private struct UnitOrderCheck {
+  private struct Placed {
+    var piece: Piece
+    var leaf: NodeNumber
+    /// How many units come before it.
+    var rank: UInt64
+  }
+
+  var problems: [String] = []
+  var places: [Inserter: [PlaceRow.Entry]] = [:]
+  /// The number after the last unit's, as the makers tell it.
+  private var ends: [Inserter: UInt64] = [:]
+  private var lastOperations: [Inserter: (sequence: UInt64, index: UInt32)] = [:]
+  /// Of each inserter, by number once they are sorted.
+  private var pieces: [Inserter: [Placed]] = [:]
+  private var units: UInt64 = 0
+
+  mutating func add(_ leaf: Leaf, _ node: NodeNumber) {
+    for (index, piece) in leaf.pieces.enumerated() {
+      pieces[piece.first.inserter, default: []].append(Placed(piece: piece, leaf: node, rank: units))
+      units &+= piece.count
+      if index > 0, piece.continues(leaf.pieces[index - 1]) {
+        problems.append("leaf \(node) tells one piece as two")
+      }
+    }
+  }
+
+  mutating func sortPieces() {
+    for inserter in pieces.keys { pieces[inserter]?.sort { $0.piece.first.number < $1.piece.first.number } }
+  }
+
+  /// The rows come in the order of their numbers.
+  mutating func add(_ makers: MakerRow, of inserter: Inserter) {
+    if makers.first != ends[inserter, default: 0] {
+      problems.append("makers go on at \(makers.first), not \(ends[inserter, default: 0])")
+    }
+    ends[inserter] = makers.end
+    for entry in makers.entries {
+      if let last = lastOperations[inserter], (entry.sequence, entry.index) <= last {
+        problems.append("the operations of sequence \(entry.sequence) are not in order")
+      }
+      lastOperations[inserter] = (entry.lastSequence, entry.index)
+    }
+  }
+
+  mutating func finish() {
+    let inserters = Set(pieces.keys).union(ends.keys).sorted {
+      ($0.replica, $0.epoch) < ($1.replica, $1.epoch)
+    }
+    for inserter in inserters {
+      let name = "replica \(inserter.replica.rawValue), epoch \(inserter.epoch)"
+      var end: UInt64 = 0
+      for placed in pieces[inserter] ?? [] {
+        if placed.piece.first.number != end {
+          problems.append("\(name): unit \(end) is missing or there twice")
+        }
+        end = placed.piece.end
+        check(placed, name)
+      }
+      if end != ends[inserter, default: 0] {
+        problems.append("\(name): \(end) units have \(ends[inserter, default: 0]) makers")
+      }
+    }
+  }
+
+  private mutating func check(_ placed: Placed, _ name: String) {
+    let (piece, entries) = (placed.piece, places[placed.piece.first.inserter] ?? [])
+    // The last entry whose number is at most the piece's first.
+    var (low, high) = (0, entries.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if entries[middle].number <= piece.first.number { low = middle + 1 } else { high = middle }
+    }
+    var index = max(0, low - 1)
+    if low == 0 || index >= entries.count {
+      problems.append("\(name): unit \(piece.first.number) has no leaf")
+    }
+    while index < entries.count, entries[index].number < piece.end {
+      if entries[index].leaf != placed.leaf {
+        problems.append(
+          "\(name): units from \(piece.first.number) are in leaf \(placed.leaf), not \(entries[index].leaf)")
+      }
+      index += 1
+    }
+    if let level = level(of: piece), level != piece.level {
+      problems.append("\(name): unit \(piece.first.number) is said to be at \(piece.level), not \(level)")
+    }
+    for (origin, isLeft) in [(piece.left, true), (piece.right, false)] {
+      guard let origin else { continue }
+      guard let rank = rank(of: origin) else {
+        problems.append("\(name): an origin of unit \(piece.first.number) is not there")
+        continue
+      }
+      if isLeft ? rank >= placed.rank : rank < placed.rank + piece.count {
+        problems.append("\(name): an origin of unit \(piece.first.number) is on its other side")
+      }
+    }
+  }
+
+  /// The level that follows from a piece's origins; nil if one of them is not there.
+  private func level(of piece: Piece) -> Level? {
+    var level = Level(depth: 0, rightDepth: 0)
+    if let left = piece.left {
+      guard let placed = placed(left) else { return nil }
+      level.depth = placed.piece.level(at: left.number - placed.piece.first.number).depth &+ 1
+    }
+    if let right = piece.right {
+      guard let placed = placed(right) else { return nil }
+      let offset = right.number - placed.piece.first.number
+      let leftOfRight = offset == 0 ? placed.piece.left : UnitID(right.inserter, right.number - 1)
+      if leftOfRight == piece.left { level.rightDepth = placed.piece.level(at: offset).rightDepth &+ 1 }
+    }
+    return level
+  }
+
+  private func rank(of unit: UnitID) -> UInt64? {
+    placed(unit).map { $0.rank + (unit.number - $0.piece.first.number) }
+  }
+
+  private func placed(_ unit: UnitID) -> Placed? {
+    let pieces = pieces[unit.inserter] ?? []
+    var (low, high) = (0, pieces.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if pieces[middle].piece.first.number <= unit.number { low = middle + 1 } else { high = middle }
+    }
+    guard low > 0, pieces[low - 1].piece.contains(unit) else { return nil }
+    return pieces[low - 1]
+  }
+}

@@ -1,0 +1,185 @@
+import OperationFormat
+
+/// Showing and hiding units.
+extension UnitOrder where Storage: RunStorage {
+  /// Shows or hides units. A text's are only ever hidden, and their text is gone then. Units that do not exist are passed
+  /// over.
+  ///
+  /// - Parameter didVisit: told after each look at a leaf whether it changed, and gives whether to continue.
+  /// - Returns: the unit from which on the rest is; nil if all was visited.
+  /// - Complexity: O(log n) rows for each leaf that units of the range lie in, unless all units of the leaf are hidden and stay so;
+  ///   linear in the runs of numbers that lie in one leaf
+  @discardableResult
+  package mutating func setVisible(
+    _ isVisible: Bool, _ range: UnitRange, _ didVisit: (Bool) throws -> Bool = { _ in true }
+  ) throws -> UnitID? {
+    precondition(!(isText && isVisible), "what was hidden of a text is gone")
+    let inserter = range.first.inserter
+    var number = range.first.number
+    let end = min(range.end, try lastMakerRow(of: inserter)?.end ?? 0)
+    // The last node above leaves that was looked at: mostly the next leaf is below it too.
+    var above: InnerNode?
+    // The row of places that was read last, as long as no leaf changes.
+    var places: PlaceRow?
+    // Leaves in which all units from here on are done. Numbers that follow each other may lie in leaves all over the tree.
+    var done: Set<NodeNumber> = []
+    while number < end, isVisible || root.visible > 0 {
+      guard let place = try place(of: UnitID(inserter, number), &places) else {
+        throw FormatError.damagedRuns("places", expected: "the leaf of a unit", found: "none")
+      }
+      if let next = place.end {
+        if !done.contains(place.leaf), !isVisible, try !hasVisible(place.leaf, &above) {
+          done.insert(place.leaf)
+        }
+        if done.contains(place.leaf) {
+          number = next
+          guard try didVisit(false) else { break }
+          continue
+        }
+      }
+      var leaf = try leaf(place.leaf)
+      var found: [Range<UInt64>] = []
+      var changed: Int?
+      var index = 0
+      while index < leaf.pieces.count {
+        let piece = leaf.pieces[index]
+        if piece.first.inserter == inserter, piece.end > number, piece.first.number < end {
+          found.append(piece.first.number..<piece.end)
+          if let count = leaf.setVisible(isVisible, number..<end, inPiece: index) {
+            index += count - 1
+            changed = index
+          }
+        }
+        index += 1
+      }
+      done.insert(place.leaf)
+      if let changed {
+        // Of a neighbour that was joined to it not all may be done.
+        if let joined = try writeChanged(&leaf, place.leaf, changed) { done.remove(joined) }
+        (above, places) = (nil, nil)
+      }
+      let next = Self.end(of: found, from: number)
+      guard next > number else {
+        throw FormatError.damagedRuns("places", expected: "a unit in leaf \(place.leaf)", found: "others")
+      }
+      number = next
+      guard try didVisit(changed != nil) else { break }
+    }
+    return number < end && (isVisible || root.visible > 0) ? UnitID(inserter, number) : nil
+  }
+
+  /// Hides visible units a leaf at a time, in the document's order: of each inserter those below a number.
+  ///
+  /// - Parameters:
+  ///   - first: a unit from which on; nil for the start.
+  ///   - end: tells an inserter's number.
+  ///   - didVisit: told after each leaf whether it changed, and gives whether to continue.
+  /// - Returns: the visible unit from which on the rest is; nil if all was visited.
+  /// - Complexity: O(log n) rows for each leaf that has visible units
+  package mutating func hide(
+    from first: UnitID? = nil, below end: (Inserter) throws -> UInt64, _ didVisit: (Bool) throws -> Bool
+  ) throws -> UnitID? {
+    guard root.visible > 0, var place = try first.map(visit) ?? firstVisible() else { return nil }
+    // Each leaf that comes was there at the beginning.
+    var visited: NodeNumber = 0
+    while visited < root.lastNode {
+      visited += 1
+      let behind = try neighbour(of: place.node, parent: place.leaf.parent, isBehind: true) { $0.visible > 0 }
+      let next = try behind.map { node in
+        guard let piece = try leaf(node).pieces.first(where: \.isVisible) else { throw Self.tooFew(node) }
+        return piece.first
+      }
+      let changed = try place.leaf.hide(from: place.piece, below: end)
+      if let changed { _ = try writeChanged(&place.leaf, place.node, changed) }
+      guard try didVisit(changed != nil), let behind, let next else { return next }
+      // Leaves may have been joined.
+      place = try changed == nil ? (behind, leaf(behind), 0) : visit(next)
+    }
+    throw Self.tooFew(place.node)
+  }
+
+  private func visit(_ unit: UnitID) throws -> (node: NodeNumber, leaf: Leaf, piece: Int) {
+    guard let found = try find(unit) else {
+      throw FormatError.damagedRuns("makers", expected: "unit \(unit.number)", found: "none")
+    }
+    return found
+  }
+
+  private func firstVisible() throws -> (node: NodeNumber, leaf: Leaf, piece: Int)? {
+    guard root.height > 0 else { return nil }
+    let node = try endLeaf(below: root.node, levels: root.height - 1, isLast: false) { $0.visible > 0 }
+    return (node, try leaf(node), 0)
+  }
+
+  /// Whether a leaf has visible units, as the node above tells it.
+  private func hasVisible(_ leaf: NodeNumber, _ above: inout InnerNode?) throws -> Bool {
+    if root.height < 2 { return true }
+    if let child = above?.children.first(where: { $0.node == leaf }) { return child.visible > 0 }
+    let key = keys.node(leaf)
+    let parent =
+      try nodes.leaf(leaf)?.parent ?? storage.withRun(key.span) { row in try row.bigEndian32(at: 1) }
+    guard let parent else {
+      throw FormatError.damagedRuns("node", expected: "a leaf \(leaf)", found: "no row")
+    }
+    let inner = try inner(parent)
+    above = inner
+    return inner.children[try inner.index(of: leaf)].visible > 0
+  }
+
+  /// As ``place(of:)``, from a row that was read before where that tells it.
+  private func place(of unit: UnitID, _ row: inout PlaceRow?) throws -> (leaf: NodeNumber, end: UInt64?)? {
+    if let row, row.first <= unit.number, let end = row.end(of: unit.number) {
+      return (row.leaf(of: unit.number), end)
+    }
+    row = try placeRow(atMost: unit)
+    return row.map { ($0.leaf(of: unit.number), $0.end(of: unit.number)) }
+  }
+
+  /// Writes a leaf in which units were shown or hidden, as few pieces as it can be told in.
+  ///
+  /// - Returns: the leaf that has its units and a neighbour's, if the two were joined.
+  private mutating func writeChanged(
+    _ leaf: inout Leaf, _ node: NodeNumber, _ changed: Int
+  ) throws -> NodeNumber? {
+    var changed = changed
+    var index = leaf.pieces.count - 2
+    while index >= 0 {
+      if leaf.joinPiece(index), index < changed { changed -= 1 }
+      index -= 1
+    }
+    return try write(leaf, node, changed: changed) ? join(node) : nil
+  }
+
+  /// The end of the ranges that follow each other from a number on.
+  private static func end(of ranges: [Range<UInt64>], from number: UInt64) -> UInt64 {
+    var number = number
+    for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) where range.contains(number) {
+      number = range.upperBound
+    }
+    return number
+  }
+}
+
+extension Leaf {
+  /// Hides the visible units from a piece on, of each inserter those below a number.
+  ///
+  /// - Returns: the last piece that changed, nil if none did.
+  fileprivate mutating func hide(
+    from first: Int, below end: (Inserter) throws -> UInt64
+  ) rethrows -> Int? {
+    var changed: Int?
+    var index = first
+    while index < pieces.count {
+      let piece = pieces[index]
+      if piece.isVisible {
+        let end = try end(piece.first.inserter)
+        if piece.first.number < end, let count = setVisible(false, piece.first.number..<end, inPiece: index) {
+          index += count - 1
+          changed = index
+        }
+      }
+      index += 1
+    }
+    return changed
+  }
+}

@@ -1,0 +1,45 @@
+package import OperationFormat
+
+/// Where a sequence's tree begins, and how much is in it. It lies in the record's row; an empty sequence has no rows.
+///
+/// | bytes | what |
+/// |---|---|
+/// | varint | count of all units |
+/// | varint | count of visible units |
+/// | varint | number of the top node, 0 for none |
+/// | varint | height: 1 if the top node is a leaf, 0 if there is none |
+/// | varint | the last node number that was given out |
+package struct UnitOrderRoot: Hashable, Sendable {
+  /// How many units there are, hidden ones included.
+  package internal(set) var units: UInt64 = 0
+  /// How many units are visible.
+  package internal(set) var visible: UInt64 = 0
+  package internal(set) var node: NodeNumber = 0
+  package internal(set) var height: UInt32 = 0
+  package internal(set) var lastNode: NodeNumber = 0
+
+  package init() {}
+
+  package init(_ row: RawSpan) throws(FormatError) {
+    var reader = ByteReader(row)
+    units = try reader.readVarint("root.units", in: 0...UnitOrderLimits.unitsMax)
+    visible = try reader.readVarint("root.visible", in: 0...units)
+    node = try reader.readUInt32Varint("root.node")
+    height = UInt32(try reader.readVarint("root.height", in: 0...UInt64(UnitOrderLimits.heightMax)))
+    lastNode = try reader.readUInt32Varint("root.lastNode")
+    try reader.finish("root")
+    guard (node == 0) == (units == 0), (node == 0) == (height == 0), node <= lastNode else {
+      throw FormatError(
+        .invalid, at: 0, in: "root", expected: "a node for units alone",
+        found: "node \(node) of \(lastNode), height \(height), \(units) units")
+    }
+  }
+
+  package func append(to writer: inout ByteWriter) {
+    writer.append(varint: units)
+    writer.append(varint: visible)
+    writer.append(varint: UInt64(node))
+    writer.append(varint: UInt64(height))
+    writer.append(varint: UInt64(lastNode))
+  }
+}

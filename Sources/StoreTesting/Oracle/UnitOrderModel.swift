@@ -1,0 +1,187 @@
+package import EventStore
+package import OperationFormat
+
+/// A sequence as the paper tells it (Weidner and Kleppmann, "The Art of the Fugue", section 5, FugueMax): a tree of units, one
+/// by one, that is walked to list them. Slow and obvious: an insertion walks the whole tree.
+package struct UnitOrderModel {
+  /// What a unit is: a scalar of a text, or a place, perhaps with an element that a move has put there.
+  package enum Content: Hashable, Sendable {
+    case scalar(Unicode.Scalar)
+    case place(element: UnitID?)
+  }
+
+  private struct Unit {
+    var id: UnitID
+    var content: Content
+    var operation: HeadID
+    /// The unit it was inserted behind, nil for the start.
+    var leftOrigin: UnitID?
+    /// The unit it was inserted in front of, nil for the end.
+    var rightOrigin: UnitID?
+    var isVisible = true
+    /// Its children in the tree, in order.
+    var leftChildren: [UnitID] = []
+    var rightChildren: [UnitID] = []
+  }
+
+  private let identity: (ReplicaNumber) -> ReplicaID
+  private var units: [UnitID: Unit] = [:]
+  /// The children of the tree's root, which all lie to its right.
+  private var topChildren: [UnitID] = []
+  private var numbers: [[UInt32]: UInt64] = [:]
+
+  /// - Parameter identity: of a replica: the smaller comes first where two insert between the same units.
+  package init(identity: @escaping (ReplicaNumber) -> ReplicaID) { self.identity = identity }
+
+  // MARK: Changes
+
+  /// Inserts units behind one; a left origin that is not there or not seen counts as the start.
+  @discardableResult
+  package mutating func insert(
+    _ contents: [Content], by operation: HeadID, after left: UnitID?, hasSeen: (HeadID) -> Bool
+  ) -> UnitID {
+    let inserter = [operation.replica.rawValue, operation.epoch]
+    let first = UnitID(
+      replica: operation.replica, epoch: operation.epoch, number: numbers[inserter, default: 0])
+    numbers[inserter] = first.number + UInt64(contents.count)
+    // More units of the same operation hang from those that it has made, as if all had come at once.
+    let isMore =
+      left.flatMap { units[$0] }.map { $0.operation == operation && $0.id.number + 1 == first.number }
+      ?? false
+    let leftOrigin =
+      isMore ? left : left.flatMap { units[$0] }.flatMap { hasSeen($0.operation) ? $0.id : nil }
+    let rightOrigin: UnitID? =
+      isMore
+      ? leftOrigin.flatMap { units[$0]?.rightOrigin }
+      : firstSeen(after: leftOrigin, hasSeen)
+    var id = first
+    var parent = leftOrigin
+    for (index, content) in contents.enumerated() {
+      let unit = Unit(
+        id: id, content: content, operation: operation, leftOrigin: parent, rightOrigin: rightOrigin)
+      // The rest of a run hangs from what came before it: nobody else has seen that one.
+      let hangsFromRight =
+        index == 0 && !isMore && children(right: parent).contains { hasSeen(units[$0]!.operation) }
+      add(unit, asLeftChildOf: hangsFromRight ? rightOrigin : nil)
+      parent = id
+      id.number += 1
+    }
+    return first
+  }
+
+  /// Shows or hides units; those that are not there are passed over.
+  package mutating func setVisible(_ isVisible: Bool, _ range: UnitRange) {
+    for id in units.keys
+    where id.replica == range.first.replica && id.epoch == range.first.epoch
+      && id.number >= range.first.number && id.number < range.end
+    {
+      units[id]!.isVisible = isVisible
+    }
+  }
+
+  private func children(right parent: UnitID?) -> [UnitID] {
+    parent.map { units[$0]!.rightChildren } ?? topChildren
+  }
+
+  private func firstSeen(after left: UnitID?, _ hasSeen: (HeadID) -> Bool) -> UnitID? {
+    let order = listing
+    let start = left.map { order.firstIndex(of: $0)! + 1 } ?? 0
+    return order[start...].first { hasSeen(units[$0]!.operation) }
+  }
+
+  private mutating func add(_ unit: Unit, asLeftChildOf right: UnitID?) {
+    let order = listing
+    func place(_ id: UnitID?) -> Int { id.map { order.firstIndex(of: $0)! } ?? order.count }
+    units[unit.id] = unit
+    if let right {
+      // Left siblings: by unit.
+      let index = units[right]!.leftChildren.firstIndex { comes(unit.id, before: $0) }
+      units[right]!.leftChildren.insert(unit.id, at: index ?? units[right]!.leftChildren.count)
+      return
+    }
+    // Right siblings: the rightmost right origin first, then by unit.
+    var siblings = children(right: unit.leftOrigin)
+    let index = siblings.firstIndex { sibling in
+      let (mine, other) = (place(unit.rightOrigin), place(units[sibling]!.rightOrigin))
+      return mine != other ? mine > other : comes(unit.id, before: sibling)
+    }
+    siblings.insert(unit.id, at: index ?? siblings.count)
+    if let parent = unit.leftOrigin {
+      units[parent]!.rightChildren = siblings
+    } else {
+      topChildren = siblings
+    }
+  }
+
+  private func comes(_ unit: UnitID, before other: UnitID) -> Bool {
+    let (mine, others) = (identity(unit.replica), identity(other.replica))
+    if mine != others { return mine < others }
+    return (unit.epoch, unit.number) < (other.epoch, other.number)
+  }
+
+  // MARK: Reading
+
+  /// All units, hidden ones too, in the document's order.
+  package var listing: [UnitID] {
+    var order: [UnitID] = []
+    // What is still to be walked, the next one last: a unit with its children, or alone.
+    var rest: [(id: UnitID, isAlone: Bool)] = topChildren.reversed().map { ($0, false) }
+    while let (id, isAlone) = rest.popLast() {
+      if isAlone {
+        order.append(id)
+        continue
+      }
+      let unit = units[id]!
+      rest += unit.rightChildren.reversed().map { ($0, false) }
+      rest.append((id, true))
+      rest += unit.leftChildren.reversed().map { ($0, false) }
+    }
+    return order
+  }
+
+  /// The visible units in the document's order.
+  package var visible: [UnitID] { listing.filter { units[$0]!.isVisible } }
+
+  /// The visible text.
+  package var text: String {
+    var text = ""
+    for id in visible {
+      if case .scalar(let scalar) = units[id]!.content { text.unicodeScalars.append(scalar) }
+    }
+    return text
+  }
+
+  /// What a unit is; nil if there is none.
+  package func content(of unit: UnitID?) -> Content? { unit.flatMap { units[$0]?.content } }
+
+  /// The operation that made a unit; nil if there is none.
+  package func operation(making unit: UnitID) -> HeadID? { units[unit]?.operation }
+
+  /// All units in runs as long as they can be.
+  package var runs: [UnitRun] {
+    var runs: [UnitRun] = []
+    for id in listing {
+      let unit = units[id]!
+      var element: UnitID?
+      var text: [UInt8] = []
+      switch unit.content {
+      case .scalar(let scalar): if unit.isVisible { text = Array(String(scalar).utf8) }
+      case .place(let moved): element = moved
+      }
+      let before = id.number == 0 ? nil : UnitID(replica: id.replica, epoch: id.epoch, number: id.number - 1)
+      if let last = runs.last, last.units.first.replica == id.replica, last.units.first.epoch == id.epoch,
+        last.units.end == id.number, unit.leftOrigin == before, last.right == unit.rightOrigin,
+        last.isVisible == unit.isVisible, last.element == nil, element == nil
+      {
+        runs[runs.count - 1].units.count += 1
+        runs[runs.count - 1].text += text
+      } else {
+        runs.append(
+          UnitRun(
+            units: UnitRange(first: id, count: 1), left: unit.leftOrigin, right: unit.rightOrigin,
+            isVisible: unit.isVisible, element: element, text: text))
+      }
+    }
+    return runs
+  }
+}
