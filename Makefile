@@ -22,11 +22,12 @@ REPO ?= .
 DEMO := .build/demo
 
 REPLAY = "$$($(SWIFT) build -c release --show-bin-path)/replay"
-# Known bugs are compiled into no other build, so this one has a place of its own.
+HOUSE = "$$($(SWIFT) build --show-bin-path)/House"
+# Known bugs are built from a copy of the sources that has them all. The copy is made in this build directory.
 PLANTED_PATH ?= .build-planted
-PLANTED := PLANTED_BUGS=1 $(SWIFT) build -c release --scratch-path $(PLANTED_PATH)
+PLANTED = $(SWIFT) build -c release --package-path $(PLANTED_PATH)/tributary --scratch-path $(PLANTED_PATH) --product replay
 
-.PHONY: help setup build test test-debug damage foldcheck foldcheck-some simulate simulate-check planted bench bench-smoke instructions demo lint docs soak clean
+.PHONY: help setup build test test-debug damage foldcheck foldcheck-some simulate simulate-check planted house face bench bench-smoke instructions demo lint docs soak clean
 
 help: ## Shows this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -62,8 +63,18 @@ simulate-check: build
 	$(REPLAY) simulate --assets --seeds $(ASSET_SEEDS)
 
 planted: setup ## Plants known bugs, one after the other, and sees that the simulator finds each: BUGS=all
-	$(PLANTED) --product replay
-	"$$($(PLANTED) --show-bin-path)/replay" simulate --planted-bug $(BUGS)
+	$(SWIFT) build --product House
+	$(HOUSE) plant $(PLANTED_PATH)/tributary
+	$(PLANTED)
+	$(HOUSE) find $(BUGS) --replay "$$($(PLANTED) --show-bin-path)/replay"
+
+house: ## Measures the sources: folders and their arrows, kinds, sizes of types, access, lines.
+	$(SWIFT) build --product House
+	$(HOUSE) report
+
+face: ## Writes the lists of public declarations anew, which the tests compare.
+	$(SWIFT) build --product House
+	$(HOUSE) face
 
 bench: ## Compares with raw LMDB and with SQLite through GRDB, in turns: ONLY=… PLOT=…
 	@Scripts/setup sqlite3

@@ -3,7 +3,7 @@ import PackageDescription
 
 /// What every Swift target is built with. `Lifetimes` lets our own types hold and return spans; a client that
 /// depends on them needs no flag.
-var settings: [SwiftSetting] = [
+let settings: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
   .enableUpcomingFeature("MemberImportVisibility"),
@@ -72,6 +72,13 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
+    // What measures the sources, and plants known bugs in a copy of them.
+    .executableTarget(
+      name: "House",
+      dependencies: ["ChildProcesses", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      path: "Tests/House", swiftSettings: settings),
+    .testTarget(
+      name: "HouseTests", dependencies: ["House"], exclude: ["PublicFace"], swiftSettings: settings),
     .testTarget(name: "LMDBTests", dependencies: ["LMDB"], swiftSettings: settings),
     .testTarget(
       name: "OperationFormatTests", dependencies: ["OperationFormat"], exclude: ["Golden"],

@@ -1,0 +1,29 @@
+import Foundation
+
+/// The order of each target's folders, as the page Architecture shows it: arrows run from right to left only.
+struct FolderOrder {
+  static let page = "Sources/EventStore/EventStore.docc/Architecture.md"
+
+  /// Folders of each target, lowest first. The target's own folder is written `.` there, and empty here.
+  var folders: [String: [String]] = [:]
+
+  /// Reads the lines `Target: A ◀ B ◀ C` of the page; a line that begins with `◀` continues the one before.
+  init(repository: String) throws {
+    let text = try String(contentsOfFile: "\(repository)/\(Self.page)", encoding: .utf8)
+    var target: String?
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+      var rest = line.trimmingCharacters(in: .whitespaces)
+      if let colon = rest.firstIndex(of: ":"), rest.contains("◀"), !rest.hasPrefix("◀") {
+        target = String(rest[..<colon])
+        rest = String(rest[rest.index(after: colon)...])
+      } else if !rest.hasPrefix("◀") {
+        target = nil
+      }
+      guard let target else { continue }
+      let names = rest.split(separator: "◀").map { $0.trimmingCharacters(in: .whitespaces) }.filter {
+        !$0.isEmpty
+      }
+      folders[target, default: []] += names.map { $0 == "." ? "" : $0 }
+    }
+  }
+}

@@ -1,0 +1,160 @@
+import Foundation
+
+/// Figures of the sources that say how easy they are to live in.
+struct HouseReport {
+  private let trees: [SourceTree]
+  private let graphs: [(target: String, graph: FolderGraph)]
+  private let order: FolderOrder
+  private let sites: DispatchSites
+  private let types: TypeSizes
+  private let repository: String
+
+  static let lineWidthMax = 110
+  static let typeLinesMax = 600
+  static let fileLinesMax = 400
+  /// Words of a private dialect, for which the field has others.
+  static let words = ["lies", "alone", "anew", "at hand", "whoever", "is told", "for ever", "goes on"]
+
+  init(repository: String) throws {
+    self.repository = repository
+    trees = try SourceTree.all(below: "\(repository)/Sources")
+    graphs = trees.map { ($0.target, FolderGraph($0)) }
+    order = try FolderOrder(repository: repository)
+    sites = DispatchSites(trees, kinds: DispatchSites.kinds(trees))
+    types = TypeSizes(trees)
+  }
+
+  func text(all: Bool) -> String {
+    var lines: [String] = []
+    lines.append(
+      "folders\ttargets: folders, pairs that refer to each other, arrows back, largest cycle of folders, of files"
+    )
+    for (target, graph) in graphs {
+      let back = graph.arrowsBack(in: order.folders[target] ?? [])
+      lines.append(
+        "  \(target)\t\(graph.names.count), \(graph.mutualPairs.count), \(back.count), "
+          + "\(graph.largestFolderCycle.count), \(graph.largestFileCycle.count)")
+      let shown = all ? graph.folders : back
+      for arrow in shown { lines.append("    " + Self.text(of: arrow)) }
+    }
+    lines.append(
+      "kinds\tplaces that decide by kind of field or operation: all, of which the compiler does not name")
+    for (target, count, silent) in siteCounts where count > 0 {
+      lines.append("  \(target)\t\(count), \(silent)")
+    }
+    if all {
+      for site in sites.sites {
+        lines.append("    \(site.isEnforced ? " " : "!") \(site.target)/\(site.file):\(site.line)")
+      }
+    }
+    lines.append(
+      "types\tlargest: lines, files, folders, functions; over \(Self.typeLinesMax) lines: \(largeTypes.count)"
+    )
+    for size in types.sizes.prefix(max(12, largeTypes.count)) {
+      lines.append(
+        "  \(size.target).\(size.name)\t\(size.lines), \(size.files.count), \(size.folders.count), \(size.functions)"
+      )
+    }
+    lines.append("access\ttargets: public, package")
+    for (target, isPublic, isPackage) in accesses { lines.append("  \(target)\t\(isPublic), \(isPackage)") }
+    lines.append("lines\t")
+    lines.append("  of Swift in Sources\t\(trees.flatMap(\.files).map(\.lineCount).reduce(0, +))")
+    lines.append("  over \(Self.lineWidthMax) columns\t\(wideLineCount)")
+    lines.append("  files over \(Self.fileLinesMax) lines\t\(longFiles.joined(separator: ", "))")
+    lines.append("  of planted bugs\t\(trees.flatMap(\.files).count { $0.text.contains("PLANTED_BUGS") })")
+    lines.append("words\t" + wordCounts.map { "\($0.0) \($0.1)" }.joined(separator: ", "))
+    return Self.aligned(lines)
+  }
+
+  func json() throws -> String {
+    let object: [String: Any] = [
+      "folders": Dictionary(
+        uniqueKeysWithValues: graphs.map { target, graph in
+          (
+            target,
+            [
+              "folders": graph.names.count, "mutualPairs": graph.mutualPairs.count,
+              "arrowsBack": graph.arrowsBack(in: order.folders[target] ?? []).count,
+              "largestFolderCycle": graph.largestFolderCycle.count,
+              "largestFileCycle": graph.largestFileCycle.count,
+            ]
+          )
+        }),
+      "dispatchSites": Dictionary(
+        uniqueKeysWithValues: siteCounts.map { ($0.target, ["all": $0.count, "notEnforced": $0.silent]) }),
+      "types": types.sizes.filter { $0.lines > Self.typeLinesMax }.map {
+        [
+          "name": "\($0.target).\($0.name)", "lines": $0.lines, "files": $0.files.count,
+          "folders": $0.folders.count,
+        ]
+          as [String: Any]
+      },
+      "access": Dictionary(
+        uniqueKeysWithValues: accesses.map { ($0.target, ["public": $0.isPublic, "package": $0.isPackage]) }),
+      "linesOver\(Self.lineWidthMax)": wideLineCount, "longFiles": longFiles,
+      "words": Dictionary(uniqueKeysWithValues: wordCounts),
+    ]
+    let data = try JSONSerialization.data(withJSONObject: object, options: [.prettyPrinted, .sortedKeys])
+    return String(decoding: data, as: UTF8.self)
+  }
+
+  // MARK: Figures
+
+  private var siteCounts: [(target: String, count: Int, silent: Int)] {
+    trees.map { tree in
+      let own = sites.sites.filter { $0.target == tree.target }
+      return (tree.target, own.count, own.count { !$0.isEnforced })
+    }
+  }
+
+  private var largeTypes: [TypeSizes.Size] { types.sizes.filter { $0.lines > Self.typeLinesMax } }
+
+  private var accesses: [(target: String, isPublic: Int, isPackage: Int)] {
+    trees.map { tree in
+      let all = tree.files.flatMap(\.declarations).filter { $0.keyword != "extension" }
+      return (
+        tree.target, all.count { ["public", "open"].contains($0.effectiveAccess) },
+        all.count { $0.effectiveAccess == "package" }
+      )
+    }
+  }
+
+  private var wideLineCount: Int {
+    trees.flatMap(\.files).map { file in
+      file.text.split(separator: "\n").count { $0.count > Self.lineWidthMax }
+    }.reduce(0, +)
+  }
+
+  private var longFiles: [String] {
+    trees.flatMap { tree in
+      tree.files.filter { $0.lineCount > Self.fileLinesMax }.map { "\(tree.target)/\($0.path)" }
+    }
+  }
+
+  private var wordCounts: [(String, Int)] {
+    Self.words.map { word in
+      let expression = try! Regex("\\b\(word)\\b")
+      return (word, trees.flatMap(\.files).map { $0.text.matches(of: expression).count }.reduce(0, +))
+    }
+  }
+
+  // MARK: Text
+
+  /// `from → to: types (a file that uses one)`.
+  static func text(of arrow: FolderGraph.Arrow) -> String {
+    let from = arrow.from.isEmpty ? "." : arrow.from
+    let to = arrow.to.isEmpty ? "." : arrow.to
+    let types = Set(arrow.uses.map(\.type)).sorted()
+    let more = types.count > 4 ? ", … \(types.count - 4) more" : ""
+    return "\(from) → \(to): \(types.prefix(4).joined(separator: ", "))\(more) (\(arrow.uses[0].file))"
+  }
+
+  /// Puts what follows a tab into one column.
+  private static func aligned(_ lines: [String]) -> String {
+    lines.map { line in
+      let parts = line.split(separator: "\t", maxSplits: 1, omittingEmptySubsequences: false)
+      guard parts.count == 2 else { return line }
+      return parts[0].padding(toLength: max(parts[0].count, 34), withPad: " ", startingAt: 0) + " " + parts[1]
+    }.joined(separator: "\n")
+  }
+}

@@ -1,0 +1,40 @@
+import Foundation
+
+/// The Swift files of one target, read whole.
+struct SourceTree {
+  struct File {
+    /// Path below the target's folder, such as `Log/LogEntry.swift`.
+    var path: String
+    var text: String
+    /// The same as code alone: see ``SourceText``.
+    var code: [UInt8]
+    var declarations: [Declaration]
+
+    /// The folder below the target's; empty for the target's own.
+    var folder: String { path.contains("/") ? String(path[..<path.lastIndex(of: "/")!]) : "" }
+    var lineCount: Int { text.utf8.count { $0 == UInt8(ascii: "\n") } }
+  }
+
+  var target: String
+  var files: [File]
+
+  /// Reads all files below `root/target`, in the order of their paths.
+  init(root: String, target: String) throws {
+    self.target = target
+    let directory = "\(root)/\(target)"
+    let paths = try FileManager.default.subpathsOfDirectory(atPath: directory).filter {
+      $0.hasSuffix(".swift")
+    }
+    files = try paths.sorted().map { path in
+      let text = try String(contentsOfFile: "\(directory)/\(path)", encoding: .utf8)
+      let code = SourceText.code(of: text)
+      return File(path: path, text: text, code: code, declarations: Declaration.all(in: code))
+    }
+  }
+
+  /// The targets below a folder of sources, without those that have no Swift.
+  static func all(below root: String) throws -> [SourceTree] {
+    let names = try FileManager.default.contentsOfDirectory(atPath: root).sorted()
+    return try names.map { try SourceTree(root: root, target: $0) }.filter { !$0.files.isEmpty }
+  }
+}
