@@ -44,7 +44,9 @@ package final class Environment: Sendable {
   ///   `.damagedPage`, `.noSuchFile` and what the operating system refuses.
   package init(directory: String, options: Options) throws(LMDBError) {
     let calls = Calls(path: directory, options: options)
-    let file = try DataFile(directory: directory, options: options)
+    let file = try DataFile(
+      directory: directory, readOnly: options.readOnly, creates: options.createsFile,
+      allowsNetworkFileSystem: options.allowsNetworkFileSystem, syncsEntry: options.sync != .none)
     guard Registry.insert(file.identity) else {
       throw LMDBError(code: .alreadyOpen, call: "open", path: directory)
     }

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// What a transaction, its cursors and its nested transaction share.
+/// The state that a transaction, its cursors and its nested transaction share.
 ///
-/// Not `Sendable`: a write transaction belongs to its thread, a read transaction to one thread at a time. What each
-/// step of a cursor looks at is `@exclusivity(unchecked)`, since no access to it lasts, and the checks cost more than
-/// the rest of the step.
+/// Not `Sendable`: a write transaction belongs to its thread, a read transaction to one thread at a time. Properties
+/// that each step of a cursor reads are `@exclusivity(unchecked)`: no access to them lasts, and the dynamic checks cost
+/// more than the rest of the step.
 @usableFromInline
 final class TransactionState {
   let environment: Environment
@@ -16,22 +16,22 @@ final class TransactionState {
   /// LMDB's transaction; nil when it has ended, or not begun.
   @exclusivity(unchecked) private(set) var handle: Calls.Handle?
 
-  /// Whether this is a nested transaction that LMDB knows nothing of: until it changes something, it reads as its parent.
+  /// Whether this is a nested transaction that LMDB has not begun: until its first change, it reads through its parent.
   @exclusivity(unchecked) private(set) var isDeferred = false
 
-  /// Whether a nested transaction is open, so that this one must rest.
+  /// Whether a nested transaction is open; this one must not be used meanwhile.
   @exclusivity(unchecked) private(set) var hasChild = false
 
   /// Whether a read-only transaction was reset and not yet renewed.
   @exclusivity(unchecked) private(set) var isReset = false
 
-  /// How many changes were made: bytes that were read before the last one are no longer valid.
+  /// The number of changes so far: a change invalidates all bytes that were read before it.
   @exclusivity(unchecked) var changeCount = 0
 
   /// The address of page 0, for readers; 0 if not known.
   @exclusivity(unchecked) private var mapBase: UInt = 0
 
-  /// Tables that this transaction has opened, which are gone if it fails.
+  /// Tables that this transaction has opened; if it fails, LMDB closes them.
   private(set) var openedTables: [String: UInt32] = [:]
 
   init(environment: Environment, handle: Calls.Handle, isReadOnly: Bool) {
@@ -43,8 +43,8 @@ final class TransactionState {
     self.thread = currentThreadNumber()
   }
 
-  /// A nested transaction, which LMDB begins when it first changes something: LMDB's own copies each page that its parent
-  /// has changed and it changes, and takes megabytes for its lists.
+  /// A nested transaction. LMDB begins it at its first change, because one of LMDB's costs much: it copies each page that
+  /// it and its parent change, and allocates megabytes for its lists.
   init(nestedIn parent: TransactionState) {
     precondition(!parent.isReadOnly, "the transaction is read-only")
     _ = parent.readable
@@ -64,13 +64,23 @@ final class TransactionState {
   /// LMDB's transaction, for reading.
   var readable: Calls.Handle {
     guard let handle = handle ?? deferredHandle else { preconditionFailure("the transaction has ended") }
-    precondition(!hasChild, "the transaction's nested transaction has not ended")
+    checkHasNoChild()
     precondition(!isReset, "the transaction was reset and not renewed")
-    precondition(isReadOnly || thread == currentThreadNumber(), "a write transaction belongs to its thread")
+    checkThread()
     return handle
   }
 
-  /// Of the nearest transaction around a deferred one that LMDB has begun.
+  @inline(__always)
+  private func checkHasNoChild() {
+    precondition(!hasChild, "the transaction's nested transaction has not ended")
+  }
+
+  @inline(__always)
+  private func checkThread() {
+    precondition(isReadOnly || thread == currentThreadNumber(), "a write transaction belongs to its thread")
+  }
+
+  /// The handle of the nearest transaction around a deferred one that LMDB has begun.
   private var deferredHandle: Calls.Handle? {
     guard isDeferred, let parent else { return nil }
     return parent.handle ?? parent.deferredHandle
@@ -88,14 +98,14 @@ final class TransactionState {
   @inline(never)
   private func begin() throws(LMDBError) {
     guard let parent else { preconditionFailure("only a nested transaction is deferred") }
-    precondition(thread == currentThreadNumber(), "a write transaction belongs to its thread")
+    checkThread()
     if parent.isDeferred { try parent.begin() }
     guard let outer = parent.handle else { preconditionFailure("the transaction around has ended") }
     handle = try calls.begin(environment.handle, parent: outer, readOnly: false)
     isDeferred = false
   }
 
-  /// LMDB's transaction, for a cursor or a table, which stay what they were opened in.
+  /// LMDB's transaction, for opening a cursor or a table: they belong to the transaction that opened them.
   func begun() throws(LMDBError) -> Calls.Handle {
     if isDeferred { try begin() }
     return readable
@@ -131,13 +141,13 @@ final class TransactionState {
   func abort() {
     if isDeferred { return endDeferred() }
     guard let handle else { return }
-    precondition(!hasChild, "the transaction's nested transaction has not ended")
+    checkHasNoChild()
     self.handle = nil
-    // In a child made by fork all is left to the parent: its lock, its reader slot.
+    // After a fork, the lock and the reader slot belong to the parent process.
     if environment.isForked { return }
-    precondition(isReadOnly || thread == currentThreadNumber(), "a write transaction belongs to its thread")
+    checkThread()
     if isReadOnly, !isReset, !openedTables.isEmpty {
-      // Only a commit keeps the tables open; there is nothing else to commit.
+      // Only a commit keeps the tables open; it commits nothing else.
       let isKept = (try? calls.commit(handle)) != nil
       didEnd(keepingTables: isKept)
     } else {
@@ -146,9 +156,9 @@ final class TransactionState {
     }
   }
 
-  /// Ends what LMDB has not begun: nothing was changed.
+  /// Ends a transaction that LMDB has not begun: it changed nothing.
   private func endDeferred() {
-    precondition(!hasChild, "the transaction's nested transaction has not ended")
+    checkHasNoChild()
     isDeferred = false
     parent?.hasChild = false
   }
@@ -166,7 +176,7 @@ final class TransactionState {
     }
   }
 
-  // MARK: Resting
+  // MARK: Reset and renewal
 
   func reset() {
     precondition(isReadOnly, "only a read-only transaction can be reset")
@@ -194,7 +204,7 @@ final class TransactionState {
     var root = self
     while let parent = root.parent { root = parent }
     if let known = environment.tables.handle(of: name) ?? openedHandle(of: name) {
-      // LMDB would give the handle whether or not this transaction's state has the table.
+      // LMDB returns the handle even if the table does not exist in this transaction's state.
       guard try hasTable(handle, name) else {
         throw LMDBError(
           code: .notFound, call: "mdb_dbi_open", path: environment.directory,
@@ -222,7 +232,7 @@ final class TransactionState {
     openedTables[name] ?? parent?.openedHandle(of: name)
   }
 
-  /// Whether a table exists in this transaction's state, whose handle may be from another.
+  /// Whether a table exists in this transaction's state; its handle may come from another transaction.
   private func hasTable(_ handle: Calls.Handle, _ name: String) throws(LMDBError) -> Bool {
     try name.utf8Span.span.bytes.withUnsafeBytes { name throws(LMDBError) in
       name.isEmpty ? false : try calls.get(handle, Calls.mainTable, name) != nil
@@ -242,11 +252,11 @@ final class TransactionState {
     return names
   }
 
-  // MARK: Guarding what is read
+  // MARK: Bounds checks
 
-  /// Finds out where page 0 is mapped, if that is not known and there is any page to tell it.
+  /// Finds the address of page 0, unless it is known or the store is empty.
   ///
-  /// A committed page begins with its own number, so the address of any key of the table of tables tells it.
+  /// A committed page starts with its own number, so the address of any key in the table of tables gives it.
   func findMapBase() throws(LMDBError) {
     mapBase = environment.mapBase.load(ordering: .relaxed)
     if mapBase != 0 { return }
@@ -266,7 +276,7 @@ final class TransactionState {
     environment.mapBase.store(mapBase, ordering: .relaxed)
   }
 
-  /// Throws if bytes that a reader is to see lie outside the file: reading them would end the process.
+  /// Throws if bytes are outside the file: reading them would end the process.
   @inline(__always)
   func guardBytes(_ bytes: UnsafeRawBufferPointer) throws(LMDBError) {
     if !isReadOnly || mapBase == 0 { return }

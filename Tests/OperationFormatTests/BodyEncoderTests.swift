@@ -99,7 +99,7 @@ struct BodyBuilderTests {
       let steps = try Self.steps(ofBody: writer)
       #expect(builder.steps == steps)
       #expect(builder.byteCount >= writer.count)
-      #expect(builder.byteCount <= writer.count + BodyFormat.fixedBytesMax)
+      #expect(builder.byteCount <= writer.count + TransactionFormat.bodyFieldsBytesMax)
     }
   }
 

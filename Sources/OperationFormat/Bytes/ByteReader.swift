@@ -76,6 +76,14 @@ package struct ByteReader: ~Escapable {
     return Range(uncheckedBounds: (start, cursor))
   }
 
+  /// Passes over all bytes that are left, and returns them.
+  @_lifetime(copy self)
+  mutating func readRest() -> RawSpan {
+    let start = cursor
+    cursor = limit
+    return span.extracting(start..<limit)
+  }
+
   /// Reads a count of things that take at least `elementBytesMin` bytes each, and checks it against the bytes
   /// left, so that a caller may allocate for it.
   @inlinable @inline(__always)
@@ -168,6 +176,27 @@ package struct ByteReader: ~Escapable {
   @usableFromInline
   func truncated(_ subject: StaticString, needs count: Int) -> FormatError {
     fail(.truncated, at: cursor, subject, expected: "\(count) bytes", found: "\(remaining)")
+  }
+}
+
+extension ByteReader {
+  /// Reads a version byte, which must be `version`, and flags, of which only those in the mask may be set.
+  mutating func readVersionAndFlags(
+    _ subject: StaticString, version: UInt8, flagsMask: UInt8
+  ) throws(FormatError) -> UInt8 {
+    let start = position
+    let found = try readUInt8(subject)
+    guard found == version else {
+      throw fail(
+        found > version ? .newerFormat : .invalid, at: start, subject, expected: "version \(version)",
+        found: "\(found)")
+    }
+    let flags = try readUInt8(subject)
+    guard flags & ~flagsMask == 0 else {
+      throw fail(
+        .newerFormat, at: start + 1, subject, expected: "flags among \(flagsMask)", found: "\(flags)")
+    }
+    return flags
   }
 }
 

@@ -130,12 +130,6 @@ package struct ByteWriter: ~Copyable, @unchecked Sendable {
     append(utf8.bytes)
   }
 
-  /// Appends the byte count of `name` and its UTF-8.
-  @inlinable
-  package mutating func append(name: Name) {
-    append(text: name.rawValue)
-  }
-
   /// How many bytes `value` takes as a varint.
   @inlinable
   package static func varintByteCount(_ value: UInt64) -> Int {

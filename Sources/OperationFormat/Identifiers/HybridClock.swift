@@ -3,17 +3,17 @@
 ///
 /// It reads no clock itself: the wall time is passed in, in milliseconds since 1970, and clamped to 48 bits.
 /// The counter of a timestamp carries into its milliseconds.
-public struct HybridClock: Sendable {
+package struct HybridClock: Sendable {
   /// How far a timestamp may lie ahead of the wall clock unless said otherwise: 5 minutes.
-  public static let maxDriftMilliseconds: UInt64 = 300_000
+  package static let maxDriftMilliseconds: UInt64 = 300_000
 
   /// The last timestamp given out or observed.
-  public var last: Timestamp
+  package var last: Timestamp
   /// How far a timestamp may lie ahead of the wall clock.
-  public let maxDriftMilliseconds: UInt64
+  package let maxDriftMilliseconds: UInt64
 
   /// Creates a clock that goes on after `last`.
-  public init(last: Timestamp, maxDriftMilliseconds: UInt64 = Self.maxDriftMilliseconds) {
+  package init(last: Timestamp, maxDriftMilliseconds: UInt64 = Self.maxDriftMilliseconds) {
     self.last = last
     self.maxDriftMilliseconds = maxDriftMilliseconds
   }
@@ -22,7 +22,7 @@ public struct HybridClock: Sendable {
   ///
   /// Only when the last one lies too far ahead of the wall clock, because that went back, is the result the
   /// wall clock's, and earlier. At the end of time the clock stands still.
-  public mutating func tick(wallMilliseconds: Int64) -> Timestamp {
+  package mutating func tick(wallMilliseconds: Int64) -> Timestamp {
     let wall = Self.start(ofMillisecond: wallMilliseconds)
     let (following, isEndOfTime) = last.rawValue.addingReportingOverflow(1)
     let next = max(isEndOfTime ? last : Timestamp(rawValue: following), wall)
@@ -33,14 +33,14 @@ public struct HybridClock: Sendable {
 
   /// Moves the clock up to another replica's timestamp, unless that is further ahead of the wall clock than
   /// `maxDriftMilliseconds`.
-  public mutating func observe(_ remote: Timestamp, wallMilliseconds: Int64) {
+  package mutating func observe(_ remote: Timestamp, wallMilliseconds: Int64) {
     let limit = Self.limit(wallMilliseconds: wallMilliseconds, maxDriftMilliseconds: maxDriftMilliseconds)
     if remote <= limit { last = max(last, remote) }
   }
 
   /// Returns the timestamp that counts in conflicts: at most `maxDriftMilliseconds` after the remote log
   /// received the transaction. Without a time of receipt, the timestamp itself.
-  public static func effective(
+  package static func effective(
     _ timestamp: Timestamp, receivedMilliseconds: Int64?,
     maxDriftMilliseconds: UInt64 = Self.maxDriftMilliseconds
   ) -> Timestamp {

@@ -55,6 +55,14 @@ public struct Name: RawRepresentable, Hashable, Comparable, Sendable, Expressibl
   }
 }
 
+extension ByteWriter {
+  /// Appends the byte count of `name` and its UTF-8.
+  @inlinable
+  package mutating func append(name: Name) {
+    append(text: name.rawValue)
+  }
+}
+
 /// Throws `.limitExceeded` or `.invalid` for an encoder's part that is too long or too short.
 func checkByteCount(_ count: Int, in subject: StaticString, min: Int = 0, max: Int) throws(FormatError) {
   if count > max {

@@ -1,7 +1,6 @@
-/// The unpacked body of a segment: for each transaction its byte count, a varint, and its canonical bytes
-/// (tables at `TransactionHeader` and `BodyFormat`).
+/// The unpacked body of a segment: its transactions, each behind its byte count (bytes: ``SegmentFormat``).
 package enum SegmentBody {
-  /// Appends a transaction, which must be no larger than one may be.
+  /// Appends a transaction of at most ``Limits/transactionBytesMax`` bytes.
   package static func append(_ transaction: RawSpan, to writer: inout ByteWriter) {
     precondition(
       1...Limits.transactionBytesMax ~= transaction.byteCount,
@@ -15,7 +14,7 @@ package enum SegmentBody {
     ByteWriter.varintByteCount(UInt64(count)) + count
   }
 
-  /// Finds the transactions in a body that they take all of. What they are is not checked.
+  /// Finds the transactions in a body. Their bytes are not checked.
   ///
   /// - Complexity: O(count)
   package static func transactions(

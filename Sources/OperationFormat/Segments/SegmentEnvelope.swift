@@ -1,15 +1,5 @@
 /// What a remote log that keeps files or objects writes in front of a segment: its place, and when it came.
-///
-/// | bytes | field |
-/// |---|---|
-/// | 4 | magic: `TRLE` |
-/// | 1 | version: 1 |
-/// | 1 | flags: 0 |
-/// | 8 | offset in the zone's log, from 1, little-endian |
-/// | 8 | milliseconds since 1970 of its first arrival, and 1; 0 for none; little-endian |
-/// | 8 | byte count of the segment, little-endian |
-/// | 4 | CRC-32C of the bytes before, little-endian |
-/// | | the segment (table at ``SegmentFrame``), which has a hash of its own |
+/// Bytes: ``SegmentFormat``.
 package struct SegmentEnvelope: Hashable, Sendable {
   /// How many bytes lie in front of the segment: so many from the start of the file tell all of these.
   package static let headerBytes = 4 + 2 + 3 * 8 + 4
@@ -39,7 +29,7 @@ package struct SegmentEnvelope: Hashable, Sendable {
     var writer = ByteWriter()
     writer.reserve(headerBytes + segment.byteCount)
     writer.append(magic: FrameKind.envelope.magic)
-    writer.append(version)
+    writer.append(SegmentFormat.envelopeVersion)
     writer.append(0)
     writer.append(littleEndian: offset)
     writer.append(littleEndian: receivedMilliseconds.map { $0 + 1 } ?? 0)
@@ -73,7 +63,7 @@ package struct SegmentEnvelope: Hashable, Sendable {
     try prefix.readMagic(.envelope, "envelope")
     _ = try prefix.readBytes(headerBytes - prefix.position, "envelope")
     var reader = try Framing.open(
-      bytes.extracting(0..<headerBytes), .envelope, version: version, "envelope")
+      bytes.extracting(0..<headerBytes), .envelope, version: SegmentFormat.envelopeVersion, "envelope")
     let offset = try reader.readOffset("envelope.offset")
     let received = try reader.readLittleEndian("envelope.receivedMilliseconds", as: UInt64.self)
     let countStart = reader.position
@@ -87,6 +77,4 @@ package struct SegmentEnvelope: Hashable, Sendable {
       offset: offset, receivedMilliseconds: received == 0 ? nil : received - 1,
       segmentBytes: Int(byteCount))
   }
-
-  private static let version: UInt8 = 1
 }

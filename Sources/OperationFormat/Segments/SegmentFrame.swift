@@ -1,10 +1,4 @@
-/// A segment as it travels.
-///
-/// | bytes | field |
-/// |---|---|
-/// | 136–464 | header (table at ``SegmentHeader/encode(into:)``) |
-/// | | body, packed as the header says |
-/// | 32 | SHA-256 of the bytes before |
+/// A segment as it travels (bytes: ``SegmentFormat``).
 package enum SegmentFrame {
   /// The most bytes of a segment.
   package static let bytesMax =

@@ -1,4 +1,4 @@
-/// What a segment says of itself before its body: consecutive transactions of one replica in one zone.
+/// The header of a segment, which holds consecutive transactions of one replica in one zone (bytes: `SegmentFormat`).
 public struct SegmentHeader: Hashable, Sendable {
   /// How the body is packed.
   public struct Codec: RawRepresentable, Hashable, Sendable {

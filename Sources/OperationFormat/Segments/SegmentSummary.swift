@@ -1,7 +1,6 @@
-/// What a run of transactions comes to: all that a segment's header says of them.
+/// The fields of a segment's header that follow from its transactions.
 ///
-/// A cut is described by it, and what comes out of a segment is compared with its header by it. Add the
-/// transactions in their order.
+/// It describes a cut, and checks what comes out of a segment against its header. Add the transactions in their order.
 package struct SegmentSummary: Sendable {
   /// The incarnation whose offsets count as a base.
   package let incarnation: IncarnationID
@@ -15,10 +14,10 @@ package struct SegmentSummary: Sendable {
   /// The least and the greatest timestamp; nil before the first transaction.
   package private(set) var timestamps: ClosedRange<Timestamp>?
 
-  /// What folding them takes.
+  /// The work of folding them: see ``FoldWork``.
   package var steps: Int { work.steps }
 
-  private var layout = BodyDecoder()
+  private var decoder = BodyDecoder()
   private var work = FoldWork()
 
   package init(incarnation: IncarnationID) {
@@ -35,8 +34,8 @@ package struct SegmentSummary: Sendable {
     var reader = ByteReader(transaction, origin: origin)
     let header = try TransactionHeader.read(from: &reader)
     let body = reader.bytes(in: reader.position..<reader.end)
-    try layout.parse(body, origin: origin + reader.position)
-    try layout.checkMoves(in: header.zone, body, origin: origin + reader.position)
+    try decoder.parse(body, origin: origin + reader.position)
+    try decoder.checkMoves(in: header.zone, body, origin: origin + reader.position)
     if let first {
       try first.zone.checkIsSame(header.zone, at: origin, "transaction.zone")
       try checkIsSame(header.replica, first.replica, at: origin, "transaction.replica")
@@ -51,15 +50,15 @@ package struct SegmentSummary: Sendable {
     }
     lastSequence = header.sequence
     if let seen = header.base, seen.incarnation == incarnation { base = max(base, seen.offset) }
-    operationCount += UInt64(layout.operations.count)
+    operationCount += UInt64(decoder.operations.count)
     guard operationCount <= UInt64(Limits.segmentOperationsMax) else {
       throw FormatError(
         .limitExceeded, at: origin, in: "segment.operationCount",
         expected: "at most \(Limits.segmentOperationsMax)", found: "\(operationCount)")
     }
-    work.add(layout, body)
-    let least = min(timestamps?.lowerBound ?? layout.timestamp, layout.timestamp)
-    let greatest = max(timestamps?.upperBound ?? layout.timestamp, layout.timestamp)
+    work.add(decoder, body)
+    let least = min(timestamps?.lowerBound ?? decoder.timestamp, decoder.timestamp)
+    let greatest = max(timestamps?.upperBound ?? decoder.timestamp, decoder.timestamp)
     timestamps = least...greatest
   }
 }
@@ -84,7 +83,7 @@ extension ZoneID {
 }
 
 extension SegmentHeader {
-  /// Throws `.invalid` unless the transactions that were summed up are those that the header speaks of.
+  /// Throws `.invalid` unless the summary is of the transactions that the header describes.
   package func check(_ summary: SegmentSummary) throws(FormatError) {
     guard let first = summary.first, let found = summary.timestamps else {
       preconditionFailure("a summary without transactions")

@@ -25,3 +25,83 @@ public struct ZoneEvent: Hashable, Sendable {
     self.incarnation = incarnation
   }
 }
+
+/// An event in bytes, bound to its place in the list and to the event before it.
+///
+/// | bytes | field |
+/// |---|---|
+/// | 4 | magic: `TRZE` |
+/// | 1 | version: 1 |
+/// | 1 | flags: 0 |
+/// | 8 | offset in the list, from 1, little-endian |
+/// | 32 | SHA-256 of all bytes of the event before it; zeros for the first |
+/// | 1 | kind, from 1 (``ZoneEvent/Kind``); those of later versions have the same fields |
+/// | 1–130 | zone's owner: byte count, varint; UTF-8, 0 to 128 bytes |
+/// | 2–130 | zone's name: byte count, varint; UTF-8, 1 to 128 bytes |
+/// | 16 | incarnation, big-endian |
+/// | 4 | CRC-32C of the bytes before, little-endian |
+extension ZoneEvent {
+  /// The most bytes of an event.
+  package static let bytesMax = 4 + 2 + 8 + 32 + 1 + 130 + 130 + 16 + 4
+
+  /// Returns the event's bytes at its place in the list.
+  ///
+  /// - Parameters:
+  ///   - offset: its place, from 1.
+  ///   - previous: the hash of the event before it; ``ContentHash/zero`` for the first.
+  /// - Throws: ``FormatError`` for a zone's name that is empty or too long, or kind 0.
+  package func encode(
+    at offset: UInt64, after previous: ContentHash
+  ) throws(FormatError) -> [UInt8] {
+    precondition(offset > 0, "offsets count from 1")
+    precondition((offset == 1) == (previous == .zero), "only the first event has none before it")
+    try zone.check("zoneEvent.zone")
+    guard kind.rawValue > 0 else {
+      throw FormatError(.invalid, at: 0, in: "zoneEvent.kind", expected: "1 or more", found: "0")
+    }
+    var writer = ByteWriter()
+    writer.append(magic: FrameKind.zoneEvent.magic)
+    writer.append(Self.version)
+    writer.append(0)
+    writer.append(littleEndian: offset)
+    previous.write(to: &writer)
+    writer.append(kind.rawValue)
+    writer.append(name: zone.owner)
+    writer.append(name: zone.name)
+    writer.append(bigEndian: incarnation.rawValue)
+    writer.appendChecksum()
+    return writer.bytes
+  }
+
+  /// Reads an event that takes all of `bytes`.
+  ///
+  /// - Returns: the event, its offset, the hash of the event before it, and its own, which the next one names.
+  /// - Throws: ``FormatError`` for anything else; `damaged` if the checksum does not fit.
+  package static func read(
+    _ bytes: RawSpan
+  ) throws(FormatError) -> (
+    event: ZoneEvent, offset: UInt64, previous: ContentHash, hash: ContentHash
+  ) {
+    var reader = try Framing.open(bytes, .zoneEvent, version: version, "zoneEvent")
+    let offset = try reader.readOffset("zoneEvent.offset")
+    let previousStart = reader.position
+    let previous = try ContentHash.read(from: &reader, "zoneEvent.previous")
+    guard (offset == 1) == (previous == .zero) else {
+      throw reader.fail(
+        .invalid, at: previousStart, "zoneEvent.previous",
+        expected: offset == 1 ? "none" : "a hash", found: offset == 1 ? "a hash" : "none")
+    }
+    let kindStart = reader.position
+    let kind = Kind(rawValue: try reader.readUInt8("zoneEvent.kind"))
+    guard kind.rawValue > 0 else {
+      throw reader.fail(.invalid, at: kindStart, "zoneEvent.kind", expected: "1 or more", found: "0")
+    }
+    let zone = try ZoneID.read(from: &reader, owner: "zoneEvent.zone.owner", name: "zoneEvent.zone.name")
+    let incarnation = try IncarnationID.read(from: &reader, "zoneEvent.incarnation")
+    try reader.finish("zoneEvent")
+    let event = ZoneEvent(kind: kind, zone: zone, incarnation: incarnation)
+    return (event, offset, previous, ContentHash(of: bytes))
+  }
+
+  private static let version: UInt8 = 1
+}

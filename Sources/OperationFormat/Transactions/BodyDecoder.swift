@@ -1,8 +1,8 @@
-/// Where the parts of a transaction's body lie in its bytes, after all its rules were checked.
+/// Decodes the body of a transaction (bytes: ``TransactionFormat``; twin: ``BodyEncoder``): checks all its rules, and keeps
+/// the ranges of its parts.
 ///
-/// The decoder of bodies (see `BodyFormat` for the bytes). It builds no string and no value, and one layout
-/// may parse body after body without allocating once its arrays have grown. All ranges are offsets in the
-/// parsed span.
+/// It builds no string and no value. One decoder may parse body after body; once its arrays have grown it allocates nothing.
+/// All ranges are offsets in the parsed span.
 package struct BodyDecoder: Sendable {
   package private(set) var timestamp = Timestamp(rawValue: 0)
   package private(set) var writeID: UInt64?
@@ -17,7 +17,7 @@ package struct BodyDecoder: Sendable {
   /// Whether an operation is of an unknown kind.
   package private(set) var hasUnknown = false
 
-  /// Whether an operation is a move: what it names can only be checked where the zone is known.
+  /// Whether an operation is a move: its place can only be checked where the zone is known.
   private var hasMoves = false
 
   private var distinctNames = NameTable()
@@ -27,7 +27,9 @@ package struct BodyDecoder: Sendable {
 
   package init() {}
 
-  /// Parses a body that takes all of `body`. After an error the layout holds nothing of use.
+  // MARK: The body
+
+  /// Parses a body that takes all of `body`. After an error the decoder's properties are undefined.
   ///
   /// - Parameter origin: the offset of the body in the decoded thing; it is added to the offsets of errors.
   package mutating func parse(_ body: RawSpan, origin: Int = 0) throws(FormatError) {
@@ -35,12 +37,18 @@ package struct BodyDecoder: Sendable {
     try parse(&reader)
   }
 
-  /// Throws `.invalid` for a move of a record to where it is. The body was parsed, and is a transaction's of a zone.
+  /// Throws `.invalid` for a move of a record to its own place.
+  ///
+  /// - Parameter zone: the zone of the transaction whose body was parsed.
   ///
   /// - Parameter origin: as in ``parse(_:origin:)``.
   package func checkMoves(in zone: ZoneID, _ body: RawSpan, origin: Int = 0) throws(FormatError) {
     guard hasMoves else { return }
-    for operation in operations where operation.kind.isMove {
+    for operation in operations {
+      switch operation.kind.payload {
+      case .recordAndPlace, .recordTypeAndPlace: break
+      case .record, .recordAndType, .change, .opaque: continue
+      }
       let name = Name(ByteReader(body).string(in: names[operation.record]))
       let place = try RecordID(otherPlace: body.extracting(operation.operand))
       try place.checkDiffers(
@@ -73,25 +81,27 @@ package struct BodyDecoder: Sendable {
 
   private mutating func readFixedFields(_ reader: inout ByteReader) throws(FormatError) {
     let flags = try reader.readVersionAndFlags(
-      "transaction.body", version: BodyFormat.version, flagsMask: BodyFormat.flagsMask)
+      "transaction.body", version: TransactionFormat.bodyVersion, flagsMask: TransactionFormat.bodyFlagsMask)
     timestamp = Timestamp(rawValue: try reader.readLittleEndian("transaction.timestamp"))
     writeID = nil
     author = nil
     label = nil
     schemaVersion = nil
-    if flags & BodyFormat.writeIDFlag != 0 {
+    if flags & TransactionFormat.writeIDFlag != 0 {
       writeID = try reader.readLittleEndian("transaction.writeID", as: UInt64.self)
     }
-    if flags & BodyFormat.authorFlag != 0 {
+    if flags & TransactionFormat.authorFlag != 0 {
       author = try reader.readText("transaction.author", bytesMax: Limits.authorBytesMax)
     }
-    if flags & BodyFormat.labelFlag != 0 {
+    if flags & TransactionFormat.labelFlag != 0 {
       label = try reader.readText("transaction.label", bytesMax: Limits.labelBytesMax)
     }
-    if flags & BodyFormat.schemaVersionFlag != 0 {
+    if flags & TransactionFormat.schemaVersionFlag != 0 {
       schemaVersion = try reader.readVarint("transaction.schemaVersion")
     }
   }
+
+  // MARK: Names
 
   private mutating func readNames(_ reader: inout ByteReader) throws(FormatError) {
     names.removeAll(keepingCapacity: true)
@@ -110,7 +120,7 @@ package struct BodyDecoder: Sendable {
     }
   }
 
-  /// Says whether a name is not in the table yet. A few names are compared with each other, which is faster.
+  /// Whether a name is not in the table yet. A few names are compared with each other, which is faster.
   private mutating func isNew(
     _ name: Range<Int>, _ reader: borrowing ByteReader, comparesAll: Bool
   ) -> Bool {
@@ -126,6 +136,8 @@ package struct BodyDecoder: Sendable {
     distinctNames.insert(search)
     return true
   }
+
+  // MARK: Operations
 
   private mutating func readOperations(_ reader: inout ByteReader) throws(FormatError) {
     operations.removeAll(keepingCapacity: true)
@@ -154,26 +166,40 @@ package struct BodyDecoder: Sendable {
     }
     let end = reader.narrow(toNext: byteCount)
     operation.record = try readName(&reader, "operation.record", bytesMax: Limits.recordNameBytesMax)
-    if kind.hasType {
-      operation.type = try readName(&reader, "operation.type", bytesMax: Limits.nameBytesMax)
-    }
-    if kind.hasField {
+    switch kind.payload {
+    case .record: break
+    case .recordAndType:
+      operation.type = try readType(&reader)
+    case .recordAndPlace:
+      operation.operand = try readPlace(&reader)
+    case .recordTypeAndPlace:
+      operation.type = try readType(&reader)
+      operation.operand = try readPlace(&reader)
+    case .change:
+      operation.type = try readType(&reader)
       operation.field = try readName(&reader, "operation.field", bytesMax: Limits.nameBytesMax)
       let start = reader.position
       try FieldChange.validate(kind, &reader)
       operation.operand = start..<reader.position
-    } else if kind.isMove {
-      hasMoves = true
-      let start = reader.position
-      try RecordID.validateOtherPlace(&reader)
-      operation.operand = start..<reader.position
+    case .opaque: preconditionFailure("a known kind without a payload")
     }
     try reader.finish("operation.payload")
     reader.widen(to: end)
     return operation
   }
 
-  /// Reads the index of a name and takes note of the order of first use.
+  private mutating func readType(_ reader: inout ByteReader) throws(FormatError) -> Int {
+    try readName(&reader, "operation.type", bytesMax: Limits.nameBytesMax)
+  }
+
+  private mutating func readPlace(_ reader: inout ByteReader) throws(FormatError) -> Range<Int> {
+    hasMoves = true
+    let start = reader.position
+    try RecordID.validateOtherPlace(&reader)
+    return start..<reader.position
+  }
+
+  /// Reads the index of a name, and records the order of first use.
   private mutating func readName(
     _ reader: inout ByteReader, _ subject: StaticString, bytesMax: Int
   ) throws(FormatError) -> Int {
@@ -196,4 +222,19 @@ package struct BodyDecoder: Sendable {
     }
     return Int(index)
   }
+}
+
+/// The ranges of the parts of one operation in a transaction's body.
+package struct OperationLayout: Hashable, Sendable {
+  package var kind: OperationKind
+  /// The index of the record's name in the table, −1 in an operation of an unknown kind.
+  package var record = -1
+  /// The index of the type's name in the table, −1 where there is none.
+  package var type = -1
+  /// The index of the field's name in the table, −1 where there is none.
+  package var field = -1
+  /// The operand of an operation on a field (see ``FieldChange``), or the other place of a record that moves; else empty.
+  package var operand = 0..<0
+  /// The bytes of the payload.
+  package var payload: Range<Int>
 }

@@ -1,5 +1,5 @@
-/// How much work it is to fold transactions, in steps. It is counted from their bytes alone, so that everybody counts the
-/// same, wherever and whenever they are folded.
+/// The work of folding transactions, in steps. It is counted from their bytes only, so each replica counts the same, wherever
+/// and whenever it folds them.
 ///
 /// | what | steps |
 /// |---|---|
@@ -10,19 +10,19 @@
 /// | an operation on a list or a text | 22 more |
 /// | each element that it inserts | 2 |
 /// | each run of units that it removes | 16 |
-/// | each unit of a list that a run names | 1 |
-/// | each 2 units of a text that a run names, of its first 1,024 | 1 |
-/// | each 16 units of a text that a run names after those | 1 |
-/// | making a record that was made before in the same transactions: all its fields are looked at once more | 4,096 |
+/// | each unit in a run of a list | 1 |
+/// | each 2 of the first 1,024 units in a run of a text | 1 |
+/// | each 16 of the other units in a run of a text | 1 |
+/// | making a record that the same transactions made before: all its fields are visited again | 4,096 |
 ///
-/// A segment of more steps than ``Limits/foldStepsMax`` is rejected by every replica: who folds it would hold its store's
-/// write lock for too long. A write of more steps is refused where it is made. What lies in records cannot be counted so, as all
-/// that a `create` takes away: a commit counts that apart, and what is too much for one is folded in many.
+/// Every replica rejects a segment of more steps than ``Limits/foldStepsMax``: folding it would hold the store's write lock for
+/// too long. A local write of more steps is refused. Work that depends on stored records, such as all that a `create` clears,
+/// is not in these steps: a commit counts it separately, and splits it into several commits if it is too much.
 package struct FoldWork: Sendable {
-  /// What it takes to make a record once more.
+  /// What it takes to make a record again.
   package static let stepsOfMakingAgain = 4096
 
-  /// What each run of units that a removal names takes.
+  /// What each run of units in a removal takes.
   static let stepsOfRun = 16
 
   package private(set) var steps = 0
@@ -32,17 +32,17 @@ package struct FoldWork: Sendable {
   package init() {}
 
   /// Adds a transaction, whose body was parsed.
-  package mutating func add(_ layout: BodyDecoder, _ body: RawSpan) {
-    for operation in layout.operations {
+  package mutating func add(_ decoder: BodyDecoder, _ body: RawSpan) {
+    for operation in decoder.operations {
       add(Self.steps(ofPayload: operation.payload.count))
       add(Self.steps(of: operation.kind, operand: body.extracting(operation.operand)))
-      guard operation.kind == .create || operation.kind == .moveHere else { continue }
-      let name = body.extracting(layout.names[operation.record]).withUnsafeBytes { Array($0) }
+      guard operation.kind.makesRecord else { continue }
+      let name = body.extracting(decoder.names[operation.record]).withUnsafeBytes { Array($0) }
       if !made.insert(name).inserted { add(Self.stepsOfMakingAgain) }
     }
   }
 
-  /// As many steps as operations on registers, and what makes records, take at most.
+  /// The most steps that operations on registers, and operations that make records, take.
   package static func stepsMax(ofOperations count: Int, payloadBytes: Int) -> Int {
     2 * count + payloadBytes / bytesOfStep
   }
@@ -60,38 +60,58 @@ package struct FoldWork: Sendable {
   /// The steps of any operation.
   package static func steps(ofPayload byteCount: Int) -> Int { 2 + byteCount / bytesOfStep }
 
-  /// So many bytes of a payload are as much work as a step.
+  /// The bytes of a payload that are as much work as a step.
   private static let bytesOfStep = 512
 
-  /// What an operation takes beside that, by what it does and what its values name.
+  /// What an operation takes beside that, by its kind and by what its operand refers to.
   ///
-  /// - Parameter operand: bytes that were found valid.
+  /// - Parameter operand: a valid operand.
   @inline(__always)
   package static func steps(of kind: OperationKind, operand: RawSpan) -> Int {
-    var steps = 0
-    if kind.namesUnits {
-      steps = 22 + self.steps(ofNamed: kind, operand)
-    } else {
-      switch kind {
-      case .add, .insert, .remove, .put, .removeKey, .contribute: steps = 2
-      default: break
+    let fixed =
+      switch kind.target {
+      case .existence, .register, .unknown: 0
+      case .counter, .set, .map, .contributions: 2
+      case .list, .text: 22
       }
-    }
-    return kind.storesValues ? sum(steps, self.steps(ofNamesIn: operand, kind)) : steps
+    return kind.load == .none ? fixed : sum(fixed, steps(ofOperand: operand, kind))
   }
 
-  /// What the records and assets take that values name.
-  private static func steps(ofNamesIn operand: RawSpan, _ kind: OperationKind) -> Int {
+  /// What the elements, references, assets and runs in an operand take.
+  private static func steps(ofOperand operand: RawSpan, _ kind: OperationKind) -> Int {
+    var reader = ByteReader(operand)
+    var found = OperandWork(isText: kind.target == .text)
+    // Of invalid bytes, the part before the error counts.
+    do throws(FormatError) { try FieldChange.read(kind, from: &reader, into: &found) } catch {}
+    return found.steps
+  }
+
+  private struct OperandWork: OperandVisitor {
+    let isText: Bool
     var steps = 0
-    do throws(FormatError) {
-      try FieldChange.forEachValue(kind, in: operand) { value throws(FormatError) in
-        let names = try NamesInValue(in: value)
-        steps += 2 * names.references + 4 * names.assets
-      }
-    } catch {
-      // Its beginning counts.
+
+    init(isText: Bool) { self.isText = isText }
+
+    mutating func count(ofValues count: Int) { steps = sum(steps, 2 * count) }
+
+    mutating func value(_ reader: inout ByteReader) throws(FormatError) {
+      let start = reader.position
+      try validateValue(&reader)
+      try add(reader.bytes(in: start..<reader.position))
     }
-    return steps
+
+    mutating func lastValue(_ reader: inout ByteReader) throws(FormatError) { try add(reader.readRest()) }
+
+    private mutating func add(_ value: RawSpan) throws(FormatError) {
+      let names = try NamesInValue(in: value)
+      steps += 2 * names.references + 4 * names.assets
+    }
+
+    mutating func run(_ run: UnitSpan) {
+      // A longer run exceeds every limit, and must not overflow the sum.
+      let count = Int(min(run.count, 1 << 32))
+      steps = sum(steps, stepsOfRun + (isText ? FoldWork.steps(ofTextRun: count) : count))
+    }
   }
 
   /// How much more two runs take than the one that they were, at most.
@@ -102,33 +122,10 @@ package struct FoldWork: Sendable {
     return stepsOfRun + (isText ? parts - steps(ofTextRun: count) + 1 : 0)
   }
 
-  /// What a run of a text's units takes. Long runs are mostly told in few pieces.
+  /// What a run of a text's units takes. Long runs are mostly stored in few pieces.
   private static func steps(ofTextRun count: Int) -> Int {
     let first = min(count, 1024)
     return first / 2 + (count - first) / 16
-  }
-
-  private static func steps(ofNamed kind: OperationKind, _ operand: RawSpan) -> Int {
-    var reader = ByteReader(operand)
-    var units = UnitReader()
-    var steps = 0
-    do throws(FormatError) {
-      switch kind {
-      case .insertElements:
-        _ = try units.readOrigin(&reader)
-        steps = 2 * (try FieldChange.readCount(&reader))
-      case .removeElements, .removeText:
-        for _ in 0..<(try FieldChange.readCount(&reader)) {
-          // More than are ever allowed are too many, and never more than a sum can hold.
-          let count = Int(min(try units.readRun(&reader).count, 1 << 32))
-          steps = sum(steps, stepsOfRun + (kind == .removeText ? Self.steps(ofTextRun: count) : count))
-        }
-      default: break
-      }
-    } catch {
-      // Its beginning counts.
-    }
-    return steps
   }
 
   /// A sum that stays at the greatest number.

@@ -1,72 +1,145 @@
-/// The number in front of an encoded operation, 1 or more. Numbers without a name here are kinds of later
-/// versions.
+/// The number in front of an encoded operation, 1 or more. ``TransactionFormat`` has the table of the payloads.
 ///
-/// | kind | operation | payload |
-/// |---|---|---|
-/// | 1 | create | record index, type index |
-/// | 2 | delete | record index |
-/// | 3 | set | record index, type index, field index, value to the end of the payload |
-/// | 4 | add | as set; the value is an integer or a decimal |
-/// | 5, 6 | insert, remove | as set; the value is an element of a set |
-/// | 7 | put | record, type and field index; key (text of at most 255 bytes), value |
-/// | 8 | remove key | record, type and field index; key |
-/// | 9 | insert elements | record, type and field index; origin, count of values from 1, values |
-/// | 10 | move element | record, type and field index; unit, origin |
-/// | 11 | replace element | record, type and field index; unit, value |
-/// | 12 | remove elements | record, type and field index; count of runs from 1, runs |
-/// | 13 | insert text | record, type and field index; origin, text of at least one byte |
-/// | 14 | remove text | as remove elements |
-/// | 15 | contribute | as set |
-/// | 16 | move away | record index; the record's other place |
-/// | 17 | move here | record index, type index; the record's other place |
-///
-/// An index is a varint that counts from 0 in the transaction's table of names. Units, origins and runs: see
-/// ``UnitReader``. The other place of a record that moves is three texts: the zone's owner, which may be empty, and its name,
-/// of at most 128 bytes each, and the record's name there, of at most 255.
-package struct OperationKind: RawRepresentable, Hashable, Sendable {
-  package let rawValue: UInt64
+/// To add a kind, add a case: the compiler then names each place that has to know it. Only ``init(rawValue:)`` needs a row
+/// that the compiler cannot ask for; ``BodyEncoder`` asserts that it is there.
+package enum OperationKind: RawRepresentable, Hashable, Sendable {
+  case create, delete
+  case set, add, insert, remove, put, removeKey
+  case insertElements, moveElement, replaceElement, removeElements, insertText, removeText
+  case contribute
+  case moveAway, moveHere
+  /// A kind of a later version. Only ``init(rawValue:)`` makes it, and never with the number of a known kind.
+  case unknown(UInt64)
 
-  package init(rawValue: UInt64) { self.rawValue = rawValue }
-
-  package static let create = OperationKind(rawValue: 1)
-  package static let delete = OperationKind(rawValue: 2)
-  package static let set = OperationKind(rawValue: 3)
-  package static let add = OperationKind(rawValue: 4)
-  package static let insert = OperationKind(rawValue: 5)
-  package static let remove = OperationKind(rawValue: 6)
-  package static let put = OperationKind(rawValue: 7)
-  package static let removeKey = OperationKind(rawValue: 8)
-  package static let insertElements = OperationKind(rawValue: 9)
-  package static let moveElement = OperationKind(rawValue: 10)
-  package static let replaceElement = OperationKind(rawValue: 11)
-  package static let removeElements = OperationKind(rawValue: 12)
-  package static let insertText = OperationKind(rawValue: 13)
-  package static let removeText = OperationKind(rawValue: 14)
-  package static let contribute = OperationKind(rawValue: 15)
-  package static let moveAway = OperationKind(rawValue: 16)
-  package static let moveHere = OperationKind(rawValue: 17)
-
-  /// The last kind that this version knows.
-  package static let lastKnown = moveHere
-
-  /// Whether this version knows what the payload means.
-  package var isKnown: Bool { 1...Self.lastKnown.rawValue ~= rawValue }
-
-  /// Whether a record leaves a zone for another, or comes from it.
-  package var isMove: Bool { self == .moveAway || self == .moveHere }
-
-  /// Whether it names the record's type.
-  package var hasType: Bool { self != .delete && self != .moveAway }
-
-  /// Whether it works on a list or a text, and so names units.
-  package var namesUnits: Bool { Self.insertElements.rawValue...Self.removeText.rawValue ~= rawValue }
-
-  /// Whether it brings values that a field stores. What is added to a counter names nothing.
-  var storesValues: Bool {
-    self == .set || self == .insert || self == .put || self == .contribute || self == .insertElements
-      || self == .replaceElement
+  package init(rawValue: UInt64) {
+    self =
+      switch rawValue {
+      case 1: .create
+      case 2: .delete
+      case 3: .set
+      case 4: .add
+      case 5: .insert
+      case 6: .remove
+      case 7: .put
+      case 8: .removeKey
+      case 9: .insertElements
+      case 10: .moveElement
+      case 11: .replaceElement
+      case 12: .removeElements
+      case 13: .insertText
+      case 14: .removeText
+      case 15: .contribute
+      case 16: .moveAway
+      case 17: .moveHere
+      default: .unknown(rawValue)
+      }
   }
 
-  /// Whether it changes a field: then record, type and field are followed by its operand.
-  package var hasField: Bool { Self.set.rawValue...Self.contribute.rawValue ~= rawValue }
+  package var rawValue: UInt64 {
+    switch self {
+    case .create: 1
+    case .delete: 2
+    case .set: 3
+    case .add: 4
+    case .insert: 5
+    case .remove: 6
+    case .put: 7
+    case .removeKey: 8
+    case .insertElements: 9
+    case .moveElement: 10
+    case .replaceElement: 11
+    case .removeElements: 12
+    case .insertText: 13
+    case .removeText: 14
+    case .contribute: 15
+    case .moveAway: 16
+    case .moveHere: 17
+    case .unknown(let number): number
+    }
+  }
+
+  /// The kinds that this version knows, by number.
+  package static let known = Array(
+    (UInt64(1)...).lazy.map { OperationKind(rawValue: $0) }.prefix { $0.isKnown })
+
+  /// The known kind with the greatest number.
+  package static let lastKnown = known[known.count - 1]
+
+  /// Whether this version can read the payload.
+  package var isKnown: Bool { if case .unknown = self { false } else { true } }
+}
+
+/// The properties of the kinds: a row each.
+extension OperationKind {
+  /// What the payload consists of.
+  enum Payload {
+    case record
+    case recordAndType
+    case recordAndPlace
+    case recordTypeAndPlace
+    /// Record, type and field, then the operand.
+    case change
+    /// The bytes of an unknown kind.
+    case opaque
+  }
+
+  /// What an operation changes.
+  enum Target {
+    case existence, register, counter, set, map, list, text, contributions, unknown
+  }
+
+  /// What folding an operation depends on, besides the size of its payload.
+  enum Load {
+    case none
+    /// The number of values, and what they refer to. The summand of a counter refers to nothing.
+    case values
+    /// The number of units in each run.
+    case runs
+  }
+
+  var payload: Payload { row.payload }
+  var target: Target { row.target }
+  var load: Load { row.load }
+
+  @inline(__always)
+  private var row: (payload: Payload, target: Target, load: Load) {
+    switch self {
+    case .create: (.recordAndType, .existence, .none)
+    case .delete: (.record, .existence, .none)
+    case .set: (.change, .register, .values)
+    case .add: (.change, .counter, .none)
+    case .insert: (.change, .set, .values)
+    case .remove: (.change, .set, .none)
+    case .put: (.change, .map, .values)
+    case .removeKey: (.change, .map, .none)
+    case .insertElements: (.change, .list, .values)
+    case .moveElement: (.change, .list, .none)
+    case .replaceElement: (.change, .list, .values)
+    case .removeElements: (.change, .list, .runs)
+    case .insertText: (.change, .text, .none)
+    case .removeText: (.change, .text, .runs)
+    case .contribute: (.change, .contributions, .values)
+    case .moveAway: (.recordAndPlace, .existence, .none)
+    case .moveHere: (.recordTypeAndPlace, .existence, .none)
+    case .unknown: (.opaque, .unknown, .none)
+    }
+  }
+
+  /// Whether a record exists after it that may not have existed before it, without its earlier field values.
+  var makesRecord: Bool {
+    switch self {
+    case .create, .moveHere: true
+    case .delete, .moveAway, .unknown: false
+    case .set, .add, .insert, .remove, .put, .removeKey, .contribute: false
+    case .insertElements, .moveElement, .replaceElement, .removeElements, .insertText, .removeText: false
+    }
+  }
+
+  /// Whether it works on a list or a text, and so refers to units.
+  package var namesUnits: Bool {
+    switch target {
+    case .list, .text: true
+    case .existence, .register, .counter, .set, .map, .contributions, .unknown: false
+    }
+  }
 }

@@ -1,5 +1,5 @@
-// The other place of a record that moves, in bytes: the table of ``OperationKind``. It stands in no table of names: it is no
-// record of the transaction's zone.
+// The other place of a record that moves, in bytes: see ``TransactionFormat``. Its names are not in the transaction's table of
+// names: it is no record of the transaction's zone.
 
 extension RecordID {
   /// Appends the place.
@@ -33,7 +33,7 @@ extension RecordID {
     _ = try otherPlace(&reader)
   }
 
-  /// Throws `.invalid` if this, the other place of a record that moves, is where the record is.
+  /// Throws `.invalid` if this other place of a record is the record's own place.
   func checkDiffers(from record: RecordID, at offset: Int) throws(FormatError) {
     guard self != record else {
       throw FormatError(

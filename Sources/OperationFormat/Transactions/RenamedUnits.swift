@@ -1,7 +1,8 @@
-/// What operations on lists and texts may grow by where they are issued again, as those of another lane: each unit that they name
-/// then has another maker, which is named in full, and a run of units may become two.
+/// How much operations on lists and texts may grow when they are issued again under another replica and epoch. Each unit in
+/// them then has another maker, which is written in full, and a run of units may become two.
 ///
-/// A write leaves room for it. Else one that is legal could not be issued again, and its zone would never be shipped.
+/// A write leaves room for this growth. Without it, a valid write might be impossible to issue again, and its zone could
+/// never be shipped.
 package struct RenamedUnits: Hashable, Sendable {
   package private(set) var steps = 0
   package private(set) var bytes = 0
@@ -14,16 +15,20 @@ package struct RenamedUnits: Hashable, Sendable {
   /// Adds an operation.
   ///
   /// - Parameters:
-  ///   - operand: bytes that were found valid.
+  ///   - operand: a valid operand.
   ///   - payloadBytes: the bytes of its payload, with the names.
   package mutating func add(_ kind: OperationKind, operand: RawSpan, payloadBytes: Int) {
-    guard kind.namesUnits else { return }
-    var units = kind == .moveElement ? 2 : 1
-    if kind == .removeElements || kind == .removeText {
-      let counts = FieldChange.runCounts(operand)
+    let units: Int
+    switch kind {
+    case .insertElements, .replaceElement, .insertText: units = 1
+    case .moveElement: units = 2
+    case .removeElements, .removeText:
+      let counts = FieldChange.runCounts(kind, operand)
       // The second part of each has a number and a count as well.
       units = 3 * counts.count
-      for count in counts { steps += FoldWork.stepsOfCutRun(of: count, isText: kind == .removeText) }
+      for count in counts { steps += FoldWork.stepsOfCutRun(of: count, isText: kind.target == .text) }
+    case .set, .add, .insert, .remove, .put, .removeKey, .contribute: return
+    case .create, .delete, .moveAway, .moveHere, .unknown: return
     }
     let grown = units * Self.bytesOfMaker
     bytes += grown
@@ -32,16 +37,18 @@ package struct RenamedUnits: Hashable, Sendable {
 }
 
 extension FieldChange {
-  /// How many units each run has that a removal names; none of bytes that are no removal.
-  fileprivate static func runCounts(_ operand: RawSpan) -> [UInt64] {
+  /// The number of units in each run of a removal.
+  fileprivate static func runCounts(_ kind: OperationKind, _ operand: RawSpan) -> [UInt64] {
     var reader = ByteReader(operand)
-    var units = UnitReader()
+    var found = RunCounts()
+    // Of invalid bytes, the runs before the error count.
+    do throws(FormatError) { try read(kind, from: &reader, into: &found) } catch {}
+    return found.counts
+  }
+
+  private struct RunCounts: OperandVisitor {
     var counts: [UInt64] = []
-    do throws(FormatError) {
-      for _ in 0..<(try readCount(&reader)) { counts.append(try units.readRun(&reader).count) }
-    } catch {
-      // Its beginning counts.
-    }
-    return counts
+
+    mutating func run(_ run: UnitSpan) { counts.append(run.count) }
   }
 }

@@ -1,21 +1,21 @@
 internal import Crypto
 
 /// Takes the ``ContentHash`` of content that comes in pieces.
-public struct ContentHasher: Sendable {
+package struct ContentHasher: Sendable {
   private var state = SHA256()
 
   /// Creates a hasher that has taken nothing yet.
-  public init() {}
+  package init() {}
 
   /// Adds the next piece.
   ///
   /// - Complexity: O(n)
-  public mutating func update(_ bytes: RawSpan) {
+  package mutating func update(_ bytes: RawSpan) {
     bytes.withUnsafeBytes { state.update(bufferPointer: $0) }
   }
 
   /// Returns the hash of all pieces so far. More may be added afterwards.
-  public func finish() -> ContentHash {
+  package func finish() -> ContentHash {
     state.finalize().withUnsafeBytes { ContentHash(bytes: $0.bytes)! }
   }
 }

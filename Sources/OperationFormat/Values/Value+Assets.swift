@@ -1,14 +1,14 @@
 extension Value {
-  /// Whether it may name an asset: most values tell by their kind that they do not.
+  /// Whether it may refer to an asset: most values cannot, by their kind.
   @inlinable
   package var mayNameAssets: Bool {
     switch self {
     case .asset, .array, .map: true
-    default: false
+    case .null, .bool, .int, .double, .decimal, .string, .bytes, .date, .uuid, .reference: false
     }
   }
 
-  /// Adds the assets that it names, in their order.
+  /// Adds the assets that it refers to, in their order.
   ///
   /// - Complexity: linear in the value; the recursion is bounded by the depth of what can be encoded.
   package func appendAssets(to assets: inout [AssetReference]) {
@@ -18,11 +18,11 @@ extension Value {
     case .map(let entries):
       guard entries.values.contains(where: \.mayNameAssets) else { return }
       for (_, element) in entries.sorted(by: { $0.key < $1.key }) { element.appendAssets(to: &assets) }
-    default: break
+    case .null, .bool, .int, .double, .decimal, .string, .bytes, .date, .uuid, .reference: break
     }
   }
 
-  /// Adds the assets that an encoded value names, in their order.
+  /// Adds the assets that an encoded value refers to, in their order.
   package static func appendAssets(
     in bytes: RawSpan, to assets: inout [AssetReference]
   ) throws(FormatError) {

@@ -1,6 +1,5 @@
 extension Value {
-  /// Appends the encoded value; its layout is the table of `ValueTag`. After an error the writer is as it
-  /// was.
+  /// Appends the encoded value (bytes: ``TransactionFormat``). After an error the writer is as it was.
   ///
   /// - Throws: `.limitExceeded` for a value that is too deep, too large, or has too long a name in it,
   ///   `.invalid` for an empty name in a reference.

@@ -1,9 +1,9 @@
 extension Value {
-  /// Whether it may name a record: most values tell by their kind that they do not.
+  /// Whether it may refer to a record: most values cannot, by their kind.
   package var mayNameRecords: Bool {
     switch self {
     case .reference, .array, .map: true
-    default: false
+    case .null, .bool, .int, .double, .decimal, .string, .bytes, .date, .uuid, .asset: false
     }
   }
 
@@ -19,7 +19,7 @@ extension Value {
       for (_, element) in entries.sorted(by: { $0.key < $1.key }) {
         element.appendReferences(to: &references)
       }
-    default: break
+    case .null, .bool, .int, .double, .decimal, .string, .bytes, .date, .uuid, .asset: break
     }
   }
 

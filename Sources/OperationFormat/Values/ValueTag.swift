@@ -1,24 +1,4 @@
-/// The first byte of an encoded value.
-///
-/// | tag | value | bytes after the tag |
-/// |---|---|---|
-/// | 0 | null | |
-/// | 1 | false | |
-/// | 2 | true | |
-/// | 3 | int | zigzag varint of 64 bits |
-/// | 4 | double | its bits, 8 bytes little-endian; any NaN is 0x7ff8000000000000 |
-/// | 5 | decimal | exponent: zigzag varint; coefficient: zigzag varint of 128 bits; the normal form only |
-/// | 6 | string | byte count: varint; UTF-8 |
-/// | 7 | bytes | count: varint; the bytes |
-/// | 8 | date | microseconds since 1970, 8 bytes little-endian |
-/// | 9 | UUID | 16 bytes |
-/// | 10 | reference | rule: 0 to 2; zone flag: 0 or 1; with 1, owner text, zone text; record text |
-/// | 11 | asset | SHA-256, 32 bytes; byte count: varint |
-/// | 12 | array | count: varint; values |
-/// | 13 | map | count: varint; for each entry key text and value; keys strictly ascending by bytes |
-///
-/// A text is a byte count, varint, and UTF-8: 0 to 128 bytes in an owner, 1 to 128 in a zone's name, 1 to 255
-/// in a record's name, 0 to 255 in a key. A value is at most 32 deep and takes at most 1 MiB.
+/// The first byte of an encoded value. ``TransactionFormat`` has the table of what follows each tag.
 enum ValueTag: UInt8 {
   case null = 0
   case `false` = 1
@@ -61,7 +41,7 @@ extension Value {
   package var isSummand: Bool {
     switch self {
     case .int, .decimal: true
-    default: false
+    case .null, .bool, .double, .string, .bytes, .date, .uuid, .reference, .asset, .array, .map: false
     }
   }
 

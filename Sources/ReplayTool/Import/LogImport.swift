@@ -119,7 +119,7 @@ struct LogImport {
     case .end(let count):
       guard count == linesRead else { throw Self.isCut(lines.name, after: linesRead, of: count) }
       hasEnded = true
-    default: break
+    case .line, .transaction: break
     }
   }
 

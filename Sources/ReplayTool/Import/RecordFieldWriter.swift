@@ -30,7 +30,7 @@ struct RecordFieldWriter {
         count += 1
       }
       for (field, kinds) in fields.merging.sorted(by: { $0.key < $1.key }) {
-        for (kind, _) in FieldKind.merging {
+        for kind in FieldKind.merging {
           let present = held.merging[field]?[kind]
           guard let value = kinds[kind], !Self.isSame(value, present, kind) else { continue }
           try write(value, kind, over: present, field, &tx)
@@ -45,8 +45,10 @@ struct RecordFieldWriter {
 
   /// Whether a field holds a value; the elements of a set may stand in any order.
   private static func isSame(_ value: Value, _ present: Value?, _ kind: FieldKind) -> Bool {
-    guard kind == .set, let present else { return value == present }
-    return Set(value.elements) == Set(present.elements)
+    switch kind {
+    case .set: present.map { Set(value.elements) == Set($0.elements) } ?? false
+    case .register, .counter, .map, .list, .text, .contributions: value == present
+    }
   }
 
   /// A write has enough.
@@ -66,7 +68,7 @@ struct RecordFieldWriter {
       else { continue }
       throw ToolError.input(
         "kindDiffers",
-        "field “\(field)” of \(record) is a \(kind.rawName) in the store, and a \(other.rawName) in the file",
+        "field “\(field)” of \(record) is a \(kind.name) in the store, and a \(other.name) in the file",
         hint: "give it another name, or leave it out of the line")
     }
   }
@@ -74,66 +76,92 @@ struct RecordFieldWriter {
   private func write(
     _ value: Value, _ kind: FieldKind, over held: Value?, _ field: Name, _ tx: inout WriteTransaction
   ) throws {
-    switch (kind, value) {
-    case (.counter, _):
+    switch kind {
+    case .register:
+      try checkRoom(tx)
+      try tx.set(field, of: record, to: value)
+    case .counter:
       try checkRoom(tx)
       try addDifference(value, over: held, field, &tx)
-    case (.set, .array(let elements)):
-      let present = Set(held?.elements ?? [])
-      for element in elements where !present.contains(element) {
-        try checkRoom(tx)
-        try tx.insert(element, into: field, of: record)
-      }
-      let wanted = Set(elements)
-      for element in held?.elements ?? [] where !wanted.contains(element) {
-        try checkRoom(tx)
-        try tx.remove(element, from: field, of: record)
-      }
-    case (.map, .map(let entries)):
-      var present: [Name: Value] = [:]
-      if case .map(let found) = held { present = found }
-      for (key, value) in entries.sorted(by: { $0.key < $1.key }) where present[key] != value {
-        try checkRoom(tx)
-        try tx.put(value, at: key, in: field, of: record)
-      }
-      for key in present.keys.sorted() where entries[key] == nil {
-        try checkRoom(tx)
-        try tx.removeValue(at: key, from: field, of: record)
-      }
-    case (.list, .array(let elements)):
-      let (kept, removed, inserted) = Self.difference(of: elements, from: held?.elements ?? [])
-      try remove(removed, at: kept, .list, from: field, &tx)
-      var rest = inserted[...]
-      while !rest.isEmpty {
-        try checkRoom(tx)
-        let part = Self.part(of: rest)
-        try tx.insertElements(Array(part), at: kept + inserted.count - rest.count, in: field, of: record)
-        rest = rest.dropFirst(part.count)
-      }
-    case (.text, .string(let text)):
-      var present = ""
-      if case .string(let held) = held { present = held }
-      let (kept, removed, inserted) = Self.difference(
-        of: Array(text.unicodeScalars), from: Array(present.unicodeScalars))
-      try remove(removed, at: kept, .text, from: field, &tx)
-      var rest = inserted[...]
-      while !rest.isEmpty {
-        try checkRoom(tx)
-        var part = String.UnicodeScalarView()
-        part.append(contentsOf: rest.prefix(Self.bytesMax / 4))
-        try tx.insertText(String(part), at: kept + inserted.count - rest.count, in: field, of: record)
-        rest = rest.dropFirst(part.count)
-      }
-    case (.contributions, .array(let payloads)):
-      let present = held?.elements ?? []
-      guard Array(payloads.prefix(present.count)) == present else {
-        throw differs(field, "what was contributed cannot be taken back")
-      }
-      for payload in payloads.dropFirst(present.count) {
-        try checkRoom(tx)
-        try tx.contribute(payload, to: field, of: record)
-      }
-    default: return
+    case .set: try writeSet(value.elements, over: held?.elements ?? [], field, &tx)
+    case .map: try writeMap(value.entries, over: held?.entries ?? [:], field, &tx)
+    case .list: try writeList(value.elements, over: held?.elements ?? [], field, &tx)
+    case .text: try writeText(value.text, over: held?.text ?? "", field, &tx)
+    case .contributions: try writeContributions(value.elements, over: held?.elements ?? [], field, &tx)
+    }
+  }
+
+  private func writeSet(
+    _ elements: [Value], over held: [Value], _ field: Name, _ tx: inout WriteTransaction
+  ) throws {
+    let present = Set(held)
+    for element in elements where !present.contains(element) {
+      try checkRoom(tx)
+      try tx.insert(element, into: field, of: record)
+    }
+    let wanted = Set(elements)
+    for element in held where !wanted.contains(element) {
+      try checkRoom(tx)
+      try tx.remove(element, from: field, of: record)
+    }
+  }
+
+  private func writeMap(
+    _ entries: [Name: Value], over held: [Name: Value], _ field: Name, _ tx: inout WriteTransaction
+  ) throws {
+    for (key, value) in entries.sorted(by: { $0.key < $1.key }) where held[key] != value {
+      try checkRoom(tx)
+      try tx.put(value, at: key, in: field, of: record)
+    }
+    for key in held.keys.sorted() where entries[key] == nil {
+      try checkRoom(tx)
+      try tx.removeValue(at: key, from: field, of: record)
+    }
+  }
+
+  private func writeList(
+    _ elements: [Value], over held: [Value], _ field: Name, _ tx: inout WriteTransaction
+  ) throws {
+    let (kept, removed, inserted) = Self.difference(of: elements, from: held)
+    try remove(removed, at: kept, &tx) { range, tx in
+      try tx.removeElements(range, from: field, of: record)
+    }
+    var rest = inserted[...]
+    while !rest.isEmpty {
+      try checkRoom(tx)
+      let part = Self.part(of: rest)
+      try tx.insertElements(Array(part), at: kept + inserted.count - rest.count, in: field, of: record)
+      rest = rest.dropFirst(part.count)
+    }
+  }
+
+  private func writeText(
+    _ text: String, over held: String, _ field: Name, _ tx: inout WriteTransaction
+  ) throws {
+    let (kept, removed, inserted) = Self.difference(
+      of: Array(text.unicodeScalars), from: Array(held.unicodeScalars))
+    try remove(removed, at: kept, &tx) { range, tx in
+      try tx.removeText(range, from: field, of: record)
+    }
+    var rest = inserted[...]
+    while !rest.isEmpty {
+      try checkRoom(tx)
+      var part = String.UnicodeScalarView()
+      part.append(contentsOf: rest.prefix(Self.bytesMax / 4))
+      try tx.insertText(String(part), at: kept + inserted.count - rest.count, in: field, of: record)
+      rest = rest.dropFirst(part.count)
+    }
+  }
+
+  private func writeContributions(
+    _ payloads: [Value], over held: [Value], _ field: Name, _ tx: inout WriteTransaction
+  ) throws {
+    guard Array(payloads.prefix(held.count)) == held else {
+      throw differs(field, "what was contributed cannot be taken back")
+    }
+    for payload in payloads.dropFirst(held.count) {
+      try checkRoom(tx)
+      try tx.contribute(payload, to: field, of: record)
     }
   }
 
@@ -146,18 +174,16 @@ struct RecordFieldWriter {
     return (kept, held.count - kept - last, wanted[kept..<(wanted.count - last)])
   }
 
+  /// Removes the elements or scalars of a range, part by part.
   private func remove(
-    _ count: Int, at index: Int, _ kind: FieldKind, from field: Name, _ tx: inout WriteTransaction
+    _ count: Int, at index: Int, _ tx: inout WriteTransaction,
+    _ removePart: (Range<Int>, inout WriteTransaction) throws -> Void
   ) throws {
     var left = count
     while left > 0 {
       try checkRoom(tx)
       let part = index..<index + min(left, Self.countMax)
-      if kind == .text {
-        try tx.removeText(part, from: field, of: record)
-      } else {
-        try tx.removeElements(part, from: field, of: record)
-      }
+      try removePart(part, &tx)
       left -= part.count
     }
   }
@@ -193,6 +219,8 @@ struct RecordFieldWriter {
 
 extension Value {
   fileprivate var elements: [Value] { if case .array(let values) = self { values } else { [] } }
+  fileprivate var entries: [Name: Value] { if case .map(let entries) = self { entries } else { [:] } }
+  fileprivate var text: String { if case .string(let text) = self { text } else { "" } }
 
   /// About how many bytes it takes.
   fileprivate var byteCount: Int {
@@ -201,7 +229,7 @@ extension Value {
     case .bytes(let bytes): bytes.count + 8
     case .array(let values): values.reduce(8) { $0 + $1.byteCount }
     case .map(let entries): entries.reduce(8) { $0 + $1.key.rawValue.utf8.count + $1.value.byteCount }
-    default: 64
+    case .null, .bool, .int, .double, .decimal, .date, .uuid, .reference, .asset: 64
     }
   }
 }

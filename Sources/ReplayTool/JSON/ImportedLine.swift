@@ -34,22 +34,24 @@ extension ImportedLine {
       let content = members.values.first
     else { throw JSONError(in: "", "an object of one member was expected, which names what the line is") }
     var found = try JSONMembers(content, in: Display.plain(kind.rawValue, limit: 40))
-    switch kind {
-    case "store": self = try Self.header(&found)
-    case "policy":
+    guard let word = LineWord(rawValue: kind.rawValue) else {
+      throw JSONError(in: "", "a line of an unknown kind")
+    }
+    switch word {
+    case .store: self = try Self.header(&found)
+    case .policy:
       let type = Name(try found.string("type"))
       let text = try found.string("policy")
       guard let policy = ExistencePolicy.allCases.first(where: { "\($0)" == text }) else {
         throw found.wrong("policy", "latest, deleteWins or updateWins")
       }
       self = .line(.policy(type: type, policy))
-    case "deletion": self = try Self.deletion(&found)
-    case "zone": self = try Self.zone(&found)
-    case "segment": self = try Self.segment(&found)
-    case "contested": self = try Self.contested(&found)
-    case "transaction": self = .transaction(try ImportedTransaction(&found))
-    case "end": self = .end(lines: try found.integer("lines"))
-    default: throw JSONError(in: "", "a line of an unknown kind")
+    case .deletion: self = try Self.deletion(&found)
+    case .zone: self = try Self.zone(&found)
+    case .segment: self = try Self.segment(&found)
+    case .contested: self = try Self.contested(&found)
+    case .transaction: self = .transaction(try ImportedTransaction(&found))
+    case .end: self = .end(lines: try found.integer("lines"))
     }
     try found.finish()
   }

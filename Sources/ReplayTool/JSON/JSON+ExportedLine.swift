@@ -21,6 +21,11 @@ import EventStore
 //
 // A transaction whose line would be too long has instead of its parts "bytes", its bytes in base64.
 
+/// The kinds of lines of an exported log: the one member of a line.
+enum LineWord: String {
+  case store, policy, deletion, zone, segment, contested, transaction, end
+}
+
 extension JSON {
   /// The version of the form of an exported log.
   static let logVersion = 2
@@ -29,19 +34,20 @@ extension JSON {
   init(_ line: ExportedLine, bytes: [UInt8] = []) {
     switch line {
     case .header(let identity):
-      self = .object([
-        "store": .object([
+      self = Self.line(
+        .store,
+        .object([
           "version": .number(Self.logVersion), "replica": .text(identity.replica),
           "epoch": .number(identity.epoch),
-        ])
-      ])
+        ]))
     case .policy(let type, let policy):
-      self = .object(["policy": .object(["type": .text(type), "policy": .string("\(policy)")])])
+      self = Self.line(.policy, .object(["type": .text(type), "policy": .string("\(policy)")]))
     case .deletion(let zone, let incarnation):
-      self = .object(["deletion": .object(["zone": .text(zone), "incarnation": .text(incarnation)])])
+      self = Self.line(.deletion, .object(["zone": .text(zone), "incarnation": .text(incarnation)]))
     case .zone(let zone, let attachment, let token, let base, let assets):
-      self = .object([
-        "zone": .members([
+      self = Self.line(
+        .zone,
+        .members([
           "zone": .text(zone), "attachment": .string("\(attachment)"), "base": base.map { JSON($0) },
           "token": token.map {
             .object([
@@ -51,47 +57,50 @@ extension JSON {
           },
           // A version that does not know the member refuses the file.
           "assets": assets == .lazy ? nil : .string("\(assets)"),
-        ])
-      ])
+        ]))
     case .segment(let segment):
-      self = .object([
-        "segment": .members([
+      self = Self.line(
+        .segment,
+        .members([
           "zone": .text(segment.zone), "incarnation": .text(segment.place.incarnation),
           "offset": .number(segment.place.offset), "replica": .text(segment.replica),
           "epoch": .number(segment.epoch), "first": .number(segment.sequences.lowerBound),
           "last": .number(segment.sequences.upperBound), "hash": .text(segment.hash),
           "received": segment.receivedMilliseconds.map { .number($0) },
           "rejected": segment.rejection.map { .number($0.rawValue) },
-        ])
-      ])
+        ]))
     case .contested(let contested):
-      self = .object([
-        "contested": .members([
+      self = Self.line(
+        .contested,
+        .members([
           "zone": .text(contested.zone), "replica": .text(contested.lane.replica),
           "epoch": .number(contested.lane.epoch), "first": .number(contested.first),
           "base": .number(contested.baseMax),
-        ])
-      ])
+        ]))
     case .transaction(let entry):
       var members = Self.members(of: entry)
       members["sha256"] = .text(ContentHash(of: bytes.span.bytes))
-      self = .object(["transaction": .object(members)])
+      self = Self.line(.transaction, .object(members))
     }
   }
 
   /// The last line of an exported log.
   ///
   /// - Parameter lines: how many are before it.
-  static func endLine(after lines: UInt64) -> JSON { .object(["end": .object(["lines": .number(lines)])]) }
+  static func endLine(after lines: UInt64) -> JSON { line(.end, .object(["lines": .number(lines)])) }
 
   /// A transaction's line in its compact form.
   static func compactLine(_ entry: LogEntry, bytes: [UInt8]) -> JSON {
-    .object([
-      "transaction": .object([
+    line(
+      .transaction,
+      .object([
         "position": .number(entry.position.rawValue), "arrived": .number(entry.arrivedMilliseconds),
         "bytes": .string(Data(bytes).base64EncodedString()),
         "sha256": .text(ContentHash(of: bytes.span.bytes)),
-      ])
-    ])
+      ]))
+  }
+
+  private static func line(_ word: LineWord, _ content: JSON) -> JSON {
+    .object([Name(word.rawValue): content])
   }
 }

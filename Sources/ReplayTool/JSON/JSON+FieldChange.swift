@@ -1,50 +1,55 @@
 import EventStore
 
-// What an operation does to a field in JSON: the members of it beside kind, record, type and field. See the operations of
-// a transaction.
+// The change of a field in JSON: the word of its kind, and its members beside kind, record, type and field. The table is in
+// JSON+Transaction.swift.
+
+/// The kinds of changes, as JSON and people call them.
+enum ChangeWord: String {
+  case set, add, insert, remove, put, removeKey
+  case insertElements, moveElement, replaceElement, removeElements, insertText, removeText
+  case contribute
+}
 
 extension FieldChange {
-  /// What its kind is called.
-  var name: String {
+  var word: ChangeWord {
     switch self {
-    case .set: "set"
-    case .add: "add"
-    case .insert: "insert"
-    case .remove: "remove"
-    case .put: "put"
-    case .removeKey: "removeKey"
-    case .insertElements: "insertElements"
-    case .moveElement: "moveElement"
-    case .replaceElement: "replaceElement"
-    case .removeElements: "removeElements"
-    case .insertText: "insertText"
-    case .removeText: "removeText"
-    case .contribute: "contribute"
+    case .set: .set
+    case .add: .add
+    case .insert: .insert
+    case .remove: .remove
+    case .put: .put
+    case .removeKey: .removeKey
+    case .insertElements: .insertElements
+    case .moveElement: .moveElement
+    case .replaceElement: .replaceElement
+    case .removeElements: .removeElements
+    case .insertText: .insertText
+    case .removeText: .removeText
+    case .contribute: .contribute
     }
   }
 
-  /// Reads the members of a change; those that are not its own are left.
-  init(named name: String, _ members: inout JSONMembers, in path: String) throws(JSONError) {
-    switch name {
-    case "set": self = .set(try members.value(in: path))
-    case "add": self = .add(try members.value(in: path))
-    case "insert": self = .insert(try members.value(in: path))
-    case "remove": self = .remove(try members.value(in: path))
-    case "put": self = .put(key: Name(try members.string("key")), try members.value(in: path))
-    case "removeKey": self = .removeKey(Name(try members.string("key")))
-    case "insertElements":
+  /// Reads the members of a change, and leaves all others.
+  init(_ word: ChangeWord, _ members: inout JSONMembers, in path: String) throws(JSONError) {
+    switch word {
+    case .set: self = .set(try members.value(in: path))
+    case .add: self = .add(try members.value(in: path))
+    case .insert: self = .insert(try members.value(in: path))
+    case .remove: self = .remove(try members.value(in: path))
+    case .put: self = .put(key: Name(try members.string("key")), try members.value(in: path))
+    case .removeKey: self = .removeKey(Name(try members.string("key")))
+    case .insertElements:
       var values: [Value] = []
       for value in try members.array("values") { values.append(try Value(value, in: path)) }
       self = .insertElements(values, after: try members.unitIfPresent("after"))
-    case "moveElement":
+    case .moveElement:
       self = .moveElement(try members.unit("element"), after: try members.unitIfPresent("after"))
-    case "replaceElement": self = .replaceElement(try members.unit("element"), try members.value(in: path))
-    case "removeElements": self = .removeElements(try members.runs(in: path))
-    case "insertText":
+    case .replaceElement: self = .replaceElement(try members.unit("element"), try members.value(in: path))
+    case .removeElements: self = .removeElements(try members.runs(in: path))
+    case .insertText:
       self = .insertText(try members.string("text"), after: try members.unitIfPresent("after"))
-    case "removeText": self = .removeText(try members.runs(in: path))
-    case "contribute": self = .contribute(try members.value(in: path))
-    default: throw members.wrong("kind", "create, delete, the name of a change, or a number")
+    case .removeText: self = .removeText(try members.runs(in: path))
+    case .contribute: self = .contribute(try members.value(in: path))
     }
   }
 }

@@ -30,6 +30,11 @@ import EventStore
 // With an operation of the last form, of a kind that this version does not know, "names" is the transaction's
 // table of names, into which the payload may point.
 
+/// The kinds of operations on records; those on fields are ``ChangeWord``.
+private enum OperationWord: String {
+  case create, delete, moveAway, moveHere
+}
+
 extension JSON {
   init(_ transaction: LogTransaction) { self = .object(Self.members(of: transaction)) }
 
@@ -54,16 +59,25 @@ extension JSON {
     self =
       switch operation {
       case .create(let record, let type):
-        .object(["kind": "create", "record": .text(record), "type": .text(type)])
-      case .delete(let record): .object(["kind": "delete", "record": .text(record)])
+        .object([
+          "kind": .string(OperationWord.create.rawValue), "record": .text(record), "type": .text(type),
+        ])
+      case .delete(let record):
+        .object(["kind": .string(OperationWord.delete.rawValue), "record": .text(record)])
       case .moveAway(let record, let place):
-        .object(["kind": "moveAway", "record": .text(record), "to": .text(place)])
+        .object([
+          "kind": .string(OperationWord.moveAway.rawValue), "record": .text(record), "to": .text(place),
+        ])
       case .moveHere(let record, let type, let place):
-        .object(["kind": "moveHere", "record": .text(record), "type": .text(type), "from": .text(place)])
+        .object([
+          "kind": .string(OperationWord.moveHere.rawValue), "record": .text(record), "type": .text(type),
+          "from": .text(place),
+        ])
       case .update(let record, let type, let field, let change):
         .object(
           Self.members(of: change).merging([
-            "kind": .string(change.name), "record": .text(record), "type": .text(type), "field": .text(field),
+            "kind": .string(change.word.rawValue), "record": .text(record), "type": .text(type),
+            "field": .text(field),
           ]) { $1 })
       case .unknown(let kind, let payload):
         .object(["kind": .number(kind), "payload": .string(Hexadecimal.text(payload))])
@@ -112,29 +126,40 @@ extension LogTransaction {
 extension LogOperation {
   init(_ json: JSON, in path: String) throws(JSONError) {
     var members = try JSONMembers(json, in: path)
-    switch try members.require("kind") {
-    case "create":
-      self = .create(record: Name(try members.string("record")), type: Name(try members.string("type")))
-    case "delete": self = .delete(record: Name(try members.string("record")))
-    case "moveAway":
-      self = .moveAway(
-        record: Name(try members.string("record")), to: try members.parsed("to", "a record as zone:name"))
-    case "moveHere":
-      self = .moveHere(
-        record: Name(try members.string("record")), type: Name(try members.string("type")),
-        from: try members.parsed("from", "a record as zone:name"))
-    case .integer(let number):
+    let kind = try members.require("kind")
+    if case .integer(let number) = kind {
       guard let kind = UInt64(exactly: number), let payload = Hexadecimal.bytes(try members.string("payload"))
       else {
         throw JSONError(in: path, "an operation of an unknown kind has a number and a hexadecimal payload")
       }
       self = .unknown(kind: kind, payload: payload)
-    case .string(let name):
-      self = .update(
-        record: Name(try members.string("record")), type: Name(try members.string("type")),
-        field: Name(try members.string("field")), try FieldChange(named: name, &members, in: path))
-    default: throw members.wrong("kind", "the name of a kind or a number")
+    } else if case .string(let name) = kind {
+      try self.init(named: name, &members, in: path)
+    } else {
+      throw members.wrong("kind", "the name of a kind or a number")
     }
     try members.finish()
+  }
+
+  private init(named name: String, _ members: inout JSONMembers, in path: String) throws(JSONError) {
+    let record = Name(try members.string("record"))
+    guard let word = OperationWord(rawValue: name) else {
+      let type = Name(try members.string("type"))
+      let field = Name(try members.string("field"))
+      guard let change = ChangeWord(rawValue: name) else {
+        throw members.wrong("kind", "create, delete, the name of a change, or a number")
+      }
+      self = .update(record: record, type: type, field: field, try FieldChange(change, &members, in: path))
+      return
+    }
+    switch word {
+    case .create: self = .create(record: record, type: Name(try members.string("type")))
+    case .delete: self = .delete(record: record)
+    case .moveAway: self = .moveAway(record: record, to: try members.parsed("to", "a record as zone:name"))
+    case .moveHere:
+      self = .moveHere(
+        record: record, type: Name(try members.string("type")),
+        from: try members.parsed("from", "a record as zone:name"))
+    }
   }
 }

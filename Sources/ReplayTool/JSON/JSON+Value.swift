@@ -21,6 +21,11 @@ import EventStore
 // | array | {"array":[…]} |
 // | map | {"map":{…}} |
 
+/// The kinds of values that JSON does not have.
+private enum ValueWord: String {
+  case double, decimal, bytes, date, uuid, reference, asset, array, map
+}
+
 extension JSON {
   init(_ value: Value) {
     self =
@@ -29,18 +34,22 @@ extension JSON {
       case .bool(let isTrue): .bool(isTrue)
       case .int(let number): .number(number)
       case .string(let text): .string(text)
-      case .double(let number): .object(["double": Self.double(number)])
-      case .decimal(let number): .object(["decimal": .text(number)])
-      case .bytes(let bytes): .object(["bytes": .string(Data(bytes).base64EncodedString())])
+      case .double(let number): Self.tagged(.double, Self.double(number))
+      case .decimal(let number): Self.tagged(.decimal, .text(number))
+      case .bytes(let bytes): Self.tagged(.bytes, .string(Data(bytes).base64EncodedString()))
       case .date(let microseconds):
-        .object(["date": .string(CalendarTime.text(microseconds: microseconds))])
-      case .uuid(let id): .object(["uuid": .text(id)])
-      case .reference(let reference): .object(["reference": Self.reference(reference)])
+        Self.tagged(.date, .string(CalendarTime.text(microseconds: microseconds)))
+      case .uuid(let id): Self.tagged(.uuid, .text(id))
+      case .reference(let reference): Self.tagged(.reference, Self.reference(reference))
       case .asset(let asset):
-        .object(["asset": .object(["bytes": .number(asset.byteCount), "sha256": .text(asset.hash)])])
-      case .array(let elements): .object(["array": .array(elements.map { JSON($0) })])
-      case .map(let entries): .object(["map": .object(entries.mapValues { JSON($0) })])
+        Self.tagged(.asset, .object(["bytes": .number(asset.byteCount), "sha256": .text(asset.hash)]))
+      case .array(let elements): Self.tagged(.array, .array(elements.map { JSON($0) }))
+      case .map(let entries): Self.tagged(.map, .object(entries.mapValues { JSON($0) }))
       }
+  }
+
+  private static func tagged(_ word: ValueWord, _ content: JSON) -> JSON {
+    .object([Name(word.rawValue): content])
   }
 
   /// The shortest text that is this number again; a text in quotes for what JSON has no number for.
@@ -84,41 +93,42 @@ extension Value {
   }
 
   private static func tagged(_ kind: Name, _ content: JSON, in path: String) throws(JSONError) -> Value {
-    switch kind {
-    case "double": return .double(try double(content, in: path))
-    case "decimal": return .decimal(try parsed(content, "a decimal number in quotes", in: path))
-    case "uuid": return .uuid(try parsed(content, "a UUID", in: path))
-    case "bytes":
+    guard let word = ValueWord(rawValue: kind.rawValue) else {
+      throw JSONError(in: path, "a value of an unknown kind")
+    }
+    switch word {
+    case .double: return .double(try double(content, in: path))
+    case .decimal: return .decimal(try parsed(content, "a decimal number in quotes", in: path))
+    case .uuid: return .uuid(try parsed(content, "a UUID", in: path))
+    case .bytes:
       guard case .string(let text) = content, let data = Data(base64Encoded: text) else {
         throw JSONError(in: path, "bytes in base64 were expected")
       }
       return .bytes(Array(data))
-    case "date":
+    case .date:
       guard case .string(let text) = content, let microseconds = CalendarTime.microseconds(text) else {
         throw JSONError(in: path, "a time as 2026-01-31T09:05:00.000000Z was expected")
       }
       return .date(microseconds: microseconds)
-    case "reference": return .reference(try reference(JSONMembers(content, in: path)))
-    case "asset":
+    case .reference: return .reference(try reference(JSONMembers(content, in: path)))
+    case .asset:
       var members = try JSONMembers(content, in: path)
       let hash = try members.parsed("sha256", as: ContentHash.self, "64 hexadecimal digits")
       let asset = AssetReference(hash: hash, byteCount: try members.integer("bytes"))
       try members.finish()
       return .asset(asset)
-    case "array":
+    case .array:
       guard case .array(let elements) = content else { throw JSONError(in: path, "an array was expected") }
       var values: [Value] = []
       for (index, element) in elements.enumerated() {
         values.append(try Value(element, in: "\(path)[\(index)]"))
       }
       return .array(values)
-    case "map":
+    case .map:
       guard case .object(let entries) = content else { throw JSONError(in: path, "an object was expected") }
       var values: [Name: Value] = [:]
       for (key, entry) in entries { values[key] = try Value(entry, in: path) }
       return .map(values)
-    default:
-      throw JSONError(in: path, "a value of an unknown kind")
     }
   }
 

@@ -2,14 +2,10 @@ import EventStore
 
 // The fields of an exported record, by kind:
 //
-// | member | holds |
+// | member | content |
 // |---|---|
 // | fields | the values of registers, by field |
-// | merging | fields that merge, by field; left out if there are none. Each is an object with a member for each of its kinds: |
-// | counter | the sum |
-// | set, list, contributions | an array of values |
-// | map | an object of values by key |
-// | text | a text |
+// | merging | fields that merge, by field; absent if there are none. Each is an object with a member for each of its kinds: see FieldForm |
 
 /// What a record holds, kind by kind, as an exported line says it.
 struct RecordFields: Hashable, Sendable {
@@ -36,7 +32,9 @@ struct RecordFields: Hashable, Sendable {
       case .put(let key, let value): entries[key] = value
       case .insertElements(let values, _): merging[field, default: [:]][.list] = .array(values)
       case .insertText(let text, _): merging[field, default: [:]][.text] = .string(text)
-      default: break
+      case .remove, .removeKey, .moveElement, .replaceElement, .removeElements, .removeText:
+        // What a record holds is told by insertions only.
+        break
       }
     }
     for (kind, values) in elements { merging[field, default: [:]][kind] = .array(values) }
@@ -46,7 +44,7 @@ struct RecordFields: Hashable, Sendable {
   /// Of which kinds a field is. A register that was cleared is none.
   func kinds(of field: Name) -> [FieldKind] {
     (registers[field] ?? .null == .null ? [] : [.register])
-      + FieldKind.merging.map(\.kind).filter { merging[field]?[$0] != nil }
+      + FieldKind.merging.filter { merging[field]?[$0] != nil }
   }
 
   /// The assets that the values name.
@@ -62,35 +60,13 @@ struct RecordFields: Hashable, Sendable {
   }
 }
 
-extension FieldKind {
-  /// The kinds of fields that merge, and what they are called.
-  static let merging: [(kind: FieldKind, name: Name)] = [
-    (.counter, "counter"), (.set, "set"), (.map, "map"), (.list, "list"), (.text, "text"),
-    (.contributions, "contributions"),
-  ]
-
-  /// What it is called in lines and messages.
-  var rawName: String { Self.merging.first { $0.kind == self }?.name.rawValue ?? "register" }
-
-  /// What a line holds for such a field, for messages.
-  fileprivate var shape: String {
-    switch self {
-    case .register: "a value"
-    case .counter: #"an integer or {"decimal":"1.5"}"#
-    case .map: #"an object of values by key, such as {"key":1},"#
-    case .text: "a string"
-    case .set, .list, .contributions: "an array of values, such as [1,2],"
-    }
-  }
-}
-
 extension JSON {
   /// A line of exported records.
   init(_ record: Record, _ fields: RecordFields) {
     var merging: [Name: JSON] = [:]
     for (field, kinds) in fields.merging {
       var members: [Name: JSON] = [:]
-      for (kind, name) in FieldKind.merging { members[name] = kinds[kind].map { JSON(exported: $0, kind) } }
+      for kind in FieldKind.merging { members[kind.name] = kinds[kind].map { kind.form.json($0) } }
       merging[field] = .object(members)
     }
     self = .members([
@@ -98,14 +74,6 @@ extension JSON {
       "fields": .object(fields.registers.mapValues { JSON($0) }),
       "merging": merging.isEmpty ? nil : .object(merging),
     ])
-  }
-
-  private init(exported value: Value, _ kind: FieldKind) {
-    switch value {
-    case .map(let entries) where kind == .map: self = .object(entries.mapValues { JSON($0) })
-    case .array(let values): self = .array(values.map { JSON($0) })
-    default: self = JSON(value)
-    }
   }
 }
 
@@ -125,30 +93,13 @@ extension RecordFields {
     for (field, json) in merged.sorted(by: { $0.key < $1.key }) {
       let path = "merging.\(Display.plain(field.rawValue, limit: 40))"
       var found = try JSONMembers(json, in: path)
-      for (kind, name) in FieldKind.merging where !found.isMissing(name) {
-        guard let value = try Self.value(try found.require(name), kind, in: found.child(name)) else {
-          throw found.wrong(name, kind.shape)
+      for kind in FieldKind.merging where !found.isMissing(kind.name) {
+        guard let value = try kind.form.value(try found.require(kind.name), in: found.child(kind.name)) else {
+          throw found.wrong(kind.name, kind.form.shape)
         }
         merging[field, default: [:]][kind] = value
       }
       try found.finish()
-    }
-  }
-
-  /// What a field of a kind reads; nil if a line may not hold that for it.
-  private static func value(_ json: JSON, _ kind: FieldKind, in path: String) throws(JSONError) -> Value? {
-    switch (kind, json) {
-    case (.map, .object(let members)):
-      var entries: [Name: Value] = [:]
-      for (key, json) in members { entries[key] = try Value(json, in: path) }
-      return .map(entries)
-    case (.set, .array(let elements)), (.list, .array(let elements)), (.contributions, .array(let elements)):
-      var values: [Value] = []
-      for json in elements { values.append(try Value(json, in: path)) }
-      return .array(values)
-    case (.counter, .integer), (.text, .string): return try Value(json, in: path)
-    case (.counter, .object(let members)) where members["decimal"] != nil: return try Value(json, in: path)
-    default: return nil
     }
   }
 }

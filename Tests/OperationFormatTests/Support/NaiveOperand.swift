@@ -1,6 +1,6 @@
 import OperationFormat
 
-/// The bytes of what an operation says of a field, by the tables of `OperationKind` and `UnitReader`, written down the slow
+/// The bytes of an operand, by the tables of `TransactionFormat`, written in the slow and obvious
 /// way.
 enum NaiveOperand {
   static func bytes(_ change: FieldChange) -> (kind: UInt64, operand: [UInt8]) {

@@ -20,8 +20,7 @@ struct ExplanationPage {
     let cell = (explanation.field.map { Display.name($0) } ?? "existence") + element
     try output.line(output.styled("\(Display.record(explanation.record))  \(cell)", .heading))
     try output.line()
-    if explanation.kind == .text || explanation.kind == .contributions || explanation.heads.count != 1
-      || explanation.counter != nil,
+    if words.listsSingleHead || explanation.heads.count != 1 || explanation.counter != nil,
       explanation.reasons.isEmpty
     {
       return try printAll(output)
@@ -47,7 +46,7 @@ struct ExplanationPage {
       let clamped = counter.isClamped ? ", as near as a number comes to it" : ""
       try output.line(
         output.styled(Display.value(counter.value), .winner) + " is the sum of \(parts)\(clamped).")
-    } else if explanation.kind == .contributions {
+    } else if words.areListedInOrder {
       let stands = count == 1 ? "stands" : "stand, in the order in which they count"
       try output.line("\(Display.count(count, "contribution")) \(stands).")
     } else if explanation.agrees {
@@ -84,6 +83,8 @@ struct ExplanationPage {
     try printOrigin(output)
   }
 
+  private var words: FieldKind.Words { explanation.kind.words }
+
   private var verb: String {
     switch explanation.heads.count {
     case 1: "stands. Nothing that it had not seen speaks against it."
@@ -114,8 +115,8 @@ struct ExplanationPage {
     switch content {
     case .value(.null): return "cleared"
     case .value: return "set"
-    case .contribution where explanation.kind == .contributions: return "contributed"
-    case .contribution, .element: return "added"
+    case .contribution: return words.contributed
+    case .element: return "added"
     case .entry: return "put"
     case .item: return "put"
     case .text: return "inserted"
@@ -127,7 +128,7 @@ struct ExplanationPage {
         case .create(explanation.record.name, _): return "created"
         case .moveHere(explanation.record.name, _, let place):
           return "moved here from \(Display.record(place))"
-        default: continue
+        case .create, .delete, .moveAway, .moveHere, .update, .unknown: continue
         }
       }
       return "updated"
@@ -197,7 +198,7 @@ struct ExplanationPage {
       switch explanation.policy {
       case .deleteWins: "of its type a record is deleted if any of these deletes it"
       case .updateWins: "of its type a record is there if any of these updates it"
-      default: "of its type the latest of these decides"
+      case .latest, nil: "of its type the latest of these decides"
       }
     if let missing = explanation.missingTarget {
       return try output.line("The record is alive, and \(Display.hidden(with: missing)).")
@@ -290,7 +291,7 @@ struct ExplanationPage {
   private func text(_ edit: Explanation.Edit.Kind) -> String {
     switch edit {
     case .removed(let units):
-      "removed \(Display.count(units, explanation.kind == .text ? "character" : "element"))"
+      "removed \(Display.count(units, words.unit))"
     case .replaced: "replaced an element"
     case .moved: "moved an element"
     case .cleared: "the record was created again"

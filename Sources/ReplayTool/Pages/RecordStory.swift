@@ -31,7 +31,7 @@ struct RecordStory {
         let heads = try transaction.allHeads(of: field, in: record, as: kind)
         if !heads.isEmpty { isEmpty = false }
         try add(
-          Display.name(field), heads, showsAll: ![.register, .map, .list].contains(kind), to: &columns,
+          Display.name(field), heads, showsAll: kind.words.showsAllHeads, to: &columns,
           transaction)
       }
       if isEmpty {

@@ -1,5 +1,28 @@
+// A segment's header in bytes: see ``SegmentFormat``. `encode` and `writeFields` are the twins of `read` and `readFields`.
+
 extension SegmentHeader {
-  /// Reads a header (table at ``encode(into:)``). The bytes after it are not looked at.
+  /// The most bytes of a header, rounded up: so many from the start of a segment hold it.
+  package static let headerBytesMax = 512
+
+  /// Appends the encoded header.
+  ///
+  /// - Throws: ``FormatError`` as ``validate()``.
+  package func encode(into writer: inout ByteWriter) throws(FormatError) {
+    try validate()
+    var body = ByteWriter()
+    writeFields(to: &body)
+    let byteCount = SegmentFormat.headerFixedBytes + body.count + Framing.checksumBytes
+    precondition(byteCount <= Self.headerBytesMax, "a header of \(byteCount) bytes")
+    let start = writer.count
+    writer.append(magic: FrameKind.segment.magic)
+    writer.append(SegmentFormat.headerVersion)
+    writer.append(0)
+    writer.append(littleEndian: UInt16(byteCount))
+    writer.append(body.span)
+    writer.appendChecksum(from: start)
+  }
+
+  /// Reads a header. The bytes after it may be anything.
   ///
   /// - Throws: ``FormatError`` with `damaged` if the checksum does not fit, `newerFormat` for a later version, or a
   ///   codec or key that this one does not know.
@@ -10,7 +33,7 @@ extension SegmentHeader {
     let content = try Framing.checkedContent(
       of: reader.bytes(in: whole), origin: reader.origin + start, "segment.header")
     var fields = ByteReader(content, at: Framing.magicBytes, origin: reader.origin + start)
-    _ = try fields.readVersionAndFlags("segment", version: version, flagsMask: 0)
+    _ = try fields.readVersionAndFlags("segment", version: SegmentFormat.headerVersion, flagsMask: 0)
     _ = try fields.readBytes(MemoryLayout<UInt16>.size, "segment.headerBytes")
     let header = try readFields(from: &fields)
     try fields.finish("segment.header")
@@ -31,12 +54,34 @@ extension SegmentHeader {
     _ = try ahead.readBytes(2, "segment")
     let start = ahead.position
     let byteCount = Int(try ahead.readLittleEndian("segment.headerBytes", as: UInt16.self))
-    guard fixedBytes + Framing.checksumBytes...headerBytesMax ~= byteCount else {
+    guard SegmentFormat.headerFixedBytes + Framing.checksumBytes...headerBytesMax ~= byteCount else {
       throw ahead.fail(
         .damaged, at: start, "segment.headerBytes",
-        expected: "\(fixedBytes + Framing.checksumBytes) to \(headerBytesMax)", found: "\(byteCount)")
+        expected: "\(SegmentFormat.headerFixedBytes + Framing.checksumBytes) to \(headerBytesMax)",
+        found: "\(byteCount)")
     }
     return byteCount
+  }
+
+  private func writeFields(to writer: inout ByteWriter) {
+    writer.append(name: zone.owner)
+    writer.append(name: zone.name)
+    writer.append(bigEndian: incarnation.rawValue)
+    writer.append(bigEndian: replica.rawValue)
+    writer.append(varint: UInt64(epoch))
+    writer.append(varint: sequences.lowerBound)
+    writer.append(varint: sequences.upperBound)
+    writer.append(varint: base)
+    if base > 0 { baseHash.write(to: &writer) }
+    writer.append(varint: operationCount)
+    writer.append(littleEndian: timestamps.lowerBound.rawValue)
+    writer.append(littleEndian: timestamps.upperBound.rawValue)
+    writer.append(codec.rawValue)
+    writer.append(varint: keyID)
+    writer.append(varint: unpackedBytes)
+    writer.append(varint: packedBytes)
+    contentHash.write(to: &writer)
+    previousHash.write(to: &writer)
   }
 
   private static func readFields(from reader: inout ByteReader) throws(FormatError) -> SegmentHeader {

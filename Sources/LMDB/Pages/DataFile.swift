@@ -1,4 +1,4 @@
-/// The data file of an environment, opened before LMDB opens it: to know it, to check it, to tell its size.
+/// The data file of an environment, opened before LMDB opens it: tells its identity and size, and checks its pages.
 final class DataFile: Sendable {
   /// Where it was opened.
   let path: String
@@ -10,17 +10,20 @@ final class DataFile: Sendable {
   private let isReadOnly: Bool
 
   /// Opens `data.mdb` in a directory, or creates it there.
-  init(directory: String, options: Environment.Options) throws(LMDBError) {
+  ///
+  /// - Parameter syncsEntry: whether a new file's entry in the directory is synced to the disk.
+  init(
+    directory: String, readOnly: Bool, creates: Bool, allowsNetworkFileSystem: Bool, syncsEntry: Bool
+  ) throws(LMDBError) {
     let path = directory + "/data.mdb"
-    let (descriptor, isNew) = try SystemCalls.open(
-      path, readOnly: options.readOnly, creates: options.createsFile)
+    let (descriptor, isNew) = try SystemCalls.open(path, readOnly: readOnly, creates: creates)
     do throws(LMDBError) {
       let status = try SystemCalls.status(of: descriptor, path)
       guard status.isRegular else { throw LMDBError(code: .notAStore, call: "fstat", path: path) }
-      if !options.allowsNetworkFileSystem, try SystemCalls.isOnNetwork(descriptor, path) {
+      if !allowsNetworkFileSystem, try SystemCalls.isOnNetwork(descriptor, path) {
         throw LMDBError(code: .networkFileSystem, call: "fstatfs", path: path)
       }
-      if isNew && options.sync != .none { try Self.syncEntry(directory) }
+      if isNew && syncsEntry { try Self.syncEntry(directory) }
       self.identity = status.identity
     } catch {
       SystemCalls.close(descriptor)
@@ -28,7 +31,7 @@ final class DataFile: Sendable {
     }
     self.path = path
     self.descriptor = descriptor
-    self.isReadOnly = options.readOnly
+    isReadOnly = readOnly
   }
 
   deinit {
@@ -52,7 +55,8 @@ final class DataFile: Sendable {
     try PageCheck.checkStructure(descriptor, path, transactionID: transactionID, pagesMax: pagesMax)
   }
 
-  /// Whether nobody who opens the directory again gets it: it has lost its name, or another file is at its path. (fstat, stat)
+  /// Whether the next open of the directory gets another file: this one lost its name, or another is at its path.
+  /// (fstat, stat)
   ///
   /// Where nothing is at its path, its directory may have been renamed: it is still there.
   var isRemoved: Bool {
@@ -62,27 +66,27 @@ final class DataFile: Sendable {
     }
   }
 
-  /// Takes space for the lock file beside the data file, before LMDB maps it: a page of it that cannot be had on a
-  /// full disk would end the process when it is touched (SIGBUS).
+  /// Allocates the lock file beside the data file before LMDB maps it: on a full disk, touching a page without disk
+  /// space ends the process (SIGBUS).
   ///
-  /// To be called before LMDB opens it: closing it later would drop this process's locks. (lmdb.h, Caveats)
+  /// Call it before LMDB opens the lock file: closing a descriptor later drops this process's locks. (lmdb.h, Caveats)
   func allocateLockFile(readersMax: Int) throws(LMDBError) {
     let lockPath = String(path.dropLast("data.mdb".count) + "lock.mdb")
     let opened: Int32
     do throws(LMDBError) {
       opened = try SystemCalls.open(lockPath, readOnly: false, creates: true).descriptor
     } catch {
-      // A reader does without where it may not write; a writer hears it from LMDB.
+      // A reader that may not write does without; for a writer LMDB reports the error.
       return
     }
     defer { SystemCalls.close(opened) }
-    // As mdb_env_setup_locks counts: a slot of 64 bytes a reader, after two more of the same size (MDB_txninfo).
+    // As mdb_env_setup_locks counts: 64 bytes for each reader slot, and a header of twice that (MDB_txninfo).
     let bytes = max((readersMax + 2) * 64, SystemCalls.bytes(of: opened))
     try SystemCalls.allocate(opened, bytes: bytes, keepsSize: false, lockPath)
   }
 
-  /// Takes space in an empty file for the two meta pages, which LMDB writes when it opens it: of one alone nothing
-  /// could tell that no more was ever there.
+  /// Allocates the two meta pages in an empty file; LMDB writes them when it opens the file. After a crash, a file with
+  /// only one of them would look like a damaged store.
   func allocateMetaPages() throws(LMDBError) {
     guard !isReadOnly, bytes == 0 else { return }
     try SystemCalls.allocate(descriptor, bytes: 2 * SystemCalls.memoryPageBytes, keepsSize: true, path)

@@ -28,7 +28,7 @@ enum OperationText {
     case .moveElement: "move"
     case .replaceElement: "replace"
     case .removeElements, .removeText: "remove"
-    case .set, .add, .insert, .remove, .put, .contribute: change.name
+    case .set, .add, .insert, .remove, .put, .contribute: change.word.rawValue
     }
   }
 

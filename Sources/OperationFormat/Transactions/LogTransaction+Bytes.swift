@@ -1,11 +1,9 @@
 extension LogTransaction {
-  /// Returns the encoded transaction: the header (table at `TransactionHeader`), then the body (table at
-  /// `BodyFormat`).
+  /// Returns the encoded transaction (bytes: `TransactionFormat`).
   ///
   /// - Throws: ``FormatError`` with `.limitExceeded` for too many operations, names or bytes, or too long a
   ///   text, `.invalid` for an empty name, no operations, a number that counts from 1 and is 0, a move of a record to
-  ///   where it is, or an operation that says it is unknown and has a known kind or 0, `.nonCanonical` for a name that
-  ///   stands twice in ``names``.
+  ///   where it is, or an unknown operation with a known kind or 0; `.nonCanonical` for a name that is twice in ``names``.
   /// - Complexity: O(n) in the size
   public func encoded() throws(FormatError) -> [UInt8] {
     try header.check()
@@ -21,34 +19,78 @@ extension LogTransaction {
     try body(headerBytes: writer.count).finish(
       timestamp: timestamp, writeID: writeID, author: author, label: label, schemaVersion: schemaVersion,
       into: &writer)
-    try BodyFormat.checkSize(writer.count)
+    try TransactionFormat.checkSize(writer.count)
     return writer.bytes
   }
 
   private func body(headerBytes: Int) throws(FormatError) -> BodyEncoder {
-    var builder = BodyEncoder()
+    var encoder = BodyEncoder()
     if let names, hasUnknown {
-      for name in names { try builder.appendKept(name) }
-      builder.keepNames()
+      for name in names { try encoder.appendKept(name) }
+      encoder.keepNames()
     }
     var value = ByteWriter()
     for operation in operations {
-      try builder.append(operation, in: zone, scratch: &value)
-      // The upper bound may be too high by the parts that are not there: the exact check comes at the end.
-      try BodyFormat.checkSize(headerBytes + builder.byteCount - BodyFormat.fixedBytesMax)
+      try encoder.append(operation, in: zone, scratch: &value)
+      // A bound that leaves optional fields out: the exact check follows at the end.
+      try TransactionFormat.checkSize(headerBytes + encoder.byteCount - TransactionFormat.bodyFieldsBytesMax)
     }
-    guard builder.nameCount <= Limits.transactionNamesMax else {
+    guard encoder.nameCount <= Limits.transactionNamesMax else {
       throw FormatError(
         .limitExceeded, at: 0, in: "transaction.names", expected: "at most \(Limits.transactionNamesMax)",
-        found: "\(builder.nameCount)")
+        found: "\(encoder.nameCount)")
     }
-    return builder
+    return encoder
   }
 
   private var hasUnknown: Bool {
     operations.contains { if case .unknown = $0 { true } else { false } }
   }
 }
+
+extension LogTransaction {
+  /// Decodes a transaction that takes all of `bytes`.
+  ///
+  /// - Throws: ``FormatError`` for any bytes that are not a transaction in its one encoded form; with
+  ///   `.newerFormat` for one of a later version.
+  /// - Complexity: O(n) in the size
+  public init(decoding bytes: RawSpan) throws(FormatError) {
+    guard bytes.byteCount <= Limits.transactionBytesMax else {
+      throw FormatError(
+        .limitExceeded, at: 0, in: "transaction", expected: "at most \(Limits.transactionBytesMax) bytes",
+        found: "\(bytes.byteCount)")
+    }
+    var reader = ByteReader(bytes)
+    let header = try TransactionHeader.read(from: &reader)
+    let body = reader.bytes(in: reader.position..<reader.end)
+    var decoder = BodyDecoder()
+    try decoder.parse(body, origin: reader.position)
+    try decoder.checkMoves(in: header.zone, body, origin: reader.position)
+    try self.init(header: header, decoder: decoder, body: body)
+  }
+
+  /// Builds the transaction of a header and of a body that `decoder` has parsed.
+  ///
+  /// - Throws: nothing after the decoder's checks, as long as the validator and the decoder of values agree.
+  package init(header: TransactionHeader, decoder: BodyDecoder, body: RawSpan) throws(FormatError) {
+    let reader = ByteReader(body)
+    let names = decoder.names.map { Name(reader.string(in: $0)) }
+    var operations: [LogOperation] = []
+    operations.reserveCapacity(decoder.operations.count)
+    for operation in decoder.operations {
+      operations.append(try LogOperation(operation, names: names, body: body))
+    }
+    self.init(
+      replica: header.replica, epoch: header.epoch, sequence: header.sequence, zone: header.zone,
+      base: header.base, parent: header.parent, timestamp: decoder.timestamp, writeID: decoder.writeID,
+      author: decoder.author.map { reader.string(in: $0) },
+      label: decoder.label.map { reader.string(in: $0) },
+      schemaVersion: decoder.schemaVersion, operations: operations,
+      names: decoder.hasUnknown ? names : nil)
+  }
+}
+
+// MARK: One operation
 
 extension BodyEncoder {
   /// Appends a name to a table that is kept as it came.
@@ -112,5 +154,31 @@ extension BodyEncoder {
   ) throws(FormatError) -> Int {
     try name.check(subject, bytesMax: bytesMax)
     return nameIndex(name)
+  }
+}
+
+extension LogOperation {
+  /// Builds the operation that lies in a parsed body.
+  fileprivate init(_ layout: OperationLayout, names: [Name], body: RawSpan) throws(FormatError) {
+    let operand = body.extracting(layout.operand)
+    switch layout.kind {
+    case .create:
+      self = .create(record: names[layout.record], type: names[layout.type])
+    case .delete:
+      self = .delete(record: names[layout.record])
+    case .moveAway:
+      self = .moveAway(record: names[layout.record], to: try RecordID(otherPlace: operand))
+    case .moveHere:
+      self = .moveHere(
+        record: names[layout.record], type: names[layout.type], from: try RecordID(otherPlace: operand))
+    case .set, .add, .insert, .remove, .put, .removeKey, .contribute, .insertElements, .moveElement,
+      .replaceElement, .removeElements, .insertText, .removeText:
+      self = .update(
+        record: names[layout.record], type: names[layout.type], field: names[layout.field],
+        try FieldChange(layout.kind, decoding: operand))
+    case .unknown(let kind):
+      let payload = body.extracting(layout.payload).withUnsafeBytes { Array($0) }
+      self = .unknown(kind: kind, payload: payload)
+    }
   }
 }

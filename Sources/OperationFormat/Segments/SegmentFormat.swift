@@ -1,0 +1,77 @@
+/// The whole format of a segment, in the order of its bytes: an envelope if a remote log keeps it, a header, a body, a hash.
+///
+/// A segment is consecutive transactions of one replica in one zone. Integers are varints and texts are byte counts and UTF-8,
+/// as in ``TransactionFormat``, unless a width is given.
+///
+/// ## The envelope
+///
+/// What a remote log of files or objects writes in front of a segment: its place, and when it came. ``SegmentEnvelope``
+///
+/// | bytes | field |
+/// |---|---|
+/// | 4 | magic: `TRLE` |
+/// | 1 | version: 1 |
+/// | 1 | flags: 0 |
+/// | 8 | offset in the zone's log, from 1, little-endian |
+/// | 8 | milliseconds since 1970 of its first arrival, and 1; 0 for none; little-endian |
+/// | 8 | byte count of the segment, little-endian |
+/// | 4 | CRC-32C of the bytes before, little-endian |
+/// | | the segment, which has its own hash |
+///
+/// ## A segment as it travels
+///
+/// ``SegmentFrame``
+///
+/// | bytes | field |
+/// |---|---|
+/// | 136–464 | header |
+/// | | body, packed as the header says |
+/// | 32 | SHA-256 of the bytes before |
+///
+/// ## The header
+///
+/// ``SegmentHeader``. It has one form only, because an encryption of the body will authenticate it. Magic, version, flags, byte
+/// count and checksum stay where they are in later versions, so a damaged header differs from a newer one.
+///
+/// | bytes | field |
+/// |---|---|
+/// | 4 | magic: `TRSG` |
+/// | 1 | version: 1 |
+/// | 1 | flags: 0 |
+/// | 2 | byte count of the whole header, little-endian |
+/// | 1–130 | zone's owner: byte count, varint; UTF-8, 0 to 128 bytes |
+/// | 2–130 | zone's name: byte count, varint; UTF-8, 1 to 128 bytes |
+/// | 16 | incarnation, big-endian |
+/// | 16 | replica, big-endian |
+/// | 1–5 | epoch: varint, at most 2^32 − 1 |
+/// | 1–9 | first sequence: varint, from 1 |
+/// | 1–9 | last sequence: varint, at most 2^63 − 1 |
+/// | 1–10 | base: varint, 0 for none |
+/// | 32 | with a base, the content hash of the segment there |
+/// | 1–3 | count of operations: varint, 1 to 65,536 |
+/// | 8 | least timestamp, little-endian |
+/// | 8 | greatest timestamp, little-endian |
+/// | 1 | codec: 0 none, 1 Zstandard |
+/// | 1 | key id: varint, 0 for a body that is not encrypted |
+/// | 1–4 | bytes of the unpacked body: varint |
+/// | 1–4 | bytes of the packed body: varint |
+/// | 32 | content hash: SHA-256 of the unpacked body |
+/// | 32 | content hash of this replica's segment before it; zeros for the first |
+/// | 4 | CRC-32C of the bytes before, little-endian |
+///
+/// ## The body, unpacked
+///
+/// ``SegmentBody``. For each transaction:
+///
+/// | bytes | field |
+/// |---|---|
+/// | 1–4 | byte count of the transaction: varint |
+/// | | the transaction: ``TransactionFormat`` |
+///
+/// The other files of a remote log are a ``LogSeal``, a ``LogTombstone`` and the ``ZoneEvent``s of its list of zones.
+enum SegmentFormat {
+  static let headerVersion: UInt8 = 1
+  /// Magic, version, flags and byte count of a header.
+  static let headerFixedBytes = 8
+  static let envelopeVersion: UInt8 = 1
+}

@@ -1,0 +1,84 @@
+import EventStore
+
+/// The form that a line of exported records has for the content of a field.
+enum FieldForm {
+  /// Any value.
+  case value
+  /// An integer or a decimal.
+  case number
+  case text
+  /// An array of values.
+  case values
+  /// An object of values by key.
+  case entries
+}
+
+extension FieldKind {
+  /// The kinds of fields that merge: all but the register.
+  static let merging = allCases.filter { $0 != .register }
+
+  /// What it is called in lines and messages.
+  var name: Name { row.name }
+
+  /// The form of its content in a line.
+  var form: FieldForm { row.form }
+
+  private var row: (name: Name, form: FieldForm) {
+    switch self {
+    case .register: ("register", .value)
+    case .counter: ("counter", .number)
+    case .set: ("set", .values)
+    case .map: ("map", .entries)
+    case .list: ("list", .values)
+    case .text: ("text", .text)
+    case .contributions: ("contributions", .values)
+    }
+  }
+}
+
+extension FieldForm {
+  /// What a line holds for it, for messages.
+  var shape: String {
+    switch self {
+    case .value: "a value"
+    case .number: #"an integer or {"decimal":"1.5"}"#
+    case .text: "a string"
+    case .values: "an array of values, such as [1,2],"
+    case .entries: #"an object of values by key, such as {"key":1},"#
+    }
+  }
+
+  func json(_ value: Value) -> JSON {
+    switch self {
+    case .value, .number, .text: return JSON(value)
+    case .values:
+      if case .array(let values) = value { return .array(values.map { JSON($0) }) }
+    case .entries:
+      if case .map(let entries) = value { return .object(entries.mapValues { JSON($0) }) }
+    }
+    preconditionFailure("a \(self) that is none")
+  }
+
+  /// Reads a value; nil if the JSON has another form.
+  func value(_ json: JSON, in path: String) throws(JSONError) -> Value? {
+    switch self {
+    case .value: return try Value(json, in: path)
+    case .number:
+      if case .integer = json { return try Value(json, in: path) }
+      if case .object(let members) = json, members["decimal"] != nil { return try Value(json, in: path) }
+    case .text:
+      if case .string(let text) = json { return .string(text) }
+    case .values:
+      guard case .array(let elements) = json else { return nil }
+      var values: [Value] = []
+      for json in elements { values.append(try Value(json, in: path)) }
+      return .array(values)
+    case .entries:
+      guard case .object(let members) = json else { return nil }
+      var entries: [Name: Value] = [:]
+      for (key, json) in members { entries[key] = try Value(json, in: path) }
+      return .map(entries)
+    }
+    return nil
+  }
+}

@@ -1,0 +1,30 @@
+import EventStore
+
+/// How pages show fields, by kind.
+extension FieldKind {
+  struct Words {
+    /// Whether all heads of a cell show; else one of each cell wins, and the others lose to it.
+    var showsAllHeads: Bool
+    /// Whether an explanation lists all heads even if there is only one.
+    var listsSingleHead: Bool
+    /// Whether its heads are contributions that count in their order.
+    var areListedInOrder = false
+    /// What a contribution's maker did.
+    var contributed = "added"
+    /// A unit that was removed.
+    var unit = "element"
+  }
+
+  var words: Words {
+    switch self {
+    case .register: Words(showsAllHeads: false, listsSingleHead: false)
+    case .counter: Words(showsAllHeads: true, listsSingleHead: false)
+    case .set: Words(showsAllHeads: true, listsSingleHead: false)
+    case .map: Words(showsAllHeads: false, listsSingleHead: false)
+    case .list: Words(showsAllHeads: false, listsSingleHead: false)
+    case .text: Words(showsAllHeads: true, listsSingleHead: true, unit: "character")
+    case .contributions:
+      Words(showsAllHeads: true, listsSingleHead: true, areListedInOrder: true, contributed: "contributed")
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import EventStore
+
+/// The store and the remote of a command, and the zone that a hint is about. Hints name commands with STORE, REMOTE
+/// and an option's ZONE@OFFSET, as their help does.
+struct HintPlaces: Sendable {
+  var store: String?
+  var remote: String?
+  /// As options take it, or the incarnation of the zone's log.
+  var zone: String?
+
+  /// A hint whose commands can be run as they stand.
+  func fill(_ hint: String) -> String {
+    hint.replacing(#/\b(STORE|REMOTE)\b/#) { match in
+      (match.output.1 == "STORE" ? store : remote)?.argument ?? String(match.output.0)
+    }
+    .replacing(#/(--[a-z-]+) ZONE(@[0-9]+)?/#) { match in
+      guard let zone else { return String(match.output.0) }
+      return Display.option(String(match.output.1), "\(zone)\(match.output.2 ?? "")")
+    }
+  }
+
+  /// The same, for hints about a zone.
+  func of(_ zone: ZoneID) -> HintPlaces { of(Display.zone(zone)) }
+
+  /// The same, for hints about a zone, or one of its logs, as options take it.
+  func of(_ zone: String) -> HintPlaces {
+    var places = self
+    places.zone = zone
+    return places
+  }
+}
