@@ -262,7 +262,12 @@ final class SimulationFacts: @unchecked Sendable {
       throw SimulationFailure(
         .transactionsAreAtomic, "\(made.id) of \(made.zone) has another timestamp than the rest of its write")
     }
-    try view.clock.check(made.timestamp, wallMilliseconds: wall)
+    do {
+      try view.clock.check(made.timestamp, wallMilliseconds: wall)
+    } catch {
+      throw SimulationFailure(
+        .clockIsBounded, "a write has the timestamp \(error.found); expected \(error.expected)")
+    }
   }
 
   // MARK: What follows
