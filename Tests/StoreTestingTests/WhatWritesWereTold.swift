@@ -6,7 +6,7 @@ import Testing
 struct WhatWritesWereTold {
   private func invariant(_ told: [ToldWrite], logged: [Int]) -> SimulationFailure.Invariant? {
     do {
-      try ToldWrite.check(told, logged: logged, "d0")
+      try WriteChecker.check(told, logged: logged, "d0")
       return nil
     } catch {
       return (error as? SimulationFailure)?.invariant

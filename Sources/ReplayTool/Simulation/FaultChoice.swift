@@ -39,18 +39,11 @@ enum FaultChoice {
     return SimulationFault.allCases.filter { faults.contains($0) }.map(\.rawValue).joined(separator: ",")
   }
 
-  /// Prints the faults, and those that are to come.
+  /// Prints the faults.
   static func printList(_ output: Output) throws {
     try output.line(output.styled("faults", .heading))
     var columns = Columns(output, indent: 2)
     for fault in SimulationFault.allCases { try columns.add([.init(fault.rawValue), .init(fault.summary)]) }
-    try columns.flush()
-    try output.line("")
-    try output.line(output.styled("to come with their features", .heading))
-    columns = Columns(output, indent: 2)
-    for (fault, feature) in SimulationFault.toCome {
-      try columns.add([.init(feature, .quiet), .init(fault)])
-    }
     try columns.flush()
   }
 
@@ -59,11 +52,7 @@ enum FaultChoice {
       "faults": .array(
         SimulationFault.allCases.map {
           .object(["name": .string($0.rawValue), "summary": .string($0.summary)])
-        }),
-      "toCome": .array(
-        SimulationFault.toCome.map {
-          .object(["fault": .string($0.fault), "feature": .string($0.feature)])
-        }),
+        })
     ])
   }
 }

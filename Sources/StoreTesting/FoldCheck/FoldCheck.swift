@@ -12,12 +12,15 @@ public struct FoldCheck: Sendable {
   /// What all sequences are made from.
   public let seed: UInt64
   /// How large they are.
-  public let sizes: FoldCheckSizes
-  /// A fault in the harness itself, to show that it is found.
-  public let fault: FoldCheckFault?
+  package let sizes: FoldCheckSizes
+  /// A bug planted in the harness itself, to show that the check finds it.
+  package let fault: FoldCheckFault?
 
   /// Creates a check.
-  public init(seed: UInt64, sizes: FoldCheckSizes = FoldCheckSizes(), fault: FoldCheckFault? = nil) {
+  public init(seed: UInt64) { self.init(seed: seed, sizes: FoldCheckSizes(), fault: nil) }
+
+  /// Creates a check of sequences of other sizes, or with a planted bug.
+  package init(seed: UInt64, sizes: FoldCheckSizes = FoldCheckSizes(), fault: FoldCheckFault? = nil) {
     precondition(
       sizes.replicasMax <= FoldSchedule.replicasMax, "at most \(FoldSchedule.replicasMax) replicas")
     precondition(
@@ -47,12 +50,12 @@ public struct FoldCheck: Sendable {
   }
 
   /// The schedule of a sequence.
-  public func schedule(of number: Int) -> FoldSchedule {
+  package func schedule(of number: Int) -> FoldSchedule {
     FoldScheduleGenerator.schedule(seed: seed, number: number, sizes: sizes)
   }
 
   /// Runs one schedule as it is, and makes it small if it fails.
-  public func run(_ schedule: FoldSchedule, coverage: inout FoldCheckCoverage) -> FoldCheckFailure? {
+  package func run(_ schedule: FoldSchedule, coverage: inout FoldCheckCoverage) -> FoldCheckFailure? {
     run(schedule, &coverage).map { shrunk(schedule, $0, 0) }
   }
 

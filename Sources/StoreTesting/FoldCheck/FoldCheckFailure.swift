@@ -5,9 +5,9 @@ public struct FoldCheckFailure: Error, Sendable, CustomStringConvertible {
   /// The sequence's number.
   public let sequence: Int
   /// The fault that was planted, nil for none.
-  public let fault: FoldCheckFault?
+  package let fault: FoldCheckFault?
   /// The smallest schedule found that fails.
-  public let schedule: FoldSchedule
+  package let schedule: FoldSchedule
   /// How many steps the schedule had that was generated.
   public let generatedSteps: Int
   /// Where it fails.

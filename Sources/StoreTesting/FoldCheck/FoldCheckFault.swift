@@ -1,5 +1,5 @@
 /// A fault that can be planted in the way the harness drives the fold, to show that the check finds it.
-public enum FoldCheckFault: String, Hashable, Sendable, CaseIterable {
+package enum FoldCheckFault: String, Hashable, Sendable, CaseIterable {
   /// A fetched transaction claims to have seen one offset more than it had.
   case baseTooHigh
   /// A fetched transaction claims to have seen one offset less.

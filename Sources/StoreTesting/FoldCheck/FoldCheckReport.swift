@@ -3,15 +3,15 @@ public struct FoldCheckReport: Sendable {
   /// How many sequences were run.
   public var sequences = 0
   /// What they came across.
-  public var coverage = FoldCheckCoverage()
+  package var coverage = FoldCheckCoverage()
   /// The first failure, made small; nil if there was none. The run ends with it.
   public var failure: FoldCheckFailure?
 
   /// Creates the report of a run that did nothing.
-  public init() {}
+  package init() {}
 
   /// Adds another run's. Of two failures the one of the lower sequence stays.
-  public mutating func add(_ other: FoldCheckReport) {
+  package mutating func add(_ other: FoldCheckReport) {
     sequences += other.sequences
     coverage.add(other.coverage)
     guard let failure else {

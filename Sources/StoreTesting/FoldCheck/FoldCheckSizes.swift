@@ -1,20 +1,20 @@
 /// How large the generated sequences are, and how much of each is checked.
-public struct FoldCheckSizes: Hashable, Sendable {
+package struct FoldCheckSizes: Hashable, Sendable {
   /// The most replicas at the start of an ordinary sequence, at least 2. (Few sequences have a crowd of up to 7.)
-  public var replicasMax = 4
+  package var replicasMax = 4
   /// The most records, up to 3.
-  public var recordsMax = 3
+  package var recordsMax = 3
   /// The most fields of a record, up to 3.
-  public var fieldsMax = 3
+  package var fieldsMax = 3
   /// The most transactions of an ordinary sequence; half of them have about half as many or fewer.
-  public var transactionsMax = 12
+  package var transactionsMax = 12
   /// The most operations of a transaction.
-  public var operationsMax = 4
+  package var operationsMax = 4
   /// In how many random orders each sequence is folded again.
-  public var orders = 1
+  package var orders = 1
   /// Up to how many transactions all orders are covered; at most 12.
-  public var exhaustiveTransactionsMax = 6
+  package var exhaustiveTransactionsMax = 6
 
   /// Creates the ordinary sizes: a median of about 8 transactions.
-  public init() {}
+  package init() {}
 }

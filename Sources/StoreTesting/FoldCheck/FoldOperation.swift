@@ -1,7 +1,7 @@
 /// One operation of a generated transaction, in small numbers instead of names.
-public struct FoldOperation: Hashable, Sendable, CustomStringConvertible {
+package struct FoldOperation: Hashable, Sendable, CustomStringConvertible {
   /// What an operation does.
-  public enum Kind: UInt8, Hashable, Sendable, CaseIterable {
+  package enum Kind: UInt8, Hashable, Sendable, CaseIterable {
     /// The record is alive, and what was seen of its fields goes.
     case create
     /// A field gets a value, and the record is alive.
@@ -57,22 +57,22 @@ public struct FoldOperation: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// What it does.
-  public var kind: Kind
+  package var kind: Kind
   /// The record, from 0.
-  public var record: UInt8
+  package var record: UInt8
   /// The field, from 0; not of `create`, `delete` and `moveAway`.
-  public var field: UInt8
+  package var field: UInt8
   /// The record's type, from 0; not of `delete` and `moveAway`.
-  public var type: UInt8
+  package var type: UInt8
   /// The field's or key's new value, or what is added to its counter, one of the integers, or what is contributed. Of
   /// a list's or a text's its number says where.
-  public var value: FoldValue
+  package var value: FoldValue
   /// The element of a set or the key of a map, from 0; how much of a list or a text; which of two
   /// places a record goes to.
-  public var element: UInt8
+  package var element: UInt8
 
   /// Creates an operation; what its kind does not use is 0.
-  public init(
+  package init(
     _ kind: Kind, record: UInt8, field: UInt8 = 0, type: UInt8 = 0, value: FoldValue = .null,
     element: UInt8 = 0
   ) {
@@ -85,7 +85,7 @@ public struct FoldOperation: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Such as “set r0.f1 = 5 as t0”.
-  public var description: String {
+  package var description: String {
     switch kind {
     case .create: "create r\(record) as t\(type)"
     case .set: "set r\(record).f\(field) = \(value) as t\(type)"

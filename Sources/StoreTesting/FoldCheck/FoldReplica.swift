@@ -51,7 +51,7 @@ struct FoldReplica {
 
   /// Makes a transaction and folds it.
   ///
-  /// - Throws: ``SimulationFailure`` if its timestamp is not what the clock may give; what the fold throws.
+  /// - Throws: ``OracleMismatch`` if the clock must not give its timestamp; what the fold throws.
   mutating func write(_ operations: [FoldOperation], wallMilliseconds: Int64) throws {
     let timestamp = clock.tick(wallMilliseconds: wallMilliseconds)
     // Five minutes at most: no clock of 2099 that was fetched drags this one along.

@@ -3,27 +3,27 @@ import OperationFormat
 /// A whole sequence: the replicas, what they write about, and what happens, step by step.
 ///
 /// After the last step all replicas ship and fetch until nothing moves.
-public struct FoldSchedule: Hashable, Sendable {
+package struct FoldSchedule: Hashable, Sendable {
   /// How many replicas there are at the start.
-  public var replicas: Int
+  package var replicas: Int
   /// How many records are written about.
-  public var records: Int
+  package var records: Int
   /// How many fields each record has.
-  public var fields: Int
+  package var fields: Int
   /// From what the replicas' identities and the random orders are drawn.
-  public var seed: UInt64
+  package var seed: UInt64
   /// What happens.
-  public var steps: [FoldStep]
+  package var steps: [FoldStep]
 
   /// The most replicas that a schedule may have, copies included.
-  public static let replicasMax = 8
+  package static let replicasMax = 8
   /// The most transactions of a schedule: a bit of a 64-bit number each.
-  public static let transactionsMax = 64
+  package static let transactionsMax = 64
   /// How many identities there are to draw from: one a replica, then those for renewals.
   static let identitiesMax = 12
 
   /// Creates a schedule.
-  public init(replicas: Int, records: Int, fields: Int, seed: UInt64, steps: [FoldStep] = []) {
+  package init(replicas: Int, records: Int, fields: Int, seed: UInt64, steps: [FoldStep] = []) {
     precondition((1...Self.replicasMax).contains(replicas), "a schedule cannot have \(replicas) replicas")
     precondition((1...3).contains(records) && (1...3).contains(fields), "1 to 3 records and fields")
     self.replicas = replicas

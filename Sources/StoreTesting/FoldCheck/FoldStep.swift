@@ -1,6 +1,6 @@
 /// One step of a schedule. A step that cannot be done where it stands (there is nothing to ship, or no such
 /// replica) does nothing, so any steps may be left out of a schedule.
-public enum FoldStep: Hashable, Sendable {
+package enum FoldStep: Hashable, Sendable {
   /// A replica makes a transaction when its clock shows a time.
   case write(replica: Int, wallMilliseconds: Int64, operations: [FoldOperation])
   /// A replica appends its first pending transactions that are not on their way yet, at most `count` and of one
@@ -21,7 +21,7 @@ public enum FoldStep: Hashable, Sendable {
 
 extension FoldStep: CustomStringConvertible {
   /// One line.
-  public var description: String {
+  package var description: String {
     switch self {
     case .write(let replica, let wall, let operations):
       "replica \(replica) writes at \(wall) ms: " + operations.map(\.description).joined(separator: "; ")

@@ -1,22 +1,22 @@
 package import OperationFormat
 
 /// Names a value that a generated operation sets: a number into a small table of encoded values.
-public struct FoldValue: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+package struct FoldValue: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
   /// 0 is null, 1 to 7 are small integers; from 8 on come strings whose encoded forms lie around the size from
   /// which a value is kept apart, the even ones in arrays with references.
-  public let rawValue: UInt8
+  package let rawValue: UInt8
 
   /// Creates the name of a value of the table.
-  public init(rawValue: UInt8) {
+  package init(rawValue: UInt8) {
     precondition(rawValue < Self.count, "there is no value \(rawValue)")
     self.rawValue = rawValue
   }
 
   /// The number of values in the table.
-  public static let count: UInt8 = 14
+  package static let count: UInt8 = 14
 
   /// The value null.
-  public static let null = FoldValue(rawValue: 0)
+  package static let null = FoldValue(rawValue: 0)
 
   /// The least value that is larger than 1 KiB when it is encoded.
   static let firstLarge: UInt8 = 10
@@ -28,7 +28,7 @@ public struct FoldValue: RawRepresentable, Hashable, Sendable, CustomStringConve
   var payload: [UInt8] { Self.payloads[Int(rawValue)] }
 
   /// “null”, an integer, or the encoded size of a string in bytes.
-  public var description: String {
+  package var description: String {
     switch rawValue {
     case 0: "null"
     case 1...7: "\(rawValue)"

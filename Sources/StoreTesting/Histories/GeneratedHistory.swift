@@ -2,16 +2,16 @@ import OperationFormat
 
 /// A history that a seed makes: edits, reverts, deletes and re-creations of a few files by a few authors, whose own
 /// clocks are wrong.
-public struct GeneratedHistory: HistorySource, Sendable {
-  public let commits: Int
-  public let seed: UInt64
+package struct GeneratedHistory: HistorySource, Sendable {
+  package let commits: Int
+  package let seed: UInt64
   /// How many write in it.
-  public let authors: Int
+  package let authors: Int
   /// How many files there ever are, spread over three directories.
-  public let files: Int
+  package let files: Int
 
   /// Creates a history.
-  public init(commits: Int, seed: UInt64, authors: Int = 12, files: Int = 60) {
+  package init(commits: Int, seed: UInt64, authors: Int = 12, files: Int = 60) {
     precondition(commits >= 0 && authors > 0 && files > 0, "a history has authors and files")
     self.commits = commits
     self.seed = seed
@@ -19,16 +19,16 @@ public struct GeneratedHistory: HistorySource, Sendable {
     self.files = files
   }
 
-  public func survey() throws -> HistorySurvey {
+  package func survey() throws -> HistorySurvey {
     var reader = GeneratedHistoryReader(self)
     var found: Set<String> = []
     while let commit = reader.next() { found.insert(commit.author) }
     return HistorySurvey(commits: commits, authors: found.count)
   }
 
-  public func makeReader() throws -> any HistoryReader { GeneratedHistoryReader(self) }
+  package func makeReader() throws -> any HistoryReader { GeneratedHistoryReader(self) }
 
-  public func finalTree() throws -> HistoryTree {
+  package func finalTree() throws -> HistoryTree {
     var reader = GeneratedHistoryReader(self)
     var tree = HistoryTree()
     while let commit = reader.next() {

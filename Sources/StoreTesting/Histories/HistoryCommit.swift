@@ -1,17 +1,17 @@
 /// A commit of a history: what one writer did to files at once.
-public struct HistoryCommit: Sendable, Hashable {
+package struct HistoryCommit: Sendable, Hashable {
   /// Who made it: each author has a device.
-  public var author: String
+  package var author: String
   /// When it was made, in milliseconds since 1970, by the history's clock.
-  public var milliseconds: Int64
+  package var milliseconds: Int64
   /// When it was made by the author's own clock, which may be wrong.
-  public var authorMilliseconds: Int64
+  package var authorMilliseconds: Int64
   /// What it is, in the author's words.
-  public var label: String?
+  package var label: String?
   /// None for a commit that only joins others.
-  public var changes: [HistoryChange]
+  package var changes: [HistoryChange]
 
-  public init(
+  package init(
     author: String, milliseconds: Int64, authorMilliseconds: Int64, label: String? = nil,
     changes: [HistoryChange]
   ) {
@@ -24,28 +24,28 @@ public struct HistoryCommit: Sendable, Hashable {
 }
 
 /// A change of a file.
-public struct HistoryChange: Sendable, Hashable {
+package struct HistoryChange: Sendable, Hashable {
   /// As file systems have it: bytes, which need not be UTF-8.
-  public var path: [UInt8]
+  package var path: [UInt8]
   /// What the file is from now on, nil for a removal.
-  public var content: HistoryContent?
+  package var content: HistoryContent?
 
-  public init(path: [UInt8], content: HistoryContent?) {
+  package init(path: [UInt8], content: HistoryContent?) {
     self.path = path
     self.content = content
   }
 }
 
 /// What a file is.
-public struct HistoryContent: Sendable, Hashable {
+package struct HistoryContent: Sendable, Hashable {
   /// The hash of its content.
-  public var blob: String
+  package var blob: String
   /// In bytes; nil for what has no size, such as a submodule.
-  public var size: Int64?
+  package var size: Int64?
   /// Such as `100644`; nil where that is not known.
-  public var mode: String?
+  package var mode: String?
 
-  public init(blob: String, size: Int64?, mode: String?) {
+  package init(blob: String, size: Int64?, mode: String?) {
     self.blob = blob
     self.size = size
     self.mode = mode

@@ -1,7 +1,7 @@
 /// How a history is run.
-public struct HistoryOptions: Sendable {
+package struct HistoryOptions: Sendable {
   /// What the devices' clocks show.
-  public enum Clock: String, Sendable, CaseIterable {
+  package enum Clock: String, Sendable, CaseIterable {
     /// The history's time, at least a millisecond after the commit before.
     case history
     /// The author's own time. Then only causality orders the commits as the history does: where every device syncs
@@ -9,22 +9,22 @@ public struct HistoryOptions: Sendable {
     case author
   }
 
-  public var remote: RunnerRemote
+  package var remote: RunnerRemote
   /// How many devices; nil for one an author. More authors are folded onto them; where there are fewer, the commits
   /// are dealt out.
-  public var devices: Int?
+  package var devices: Int?
   /// A device syncs at every so many commits of its own.
-  public var syncEvery = 1
+  package var syncEvery = 1
   /// The chance, from 0 to 1, that a sync that is due is left out: the device was offline.
-  public var offlineChance = 0.0
-  public var clock = Clock.history
+  package var offlineChance = 0.0
+  package var clock = Clock.history
   /// What identities, dealing and chances are made from.
-  public var seed: UInt64 = 1
+  package var seed: UInt64 = 1
   /// Where the stores are kept afterwards; nil to throw them away. It must not exist, or be empty.
-  public var keepDirectory: String?
+  package var keepDirectory: String?
 
   /// Devices that a run may have: each has a thread and a memory map.
-  public static let devicesMax = 1000
+  package static let devicesMax = 1000
 
-  public init(remote: RunnerRemote) { self.remote = remote }
+  package init(remote: RunnerRemote) { self.remote = remote }
 }

@@ -1,12 +1,12 @@
 /// How far the run of a history is.
-public struct HistoryProgress: Sendable {
+package struct HistoryProgress: Sendable {
   /// What it does.
-  public enum Stage: Sendable {
+  package enum Stage: Sendable {
     case writing, syncing, comparing
   }
 
-  public let stage: Stage
-  public let done: Int
+  package let stage: Stage
+  package let done: Int
   /// Nil where it is not known.
-  public let total: Int?
+  package let total: Int?
 }

@@ -11,11 +11,11 @@ import Replicator
 /// Runs a history of many writers through real stores, one a device, and checks every device against the final tree.
 ///
 /// One seed determines everything: equal runs end in equal digests.
-public struct HistoryRunner {
-  public let options: HistoryOptions
+package struct HistoryRunner {
+  package let options: HistoryOptions
 
   /// Creates a runner.
-  public init(_ options: HistoryOptions) {
+  package init(_ options: HistoryOptions) {
     precondition(options.syncEvery > 0, "a device syncs at every so many commits, at least one")
     precondition(0...1 ~= options.offlineChance, "a chance is from 0 to 1")
     precondition(1...HistoryOptions.devicesMax ~= options.devices ?? 1, "a run has 1 to 1,000 devices")
@@ -28,7 +28,7 @@ public struct HistoryRunner {
   ///   - source: the history.
   ///   - progress: called now and then. The run ends with what it throws.
   /// - Throws: ``HistoryError``; what the source, the stores and `progress` throw.
-  public func run(
+  package func run(
     _ source: any HistorySource, progress: (HistoryProgress) throws -> Void = { _ in }
   ) async throws -> HistoryReport {
     let survey = try source.survey()

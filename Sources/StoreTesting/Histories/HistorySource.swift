@@ -1,5 +1,5 @@
 /// Where a history comes from. It can be read again and again, so that it need not fit into memory.
-public protocol HistorySource {
+package protocol HistorySource {
   /// Counts what will come.
   func survey() throws -> HistorySurvey
 
@@ -11,18 +11,18 @@ public protocol HistorySource {
 }
 
 /// Gives the commits of a history, oldest first.
-public protocol HistoryReader {
+package protocol HistoryReader {
   /// The next commit, nil at the end.
   mutating func next() throws -> HistoryCommit?
 }
 
 /// What is in a history, counted.
-public struct HistorySurvey: Sendable, Hashable {
-  public var commits: Int
+package struct HistorySurvey: Sendable, Hashable {
+  package var commits: Int
   /// Writers that differ.
-  public var authors: Int
+  package var authors: Int
 
-  public init(commits: Int, authors: Int) {
+  package init(commits: Int, authors: Int) {
     self.commits = commits
     self.authors = authors
   }

@@ -1,17 +1,17 @@
 import OperationFormat
 
 /// The files of a history at one point.
-public struct HistoryTree: Sendable {
+package struct HistoryTree: Sendable {
   private var contents: [RecordID: (record: HistoryRecord, content: HistoryContent)] = [:]
 
   /// Creates a tree without files.
-  public init() {}
+  package init() {}
 
   /// How many files there are.
-  public var count: Int { contents.count }
+  package var count: Int { contents.count }
 
   /// Puts a file there, or takes it away.
-  public mutating func apply(_ change: HistoryChange) {
+  package mutating func apply(_ change: HistoryChange) {
     let record = HistoryRecord(path: change.path)
     contents[record.id] = change.content.map { (record, $0) }
   }

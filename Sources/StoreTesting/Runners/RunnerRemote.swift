@@ -47,7 +47,7 @@ public enum RunnerRemote: Sendable, Hashable {
   /// Makes the directory of a folder's remotes, so that what is wrong with it is told before anything runs.
   ///
   /// - Throws: ``HistoryError`` `directoryUnusable`.
-  public func prepare() throws {
+  package func prepare() throws {
     if case .folder(let directory) = self { try RunnerDirectory.make(directory, for: "the remotes") }
   }
 

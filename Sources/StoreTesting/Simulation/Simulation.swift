@@ -34,16 +34,17 @@ public struct Simulation: Sendable {
   func run(_ plan: SimulationPlan, keepsTrace: Bool) -> (result: SimulationResult, plan: SimulationPlan) {
     var result = SimulationResult(seed: plan.seed)
     do {
-      let world = try SimulatedWorld(plan, options, isTraceKept: keepsTrace)
-      do { try world.run() } catch { result.failure = world.failure(error) }
-      world.close()
+      let run = try SimulationRun(plan, options, isTraceKept: keepsTrace)
+      let world = run.world
+      do { try run.run() } catch { result.failure = world.failure(error) }
+      run.close()
       if let failure = result.failure { result.failure = keep(world, failure) }
       result.steps = world.steps
       result.simulatedMilliseconds = world.now
       result.traceHash = world.trace.hash
       result.trace = world.trace.lines
       result.coverage = world.coverage
-      return (result, world.recordedPlan)
+      return (result, run.recordedPlan)
     } catch {
       result.failure = SimulationFailure(.noSurprise, "the world cannot be made: \(error)")
       return (result, plan)

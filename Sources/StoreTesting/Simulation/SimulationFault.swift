@@ -102,21 +102,4 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
       "an older version meets segments of a newer one, until it is upgraded: 10 % of the seeds"
     }
   }
-
-  /// Faults of what does not exist yet: each is to be added with its feature.
-  public static let toCome: [(fault: String, feature: String)] = [
-    ("store cloned in mid-run, noticed before it writes", "detection of copied stores"),
-    ("remote re-created", "re-creation of a remote log by its replicas"),
-    ("token expired", "snapshots"),
-    ("snapshot damaged, half uploaded, without its tail, or with its maker's pending", "snapshots"),
-    ("compaction beside a slow reader; tombstones collected", "compaction"),
-    ("positions retired behind a checkpoint; pins that expire", "checkpoints and pinned reads"),
-    ("key reset; key lost; nonce used twice", "encryption"),
-    ("zone purged or reset", "administration of a remote"),
-    ("role revoked in mid-stream", "sharing"),
-    ("counter, set, list and text contributions delivered twice", "contributions"),
-    ("cascade over a deleted target", "references"),
-    ("second process at one store", "processes are tested with real ones: they share no world"),
-    ("power cut", "real machines: a world's stores lie in memory"),
-  ]
 }

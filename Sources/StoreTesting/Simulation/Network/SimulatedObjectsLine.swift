@@ -9,45 +9,45 @@ struct SimulatedObjectsLine: ObjectStore {
 
   func get(_ name: ObjectName, bytesMax: Int) async throws(RemoteError) -> [UInt8]? {
     let objects = try objects
-    return try await world.call(
+    return try await world.network.call(
       process, "get \(name)",
-      damage: { bytes, choices in bytes == nil ? nil : world.spoil(&bytes!, &choices) },
+      damage: { bytes, choices in bytes == nil ? nil : world.network.spoil(&bytes!, &choices) },
       request: { () throws(RemoteError) in
-        try world.checkPlace(of: name)
+        try world.blockedDirectories.check(name)
         return try await objects.get(name, bytesMax: bytesMax)
       })
   }
 
   func getPrefix(_ name: ObjectName, _ count: Int) async throws(RemoteError) -> ObjectPrefix? {
     let objects = try objects
-    return try await world.call(
+    return try await world.network.call(
       process, "getPrefix \(name)",
-      damage: { prefix, choices in prefix == nil ? nil : world.spoil(&prefix!.bytes, &choices) },
+      damage: { prefix, choices in prefix == nil ? nil : world.network.spoil(&prefix!.bytes, &choices) },
       request: { () throws(RemoteError) in
-        try world.checkPlace(of: name)
+        try world.blockedDirectories.check(name)
         return try await objects.getPrefix(name, count)
       })
   }
 
   func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool {
     let objects = try objects
-    return try await world.call(process, "put \(name)") { () throws(RemoteError) in
-      try world.checkPlace(of: name)
+    return try await world.network.call(process, "put \(name)") { () throws(RemoteError) in
+      try world.blockedDirectories.check(name)
       return try await objects.putIfAbsent(name, bytes)
     }
   }
 
   func list() async throws(RemoteError) -> [ObjectEntry] {
     let objects = try objects
-    return try await world.call(process, "list") { () throws(RemoteError) in
+    return try await world.network.call(process, "list") { () throws(RemoteError) in
       try await objects.list()
     }
   }
 
   func delete(_ name: ObjectName) async throws(RemoteError) {
     let objects = try objects
-    return try await world.call(process, "delete \(name)") { () throws(RemoteError) in
-      try world.checkPlace(of: name)
+    return try await world.network.call(process, "delete \(name)") { () throws(RemoteError) in
+      try world.blockedDirectories.check(name)
       try await objects.delete(name)
     }
   }

@@ -9,7 +9,7 @@ struct SimulatedRemoteLine: RemoteLog {
   var name: String { "simulated" }
 
   func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
-    try await world.call(process, "zoneEvents") { [self] () throws(RemoteError) in
+    try await world.network.call(process, "zoneEvents") { [self] () throws(RemoteError) in
       try await server.zoneEvents(after: token)
     }
   }
@@ -17,28 +17,28 @@ struct SimulatedRemoteLine: RemoteLog {
   func createZone(
     _ zone: ZoneID, proposing proposed: IncarnationID
   ) async throws(RemoteError) -> IncarnationID {
-    try await world.call(process, "createZone \(zone)") { [self] () throws(RemoteError) in
+    try await world.network.call(process, "createZone \(zone)") { [self] () throws(RemoteError) in
       try await server.createZone(zone, proposing: proposed)
     }
   }
 
   func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
-    try await world.call(process, "deleteZone \(zone)") { [self] () throws(RemoteError) in
+    try await world.network.call(process, "deleteZone \(zone)") { [self] () throws(RemoteError) in
       try await server.deleteZone(zone, incarnation)
     }
   }
 
   func append(_ segment: PackedSegment, after offset: UInt64) async throws(RemoteError) -> AppendOutcome {
     let sequences = segment.header.sequences
-    return try await world.call(
+    return try await world.network.call(
       process, "append \(segment.header.zone) \(sequences.lowerBound)…\(sequences.upperBound)"
     ) { [self] () throws(RemoteError) in try await server.append(segment, after: offset) }
   }
 
   func segments(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome {
-    let outcome = try await world.call(
+    let outcome = try await world.network.call(
       process, "segments \(token.zone) after \(token.offset)",
-      damage: { [world] outcome, choices in world.spoil(&outcome, &choices) },
+      damage: { [world] outcome, choices in world.network.spoil(&outcome, &choices) },
       request: { [self] () throws(RemoteError) in
         try await server.segments(after: token, bytesMax: bytesMax)
       })
@@ -47,7 +47,7 @@ struct SimulatedRemoteLine: RemoteLog {
   }
 
   func assetState(_ asset: RemoteAsset) async throws(RemoteError) -> RemoteAssetState {
-    try await world.call(process, "assetState \(asset)") { [self] () throws(RemoteError) in
+    try await world.network.call(process, "assetState \(asset)") { [self] () throws(RemoteError) in
       try await server.assetState(asset)
     }
   }
@@ -55,7 +55,8 @@ struct SimulatedRemoteLine: RemoteLog {
   func putAssetChunk(
     _ bytes: [UInt8], at index: UInt64, of asset: RemoteAsset
   ) async throws(RemoteError) {
-    try await world.call(process, "putAssetChunk \(index) of \(asset)") { [self] () throws(RemoteError) in
+    try await world.network.call(process, "putAssetChunk \(index) of \(asset)") {
+      [self] () throws(RemoteError) in
       try await server.putAssetChunk(bytes, at: index, of: asset)
     }
   }
@@ -63,7 +64,8 @@ struct SimulatedRemoteLine: RemoteLog {
   func finishAsset(
     _ manifest: AssetManifest, of zone: ZoneID, _ incarnation: IncarnationID
   ) async throws(RemoteError) -> RemoteAssetState {
-    try await world.call(process, "finishAsset \(manifest.asset.hash)") { [self] () throws(RemoteError) in
+    try await world.network.call(process, "finishAsset \(manifest.asset.hash)") {
+      [self] () throws(RemoteError) in
       try await server.finishAsset(manifest, of: zone, incarnation)
     }
   }
@@ -71,9 +73,9 @@ struct SimulatedRemoteLine: RemoteLog {
   func assetChunk(
     at index: UInt64, of asset: RemoteAsset
   ) async throws(RemoteError) -> [UInt8]? {
-    try await world.call(
+    try await world.network.call(
       process, "assetChunk \(index) of \(asset)",
-      damage: { [world] bytes, choices in bytes == nil ? nil : world.spoil(&bytes!, &choices) },
+      damage: { [world] bytes, choices in bytes == nil ? nil : world.network.spoil(&bytes!, &choices) },
       request: { [self] () throws(RemoteError) in try await server.assetChunk(at: index, of: asset) })
   }
 
@@ -88,7 +90,7 @@ struct SimulatedRemoteLine: RemoteLog {
   }
 }
 
-extension SimulatedWorld {
+extension SimulatedNetwork {
   fileprivate func spoil(_ outcome: inout FetchOutcome, _ choices: inout SimulationChoices)
     -> SimulationFault?
   {

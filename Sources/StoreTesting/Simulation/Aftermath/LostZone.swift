@@ -2,31 +2,33 @@ import EventStore
 import OperationFormat
 import Replicator
 
-/// A zone that a remote loses, since it is put back for good to a copy from before the zone was made. It is put back from the
-/// store that made it, or that store deletes it.
-extension SimulatedWorld {
+/// An old copy of the remote, from before a zone was created, takes its place for good. The zone is put back from the store that
+/// created it, or that store deletes it.
+struct LostZone: AftermathStory {
   private static let lost = ZoneID(name: "lost")
 
-  func loseAZone(_ choices: inout SimulationChoices) throws {
+  unowned let world: SimulatedWorld
+
+  init(_ world: SimulatedWorld) { self.world = world }
+
+  func run(_ choices: inout SimulationChoices) throws {
     guard configuration.place != .server, let objects = place.kept, let (device, zone) = pickWriter(),
       device.selects(Self.lost)
     else { return }
-    mark(.remoteTakenBack)
-    isCopied = true
+    begin(.remoteTakenBack)
     let (isPutBack, isDeletedBefore, isMadeAgain) = (
       choices.next(below: 2) == 1, choices.next(below: 2) == 1, choices.next(below: 2) == 1
     )
     try syncAlone(device)
     let kept = objects.count
-    try makeLostZone(device)
+    try makeZone(Self.lost, with: "made", on: device)
     try syncAlone(device)
     guard let incarnation = try token(of: Self.lost, device)?.incarnation else { return }
     if isDeletedBefore, !isPutBack { try delete(Self.lost, on: device) }
-    device.end()
-    executor.run()
+    world.machines.end(device)
     let lost = try executor.wait { try await objects.takeBack(to: kept) }
     note("the remote is put back to \(kept) objects")
-    try boot(device)
+    try world.machines.boot(device)
     guard let store = device.store else { return }
     if isPutBack {
       try putLostZoneBack(store)
@@ -34,29 +36,23 @@ extension SimulatedWorld {
       if !isDeletedBefore { try delete(Self.lost, on: device) }
       try letDeletionEnd(device, store)
       if isMadeAgain {
-        try makeLostZone(device)
-        try checkAgreement(in: Self.lost, "a zone that was lost, deleted and made again")
+        try makeZone(Self.lost, with: "made", on: device)
+        try agreement.check(Self.lost, after: "a zone that was lost, deleted and made again")
       } else {
         try executor.wait { for (name, bytes) in lost { _ = try await objects.putIfAbsent(name, bytes) } }
         note("what the remote had lost is there again")
         try checkIsDeleted(incarnation, device)
       }
     }
-    try checkAgreement(in: zone, "a zone that was lost")
+    try agreement.check(zone, after: "a zone that was lost")
     if choices.next(below: 2) == 1 { try closeALogThatIsReadAgain(zone, device, &choices) }
-  }
-
-  private func makeLostZone(_ device: SimulatedDevice) throws {
-    try act(device) { try device.store?.writeBlockingThisThread { _ = try $0.createZone(Self.lost) } }
-    try write("made", to: "value", of: "made", in: Self.lost, on: device)
-    try act(device) { try device.store?.writeBlockingThisThread { try $0.attachZone(Self.lost) } }
   }
 
   private func delete(_ zone: ZoneID, on device: SimulatedDevice) throws {
     try act(device) { try device.store?.writeBlockingThisThread { try $0.deleteZone(zone) } }
   }
 
-  /// The zone comes back with its log, so that stores which had read it need not read it again.
+  /// The zone comes back with its log: stores that had read the log need not read it again.
   private func putLostZoneBack(_ store: LocalStore) throws {
     guard let remote = DamagedRemote(place) else { return }
     try executor.wait {
@@ -64,13 +60,11 @@ extension SimulatedWorld {
       try await repair.addLostEvents()
       try await repair.repairLogs(try await remote.audit())
     }
-    try checkAgreement(in: Self.lost, "a zone that was lost and put back")
-    for device in devicesWithPart(in: Self.lost) {
-      try checkWrites(1, of: "made", in: Self.lost, on: device, "a zone that was lost and put back")
-    }
+    try agreement.check(Self.lost, after: "a zone that was lost and put back")
+    try agreement.checkWrites(1, of: "made", in: Self.lost, after: "a zone that was lost and put back")
   }
 
-  /// The remote does not have the log that is to be deleted.
+  /// The deletion must end although the remote does not have the log.
   private func letDeletionEnd(_ device: SimulatedDevice, _ store: LocalStore) throws {
     for state in try store.syncState().zones where state.attachment == .attached {
       guard let token = state.token else { continue }
@@ -88,18 +82,19 @@ extension SimulatedWorld {
   private func checkIsDeleted(_ incarnation: IncarnationID, _ device: SimulatedDevice) throws {
     for _ in 0..<2 { try syncAlone(device) }
     guard let remote = DamagedRemote(place) else { return }
-    if try events(remote).contains(where: { $0.kind == .deleted && $0.incarnation == incarnation }) { return }
+    let events = try executor.wait { try await remote.events() }
+    if events.contains(where: { $0.kind == .deleted && $0.incarnation == incarnation }) { return }
     throw SimulationFailure(
       .nothingVanishes,
       "\(Self.lost) was deleted on d\(device.number), and the remote that has it again keeps it")
   }
 
-  /// A device reads a log again that another one closes, since it deletes the zone: the reading ends there, or where an entry was
-  /// lost since. What was never shipped is kept.
+  /// A device reads a log again, and another device deletes the zone meanwhile, which closes the log. The reading ends at the
+  /// log's end, or where an entry was lost since. What was never shipped is kept.
   private func closeALogThatIsReadAgain(
     _ zone: ZoneID, _ device: SimulatedDevice, _ choices: inout SimulationChoices
   ) throws {
-    let others = devicesWithPart(in: zone).filter { $0 !== device && $0.configuration.role == .writer }
+    let others = agreement.devices(with: zone).filter { $0 !== device && $0.configuration.role == .writer }
     guard let store = device.store, let other = others.first, let token = try token(of: zone, device),
       token.offset > 0, let remote = DamagedRemote(place)
     else { return }
@@ -112,7 +107,7 @@ extension SimulatedWorld {
     if isLost {
       note("\(lost) is \(isHole ? "missing" : "damaged")")
       try executor.wait {
-        try await remote.damage(lost) { _ in isHole ? nil : [UInt8](repeating: 0, count: 300) }
+        try await remote.damage(lost, isHole ? .hole : .zeros)
       }
     }
     for _ in 0..<2 { try syncAlone(device) }

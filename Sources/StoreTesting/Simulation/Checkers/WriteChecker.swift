@@ -1,15 +1,16 @@
-/// A write that has ended, as its app was told.
-struct ToldWrite: Hashable {
-  /// The operations of each transaction that it made.
-  var operationCounts: [Int]
-  /// Whether they are in the log; nil if the app was told that nobody knows.
-  var isLogged: Bool?
+/// Checks that a log gets what its writes were told, and nothing else: invariants 1 and 11.
+enum WriteChecker {
+  /// Checks the writes of a device that ended since the last check.
+  static func check(_ device: SimulatedDevice) throws {
+    let (told, logged) = (device.toldWrites, device.view.logged)
+    (device.toldWrites, device.view.logged) = ([], [])
+    try check(told, logged: logged, "d\(device.number)")
+  }
 
-  /// Checks that a log got what its writes were told, and nothing else.
-  ///
   /// - Parameters:
-  ///   - told: the writes that ended, in the order in which they were committed.
+  ///   - told: the writes that ended, in the order of their commits.
   ///   - logged: the operations of each transaction of the store's own that its log got meanwhile.
+  ///   - store: the store's name, for the failure.
   static func check(_ told: [ToldWrite], logged: [Int], _ store: String) throws {
     var left = logged[...]
     for write in told where write.isLogged != false {

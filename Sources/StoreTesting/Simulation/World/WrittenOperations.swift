@@ -1,10 +1,12 @@
 import EventStore
 import OperationFormat
 
-extension SimulatedWorld {
-  /// Says in the trace, if somebody reads it, what a device has written since its store was last looked at.
-  func noteWritten(_ device: SimulatedDevice, _ store: LocalStore) throws {
-    guard trace.isRead, let identity = device.view.identity else { return }
+/// Lists what a device has written since its store was last checked, for the trace.
+enum WrittenOperations {
+  /// A line for each transaction.
+  static func lines(_ device: SimulatedDevice, _ store: LocalStore) throws -> [String] {
+    guard let identity = device.view.identity else { return [] }
+    var lines: [String] = []
     try store.read { transaction in
       let last = try transaction.lastPosition()
       var position = device.view.last
@@ -19,13 +21,14 @@ extension SimulatedWorld {
           continue
         }
         guard made.replica == identity.replica, made.epoch == identity.epoch else { continue }
-        let operations = made.operations.map { Self.describe($0) }.joined(separator: ", ")
-        trace.addDetail("    \(made.zone) \(made.sequence): \(operations)")
+        let operations = made.operations.map(text).joined(separator: ", ")
+        lines.append("    \(made.zone) \(made.sequence): \(operations)")
       }
     }
+    return lines
   }
 
-  private static func describe(_ operation: LogOperation) -> String {
+  private static func text(_ operation: LogOperation) -> String {
     switch operation {
     case .create(let record, let type): "create \(quoted(record)) as \(quoted(type))"
     case .delete(let record): "delete \(quoted(record))"

@@ -135,64 +135,8 @@ final class SimulatedDevice: @unchecked Sendable {
   }
 }
 
-/// A replicator of a device: the machine, its timers, and what is known of its rounds.
-final class SimulatedReplicator {
-  var machine: ReplicatorMachine
-  /// Which of the timers of a kind counts.
-  var timers: [ReplicatorTimer: Int] = [:]
-  /// When it makes a round by itself; nil if it does not.
-  var nextMilliseconds: Int64?
-  /// What the next round is to do; nil if that is not known.
-  var steps: SyncSteps? = .all
-  /// Set while a round is under way.
-  var round: Round?
-  /// What the last round came to, and when it was over.
-  var last: (report: SyncReport, milliseconds: Int64)?
-  var pace = SimulatedPace()
-  /// Whether the app asked for a round since then: that goes ahead of every wait.
-  var isAsked = true
-
-  struct Round {
-    /// Writes of the device when it began.
-    var writes: Int
-    /// What it was to do; nil where several calls may have been taken together.
-    var steps: SyncSteps?
-    /// Whether nothing went wrong any more when it began.
-    var isAfterHealing: Bool
-    /// Where the zones' logs ended when it began.
-    var ends: [IncarnationID: Int]
-    /// Zones of which it looked for something to ship.
-    var cut: Set<ZoneID> = []
-  }
-
-  init(_ policy: SyncPolicy, _ selection: ZoneSelection) {
-    machine = ReplicatorMachine(policy: policy, selection: selection)
-  }
-}
-
 /// A read transaction that is held open, and what it saw when it began.
 struct SimulatedHeldRead {
   var read: HeldRead
   var state: DeviceState
-}
-
-/// Bounds how many rounds are made: some for each call, and some with time.
-struct SimulatedPace {
-  /// The shortest time in which a replicator makes a round that nothing calls for, in milliseconds.
-  private static let leastMilliseconds: Int64 = 50
-  private static let creditMax = 20 * leastMilliseconds
-  private var credit = creditMax
-  private var milliseconds: Int64 = 0
-
-  /// Something called for a round. It may come with what was called for before, and once more after.
-  mutating func call() { credit += 2 * Self.leastMilliseconds }
-
-  /// A round begins.
-  ///
-  /// - Returns: whether it may.
-  mutating func begin(at now: Int64) -> Bool {
-    credit = min(credit + now - milliseconds, max(credit, Self.creditMax)) - Self.leastMilliseconds
-    milliseconds = now
-    return credit >= 0
-  }
 }

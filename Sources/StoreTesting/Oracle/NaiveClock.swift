@@ -1,6 +1,6 @@
 package import OperationFormat
 
-/// A device's clock as it must be (DESIGN.md, 4), by a second implementation: the engine's own would share its faults.
+/// A second implementation of a store's clock (DESIGN.md, 4). The engine's own clock would share its own bugs.
 package struct NaiveClock {
   /// Five minutes.
   private static let driftMilliseconds: UInt64 = 300_000
@@ -10,24 +10,25 @@ package struct NaiveClock {
   /// Creates a clock that has given out nothing.
   package init() {}
 
-  /// Checks the timestamp of a local write: after everything that was given out or seen, unless that lies beyond the
-  /// drift, and never beyond it itself.
-  package mutating func check(_ timestamp: Timestamp, wallMilliseconds: Int64) throws {
+  /// Checks the timestamp of a local write. It must follow every timestamp that was given out or seen, except those
+  /// beyond the drift, and must not be beyond the drift itself.
+  ///
+  /// - Throws: ``OracleMismatch`` with the range that is allowed.
+  package mutating func check(_ timestamp: Timestamp, wallMilliseconds: Int64) throws(OracleMismatch) {
     let wall = Self.milliseconds(wallMilliseconds) << 16
     let most = Self.most(wallMilliseconds)
     let next = max(last + 1, wall)
     let least = next > most ? wall : next
     let found = timestamp.rawValue
     guard found >= least, found <= most else {
-      throw SimulationFailure(
-        .clockIsBounded,
-        "a write has the timestamp \(timestamp); expected \(Timestamp(rawValue: least)) to \(Timestamp(rawValue: most))"
-      )
+      throw OracleMismatch(
+        "timestamp of a write", expected: "\(Timestamp(rawValue: least)) to \(Timestamp(rawValue: most))",
+        found: "\(timestamp)")
     }
     last = found
   }
 
-  /// Takes in another's timestamp: one beyond the drift does not count.
+  /// Records a timestamp of another store. One beyond the drift is ignored.
   package mutating func observe(_ timestamp: Timestamp, wallMilliseconds: Int64) {
     if timestamp.rawValue <= Self.most(wallMilliseconds) { last = max(last, timestamp.rawValue) }
   }

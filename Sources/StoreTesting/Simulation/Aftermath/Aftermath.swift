@@ -1,0 +1,92 @@
+import EventStore
+import OperationFormat
+import Replicator
+
+/// What may happen once a world has come to rest and was audited. The facts end there: from then on the devices are compared
+/// with each other.
+struct Aftermath: WorldPart {
+  unowned let world: SimulatedWorld
+
+  init(_ world: SimulatedWorld) { self.world = world }
+
+  /// Runs the stories that the seed has. They draw from streams of their own, so that a new one does not shuffle the others.
+  func run() throws {
+    var choices = world.plan.choices(.aftermath)
+    if configuration.has(.storeCopied) { try CopiedStore(world).run(&world.timing) }
+    let (imports, lies) = (choices.happens(perMille: 100), choices.happens(perMille: 150))
+    if imports, options.faults.contains(.logImported) { try ImportedLog(world).run(&choices) }
+    if lies, options.faults.contains(.peerThatLies) { try LyingPeer(world).run(&choices) }
+    try run(DamagedEntry(world), .remoteDamaged, .damage, perMille: 150)
+    try run(OldRemote(world), .remoteTakenBack, .oldRemote, perMille: 100)
+    try run(ImportChain(world), .logImported, .importChain, perMille: 100)
+    try run(LostZone(world), .remoteTakenBack, .lostZone, perMille: 100)
+  }
+
+  private func run(
+    _ story: some AftermathStory, _ fault: SimulationFault, _ stream: SimulationPlan.Stream, perMille: Int
+  ) throws {
+    var choices = world.plan.choices(stream)
+    let happens = choices.happens(perMille: perMille)
+    if happens, options.faults.contains(fault) { try story.run(&choices) }
+  }
+}
+
+/// Something that may happen to a world at rest.
+protocol AftermathStory: AftermathPart {
+  /// Lets it happen, and checks that all devices end equal.
+  func run(_ choices: inout SimulationChoices) throws
+}
+
+/// A story, or a part of one.
+protocol AftermathPart: WorldPart {}
+
+extension AftermathPart {
+  var agreement: AgreementChecker { AgreementChecker(world) }
+
+  /// Ends the facts, and notes what happens instead.
+  func begin(_ fault: SimulationFault) {
+    mark(fault)
+    world.endModel()
+  }
+
+  /// A device that writes, and a zone that it syncs.
+  func pickWriter() -> (device: SimulatedDevice, zone: ZoneID)? {
+    for device in devices where device.store != nil && device.configuration.role == .writer {
+      let open = device.view.zones.first { !$0.facts.isClosed && $0.facts.incarnation != nil }
+      if let open { return (device, open.facts.zone) }
+    }
+    return nil
+  }
+
+  /// Writes a field of a record, which is created first if it is not there.
+  func write(_ value: String, to field: Name, of name: Name, in zone: ZoneID, on device: SimulatedDevice)
+    throws
+  {
+    guard let store = device.store else { return }
+    try act(device) {
+      try store.writeBlockingThisThread { transaction in
+        let record = RecordID(zone: zone, name: name)
+        if try !transaction.contains(record) { try transaction.create(record, type: "aftermath") }
+        try transaction.set(field, of: record, to: .string(value))
+        try transaction.add(1, to: "writes", of: record)
+        try transaction.insertText(value, at: 0, in: "text", of: record)
+      }
+    }
+  }
+
+  /// Creates a zone with a record, and then attaches it.
+  func makeZone(_ zone: ZoneID, with record: Name, on device: SimulatedDevice) throws {
+    try act(device) { try device.store?.writeBlockingThisThread { _ = try $0.createZone(zone) } }
+    try write("made", to: "value", of: record, in: zone, on: device)
+    try act(device) { try device.store?.writeBlockingThisThread { try $0.attachZone(zone) } }
+  }
+
+  func token(of zone: ZoneID, _ device: SimulatedDevice) throws -> ChangeToken? {
+    try device.store?.syncState().zones.first { $0.zone == zone && $0.attachment == .attached }?.token
+  }
+
+  /// Lets one device sync while the others do nothing.
+  func syncAlone(_ device: SimulatedDevice, _ steps: SyncSteps = .all) throws {
+    try agreement.syncAlone(device, steps)
+  }
+}

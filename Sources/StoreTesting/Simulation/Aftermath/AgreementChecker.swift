@@ -1,0 +1,79 @@
+import EventStore
+import OperationFormat
+import Replicator
+
+/// Checks that devices end equal, where the facts have ended: invariants 2, 3, 5 and 10.
+struct AgreementChecker: WorldPart {
+  /// The most passes over all devices. A device that is new may have many assets to download.
+  private static let passesMax = 100
+
+  unowned let world: SimulatedWorld
+
+  init(_ world: SimulatedWorld) { self.world = world }
+
+  /// The devices that sync a zone as it is now. One that keeps an earlier life of the zone for what was never shipped has no
+  /// part in this one.
+  func devices(with zone: ZoneID) -> [SimulatedDevice] {
+    devices.filter { device in
+      device.store != nil && device.selects(zone)
+        && !device.view.zones.contains { $0.facts.zone == zone && $0.facts.isClosed }
+    }
+  }
+
+  /// Lets one device sync while the others do nothing.
+  func syncAlone(_ device: SimulatedDevice, _ steps: SyncSteps = .all) throws {
+    try act(device) { try SimulatedRounds(world).deliver(.syncRequested(steps), device, 0) }
+    try world.settling.drain()
+  }
+
+  /// Lets all devices sync, and checks that they end equal in a zone, have nothing pending there, and say so.
+  ///
+  /// - Parameter event: what happened before, for the failure.
+  func check(_ zone: ZoneID, after event: String) throws {
+    let devices = devices(with: zone)
+    var passes = 0
+    repeat {
+      for device in devices { try syncAlone(device) }
+      passes += 1
+    } while passes < 4 || passes < Self.passesMax && SimulatedAssets(world).areMoving
+    var first: (device: SimulatedDevice, digest: ContentHash)?
+    for device in devices {
+      guard let store = device.store else { continue }
+      let state = try store.syncState().zones.first { $0.zone == zone && $0.attachment == .attached }
+      guard let state else { continue }
+      let status = device.replicators[0].last?.report.zones.first { $0.zone == zone }?.status
+      guard status == .inSync, state.pending == 0 else {
+        throw SimulationFailure(
+          .acknowledgedIsEverywhere,
+          "after \(event), d\(device.number) has \(state.pending) pending in \(zone) and says "
+            + (status.map(RoundText.text) ?? "nothing"))
+      }
+      let digest = try store.read { try $0.digest(of: zone) }
+      guard first.map({ $0.digest == digest }) ?? true else {
+        throw SimulationFailure(
+          .equalSetsAreEqual,
+          "after \(event), d\(first!.device.number) and d\(device.number) say that \(zone) is in sync, and differ"
+        )
+      }
+      first = first ?? (device, digest)
+      _ = try executor.wait { try await store.rebuild() }
+      guard try store.read({ try $0.digest(of: zone) }) == digest else {
+        throw SimulationFailure(
+          .recordsAreFold, "after \(event), a rebuild of d\(device.number) changes what \(zone) shows")
+      }
+    }
+  }
+
+  /// Checks at every device how many writes of a record count. A write that counts twice, or not at all, shows in a counter.
+  func checkWrites(_ count: Int, of name: Name, in zone: ZoneID, after event: String) throws {
+    let record = RecordID(zone: zone, name: name)
+    for device in devices(with: zone) {
+      let found = try device.store?.read { try $0.counter("writes", of: record)?.value }
+      guard found != .int(Int64(count)) else { continue }
+      throw SimulationFailure(
+        .countedOnce,
+        "after \(event), d\(device.number) counts \(found.map { "\($0)" } ?? "no") of \(count) writes of \(record)"
+      )
+    }
+  }
+}
