@@ -98,7 +98,7 @@ let package = Package(
       dependencies: [
         "ChildProcesses", "Replicator", "EventStore", "OperationFormat", "StoreTesting", "RemoteWriter",
       ],
-      swiftSettings: settings),
+      exclude: ["Scripts"], swiftSettings: settings),
     // What the replicator's tests start in processes of its own: many at one remote, some of them killed.
     .executableTarget(
       name: "RemoteWriter", dependencies: ["Replicator", "EventStore", "OperationFormat", "StoreTesting"],

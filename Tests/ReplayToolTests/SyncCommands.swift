@@ -113,8 +113,7 @@ struct SyncCommands {
       func failure(_ code: String) -> SyncFailure {
         SyncFailure(code: code, message: "it is \(code)", hint: "do --let-go or --take-over", scope: .zone)
       }
-      var zone = ZoneReport(ZoneID(name: "home"))
-      zone.status = .parked(offset: 3, failure(code))
+      var zone = ZoneReport(ZoneID(name: "home"), .parked(offset: 3, failure(code)))
       zone.shippingFailure = shipping.map { failure($0) }
       var report = SyncReport()
       report.zones = [zone]
@@ -142,9 +141,9 @@ struct SyncCommands {
       let failure = SyncFailure(code: code, message: "it is \(code)", hint: "wait", scope: scope)
       var report = SyncReport()
       if scope == .zone {
-        var zone = ZoneReport(ZoneID(name: "home"))
-        zone.status = .failed(failure)
-        report.zones = [zone, ZoneReport(ZoneID(name: "work"))]
+        report.zones = [
+          ZoneReport(ZoneID(name: "home"), .failed(failure)), ZoneReport(ZoneID(name: "work"), .inSync),
+        ]
       } else {
         report.failure = failure
       }
@@ -249,9 +248,7 @@ struct SyncCommands {
       (.forked(offset: 3), "takes another epoch"),
     ] {
       var report = SyncReport()
-      var told = ZoneReport(zone)
-      told.status = status
-      report.zones = [told]
+      report.zones = [ZoneReport(zone, status)]
       for printsJSON in [false, true] {
         let sink = CapturedSink()
         let output = Output(sink, isTerminal: false, usesColor: false)

@@ -53,6 +53,12 @@ struct AssetDecisions {
     #expect(round.step(moved(1)) == .append(second, after: 1))
     #expect(round.report.sentAssets == 2)
     #expect(round.report.assetBytesSent == 30)
+    #expect(round.report.status == .unfinished)
+    #expect(
+      round.step(.appended(.appended(SegmentPlace(offset: 2))))
+        == .acknowledge(second.header, SegmentPlace(offset: 2)))
+    #expect(round.step(acknowledged(to: 2)) == .prepare)
+    #expect(round.step(.prepared(nil)) == nil)
     #expect(round.report.status == .inSync)
   }
 

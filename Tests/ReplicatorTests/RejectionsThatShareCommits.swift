@@ -75,7 +75,7 @@ struct RejectionsThatShareCommits {
       let runner = EffectRunner(
         store: device.store, remote: remote, selection: .all, pageBytesMax: 1 << 30,
         makeRandom: device.makeRandom)
-      return try await runner.fold(page, after: token)
+      return try await runner.foldPage(page, after: token)
     }
   }
 

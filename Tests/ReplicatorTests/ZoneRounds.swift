@@ -351,31 +351,4 @@ struct ZoneRounds {
     }
     #expect(round.report.status == .parked(offset: 1, problem) && round.report.sentSegments > 0)
   }
-
-  @Test(
-    "Any result after any other ends in a bounded number of steps, without a trap",
-    arguments: 0..<200 as Range<UInt64>)
-  func anything(seed: UInt64) {
-    var random = SeededRandom(seed: seed)
-    let attachments: [ZoneAttachment] = [.local, .attached, .offered, .deleting]
-    let state = zoneState(attachments[random.next(below: 4)], at: random.chance(50) ? nil : 3, pending: 2)
-    var round = ZoneRound(state, steps: [.all, .fetch, .ship][random.next(below: 3)])
-    var effect = round.start()
-    var count = 0
-    while effect != nil, count < 10_000 {
-      count += 1
-      let place = SegmentPlace(offset: UInt64(random.next(below: 9) + 1))
-      let results: [ZoneResult] = [
-        .created(incarnation), .adopted, .deletedMeanwhile(incarnation), nothing,
-        .fetched(.segments([stored(1)], hasMore: random.chance(50))),
-        .fetched(.gone(.deleted)), folded(to: place.offset), folded(to: 1, problem: failure(.mismatch)),
-        .prepared(nil), .prepared(packed(1...2)), .appended(.appended(place)),
-        .appended(.alreadyThere(place)),
-        .appended(.fork(place)), acknowledged(to: place.offset), .withdrawn(true), .deletedAtRemote,
-        .failed(failure(.damagedSegment)), .failed(failure(.unreachable)),
-      ]
-      effect = round.step(results[random.next(below: results.count)])
-    }
-    #expect(count < 10_000)
-  }
 }

@@ -1,25 +1,62 @@
 package import EventStore
 
-/// How far the remote was asked for the assets that an eager zone waits for. What it did not have then it is not asked
-/// for in each round: only once a transaction names it that came since, or after a while, with a new search.
+/// How far the remote was asked for the assets that an eager zone waits for. What it did not have is not
+/// asked for in each round: only once a newer transaction names it, or after a while, with a new search.
 package struct AssetSearch: Hashable, Sendable {
-  /// Where the log ended when all were asked for that it named; nil: they never were.
+  /// Where the log ended when the remote was asked for all assets that it named; nil: never.
   package private(set) var askedThrough: Position?
-  /// Where the log ended when the pass that is under way began; nil: none is.
+  /// Where the log ended when the current pass began; nil: there is none.
   var through: Position?
-  /// The last one that this pass is done with: a round that ends before goes on behind it in the next.
+  /// The last one that this pass has handled. A round that ends before the pass does continues after it in
+  /// the next.
   var last: AssetReference?
   /// Whether some did not come.
   package var hasAbsent = false
 
   package init() {}
 
-  /// Whether the next round goes on with it. Otherwise it begins anew, which costs nothing where all is here.
-  var isToGoOn: Bool { hasAbsent || through != nil }
+  /// Whether the next round continues it. Otherwise a new one begins, which costs nothing where all is here.
+  var continues: Bool { hasAbsent || through != nil }
 
-  /// The pass is over: from now on those alone are asked for that are named anew.
+  /// The pass is over: from now on only assets that newer transactions name are asked for.
   mutating func end() {
     askedThrough = through
     (through, last) = (nil, nil)
+  }
+}
+
+/// The searches of a replicator's zones, and when they begin again.
+struct AssetSearches: Sendable {
+  /// Those of eager zones of which the remote does not have all.
+  private(set) var byZone: [ZoneID: AssetSearch] = [:]
+  /// Times in a row that the remote did not have all.
+  private var fruitless = 0
+  /// Whether a timer runs after which all are asked for again.
+  private var isTimed = false
+  /// Whether it has fired, or the app has asked for a round, and none has begun since.
+  private var isDue = false
+
+  /// The next round asks for all again.
+  mutating func restart() { isDue = true }
+
+  /// The timer has fired.
+  mutating func timerFired() { (isTimed, isDue) = (false, true) }
+
+  /// A round begins.
+  mutating func beginRound() {
+    if isDue { byZone = [:] }
+    isDue = false
+  }
+
+  /// A round is over.
+  ///
+  /// - Returns: how many searches in a row have failed, if a timer is to be set; nil if not.
+  mutating func endRound(_ searches: [ZoneID: AssetSearch], hasFailed: Bool, isRunning: Bool) -> Int? {
+    byZone = searches.filter { $1.continues }
+    if !hasFailed, byZone.isEmpty { fruitless = 0 }
+    guard isRunning, !isTimed, !isDue, byZone.values.contains(where: \.hasAbsent) else { return nil }
+    isTimed = true
+    fruitless += 1
+    return fruitless
   }
 }

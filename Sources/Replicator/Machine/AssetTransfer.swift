@@ -1,11 +1,11 @@
 import EventStore
 
-/// What came of moving an asset, or a part of it.
+/// The result of moving an asset, or a part of it.
 package struct AssetTransfer: Hashable, Sendable {
   package enum End: Hashable, Sendable {
     /// It is where it should be.
     case whole
-    /// It goes on in another round.
+    /// The next round continues it.
     case unfinished
     /// Another task or process moves it.
     case elsewhere
@@ -26,25 +26,27 @@ package struct AssetTransfer: Hashable, Sendable {
   package init(_ end: End) { self.end = end }
 }
 
-/// The assets' part of one zone's round: those that a segment names go before it. After all segments go those that
-/// earlier ones were shipped without, and those come that an eager zone waits for.
+/// The assets' part of one zone's round. Those that a segment names are uploaded before it. After all
+/// segments, those that earlier segments were shipped without are uploaded, and those that an eager zone
+/// waits for are downloaded.
 ///
 /// It is pure, and a part of ``ZoneRound``.
 struct ZoneAssets: Sendable {
   /// More problems of one zone than these are counted, not kept.
   static let problemsMax = 100
-  /// So many wanted assets that do not come end the zone's part of a round: each takes calls, and all zones wait for them.
+  /// After so many wanted assets that do not come the zone's part of a round ends: each takes calls, and all
+  /// zones wait for them.
   static let absentMax = 64
 
   /// Chunks that may still move in the round; nil for any number.
   private var chunksLeft: Int?
-  /// Those that the segment at hand waits for, the last one first.
+  /// Those that the current segment waits for, the last one first.
   private var waiting: [AssetReference] = []
-  /// Those that need not be looked at again in the round.
+  /// Those that are done in this round.
   private var settled: Set<AssetReference> = []
   /// The last one that was found unsent.
   private(set) var lastUnsent: AssetReference?
-  /// How far those were looked for that are not here.
+  /// How far the remote was asked for those that are not here.
   private(set) var search: AssetSearch
   /// Wanted assets that did not come.
   private var absentCount = 0
@@ -62,28 +64,28 @@ struct ZoneAssets: Sendable {
 
   // MARK: Uploads
 
-  /// Takes up what a segment names.
+  /// Queues what a segment names.
   mutating func wait(for assets: [AssetReference]) {
     waiting = assets.filter { !settled.contains($0) }.reversed()
   }
 
-  /// Takes up an asset that an earlier segment was shipped without.
+  /// Queues an asset that an earlier segment was shipped without.
   ///
-  /// - Returns: whether it need be looked at.
+  /// - Returns: whether it is to be uploaded; false if this round is done with it.
   mutating func awaitUnsent(_ asset: AssetReference) -> Bool {
     lastUnsent = asset
     wait(for: [asset])
     return next != nil
   }
 
-  /// The asset that is to be uploaded first; nil if there is none.
+  /// The next asset to upload; nil if there is none.
   var next: AssetReference? { waiting.last }
 
-  /// Takes what came of an upload.
+  /// Takes the result of uploading ``next``.
   ///
   /// - Returns: whether the round goes on.
   mutating func didUpload(_ transfer: AssetTransfer, _ report: inout ZoneReport) -> Bool {
-    guard let asset = waiting.popLast() else { return false }
+    let asset = waiting.removeLast()
     spend(transfer)
     report.assetBytesSent += transfer.bytes
     switch transfer.end {
@@ -93,7 +95,7 @@ struct ZoneAssets: Sendable {
     case .unfinished, .elsewhere:
       waiting = []
       return false
-    // The append says what is to be done.
+    // The append meets the closed log, and says what is to be done.
     case .gone: waiting = []
     case .problem(let kind):
       report.add(AssetProblem(asset, kind))
@@ -104,16 +106,16 @@ struct ZoneAssets: Sendable {
 
   // MARK: Downloads
 
-  /// Takes what was found wanted.
+  /// Takes the next wanted asset.
   ///
-  /// - Returns: what is to be downloaded; nil if all was looked for.
+  /// - Returns: the asset to download; nil if there are no more.
   mutating func didFind(_ wanted: WantedAsset) -> AssetReference? {
     search.through = search.through ?? wanted.logEnd
     if wanted.reference == nil { search.end() }
     return wanted.reference
   }
 
-  /// Takes what came of a download.
+  /// Takes the result of a download.
   ///
   /// - Returns: whether the round goes on with the next one.
   mutating func didDownload(
@@ -123,7 +125,7 @@ struct ZoneAssets: Sendable {
     report.assetBytesReceived += transfer.bytes
     switch transfer.end {
     case .whole: if transfer.chunks > 0 || asset.byteCount == 0 { report.receivedAssets += 1 }
-    // It comes, or who downloads it gives up.
+    // The other one finishes it, or gives up.
     case .elsewhere: search.hasAbsent = true
     case .unfinished, .gone: return false
     case .problem(let kind):

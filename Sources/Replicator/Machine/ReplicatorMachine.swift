@@ -18,18 +18,19 @@ package enum ReplicatorEvent: Sendable {
 /// What is to be done.
 package enum ReplicatorEffect: Sendable {
   case round(RoundEffect)
-  /// Let a timer fire after a time in the range, in milliseconds. One of the same kind that runs is replaced.
+  /// Let a timer fire after a time in the range, in milliseconds. A timer of the same kind that runs is
+  /// replaced.
   case setTimer(ReplicatorTimer, ClosedRange<Int64>)
   /// A round is over.
   case report(SyncReport)
 }
 
 package enum ReplicatorTimer: Hashable, Sendable, CaseIterable {
-  /// Local commits have waited long enough for others.
+  /// Debounces local commits.
   case commit
-  /// The remote's words have.
+  /// Debounces notifications of the remote.
   case push
-  /// Time to look again, or to try again.
+  /// Time to poll, or to try again.
   case next
   /// Time to ask the remote again for the assets that it did not have.
   case assets
@@ -37,113 +38,170 @@ package enum ReplicatorTimer: Hashable, Sendable, CaseIterable {
 
 /// The replicator's decisions: when a round is made, and what is done in it.
 ///
-/// It is pure: no clock, no randomness, no I/O. Whoever drives it performs the effects and gives it their results; the
-/// order among those that are outstanding at one time does not matter. Nothing breaks if an effect is done twice, or is
-/// done and its result never comes: then a new machine begins with a new round.
+/// It is pure: no clock, no randomness, no I/O. Whoever drives it performs the effects and gives it each
+/// effect's result once. Of effects that are outstanding at one time, the order does not matter.
+///
+/// ### The ordering contract
+///
+/// The machine gives at most one effect of a zone at a time, and one of the list of zones. What it keeps:
+///
+/// 1. The remote's list of zones MUST be read to its end and applied BEFORE any zone's log is fetched,
+///    shipped or deleted. If the list cannot be read, the round ends: absence is never taken for deletion.
+/// 2. A zone's deletion MUST be recorded as done BEFORE a new zone of its name is made at the remote.
+/// 3. A zone MUST be made at the remote and tied to that incarnation here BEFORE anything of it is fetched or
+///    shipped.
+/// 4. A page MUST be folded BEFORE the next one is fetched. The next fetch begins at the token that the fold
+///    gave.
+/// 5. A page that could not be folded to its end MUST NOT be followed by another fetch in the round.
+/// 6. A log MUST be fetched to its end, to the segment that parks it, or to the limit of a pass, BEFORE a
+///    segment is prepared, if the round fetches at all.
+/// 7. Every asset that a segment names MUST be uploaded, or be known not to be available, BEFORE the segment
+///    is appended. Where an upload meets a closed log, the append meets it too.
+/// 8. A segment that was appended, or was there already, MUST be acknowledged BEFORE the next one is
+///    prepared. Nothing else is acknowledged: an error, a fork or a closed log never is.
+/// 9. After a failure that says that the log is another one, is not there or may not be read, NOTHING is
+///    appended.
+/// 10. Space of removed zones is freed AFTER all zones are done.
+///
+/// What performs the effects must keep:
+///
+/// 1. `fold` MUST commit the transactions and the token in one commit of the store BEFORE it gives its
+///    result. `applyZoneEvents` MUST do so with the list's events and the list's token.
+/// 2. `create` MUST store the proposed incarnation BEFORE the remote is asked.
+/// 3. `prepare` MUST store the cut and its header BEFORE it gives its result: every retry then appends the
+///    same segment under the same name, also after a crash and by another process.
+/// 4. `upload` MUST record that an asset is unsent BEFORE it gives a result that lets the segment go without
+///    it.
+/// 5. `acknowledge` MUST commit the segment's place, the end of its cut, and the token if it is next, in one
+///    commit. ONLY it removes anything from what is pending.
+/// 6. A result MUST be given AFTER its effect is durable in the store.
+///
+/// Nothing breaks if an effect is performed twice, or is performed and its result never comes: then a new
+/// machine begins with a new round.
 package struct ReplicatorMachine: Sendable {
   private let policy: SyncPolicy
   private let selection: ZoneSelection
-  /// Whether it goes on by itself after a round.
+  private let misplacedResults: MisplacedResults
+  private var phase = Phase.idle
+  /// Whether it makes further rounds by itself after a round.
   private var isRunning = false
-  private var round: SyncRound?
-  /// What the last round had applied of a list of zones with an event that cannot be read.
+  /// The ``SyncRound/lastPage`` of the last round.
   private var lastPage: ZoneEventPage?
-  /// What the next round is to do, where it was called for while one was on.
-  private var wanted: SyncSteps = []
   /// Rounds in a row that failed, or in which a zone did.
   private var failures = 0
-  /// Whether the last round could not be made at all: then only time brings the next one.
-  private var isWaiting = false
-  /// How far assets were looked for, in the eager zones of which the remote does not have all.
-  private var searches: [ZoneID: AssetSearch] = [:]
-  /// Times in a row that it did not.
-  private var fruitlessSearches = 0
-  /// Whether a timer runs after which all are asked for again.
-  private var isSearchTimed = false
-  /// Whether it has fired, or the app has asked for a round, and none has begun since.
-  private var isSearchDue = false
-  /// Timers that run since something called for a round.
-  private var called: Set<ReplicatorTimer> = []
+  private var searches = AssetSearches()
+  /// Debounce timers that run.
+  private var debouncing: Set<ReplicatorTimer> = []
 
-  package init(policy: SyncPolicy, selection: ZoneSelection) {
+  private enum Phase: Sendable {
+    /// No round. Anything may bring one.
+    case idle
+    /// The last round could not be made at all. Only time, or the app, brings the next one.
+    case waiting
+    /// A round. `wanted`: what the next one is to do, where something asked for it meanwhile. `isEarly`: the
+    /// app asked for this round before the wait after a failure was over, so commits and notifications do not
+    /// ask for another.
+    case inRound(SyncRound, wanted: SyncSteps, isEarly: Bool)
+  }
+
+  package init(
+    policy: SyncPolicy, selection: ZoneSelection, misplacedResults: MisplacedResults = .standard
+  ) {
     self.policy = policy
     self.selection = selection
+    self.misplacedResults = misplacedResults
   }
 
   package mutating func step(_ event: ReplicatorEvent) -> [ReplicatorEffect] {
     switch event {
     case .started:
       isRunning = true
-      return begin(.all)
+      return request(.all)
     case .syncRequested(let steps):
-      isSearchDue = true
-      return begin(steps)
-    case .localCommit: return call(.commit, policy.commitDelayMilliseconds)
-    case .remoteChanged: return call(.push, policy.pushDelayMilliseconds)
+      searches.restart()
+      return request(steps)
+    case .localCommit: return debounce(.commit, policy.commitDelayMilliseconds)
+    case .remoteChanged: return debounce(.push, policy.pushDelayMilliseconds)
     case .timerFired(.next):
-      isWaiting = false
-      return begin(.all)
+      endWait()
+      return request(.all)
     case .timerFired(.assets):
-      (isSearchTimed, isSearchDue) = (false, true)
-      return isWaiting ? [] : begin(.all)
+      searches.timerFired()
+      return isWaiting ? [] : request(.all)
     case .timerFired(let timer):
-      called.remove(timer)
-      return isWaiting ? [] : begin(.all)
+      debouncing.remove(timer)
+      return isWaiting ? [] : request(.all)
     case .completed(let result): return advance(result)
     }
   }
 
-  /// Lets a round come soon.
-  private mutating func call(_ timer: ReplicatorTimer, _ delay: Int64) -> [ReplicatorEffect] {
-    guard isRunning, !isWaiting else { return [] }
-    guard round == nil else {
-      wanted = .all
-      return []
+  // MARK: When a round is made
+
+  /// Whether the wait after a failure is not over.
+  private var isWaiting: Bool {
+    switch phase {
+    case .idle: false
+    case .waiting: true
+    case .inRound(_, _, let isEarly): isEarly
     }
-    // The first call counts: commits without a pause must not put the round off for ever.
-    guard called.insert(timer).inserted else { return [] }
+  }
+
+  private mutating func endWait() {
+    switch phase {
+    case .idle: return
+    case .waiting: phase = .idle
+    case .inRound(let round, let wanted, _): phase = .inRound(round, wanted: wanted, isEarly: false)
+    }
+  }
+
+  /// Sets a timer for a round, or lets one follow that is under way.
+  private mutating func debounce(_ timer: ReplicatorTimer, _ delay: Int64) -> [ReplicatorEffect] {
+    guard isRunning, !isWaiting else { return [] }
+    if case .inRound = phase { return request(.all) }
+    // The first one counts: commits without a pause must not put the round off for ever.
+    guard debouncing.insert(timer).inserted else { return [] }
     return [.setTimer(timer, delay...delay)]
   }
 
-  private mutating func begin(_ steps: SyncSteps) -> [ReplicatorEffect] {
-    guard round == nil else {
-      wanted.formUnion(steps)
+  /// Begins a round, or lets one follow that is under way.
+  private mutating func request(_ steps: SyncSteps) -> [ReplicatorEffect] {
+    if case .inRound(let round, let wanted, let isEarly) = phase {
+      phase = .inRound(round, wanted: wanted.union(steps), isEarly: isEarly)
       return []
     }
-    wanted = []
-    if isSearchDue { searches = [:] }
-    isSearchDue = false
-    var new = SyncRound(
+    searches.beginRound()
+    var round = SyncRound(
       steps: steps, selection: selection, zonesAtOnceMax: policy.zonesAtOnceMax,
-      assetChunksMax: isRunning ? max(1, policy.assetChunksInRoundMax) : nil, searches: searches,
-      lastPage: lastPage)
-    let effects = new.start()
-    round = new
+      assetChunksMax: isRunning ? max(1, policy.assetChunksInRoundMax) : nil, searches: searches.byZone,
+      lastPage: lastPage, misplacedResults: misplacedResults)
+    let effects = round.start()
+    phase = .inRound(round, wanted: [], isEarly: isWaiting)
     return effects.map { .round($0) }
   }
 
-  private mutating func advance(_ result: RoundResult) -> [ReplicatorEffect] {
-    guard let effects = round?.step(result) else { return [] }
-    guard let over = round, over.isOver else { return effects.map { .round($0) } }
-    round = nil
-    lastPage = over.lastPage
-    searches = over.searches.filter { $1.isToGoOn }
-    return [.report(over.report)] + timeSearch(after: over.report) + goOn(after: over.report)
-  }
+  // MARK: After a round
 
-  /// Lets the assets that the remote did not have be asked for after a while, longer each time.
-  private mutating func timeSearch(after report: SyncReport) -> [ReplicatorEffect] {
-    if report.failure == nil, searches.isEmpty { fruitlessSearches = 0 }
-    guard isRunning, !isSearchTimed, !isSearchDue, searches.values.contains(where: \.hasAbsent) else {
-      return []
+  private mutating func advance(_ result: RoundResult) -> [ReplicatorEffect] {
+    guard case .inRound(var round, let wanted, let isEarly) = phase else { return misplace(result) }
+    // Takes it out of the phase: it is changed in place, and not copied in each step.
+    phase = .idle
+    let effects = round.step(result)
+    guard round.isOver else {
+      phase = .inRound(round, wanted: wanted, isEarly: isEarly)
+      return effects.map { .round($0) }
     }
-    isSearchTimed = true
-    fruitlessSearches += 1
-    return [.setTimer(.assets, policy.assetDelay(afterSearches: fruitlessSearches))]
+    phase = round.report.failure == nil ? .idle : .waiting
+    lastPage = round.lastPage
+    var timers: [ReplicatorEffect] = []
+    let count = searches.endRound(
+      round.searches, hasFailed: round.report.failure != nil, isRunning: isRunning)
+    // The assets that the remote did not have are asked for again after a while, longer each time.
+    if let count { timers = [.setTimer(.assets, policy.assetDelay(afterSearches: count))] }
+    return [.report(round.report)] + timers + goOn(after: round.report, wanted)
   }
 
   /// Says when the next round comes.
-  private mutating func goOn(after report: SyncReport) -> [ReplicatorEffect] {
+  private mutating func goOn(after report: SyncReport, _ wanted: SyncSteps) -> [ReplicatorEffect] {
     let failed = report.zones.compactMap { zone in
       switch zone.status {
       case .failed(let failure), .parked(_, let failure): failure
@@ -152,25 +210,28 @@ package struct ReplicatorMachine: Sendable {
     }
     let failure = report.failure ?? failed.first
     failures = failure == nil ? 0 : failures + 1
-    isWaiting = report.failure != nil
-    guard isRunning else { return wanted.isEmpty ? [] : begin(wanted) }
+    guard isRunning else { return wanted.isEmpty ? [] : request(wanted) }
+    // What asked for a round meanwhile gets one after a short delay, which batches; after a failure not
+    // before its time.
+    var isWanted = !wanted.isEmpty
+    let range: ClosedRange<Int64>
+    let poll = policy.pollMilliseconds
     if let failure {
       let delay = policy.delay(
         afterFailures: failures, retryAfterMilliseconds: failure.retryAfterMilliseconds)
-      let poll = policy.pollMilliseconds
       // One bad zone does not make the others wait longer than they would.
-      let range = report.failure == nil ? min(delay.lowerBound, poll)...min(delay.upperBound, poll) : delay
-      return [.setTimer(.next, range)] + callAgain()
+      range = report.failure == nil ? min(delay.lowerBound, poll)...min(delay.upperBound, poll) : delay
+    } else {
+      if report.zones.contains(where: { $0.status == .unfinished }) { isWanted = true }
+      range = poll...poll
     }
-    if report.zones.contains(where: { $0.status == .unfinished }) { wanted = .all }
-    return [.setTimer(.next, policy.pollMilliseconds...policy.pollMilliseconds)] + callAgain()
+    return [.setTimer(.next, range)] + (isWanted ? debounce(.push, policy.pushDelayMilliseconds) : [])
   }
 
-  /// What was called for during the round comes after a short delay, which batches; not before its time after a
-  /// failure.
-  private mutating func callAgain() -> [ReplicatorEffect] {
-    guard !wanted.isEmpty else { return [] }
-    wanted = []
-    return call(.push, policy.pushDelayMilliseconds)
+  /// No round is under way, so no round can take the result: the app is told.
+  private func misplace(_ result: RoundResult) -> [ReplicatorEffect] {
+    var report = SyncReport()
+    report.failure = misplacedResults.failure(caseName(result), in: caseName(phase), scope: .round)
+    return [.report(report)]
   }
 }

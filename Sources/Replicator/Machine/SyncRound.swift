@@ -6,55 +6,86 @@ package enum RoundEffect: Hashable, Sendable {
   case readState
   /// Read the remote's list of zones.
   case fetchZoneEvents(after: DatabaseToken?)
-  /// Let the list be read from its start, and read how far the store is.
+  /// Forget how far the list was read, so that it is read from its start, and read how far the store is.
   case forgetPlaceInZoneList
-  /// Do in the store what the list says.
+  /// Apply a page of the list to the store.
   case applyZoneEvents(ZoneEventPage)
   case zone(ZoneID, ZoneEffect)
-  /// Take away what removed zones have left.
+  /// Free the space of zones that were removed.
   case reclaim
 }
 
-/// What came of it.
+/// The result of an effect.
 package enum RoundResult: Sendable {
   case state(StoreSyncState)
   case zoneEvents(ZoneEventPage)
   case appliedZoneEvents(ZoneListReport)
   case zone(ZoneID, ZoneResult)
   case reclaimed
+  /// The effect failed, and it was no zone's.
   case failed(SyncFailure)
 }
 
 /// One round: the list of zones first, then the zones, a few at once.
 ///
-/// It is pure. Every result gives the effects that may be done now, in any order; the round is over once there are
-/// none and none is outstanding.
+/// It is pure. Every result gives the effects that may be done now, in any order; the round is over once
+/// there are none and none is outstanding.
 package struct SyncRound: Sendable {
   package private(set) var report = SyncReport()
   private let steps: SyncSteps
   private let selection: ZoneSelection
   private let zonesAtOnceMax: Int
   private let assetChunksMax: Int?
+  private let misplacedResults: MisplacedResults
   /// How far the zones' assets were looked for.
   package private(set) var searches: [ZoneID: AssetSearch]
-  /// Zones that have not begun, the last one first.
-  private var waiting: [ZoneRound] = []
-  private var active: [ZoneID: ZoneRound] = [:]
-  /// Names of which a zone is still to be deleted at the remote: until then it takes one that was made since for it.
-  private var deletionsLeft: Set<ZoneID> = []
-  private var databaseToken: DatabaseToken?
-  private var hasReadZones = false
-  /// Whether the list may be read from its start if it went back: the store syncs no zone that the remote has. Nil before
-  /// it is known; false once it was done.
-  private var mayForgetPlace: Bool?
-  /// The page before an event that cannot be read, with what lies behind it, once that was applied.
+  /// The last page of the list, once it was applied, if it has an event that cannot be read, and others after
+  /// that.
   package private(set) var lastPage: ZoneEventPage?
-  /// Whether the store has zones that an earlier round removed and did not live to take away.
-  private var hasLeftovers = false
-  /// Effects whose results have not come.
-  private var outstanding = 0
-  /// Whether a zone was removed.
-  private var hasRemoved = false
+  private var phase = Phase.ready
+
+  /// Where a round is. Every phase but the first and the last has effects outstanding: `syncing` one for each
+  /// active zone, the others one.
+  private enum Phase: Sendable {
+    /// Not started.
+    case ready
+    /// Reads how far the store is. `mayForgetPlace` is nil the first time: the state says it.
+    case readingState(mayForgetPlace: Bool?)
+    case fetchingList(ListReading)
+    case applyingList(ListReading, hasMore: Bool)
+    /// The list was read to its end, and the store is asked for the zones that it has now.
+    case readingZones
+    case syncing(Zones)
+    case reclaiming
+    /// The report is final.
+    case over
+  }
+
+  /// How far the list of zones was read.
+  private struct ListReading: Sendable {
+    var token: DatabaseToken?
+    /// Whether the list may be read from its start if it went back: the store syncs no zone that the remote
+    /// has, and it was not done yet.
+    var mayForgetPlace: Bool
+  }
+
+  /// The zones of a round.
+  private struct Zones: Sendable {
+    /// Zones that have not begun, the last one first.
+    var waiting: [ZoneRound] = []
+    /// Zones that have an effect outstanding.
+    var active: [ZoneID: ZoneRound] = [:]
+    /// Names of zones that are still to be deleted at the remote: until then the remote would take a new zone
+    /// of that name for the old one.
+    var deletionsLeft: Set<ZoneID> = []
+    /// Whether the store has zones that an earlier round removed, and whose space it did not free.
+    var hasLeftovers = false
+
+    /// Takes the next zone that waits for no other of its name.
+    mutating func next() -> ZoneRound? {
+      waiting.lastIndex { active[$0.report.zone] == nil }.map { waiting.remove(at: $0) }
+    }
+  }
 
   /// - Parameters:
   ///   - assetChunksMax: the most chunks of assets that move in each zone; nil for any number.
@@ -62,7 +93,8 @@ package struct SyncRound: Sendable {
   ///   - lastPage: the ``lastPage`` of the round before.
   package init(
     steps: SyncSteps, selection: ZoneSelection, zonesAtOnceMax: Int, assetChunksMax: Int? = nil,
-    searches: [ZoneID: AssetSearch] = [:], lastPage: ZoneEventPage? = nil
+    searches: [ZoneID: AssetSearch] = [:], lastPage: ZoneEventPage? = nil,
+    misplacedResults: MisplacedResults = .standard
   ) {
     precondition(zonesAtOnceMax > 0, "a round takes at least one zone at once")
     self.steps = steps
@@ -71,131 +103,177 @@ package struct SyncRound: Sendable {
     self.assetChunksMax = assetChunksMax
     self.searches = searches
     self.lastPage = lastPage
+    self.misplacedResults = misplacedResults
   }
 
-  package var isOver: Bool { outstanding == 0 }
+  package var isOver: Bool { if case .over = phase { true } else { false } }
 
-  package mutating func start() -> [RoundEffect] { begin([.readState]) }
+  // MARK: Steps
+
+  /// Gives the first effects. It is called once.
+  package mutating func start() -> [RoundEffect] {
+    guard case .ready = phase else { preconditionFailure("the round was started twice") }
+    return enter(.readingState(mayForgetPlace: nil), .readState)
+  }
 
   package mutating func step(_ result: RoundResult) -> [RoundEffect] {
-    outstanding -= 1
-    return begin(next(after: result))
+    if case .syncing(var zones) = phase, case .zone(let zone, let result) = result {
+      // Takes them out of the phase: they are changed in place, and not copied in each step.
+      phase = .over
+      return advance(zone, result, &zones)
+    }
+    switch (phase, result) {
+    case (.readingState(let mayForgetPlace), .state(let state)):
+      // What is synced may be what the remote has lost: then its user decides.
+      let isFree = !state.zones.contains { $0.attachment == .attached && $0.token != nil }
+      return fetchList(
+        ListReading(token: state.databaseToken, mayForgetPlace: mayForgetPlace ?? isFree))
+    case (.fetchingList(let list), .zoneEvents(let page)): return didFetch(page, list)
+    case (.applyingList(let list, let hasMore), .appliedZoneEvents(let applied)):
+      report.createdZones += applied.created
+      for zone in applied.removed { report.zones.append(ZoneReport(zone, .removed)) }
+      return hasMore ? fetchList(list) : enter(.readingZones, .readState)
+    case (.readingZones, .state(let state)): return beginZones(state)
+    case (.reclaiming, .reclaimed): return end()
+    case (.fetchingList(let list), .failed(let failure)),
+      (.applyingList(let list, hasMore: true), .failed(let failure)):
+      guard list.mayForgetPlace, failure.errorCode == .wentBack else { return fail(failure) }
+      lastPage = nil
+      return enter(.readingState(mayForgetPlace: false), .forgetPlaceInZoneList)
+    case (.readingState, .failed(let failure)), (.applyingList, .failed(let failure)),
+      (.readingZones, .failed(let failure)), (.reclaiming, .failed(let failure)):
+      return fail(failure)
+    default: return misplace(caseName(result))
+    }
   }
 
-  private mutating func begin(_ effects: [RoundEffect]) -> [RoundEffect] {
-    outstanding += effects.count
-    if isOver { sortReports() }
-    return effects
+  private mutating func enter(_ next: Phase, _ effect: RoundEffect) -> [RoundEffect] {
+    phase = next
+    return [effect]
   }
 
-  /// Puts the reports in the order of the zones; those of one name in the order in which they came.
-  private mutating func sortReports() {
+  // MARK: The list of zones
+
+  private mutating func fetchList(_ list: ListReading) -> [RoundEffect] {
+    enter(.fetchingList(list), .fetchZoneEvents(after: list.token))
+  }
+
+  private mutating func didFetch(_ page: ZoneEventPage, _ list: ListReading) -> [RoundEffect] {
+    report.listProblems += page.problems
+    // What lies behind an event that cannot be read comes with each page.
+    let isKnown = page.token == list.token && (page.later.isEmpty || page == lastPage)
+    lastPage = page.later.isEmpty ? nil : page
+    var list = list
+    list.token = page.token
+    guard isKnown else { return enter(.applyingList(list, hasMore: page.hasMore), .applyZoneEvents(page)) }
+    return page.hasMore
+      ? enter(.readingState(mayForgetPlace: list.mayForgetPlace), .readState)
+      : enter(.readingZones, .readState)
+  }
+
+  // MARK: Zones
+
+  private mutating func beginZones(_ state: StoreSyncState) -> [RoundEffect] {
+    // Of one name there may be a zone that is being deleted and one that was made since, and a remote knows
+    // only one zone of a name: the deletions come first.
+    let chosen = state.zones.filter { selection.contains($0.zone) }
+    let deletions = chosen.filter { $0.attachment == .deleting }
+    var zones = Zones()
+    zones.hasLeftovers = state.hasRemovedZones
+    zones.deletionsLeft = Set(deletions.lazy.map(\.zone))
+    zones.waiting = (deletions + chosen.filter { $0.attachment != .deleting }).reversed().map { zone in
+      let search = zone.attachment == .attached ? searches[zone.zone] : nil
+      return ZoneRound(
+        zone, steps: steps, assetChunksMax: assetChunksMax, search: search ?? AssetSearch(),
+        misplacedResults: misplacedResults)
+    }
+    return fillUp(&zones)
+  }
+
+  private mutating func advance(
+    _ zone: ZoneID, _ result: ZoneResult, _ zones: inout Zones
+  ) -> [RoundEffect] {
+    guard var round = zones.active[zone] else {
+      phase = .syncing(zones)
+      return misplace(caseName(result))
+    }
+    if case .failed(let failure) = result, failure.scope == .round { fail(failure, &zones) }
+    let effect = round.step(result)
+    if let effect, report.failure == nil {
+      zones.active[zone] = round
+      phase = .syncing(zones)
+      return [.zone(zone, effect)]
+    }
+    zones.active[zone] = nil
+    searches[zone] = round.search
+    end(round, as: effect == nil ? round.report.status : .unfinished, &zones)
+    return fillUp(&zones)
+  }
+
+  /// Begins zones that wait, as many as may be active at once.
+  private mutating func fillUp(_ zones: inout Zones) -> [RoundEffect] {
+    var effects: [RoundEffect] = []
+    while zones.active.count < zonesAtOnceMax, report.failure == nil, var round = zones.next() {
+      guard round.isDeletion || !zones.deletionsLeft.contains(round.report.zone) else {
+        end(round, as: .unfinished, &zones)
+        continue
+      }
+      if let effect = round.start() {
+        zones.active[round.report.zone] = round
+        effects.append(.zone(round.report.zone, effect))
+      } else {
+        end(round, as: round.report.status, &zones)
+      }
+    }
+    guard zones.active.isEmpty else {
+      phase = .syncing(zones)
+      return effects
+    }
+    let hasRemoved = report.zones.contains { $0.status == .removed }
+    return zones.hasLeftovers || hasRemoved ? enter(.reclaiming, .reclaim) : end()
+  }
+
+  /// Keeps a zone's report.
+  private mutating func end(_ round: ZoneRound, as status: ZoneStatus, _ zones: inout Zones) {
+    var zone = round.report
+    zone.status = status
+    if status == .removed { zones.deletionsLeft.remove(zone.zone) }
+    report.zones.append(zone)
+  }
+
+  // MARK: The end
+
+  /// Ends the round, and puts the reports in the order of the zones; those of one name in the order in which
+  /// they came.
+  private mutating func end() -> [RoundEffect] {
+    phase = .over
     let sorted = report.zones.enumerated().sorted { a, b in
       a.element.zone == b.element.zone ? a.offset < b.offset : a.element.zone < b.element.zone
     }
     report.zones = sorted.map(\.element)
+    return []
   }
 
-  private mutating func next(after result: RoundResult) -> [RoundEffect] {
-    switch result {
-    case .state(let state) where hasReadZones: return beginZones(state)
-    case .state(let state):
-      databaseToken = state.databaseToken
-      mayForgetPlace =
-        mayForgetPlace ?? !state.zones.contains { $0.attachment == .attached && $0.token != nil }
-      return [.fetchZoneEvents(after: databaseToken)]
-    case .zoneEvents(let page):
-      hasReadZones = !page.hasMore
-      report.listProblems += page.problems
-      // What lies behind an event that cannot be read is there each time.
-      let isKnown = page.token == databaseToken && (page.later.isEmpty || page == lastPage)
-      databaseToken = page.token
-      lastPage = page.later.isEmpty ? nil : page
-      return [isKnown ? .readState : .applyZoneEvents(page)]
-    case .appliedZoneEvents(let applied):
-      report.createdZones += applied.created
-      for zone in applied.removed { end(ZoneReport(zone), as: .removed) }
-      return [hasReadZones ? .readState : .fetchZoneEvents(after: databaseToken)]
-    case .zone(let zone, let result): return advance(zone, result)
-    case .reclaimed: return []
-    case .failed(let failure):
-      lastPage = nil
-      if mayForgetPlace == true, !hasReadZones, failure.code == RemoteError.Code.wentBack.rawValue {
-        mayForgetPlace = false
-        return [.forgetPlaceInZoneList]
-      }
-      fail(failure.ofRound)
-      return []
-    }
+  /// Ends the round with a failure that no zone's part met.
+  private mutating func fail(_ failure: SyncFailure) -> [RoundEffect] {
+    lastPage = nil
+    report.failure = report.failure ?? failure.ofRound
+    return end()
   }
 
-  private mutating func beginZones(_ state: StoreSyncState) -> [RoundEffect] {
-    // Of one name there may be a zone that is being deleted and one that was made since, and a remote knows one alone:
-    // the deletions come first.
-    let zones = state.zones.filter { selection.contains($0.zone) }
-    let ordered = zones.filter { $0.attachment == .deleting } + zones.filter { $0.attachment != .deleting }
-    hasLeftovers = state.hasRemovedZones
-    deletionsLeft = Set(zones.lazy.filter { $0.attachment == .deleting }.map(\.zone))
-    waiting = ordered.map { zone in
-      let search = zone.attachment == .attached ? searches[zone.zone] : nil
-      return ZoneRound(
-        zone, steps: steps, assetChunksMax: assetChunksMax, search: search ?? AssetSearch())
-    }.reversed()
-    return fillUp()
-  }
-
-  private mutating func advance(_ zone: ZoneID, _ result: ZoneResult) -> [RoundEffect] {
-    guard var round = active[zone] else { return [] }
-    if case .failed(let failure) = result, failure.scope == .round { fail(failure) }
-    let effect = round.step(result)
-    if let effect, report.failure == nil {
-      active[zone] = round
-      return [.zone(zone, effect)]
-    }
-    active[zone] = nil
-    searches[zone] = round.search
-    end(round.report, as: effect == nil ? round.report.status : .unfinished)
-    return fillUp()
-  }
-
-  /// Begins zones that wait, as many as may be active at once.
-  private mutating func fillUp() -> [RoundEffect] {
-    var effects: [RoundEffect] = []
-    while active.count < zonesAtOnceMax, report.failure == nil, var round = takeNext() {
-      guard round.isDeletion || !deletionsLeft.contains(round.report.zone) else {
-        end(round.report, as: .unfinished)
-        continue
-      }
-      if let effect = round.start() {
-        active[round.report.zone] = round
-        effects.append(.zone(round.report.zone, effect))
-      } else {
-        end(round.report, as: round.report.status)
-      }
-    }
-    guard effects.isEmpty, active.isEmpty else { return effects }
-    return hasLeftovers || hasRemoved ? [.reclaim] : []
-  }
-
-  /// The next zone that waits for no other of its name.
-  private mutating func takeNext() -> ZoneRound? {
-    waiting.lastIndex { active[$0.report.zone] == nil }.map { waiting.remove(at: $0) }
-  }
-
-  /// Keeps what a zone's part came to. They are sorted once the round is over.
-  private mutating func end(_ zone: ZoneReport, as status: ZoneStatus) {
-    var zone = zone
-    zone.status = status
-    if status == .removed {
-      hasRemoved = true
-      deletionsLeft.remove(zone.zone)
-    }
-    report.zones.append(zone)
-  }
-
-  private mutating func fail(_ failure: SyncFailure) {
+  /// A zone's part met what concerns the whole round: no other zone begins.
+  private mutating func fail(_ failure: SyncFailure, _ zones: inout Zones) {
     report.failure = report.failure ?? failure
-    for round in waiting.reversed() { end(round.report, as: .unfinished) }
-    waiting = []
+    for round in zones.waiting.reversed() { end(round, as: .unfinished, &zones) }
+    zones.waiting = []
+  }
+
+  /// Ends the round, as soon as what is outstanding has come: nothing is known of what was done.
+  private mutating func misplace(_ result: String) -> [RoundEffect] {
+    let failure = misplacedResults.failure(result, in: caseName(phase), scope: .round)
+    guard case .syncing(var zones) = phase else { return fail(failure) }
+    fail(failure, &zones)
+    phase = .syncing(zones)
+    return []
   }
 }

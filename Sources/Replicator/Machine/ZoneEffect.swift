@@ -8,32 +8,32 @@ package enum ZoneEffect: Hashable, Sendable {
   case adopt(IncarnationID)
   /// Read segments of the remote log.
   case fetch(after: ChangeToken)
-  /// Fold segments in, which follow a token. Where more are to be folded after them, those that are too much for one commit wait
-  /// for these.
+  /// Fold segments that follow a token. If more is to come after them, those that are too much for one commit
+  /// wait for it.
   case fold([StoredSegment], after: ChangeToken, isMoreToCome: Bool = false)
   /// Cut the next segment and store the cut, or take the one that is stored.
   case prepare
-  /// Bring an asset to the remote that a segment names, or so many chunks of it.
+  /// Upload an asset that a segment names, or so many chunks of it.
   case upload(AssetReference, IncarnationID, chunksMax: Int?)
   /// Append a segment to the remote log.
   case append(PackedSegment, after: UInt64)
   /// Record that the remote has a segment.
   case acknowledge(SegmentHeader, SegmentPlace)
-  /// Find an asset that the remote was not given when a segment that names it was shipped, and that is here now.
+  /// Find an asset that is here now, and that an earlier segment was shipped without.
   case findUnsentAsset(after: AssetReference?)
-  /// Find an asset that the zone names, by a transaction after a position, and that is not here.
+  /// Find an asset that is not here, and that a transaction after a position names.
   case findAsset(after: AssetReference?, namedAfter: Position?)
-  /// Bring an asset here, or so many chunks of it.
+  /// Download an asset, or so many chunks of it.
   case download(AssetReference, IncarnationID, chunksMax: Int?)
   /// Remove the zone here, unless something in it was never shipped.
   case withdraw(IncarnationID)
   /// Delete the zone at the remote.
   case deleteAtRemote(IncarnationID)
-  /// Record that the remote knows of the deletion, or that it does not have the log.
+  /// Record that the remote has deleted the zone, or that it does not have the log.
   case finishDeletion(IncarnationID, isTold: Bool = true)
 }
 
-/// What came of it.
+/// The result of an effect. ``ZoneRound/Phase`` says which belongs where.
 package enum ZoneResult: Sendable {
   case created(IncarnationID)
   case adopted
@@ -47,7 +47,7 @@ package enum ZoneResult: Sendable {
   case preparedNaming(PackedSegment, [AssetReference])
   case uploaded(AssetTransfer)
   case appended(AppendOutcome)
-  /// The zone's token afterwards.
+  /// What the store knows of the log now: the zone's token, and whether the log rejects the segment.
   case acknowledged(FoldReport)
   /// Nil: there is none.
   case foundUnsentAsset(AssetReference?)
@@ -67,7 +67,7 @@ package struct FoldOutcome: Hashable, Sendable {
   package var report = FoldReport()
   package var segments = 0
   package var bytes = 0
-  /// What is wrong with the segment after the token, if the page was not folded to its end.
+  /// Why the segment after the token was not folded; nil if the whole page was.
   package var problem: SyncFailure?
   /// Whether the problem is that the segment has other content under sequences of this store.
   package var isForked = false
@@ -76,7 +76,7 @@ package struct FoldOutcome: Hashable, Sendable {
 }
 
 extension FoldOutcome {
-  /// Adds what another page, folded behind it, came to.
+  /// Adds the result of segments that were folded after it.
   mutating func add(_ more: FoldReport, segments count: Int, bytes byteCount: Int) {
     report.folded += more.folded
     report.known += more.known

@@ -1,12 +1,17 @@
 package import EventStore
 
-/// One zone's part of a round: fetch and fold to the end, ship what is pending, and again until neither moves.
+/// One zone's part of a round: fetch and fold to the end, ship what is pending, and again until neither
+/// moves. Then its assets.
 ///
-/// It is pure: each result gives the next effect, at most one at a time; nil ends it.
+/// It is pure: each result gives the next effect, at most one at a time; nil ends it. See ``Phase`` for which
+/// result belongs where, and ``ReplicatorMachine`` for what must happen before what.
+///
+/// The report's status is set only where the round ends. Until then it is `unfinished`; only a round that has
+/// done all of its steps says `inSync`.
 package struct ZoneRound: Sendable {
   /// A zone whose remote log grows as fast as it is folded must not hold up a round for ever.
   static let passesMax = 16
-  /// So many segments are shipped before others' are looked at again.
+  /// So many segments are shipped before others' are fetched again.
   static let segmentsInPassMax = 64
   /// So many pages are fetched before what is pending is shipped: others may append as fast as this folds.
   static let pagesInPassMax = 64
@@ -14,272 +19,303 @@ package struct ZoneRound: Sendable {
   static let ownRejectionsMax = 3
 
   package private(set) var report: ZoneReport
-  private let attachment: ZoneAttachment
+  private let state: ZoneSyncState
   private let steps: SyncSteps
-  private var token: ChangeToken?
-  /// Up to where no segment that is still to be shipped can lie.
-  private var shippedThrough: UInt64 = 0
-  private var passesLeft = Self.passesMax
-  private var segmentsLeft = Self.segmentsInPassMax
-  private var pagesLeft = Self.pagesInPassMax
-  private var hasMore = false
-  /// Whether the effect that is outstanding is about segments of the log. What fails then may park the zone.
-  private var isFetching = false
-  private var isParked = false
-  private var hasFoundNoLog = false
-  /// How often the log has rejected what was shipped.
-  private var ownRejections = 0
-  private var segment: PackedSegment?
-  private let assetPolicy: AssetPolicy
-  private let hasUnsentAssets: Bool
+  private let misplacedResults: MisplacedResults
+  private var phase = Phase.ready
+  /// The status that fetching has ended with, while shipping continues. What fails after it says less.
+  private var parked: ZoneStatus?
   private var assets: ZoneAssets
-  /// The asset that is being downloaded.
-  private var wanted: AssetReference?
 
   /// - Parameters:
   ///   - assetChunksMax: the most chunks of assets that move in the round; nil for any number.
   ///   - search: how far earlier rounds looked for assets.
   package init(
-    _ state: ZoneSyncState, steps: SyncSteps, assetChunksMax: Int? = nil, search: AssetSearch = AssetSearch()
+    _ state: ZoneSyncState, steps: SyncSteps, assetChunksMax: Int? = nil, search: AssetSearch = AssetSearch(),
+    misplacedResults: MisplacedResults = .standard
   ) {
-    report = ZoneReport(state.zone)
-    attachment = state.attachment
-    token = state.token
+    report = ZoneReport(state.zone, .unfinished)
+    self.state = state
     self.steps = steps
-    assetPolicy = state.assetPolicy
-    hasUnsentAssets = state.hasUnsentAssets
+    self.misplacedResults = misplacedResults
     assets = ZoneAssets(chunksMax: assetChunksMax, search: search)
   }
 
   /// How far assets were looked for; nil in a zone that looks for none.
-  package var search: AssetSearch? { assetPolicy == .eager ? assets.search : nil }
+  package var search: AssetSearch? { state.assetPolicy == .eager ? assets.search : nil }
 
   /// Whether it only tells the remote that the zone was deleted here.
-  var isDeletion: Bool { attachment == .deleting }
+  var isDeletion: Bool { state.attachment == .deleting }
 
-  // MARK: Its steps
+  // MARK: Steps
 
+  /// Gives the first effect; nil if the zone has nothing to do. It is called once.
   package mutating func start() -> ZoneEffect? {
-    switch (attachment, token) {
+    guard case .ready = phase else {
+      preconditionFailure("the round of zone \(report.zone) was started twice")
+    }
+    switch (state.attachment, state.token) {
     case (.local, let token):
-      report.status = .local
       report.isAtRemote = token != nil
-      return nil
-    case (.deleting, let token?): return .deleteAtRemote(token.incarnation)
-    case (.deleting, nil): return nil
-    case (.offered, let token?): return .adopt(token.incarnation)
-    case (_, nil): return .create
-    case (.attached, _): return beginPass()
+      return finish(.local)
+    case (.deleting, let token?): return deleteAtRemote(token.incarnation)
+    // A zone that the remote never had is removed at once: no store asks for its deletion.
+    case (.deleting, nil): return finish(.unfinished)
+    case (.offered, let token?): return adopt(token)
+    case (.attached, let token?): return beginPass(Pass(from: token))
+    case (.attached, nil), (.offered, nil): return enter(.creating, .create)
     }
   }
 
   package mutating func step(_ result: ZoneResult) -> ZoneEffect? {
-    switch result {
-    case .created(let incarnation):
-      token = .start(of: report.zone, incarnation)
-      return .adopt(incarnation)
-    case .adopted: return beginPass()
-    case .deletedMeanwhile(let incarnation): return .deleteAtRemote(incarnation)
-    case .fetched(let outcome): return didFetch(outcome)
-    case .folded(let outcome): return didFold(outcome)
-    case .prepared(nil): return endPass()
-    case .prepared(let packed?):
-      segment = packed
-      return .append(packed, after: shippedThrough)
-    case .preparedNaming(let packed, let named):
-      segment = packed
+    switch (phase, result) {
+    case (.creating, .created(let incarnation)): return adopt(.start(of: report.zone, incarnation))
+    case (.adopting(let token), .adopted): return beginPass(Pass(from: token))
+    case (.adopting, .deletedMeanwhile(let incarnation)): return deleteAtRemote(incarnation)
+    case (.fetching(let pass), .fetched(let outcome)): return didFetch(outcome, pass)
+    case (.fetching(let pass), .folded(let outcome)), (.folding(let pass), .folded(let outcome)),
+      (.preparing(let pass), .folded(let outcome)):
+      return didFold(outcome, pass)
+    case (.preparing(let pass), .prepared(nil)): return endPass(pass)
+    case (.preparing(let pass), .prepared(let segment?)): return append(segment, pass)
+    case (.preparing(let pass), .preparedNaming(let segment, let named)):
       assets.wait(for: named)
-      return uploadOrAppend()
-    case .uploaded(let transfer):
-      guard assets.didUpload(transfer, &report) else { return pause() }
-      return segment == nil ? findUnsentAsset() : uploadOrAppend()
-    case .foundUnsentAsset(nil): return findAsset()
-    case .foundUnsentAsset(let asset?): return uploadLate(asset)
-    case .foundAsset(let found): return assets.didFind(found).flatMap { download($0) }
-    case .downloaded(let transfer):
-      guard let wanted else { return nil }
-      return assets.didDownload(wanted, transfer, &report) ? findAsset() : pause()
-    case .appended(let outcome): return didAppend(outcome)
-    case .acknowledged(let folded): return didAcknowledge(folded)
-    case .withdrawn(let isRemoved):
-      report.status = isRemoved ? .removed : .paused(.deleted)
-      return nil
-    case .deletedAtRemote: return token.map { .finishDeletion($0.incarnation) }
-    case .finishedDeletion:
-      report.status = .removed
-      return nil
-    case .failed(let failure): return didFail(failure)
+      return uploadOrAppend(segment, pass)
+    case (.uploading(let pass, let segment), .uploaded(let transfer)):
+      return assets.didUpload(transfer, &report) ? uploadOrAppend(segment, pass) : finish(.unfinished)
+    case (.appending(let pass, let segment), .appended(let outcome)): return didAppend(outcome, segment, pass)
+    case (.acknowledging(let pass, let segment), .acknowledged(let folded)):
+      return didAcknowledge(folded, segment, pass)
+    case (.findingUnsentAsset(let incarnation), .foundUnsentAsset(nil)): return findAsset(incarnation)
+    case (.findingUnsentAsset(let incarnation), .foundUnsentAsset(let asset?)):
+      return uploadUnsent(asset, incarnation)
+    case (.uploadingUnsentAsset(let incarnation), .uploaded(let transfer)):
+      return assets.didUpload(transfer, &report) ? findUnsentAsset(incarnation) : finish(.unfinished)
+    case (.findingAsset(let incarnation), .foundAsset(let found)):
+      guard let asset = assets.didFind(found) else { return finish(.inSync) }
+      return download(asset, incarnation)
+    case (.downloading(let incarnation, let asset), .downloaded(let transfer)):
+      return assets.didDownload(asset, transfer, &report) ? findAsset(incarnation) : finish(.unfinished)
+    case (.withdrawing, .withdrawn(let isRemoved)): return end(isRemoved ? .removed : .paused(.deleted))
+    case (.deletingAtRemote(let incarnation), .deletedAtRemote):
+      return finishDeletion(incarnation, isTold: true)
+    case (.finishingDeletion, .finishedDeletion): return end(.removed)
+    case (.ready, _), (.done, _): return misplace(result)
+    case (_, .failed(let failure)): return didFail(failure)
+    default: return misplace(result)
     }
   }
 
-  private mutating func beginPass() -> ZoneEffect? {
-    guard passesLeft > 0 else {
-      if !isParked { report.status = .unfinished }
-      return nil
-    }
-    passesLeft -= 1
-    segmentsLeft = Self.segmentsInPassMax
-    pagesLeft = Self.pagesInPassMax
-    shippedThrough = max(shippedThrough, token?.offset ?? 0)
-    guard steps.contains(.fetch), !isParked, let token else { return ship() }
-    return fetch(after: token)
+  private mutating func enter(_ next: Phase, _ effect: ZoneEffect) -> ZoneEffect {
+    phase = next
+    return effect
   }
 
-  private mutating func fetch(after token: ChangeToken) -> ZoneEffect? {
-    guard pagesLeft > 0 else { return ship() }
-    pagesLeft -= 1
-    isFetching = true
-    return .fetch(after: token)
+  private mutating func adopt(_ token: ChangeToken) -> ZoneEffect {
+    enter(.adopting(token), .adopt(token.incarnation))
   }
 
-  private mutating func didFetch(_ outcome: FetchOutcome) -> ZoneEffect? {
+  // MARK: Fetching
+
+  private mutating func beginPass(_ pass: Pass) -> ZoneEffect? {
+    guard pass.passesLeft > 0 else { return finish(.unfinished) }
+    var pass = pass
+    pass.renew()
+    return steps.contains(.fetch) && parked == nil ? fetch(pass) : ship(pass)
+  }
+
+  private mutating func fetch(_ pass: Pass) -> ZoneEffect? {
+    guard pass.pagesLeft > 0 else { return ship(pass) }
+    var pass = pass
+    pass.pagesLeft -= 1
+    return enter(.fetching(pass), .fetch(after: pass.token))
+  }
+
+  private mutating func didFetch(_ outcome: FetchOutcome, _ pass: Pass) -> ZoneEffect? {
     switch outcome {
-    case .gone(let fate): return end(fate)
+    case .gone(let fate): return didClose(fate, pass)
     case .segments(let segments, let hasMore):
+      var pass = pass
       // A page without segments is the end, whatever it says.
-      self.hasMore = hasMore && !segments.isEmpty
-      guard !segments.isEmpty, let token else { return ship() }
-      return .fold(segments, after: token, isMoreToCome: self.hasMore && pagesLeft > 0)
+      pass.hasMore = hasMore && !segments.isEmpty
+      guard !segments.isEmpty else { return ship(pass) }
+      return enter(
+        .folding(pass),
+        .fold(segments, after: pass.token, isMoreToCome: pass.hasMore && pass.pagesLeft > 0))
     }
   }
 
-  private mutating func didFold(_ outcome: FoldOutcome) -> ZoneEffect? {
-    token = outcome.token
-    shippedThrough = max(shippedThrough, outcome.token.offset)
-    report.received += outcome.report.folded
-    report.receivedSegments += outcome.segments
-    report.bytesReceived += outcome.bytes
-    report.conflicts += outcome.report.conflicts
-    report.rejectedSegments += outcome.report.rejected
-    report.removedTransactions += outcome.report.removed
-    if outcome.isForked {
-      // What is pending would lie there as a second content of its sequences, and every other store would park.
-      report.status = .forked(offset: outcome.token.offset + 1)
-      return nil
-    }
-    if let problem = outcome.problem { return didFail(problem) }
-    return hasMore ? fetch(after: outcome.token) : ship()
+  private mutating func didFold(_ outcome: FoldOutcome, _ pass: Pass) -> ZoneEffect? {
+    var pass = pass
+    pass.move(to: outcome.token)
+    report.add(outcome)
+    // What is pending would be there as a second content of its sequences, and every other store would park.
+    if outcome.isForked { return end(.forked(offset: outcome.token.offset + 1)) }
+    if let problem = outcome.problem { return didFail(problem, pass) }
+    return pass.hasMore && parked == nil ? fetch(pass) : ship(pass)
   }
 
-  private mutating func ship() -> ZoneEffect? {
-    isFetching = false
-    return steps.contains(.ship) ? .prepare : endPass()
+  // MARK: Shipping
+
+  private mutating func ship(_ pass: Pass) -> ZoneEffect? {
+    steps.contains(.ship) ? enter(.preparing(pass), .prepare) : endPass(pass)
   }
 
-  private mutating func didAppend(_ outcome: AppendOutcome) -> ZoneEffect? {
-    guard let segment else { return nil }
+  private mutating func append(_ segment: PackedSegment, _ pass: Pass) -> ZoneEffect {
+    enter(.appending(pass, segment), .append(segment, after: pass.shippedThrough))
+  }
+
+  private mutating func didAppend(
+    _ outcome: AppendOutcome, _ segment: PackedSegment, _ pass: Pass
+  ) -> ZoneEffect? {
     switch outcome {
     case .appended(let place), .alreadyThere(let place):
-      shippedThrough = max(shippedThrough, place.offset)
-      return .acknowledge(segment.header, place)
+      var pass = pass
+      pass.shippedThrough = max(pass.shippedThrough, place.offset)
+      return enter(.acknowledging(pass, segment), .acknowledge(segment.header, place))
     case .fork(let place):
-      // What lies there is fetched, and tells which of the pending transactions need another epoch.
-      if steps.contains(.fetch), !isParked, passesLeft > 0 { return beginPass() }
-      report.status = .forked(offset: place.offset)
-      return nil
-    case .gone(let fate): return end(fate)
+      // The log's content is fetched first. It says which of the pending transactions need another epoch.
+      if steps.contains(.fetch), parked == nil, pass.passesLeft > 0 { return beginPass(pass) }
+      return end(.forked(offset: place.offset))
+    case .gone(let fate): return didClose(fate, pass)
     }
   }
 
-  private mutating func didAcknowledge(_ folded: FoldReport) -> ZoneEffect? {
-    if let moved = folded.token { token = moved }
+  private mutating func didAcknowledge(
+    _ folded: FoldReport, _ segment: PackedSegment, _ pass: Pass
+  ) -> ZoneEffect? {
+    var pass = pass
+    if let moved = folded.token { pass.token = moved }
+    pass.segmentsLeft -= 1
     report.rejectedSegments += folded.rejected
-    if let segment, folded.rejected == 0 {
+    guard folded.rejected > 0 else {
       report.sent += Int(segment.header.transactionCount)
       report.sentSegments += 1
       report.bytesSent += segment.bytes.count
+      return pass.segmentsLeft > 0 ? enter(.preparing(pass), .prepare) : beginPass(pass)
     }
-    segment = nil
-    segmentsLeft -= 1
     // What every replica rejects is issued again under the next epoch, once in a pass, and not without end.
-    if folded.rejected > 0 {
-      ownRejections += 1
-      if ownRejections > Self.ownRejectionsMax { return didFail(.rejectedAgain) }
-    }
-    return segmentsLeft > 0 && folded.rejected == 0 ? .prepare : beginPass()
+    pass.ownRejections += 1
+    return pass.ownRejections > Self.ownRejectionsMax ? fail(.rejectedAgain) : beginPass(pass)
   }
 
-  /// Nothing is pending any more. What was shipped may have come after what others shipped meanwhile, and the log
-  /// may not have been read to its end.
-  private mutating func endPass() -> ZoneEffect? {
-    let isAhead = hasMore || segmentsLeft < Self.segmentsInPassMax
-    if isAhead && steps.contains(.fetch) && !isParked { return beginPass() }
-    // The log comes first: what others wrote is seen before what it names.
-    return hasUnsentAssets && steps.contains(.ship) ? findUnsentAsset() : findAsset()
+  /// Nothing is pending any more. What was shipped may have come after what others shipped meanwhile, and the
+  /// log may not have been read to its end.
+  private mutating func endPass(_ pass: Pass) -> ZoneEffect? {
+    let isAhead = pass.hasMore || pass.hasShipped
+    if isAhead, steps.contains(.fetch), parked == nil { return beginPass(pass) }
+    // The log comes first: what others wrote is seen before the assets that it names.
+    let incarnation = pass.token.incarnation
+    return state.hasUnsentAssets && steps.contains(.ship)
+      ? findUnsentAsset(incarnation) : findAsset(incarnation)
   }
 
   // MARK: Assets
 
   /// The assets that a segment names go before it.
-  private mutating func uploadOrAppend() -> ZoneEffect? {
-    guard let segment else { return nil }
-    guard let asset = assets.next else { return .append(segment, after: shippedThrough) }
-    if assets.isSpent { return pause() }
-    return .upload(asset, segment.header.incarnation, chunksMax: assets.chunksMax)
+  private mutating func uploadOrAppend(_ segment: PackedSegment, _ pass: Pass) -> ZoneEffect? {
+    guard let asset = assets.next else { return append(segment, pass) }
+    if assets.isSpent { return finish(.unfinished) }
+    return enter(
+      .uploading(pass, segment), .upload(asset, segment.header.incarnation, chunksMax: assets.chunksMax))
   }
 
-  private func findUnsentAsset() -> ZoneEffect { .findUnsentAsset(after: assets.lastUnsent) }
-
-  /// What a segment was shipped without goes once it is here.
-  private mutating func uploadLate(_ asset: AssetReference) -> ZoneEffect? {
-    guard let token else { return nil }
-    // What this round has found damaged, or sent with a segment, it need not look at again.
-    guard assets.awaitUnsent(asset) else { return findUnsentAsset() }
-    if assets.isSpent { return pause() }
-    return .upload(asset, token.incarnation, chunksMax: assets.chunksMax)
+  private mutating func findUnsentAsset(_ incarnation: IncarnationID) -> ZoneEffect {
+    enter(.findingUnsentAsset(incarnation), .findUnsentAsset(after: assets.lastUnsent))
   }
 
-  private func findAsset() -> ZoneEffect? {
-    guard assetPolicy == .eager, steps.contains(.fetch) else { return nil }
-    return .findAsset(after: assets.search.last, namedAfter: assets.search.askedThrough)
+  /// An asset that a segment was shipped without is uploaded once it is here.
+  private mutating func uploadUnsent(_ asset: AssetReference, _ incarnation: IncarnationID) -> ZoneEffect? {
+    // This round may have found it damaged, or sent it with a segment.
+    guard assets.awaitUnsent(asset) else { return findUnsentAsset(incarnation) }
+    if assets.isSpent { return finish(.unfinished) }
+    return enter(
+      .uploadingUnsentAsset(incarnation), .upload(asset, incarnation, chunksMax: assets.chunksMax))
   }
 
-  private mutating func download(_ asset: AssetReference) -> ZoneEffect? {
-    guard let token else { return nil }
-    if assets.isSpent { return pause() }
-    wanted = asset
-    return .download(asset, token.incarnation, chunksMax: assets.chunksMax)
+  private mutating func findAsset(_ incarnation: IncarnationID) -> ZoneEffect? {
+    guard state.assetPolicy == .eager, steps.contains(.fetch) else { return finish(.inSync) }
+    return enter(
+      .findingAsset(incarnation),
+      .findAsset(after: assets.search.last, namedAfter: assets.search.askedThrough))
   }
 
-  /// Leaves the rest to the next round, which begins with the log.
-  private mutating func pause() -> ZoneEffect? {
-    if !isParked { report.status = .unfinished }
+  private mutating func download(_ asset: AssetReference, _ incarnation: IncarnationID) -> ZoneEffect? {
+    // The next round begins with the log.
+    if assets.isSpent { return finish(.unfinished) }
+    return enter(
+      .downloading(incarnation, asset), .download(asset, incarnation, chunksMax: assets.chunksMax))
+  }
+
+  // MARK: The end
+
+  /// Ends the round with a status that stands whatever happened before.
+  private mutating func end(_ status: ZoneStatus) -> ZoneEffect? {
+    report.status = status
+    phase = .done
     return nil
   }
 
-  // MARK: What ends it
+  /// Ends the round. A zone that is parked stays so.
+  private mutating func finish(_ status: ZoneStatus) -> ZoneEffect? { end(parked ?? status) }
 
-  private mutating func end(_ fate: ZoneFate) -> ZoneEffect? {
-    isFetching = false
-    report.status = .paused(fate)
-    guard fate == .deleted, let token else { return nil }
-    return .withdraw(token.incarnation)
+  private mutating func deleteAtRemote(_ incarnation: IncarnationID) -> ZoneEffect {
+    enter(.deletingAtRemote(incarnation), .deleteAtRemote(incarnation))
+  }
+
+  private mutating func finishDeletion(_ incarnation: IncarnationID, isTold: Bool) -> ZoneEffect {
+    enter(
+      .finishingDeletion(incarnation, isTold: isTold), .finishDeletion(incarnation, isTold: isTold))
+  }
+
+  /// The zone's log is closed.
+  private mutating func didClose(_ fate: ZoneFate, _ pass: Pass) -> ZoneEffect? {
+    guard fate == .deleted else { return end(.paused(fate)) }
+    // Nothing waits for a segment of a log that is closed.
+    if parked != nil { parked = .paused(fate) }
+    return enter(.withdrawing, .withdraw(pass.token.incarnation))
   }
 
   private mutating func didFail(_ failure: SyncFailure) -> ZoneEffect? {
-    if isDeletion, let token, failure.code == RemoteError.Code.zoneUnknown.rawValue, !hasFoundNoLog {
+    switch phase {
+    case .deletingAtRemote(let incarnation), .finishingDeletion(let incarnation, isTold: true):
+      guard isDeletion, failure.errorCode == .zoneUnknown else { return fail(failure) }
       // There is nothing to delete: the remote never made the zone, or went back to before it did.
-      hasFoundNoLog = true
-      return .finishDeletion(token.incarnation, isTold: false)
+      return finishDeletion(incarnation, isTold: false)
+    case .fetching(let pass), .folding(let pass): return didFail(failure, pass)
+    default: return fail(failure)
     }
-    let isAboutOneSegment = isFetching && !Self.stoppingCodes.contains(failure.code)
-    guard failure.scope == .zone, isAboutOneSegment, let token else {
-      // What was parked says more than what failed after it.
-      if !isParked || failure.scope == .round { report.status = .failed(failure) }
-      if isParked { report.shippingFailure = failure }
-      return nil
-    }
-    // The segments behind it wait, since their order demands it. What is pending does not depend on them.
-    isParked = true
-    report.status = .parked(offset: failure.offset ?? token.offset + 1, failure)
-    return ship()
   }
 
-  /// After these nothing may be appended: the log is not the one that was folded, the zone is not here, or the remote
-  /// does not let this user in. None of them is about one segment.
-  private static let stoppingCodes: Set<String> = [
-    RemoteError.Code.denied.rawValue,
-    RemoteError.Code.wentBack.rawValue, RemoteError.Code.zoneUnknown.rawValue,
-    StoreError.Code.incarnationChanged.rawValue,
-  ]
+  /// Fetching or folding failed. Where one segment is the reason, those behind it wait, since their order
+  /// demands it. What is pending does not depend on them.
+  private mutating func didFail(_ failure: SyncFailure, _ pass: Pass) -> ZoneEffect? {
+    if case .preparing = phase { return fail(failure) }
+    guard failure.scope == .zone, !failure.errorCode.stopsZone else { return fail(failure) }
+    parked = .parked(offset: failure.offset ?? pass.token.offset + 1, failure)
+    return ship(pass)
+  }
+
+  /// Ends the round with a failure. Why the zone is parked says more than what failed after it, unless that
+  /// ends the round.
+  private mutating func fail(_ failure: SyncFailure) -> ZoneEffect? {
+    if parked != nil { report.shippingFailure = failure }
+    return failure.scope == .round ? end(.failed(failure)) : finish(.failed(failure))
+  }
+
+  /// Nothing is known of what was done: such a zone is never in sync.
+  private mutating func misplace(_ result: ZoneResult) -> ZoneEffect? {
+    end(.failed(misplacedResults.failure(caseName(result), in: caseName(phase), scope: .zone)))
+  }
+}
+
+extension ZoneReport {
+  fileprivate mutating func add(_ outcome: FoldOutcome) {
+    received += outcome.report.folded
+    receivedSegments += outcome.segments
+    bytesReceived += outcome.bytes
+    conflicts += outcome.report.conflicts
+    rejectedSegments += outcome.report.rejected
+    removedTransactions += outcome.report.removed
+  }
 }

@@ -157,18 +157,6 @@ public struct ZoneListProblem: Hashable, Sendable, CustomStringConvertible {
   public var description: String { "event \(offset) of the list of zones: \(failure)" }
 }
 
-/// A segment as it travels: its header, and all its bytes.
-public struct PackedSegment: Hashable, Sendable {
-  public var header: SegmentHeader
-  /// Header, packed body and hash: what ``header`` says once more.
-  public var bytes: [UInt8]
-
-  public init(header: SegmentHeader, bytes: [UInt8]) {
-    self.header = header
-    self.bytes = bytes
-  }
-}
-
 /// A segment as it lies in a remote log.
 public struct StoredSegment: Hashable, Sendable {
   public var offset: UInt64

@@ -1,23 +1,23 @@
 public import OperationFormat
 
-/// Why an asset did not move. It holds up neither the log nor other assets.
+/// Why an asset could not be transferred. It holds up neither the log nor other assets.
 public struct AssetProblem: Error, Hashable, Sendable, CustomStringConvertible {
   /// What is wrong.
   public enum Kind: Hashable, Sendable {
-    /// It is not here, nor at the remote: the segment that names it was shipped without it. Once it is here again the next
-    /// round brings it.
+    /// It is neither here nor at the remote: the segment that names it was shipped without it. Once its file
+    /// is here, the next round uploads it.
     case missingHere
-    /// Its file here has other bytes, and the remote has none: the segment that names it was shipped without it. Once it
-    /// has another file the next round brings it.
+    /// Its file here is damaged, and the remote has none: the segment that names it was shipped without it.
+    /// Once its file is replaced, the next round uploads it.
     case damagedHere
-    /// The remote does not have it, or not all of it yet. If its zone's policy is eager a replicator asks again, later and
-    /// later; at once where a new segment names it, or the app asks.
+    /// The remote does not have it, or not all of it yet. In an eager zone a replicator asks again, with
+    /// growing intervals; at once if a new segment names it, or the app asks.
     case missingAtRemote
-    /// What the remote has of it is not what its hash says. A store that has it puts it right with
+    /// What the remote has of it does not fit its hash. A store that has it repairs it with
     /// ``LogReplicator/uploadAsset(_:in:)``.
     case damagedAtRemote
-    /// It could not be written or read here; or something else is in its place at the remote and cannot be replaced, and the
-    /// segment that names it was shipped without it. Each round tries again.
+    /// It could not be written or read here. Or something else is in its place at the remote and cannot be
+    /// replaced, and the segment that names it was shipped without it. Each round tries again.
     case failed(SyncFailure)
   }
 
@@ -49,9 +49,9 @@ public struct AssetProgress: Hashable, Sendable {
   public let zone: ZoneID
   public let reference: AssetReference
   public let direction: Direction
-  /// Bytes that are at their destination, those of earlier tries too.
+  /// Bytes that are at their destination, including those of earlier tries.
   public let bytesDone: UInt64
 
-  /// Bytes that it has.
+  /// The asset's size.
   public var bytesTotal: UInt64 { reference.byteCount }
 }

@@ -6,14 +6,14 @@ public struct SyncReport: Hashable, Sendable {
   public package(set) var zones: [ZoneReport] = []
   /// Zones that appeared here, since the remote has them.
   public package(set) var createdZones: [ZoneID] = []
-  /// Events of the remote's list of zones that cannot be read. What they say of zones is not done here; all else is.
+  /// Events of the remote's list of zones that cannot be read. They are not applied here; all others are.
   public package(set) var listProblems: [ZoneListProblem] = []
-  /// What ended the round before its end; nil if nothing did.
+  /// Why the round ended early; nil if it did not.
   public package(set) var failure: SyncFailure?
 
   package init() {}
 
-  /// Transactions that the remote has from now on.
+  /// Transactions that were sent, and that the remote has now.
   public var sent: Int { zones.reduce(0) { $0 + $1.sent } }
   public var sentSegments: Int { zones.reduce(0) { $0 + $1.sentSegments } }
   /// Bytes of the segments that were sent.
@@ -23,13 +23,14 @@ public struct SyncReport: Hashable, Sendable {
   public var receivedSegments: Int { zones.reduce(0) { $0 + $1.receivedSegments } }
   /// Bytes of the segments that were received.
   public var bytesReceived: Int { zones.reduce(0) { $0 + $1.bytesReceived } }
-  /// Cells that got losers by what was received.
+  /// Cells in which what was received caused a conflict.
   public var conflicts: Int { zones.reduce(0) { $0 + $1.conflicts } }
   /// Segments that every replica rejects, among those that were received.
   public var rejectedSegments: Int { zones.reduce(0) { $0 + $1.rejectedSegments } }
-  /// Assets that did not move: they are here or at the remote, and not at the other, or damaged.
+  /// Assets that could not be transferred.
   public var assetProblemCount: Int { zones.reduce(0) { $0 + $1.assetProblemCount } }
-  /// Whether every zone that is synced is in step with the remote, as far as the round saw it.
+  /// Whether every zone that took part has what the remote has, and the remote what it has, as far as the
+  /// round saw.
   public var isInSync: Bool {
     failure == nil && listProblems.isEmpty
       && zones.allSatisfy { [.inSync, .local, .removed].contains($0.status) }
@@ -47,8 +48,9 @@ public struct SyncReport: Hashable, Sendable {
 /// What a round did in one zone.
 public struct ZoneReport: Hashable, Sendable {
   public let zone: ZoneID
-  public package(set) var status = ZoneStatus.inSync
-  /// Transactions that the remote has from now on.
+  /// How the zone stands. Only a round that has done all of its steps says ``ZoneStatus/inSync``.
+  public package(set) var status: ZoneStatus
+  /// Transactions that were sent, and that the remote has now.
   public package(set) var sent = 0
   public package(set) var sentSegments = 0
   public package(set) var bytesSent = 0
@@ -56,33 +58,37 @@ public struct ZoneReport: Hashable, Sendable {
   public package(set) var received = 0
   public package(set) var receivedSegments = 0
   public package(set) var bytesReceived = 0
-  /// Cells that got losers by what was received.
+  /// Cells in which what was received caused a conflict.
   public package(set) var conflicts = 0
-  /// Transactions of other stores that were removed here, since the zone's log was read again and does not have them. Their
-  /// writers send them again if they have them.
+  /// Transactions of other stores that were removed here: the zone's log was read again, and does not have
+  /// them. Their writers send them again if they have them.
   public package(set) var removedTransactions = 0
-  /// Segments that every replica rejects, since the log before them makes them invalid. Those that were met in this round;
-  /// `ReadTransaction.rejectedSegments(in:limit:)` lists all.
+  /// Segments of this round that every replica rejects, since the log before them makes them invalid.
+  /// `ReadTransaction.rejectedSegments(in:limit:)` lists those of all rounds.
   public package(set) var rejectedSegments = 0
-  /// Assets that the remote has from now on.
+  /// Assets that were sent, and that the remote has now.
   public package(set) var sentAssets = 0
   /// Bytes of assets that were sent, of unfinished ones too.
   public package(set) var assetBytesSent: UInt64 = 0
-  /// Assets that are here from now on.
+  /// Assets that were received whole.
   public package(set) var receivedAssets = 0
   /// Bytes of assets that were received, of unfinished ones too.
   public package(set) var assetBytesReceived: UInt64 = 0
-  /// Assets that did not move, the first hundred. They hold up nothing: ``status`` says nothing of them.
+  /// The first hundred assets that could not be transferred. They hold up nothing: ``status`` does not show
+  /// them.
   public package(set) var assetProblems: [AssetProblem] = []
-  /// How many did not move.
+  /// How many assets could not be transferred.
   public package(set) var assetProblemCount = 0
 
-  /// Why nothing is sent of a zone that is parked; nil where sending did not fail too.
+  /// Why nothing is sent of a parked zone; nil if sending did not fail too.
   package var shippingFailure: SyncFailure?
-  /// Whether the remote has a zone of the name of one that is local.
+  /// Whether the remote has a zone of the name of a local one.
   package var isAtRemote = false
 
-  package init(_ zone: ZoneID) { self.zone = zone }
+  package init(_ zone: ZoneID, _ status: ZoneStatus) {
+    self.zone = zone
+    self.status = status
+  }
 }
 
 /// How a zone stands after a round.
@@ -91,17 +97,19 @@ public enum ZoneStatus: Hashable, Sendable {
   case inSync
   /// It is only here: nothing of it is shipped until it is attached.
   case local
-  /// There was more than one round should do; the next goes on.
+  /// There is more to do than one round does; the next one continues.
   case unfinished
-  /// Fetching waits at an offset, whose segment cannot be folded. Each round tries again. Shipping continues, unless the
-  /// code is `laneClosed` or the log is being read again.
+  /// Fetching waits at an offset, whose segment cannot be folded. Each round tries again. Shipping continues,
+  /// unless the code is `laneClosed` or the log is being read again.
   case parked(offset: UInt64, SyncFailure)
-  /// Nothing moves until the app decides, and everything here is kept: the remote's log of the zone is closed.
+  /// The remote's log of the zone is closed. Everything here is kept, and nothing moves until the app
+  /// decides.
   case paused(ZoneFate)
-  /// The remote has other content under sequences of this store: another store has its identity. Everything here is
-  /// kept, and nothing is shipped, until the zone can be fetched up to there: then the store takes another epoch.
+  /// The remote has other content under sequences of this store: another store has its identity. Everything
+  /// here is kept, and nothing is shipped, until the zone can be fetched up to there: then the store takes
+  /// another epoch.
   case forked(offset: UInt64)
-  /// It was deleted at the remote, and so here.
+  /// It was deleted at the remote and here.
   case removed
   /// It failed. Each round tries again.
   case failed(SyncFailure)

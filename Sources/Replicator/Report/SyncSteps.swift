@@ -1,4 +1,4 @@
-/// Which halves of a round to do. What was made is shipped, what others made is fetched.
+/// Which halves of a round to do.
 public struct SyncSteps: OptionSet, Hashable, Sendable {
   public let rawValue: UInt8
   public init(rawValue: UInt8) { self.rawValue = rawValue }

@@ -4,7 +4,7 @@ public import OperationFormat
 public enum ZoneSelection: Hashable, Sendable {
   /// All that are attached here, and all that the remote has.
   case all
-  /// These alone. The others stay as they are; the remote's others do not appear here.
+  /// Only these. Other zones here stay as they are, and other zones of the remote do not appear here.
   case only(Set<ZoneID>)
 
   func contains(_ zone: ZoneID) -> Bool {
@@ -14,7 +14,7 @@ public enum ZoneSelection: Hashable, Sendable {
     }
   }
 
-  /// As the store takes it: nil for all.
+  /// The zones, as the store takes them; nil for all.
   var chosen: Set<ZoneID>? {
     switch self {
     case .all: nil

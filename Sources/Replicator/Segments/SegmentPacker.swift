@@ -1,17 +1,17 @@
 package import EventStore
 package import OperationFormat
 
-/// Turns a cut into a segment that travels, and a segment that came back into transactions.
+/// Turns a cut into a segment, and a segment into transactions.
 package enum SegmentPacker {
   /// Packs a cut.
   ///
-  /// The codec of a header that was stored is kept as long as it makes the body smaller. Sizes and codec of the result
-  /// may differ from the cut's header, if the library packs otherwise than it did: then the caller stores the header
-  /// again. Sequences and content hash, which name the segment, never differ.
+  /// The codec of a stored header is kept as long as it makes the body smaller. Sizes and codec of the result
+  /// may differ from the cut's header, if the library packs differently than before: then the caller stores
+  /// the header again. Sequences and content hash, which name the segment, never differ.
   ///
   /// - Parameter cut: the cut.
-  /// - Throws: ``FormatError`` with `limitExceeded` if the body is too large, even packed; `damaged` if the header
-  ///   describes other transactions, as one that was stored may after damage.
+  /// - Throws: ``FormatError`` with `limitExceeded` if the body is too large, even packed; `damaged` if the
+  ///   header describes other transactions, as one that was stored may after damage.
   /// - Complexity: O(n) in the size
   package static func pack(_ cut: SegmentCut) throws(FormatError) -> PackedSegment {
     var body = ByteWriter()
@@ -39,12 +39,12 @@ package enum SegmentPacker {
     return PackedSegment(header: header, bytes: bytes)
   }
 
-  /// Unpacks a segment and checks that all that its header says is so.
+  /// Unpacks a segment, and checks everything that its header says.
   ///
   /// - Parameter bytes: a whole segment, and nothing after it.
-  /// - Throws: ``FormatError`` for anything else: `damaged` where a checksum or hash does not fit, `invalid` where a
-  ///   transaction is not as the header says, `newerFormat` for what a later version may understand. In errors about
-  ///   transactions, offsets count from the start of the unpacked body.
+  /// - Throws: ``FormatError`` for anything else: `damaged` where a checksum or hash does not fit, `invalid`
+  ///   where a transaction does not fit the header, `newerFormat` for what a later version may understand. In
+  ///   errors about transactions, offsets count from the start of the unpacked body.
   /// - Complexity: O(n) in the size; no more memory than the header's sizes, which are limited
   package static func unpack(_ bytes: [UInt8]) throws(FormatError) -> UnpackedSegment {
     let span = bytes.span

@@ -3,8 +3,8 @@ internal import OperationFormat
 
 /// One Zstandard frame (RFC 8878) a body: the only file that calls the library.
 ///
-/// Each call makes its own context. For a body of 200 bytes that is 10 µs instead of 2, which is little beside the way
-/// to a remote and the commit of a fold; so there is no state to share between tasks.
+/// Each call makes its own context, so tasks share no state. For a body of 200 bytes that takes 10 µs instead
+/// of 2, which is little compared with a call of a remote and the commit of a fold.
 enum Zstandard {
   /// The library's own default: higher levels take much longer and save little on bodies of this kind.
   private static let level: Int32 = 3
@@ -21,16 +21,18 @@ enum Zstandard {
       }
       count = ZSTD_isError(byteCount) == 0 ? byteCount : 0
     }
-    // It fails only where memory is short: packing saves space, and what is not packed is still right.
+    // It fails only where memory is short. An unpacked body is right too, only larger.
     return ZSTD_isError(byteCount) == 0 && byteCount < bytes.byteCount ? packed : nil
   }
 
-  /// Unpacks one frame that takes all of `bytes`. No more than `byteCount` bytes are made, whatever the frame says.
+  /// Unpacks one frame that takes all of `bytes`. No more than `byteCount` bytes are made, whatever the frame
+  /// says.
   ///
   /// - Parameters:
   ///   - byteCount: what the frame must give, no more than a limit of the caller's.
   ///   - origin: the offset of `bytes` in the decoded thing, for errors.
-  /// - Throws: ``FormatError`` with `invalid` for anything else than such a frame, `outOfMemory` where that is short.
+  /// - Throws: ``FormatError`` with `invalid` for anything else than such a frame, `outOfMemory` where that
+  ///   is short.
   static func unpack(
     _ bytes: RawSpan, byteCount: Int, origin: Int
   ) throws(FormatError) -> [UInt8] {
@@ -51,14 +53,14 @@ enum Zstandard {
     guard declared == UInt64(byteCount) else {
       throw fail("a frame that says it has \(byteCount) bytes", declared > 1 << 62 ? "none" : "\(declared)")
     }
-    // All the memory that the library takes: want of it must not be taken for bytes that are wrong.
+    // All the memory that the library takes. Too little memory must not look like damaged bytes.
     guard let context = ZSTD_createDCtx() else {
       throw FormatError(
         .outOfMemory, at: origin, in: "segment.body", expected: "memory to unpack it", found: "too little")
     }
     defer { ZSTD_freeDCtx(context) }
     var given = 0
-    // The library writes into the buffer alone, and stops at its end. It needs no window besides.
+    // The library writes only into the buffer, and stops at its end. It needs no other window.
     let unpacked = [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
       given = bytes.withUnsafeBytes {
         ZSTD_decompressDCtx(context, buffer.baseAddress, byteCount, $0.baseAddress, $0.count)

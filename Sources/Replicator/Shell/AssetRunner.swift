@@ -1,13 +1,13 @@
 import EventStore
 import Synchronization
 
-/// Moves assets between a store and a remote, one chunk at a time, and no more of one in memory. What is cut short goes
-/// on where it ended.
+/// Transfers assets between a store and a remote, with one chunk in memory. The next try continues a transfer
+/// that was cut short.
 ///
-/// Files are read, written and hashed on the store's threads for that, in pieces of 256 KiB; after each it is looked
-/// whether the task was cancelled.
+/// Files are read, written and hashed on the store's threads for assets, in pieces of 256 KiB; each piece
+/// checks for cancellation.
 struct AssetRunner: Sendable {
-  /// How often an upload begins anew where chunks that were put are gone, or a download whose bytes prove wrong.
+  /// How often an upload is tried whose chunks disappear, or a download whose bytes are wrong.
   private static let triesMax = 4
   /// Files are hashed in pieces of so many bytes.
   private static let pieceBytes = 256 << 10
@@ -25,13 +25,13 @@ struct AssetRunner: Sendable {
 
   // MARK: Up
 
-  /// Brings an asset to the remote. What fails here, an open file too many say, holds back its zone alone; what is wrong with
-  /// the asset at the remote, and cannot be replaced, holds back nothing else.
+  /// Uploads an asset. A failure of this store, such as too many open files, stops only the zone. Damage of
+  /// the asset at the remote that cannot be replaced is a problem of this asset only.
   ///
   /// - Parameters:
   ///   - asset: which.
   ///   - chunksMax: the most chunks to put; nil for any number.
-  ///   - isRepair: whether every chunk is put, so that those are compared that are there.
+  ///   - isRepair: whether every chunk is put, so that those that are there are compared.
   func upload(_ asset: RemoteAsset, chunksMax: Int? = nil, isRepair: Bool = false) async throws
     -> AssetTransfer
   {
@@ -42,9 +42,9 @@ struct AssetRunner: Sendable {
       }
       return transfer
     } catch let error as StoreError {
-      throw SyncFailure(code: error.code.rawValue, message: error.message, hint: error.hint, scope: .zone)
+      throw SyncFailure(.init(error.code), error.message, hint: error.hint, scope: .zone)
     } catch let error as RemoteError where error.code == .damagedAsset {
-      // Noted before anything is shipped without it.
+      // Recorded before anything is shipped without it.
       try await store.noteUndeliverableAsset(asset.reference, in: asset.zone, asset.incarnation)
       return AssetTransfer(.problem(.failed(SyncFailure(error))))
     }
@@ -60,7 +60,7 @@ struct AssetRunner: Sendable {
       switch try await remote.assetState(asset) {
       case .whole where isRepair: isToldWhole = true
       case .whole(let found):
-        // Whoever may write there may have put a manifest that no file fits.
+        // Anyone who may write there may have put a manifest that no file fits.
         guard let manifest = try await manifest(of: asset.reference), manifest != found else {
           memory.rememberAtRemote(asset)
           return transfer
@@ -70,7 +70,7 @@ struct AssetRunner: Sendable {
       case .partial(let chunks): first = isRepair ? 0 : chunks
       }
     } catch let error as RemoteError {
-      // What says that it is whole is damaged: all is put again, and so compared.
+      // The manifest is damaged: all chunks are put again, and so compared.
       if error.code != .damagedAsset { throw error }
     }
     guard let manifest = try await manifest(of: asset.reference) else {
@@ -96,14 +96,14 @@ struct AssetRunner: Sendable {
 
   /// Puts chunks of an asset from one on.
   ///
-  /// - Parameter isRepair: whether those are not counted that are there as they should be.
+  /// - Parameter isRepair: whether chunks that are right at the remote are not counted.
   /// - Returns: whether all are put; if not, the transfer says why.
   private func put(
     _ asset: RemoteAsset, _ manifest: AssetManifest, from first: UInt64, _ chunksMax: Int?, _ isRepair: Bool,
     _ transfer: inout AssetTransfer
   ) async throws -> Bool {
     let chunkBytes = UInt64(AssetManifest.chunkBytes)
-    tell(asset, .upload, min(first * chunkBytes, asset.reference.byteCount))
+    reportProgress(asset, .upload, min(first * chunkBytes, asset.reference.byteCount))
     for index in min(first, UInt64(manifest.chunks.count))..<UInt64(manifest.chunks.count) {
       try Task.checkCancellation()
       if let chunksMax, transfer.chunks >= chunksMax {
@@ -111,7 +111,7 @@ struct AssetRunner: Sendable {
         return false
       }
       let count = AssetManifest.byteCount(ofChunk: index, of: asset.reference)
-      // What was hashed before may have changed since.
+      // The file may have changed since it was hashed.
       let chunk = manifest.chunks[Int(index)]
       let bytes = try await store.assetThreads.run(.waits) { [store] call in
         try Self.ofFile {
@@ -124,18 +124,18 @@ struct AssetRunner: Sendable {
         return false
       }
       let wasThere = isRepair ? try await isThere(bytes, at: index, of: asset) : false
-      // One that is there may not last yet.
+      // A chunk that is there may not be durable yet.
       try await remote.putAssetChunk(bytes, at: index, of: asset)
       if !wasThere {
         transfer.chunks += 1
         transfer.bytes += UInt64(count)
       }
-      tell(asset, .upload, index * chunkBytes + UInt64(count))
+      reportProgress(asset, .upload, index * chunkBytes + UInt64(count))
     }
     return true
   }
 
-  /// Whether the remote has a chunk as it should be.
+  /// Whether the remote has a chunk, with the right bytes.
   private func isThere(_ bytes: [UInt8], at index: UInt64, of asset: RemoteAsset) async throws -> Bool {
     do throws(RemoteError) {
       return try await remote.assetChunk(at: index, of: asset) == bytes
@@ -145,7 +145,7 @@ struct AssetRunner: Sendable {
     }
   }
 
-  /// Gives what a body reads of an asset's file; nil if the file is missing or damaged.
+  /// Returns what a closure reads of an asset's file; nil if the file is missing or damaged.
   private static func ofFile<Result>(_ body: () throws -> Result?) throws -> Result? {
     do {
       return try body()
@@ -155,7 +155,7 @@ struct AssetRunner: Sendable {
     }
   }
 
-  /// Hashes bytes, as long as somebody waits for it.
+  /// Hashes bytes, until the call is cancelled.
   private static func hash(_ bytes: [UInt8], _ call: BlockingCall) throws -> ContentHash {
     var hasher = ContentHasher()
     for start in stride(from: 0, to: bytes.count, by: pieceBytes) {
@@ -200,7 +200,7 @@ struct AssetRunner: Sendable {
     return AssetManifest(asset: asset, chunks: chunks)
   }
 
-  /// What is wrong with a file here. Before anything is shipped without it the store has noted that.
+  /// What is wrong with a file here. The store records it, before anything is shipped without the asset.
   private func condition(_ asset: RemoteAsset) async throws -> AssetProblem.Kind {
     memory.forget(asset.reference)
     let found = try await store.noteUnsentAsset(asset.reference, in: asset.zone, asset.incarnation)
@@ -209,12 +209,13 @@ struct AssetRunner: Sendable {
 
   // MARK: Down
 
-  /// Brings an asset here. What is wrong with this one alone is told, not thrown.
+  /// Downloads an asset. A problem of only this asset is returned, not thrown.
   ///
   /// - Parameters:
   ///   - asset: which.
   ///   - chunksMax: the most chunks to read; nil for any number.
-  ///   - isRepair: whether a file that is here is compared with its hash first, and replaced if it is damaged.
+  ///   - isRepair: whether a file that is here is compared with its hash first, and replaced if it is
+  ///     damaged.
   func download(_ asset: RemoteAsset, chunksMax: Int? = nil, isRepair: Bool = false) async throws
     -> AssetTransfer
   {
@@ -226,10 +227,10 @@ struct AssetRunner: Sendable {
       let failure = SyncFailure(error)
       if let error = error as? RemoteError {
         if error.code == .damagedAsset { return AssetTransfer(.problem(.damagedAtRemote)) }
-        // What ends the round is not the asset's: nobody can be reached, say.
+        // A failure of the whole remote, such as no answer, is no problem of this asset.
         if failure.scope == .round { throw error }
       }
-      // A disk that is too full for it is not too full for the log.
+      // A disk that has no room for the asset may have room for the log.
       return AssetTransfer(.problem(.failed(failure)))
     }
   }
@@ -242,7 +243,7 @@ struct AssetRunner: Sendable {
       transfer.wasThere = true
       return transfer
     }
-    // No remote has one that is larger.
+    // No remote has a larger one.
     guard asset.reference.byteCount <= AssetManifest.assetBytesMax else {
       return AssetTransfer(.problem(.missingAtRemote))
     }
@@ -258,10 +259,10 @@ struct AssetRunner: Sendable {
         try await store.noteAssetArrival(asset.reference)
         return transfer
       }
-      // What an earlier try left was not what it had written: a power cut may do that.
+      // The file of an earlier try is damaged: a power cut may do that.
       try partial.truncate(to: try await soundBytes(partial, manifest))
       if partial.byteCount == asset.reference.byteCount {
-        // Every chunk is as the manifest says, so that is another asset's.
+        // Every chunk fits the manifest, so the manifest is another asset's.
         try partial.truncate(to: 0)
         break
       }
@@ -278,9 +279,9 @@ struct AssetRunner: Sendable {
     }
   }
 
-  /// Gives a file that was downloaded its asset's name, if its bytes are those of the asset.
+  /// Publishes a downloaded file under its asset's name, if its hash is the asset's.
   private func publishIfWhole(_ partial: PartialAsset) async throws -> Bool {
-    // Safe, here and below: this task waits until the thread is done with it.
+    // Safe, here and below: this task waits until the thread is done.
     nonisolated(unsafe) let partial = partial
     return try await store.assetThreads.run(.waits) { call in
       guard try partial.isWhole(progress: { _ in try call.checkCancellation() }) else { return false }
@@ -301,7 +302,7 @@ struct AssetRunner: Sendable {
     if partial.byteCount < asset.reference.byteCount {
       try partial.truncate(to: partial.byteCount / chunkBytes * chunkBytes)
     }
-    tell(asset, .download, partial.byteCount)
+    reportProgress(asset, .download, partial.byteCount)
     while partial.byteCount < asset.reference.byteCount {
       try Task.checkCancellation()
       if let chunksMax, transfer.chunks >= chunksMax {
@@ -325,12 +326,12 @@ struct AssetRunner: Sendable {
       }
       transfer.chunks += 1
       transfer.bytes += UInt64(bytes.count)
-      tell(asset, .download, partial.byteCount)
+      reportProgress(asset, .download, partial.byteCount)
     }
     return true
   }
 
-  /// How many bytes from the start are as a manifest says.
+  /// How many bytes from the start fit a manifest.
   private func soundBytes(_ partial: PartialAsset, _ manifest: AssetManifest) async throws -> UInt64 {
     nonisolated(unsafe) let partial = partial
     return try await store.assetThreads.run(.waits) { call in
@@ -344,26 +345,28 @@ struct AssetRunner: Sendable {
     }
   }
 
-  private func tell(_ asset: RemoteAsset, _ direction: AssetProgress.Direction, _ bytesDone: UInt64) {
+  private func reportProgress(
+    _ asset: RemoteAsset, _ direction: AssetProgress.Direction, _ bytesDone: UInt64
+  ) {
     progress?(
       AssetProgress(
         zone: asset.zone, reference: asset.reference, direction: direction, bytesDone: bytesDone))
   }
 }
 
-/// What a replicator remembers of uploads, so that an upload in parts, or a segment of many assets whose turn comes in
-/// many rounds, does nothing twice.
+/// Caches what uploads need again: one in parts, or a segment of many assets that takes many rounds, does
+/// nothing twice.
 private final class AssetMemory: Sendable {
   private struct State {
-    /// Of files here that were hashed.
+    /// Manifests of files here that were hashed.
     var manifests: [AssetManifest] = []
-    /// Once whole an asset stays so, in that life of its zone.
+    /// Assets that are whole at the remote. They stay whole in that incarnation of their zone.
     var atRemote: Set<RemoteAsset> = []
   }
 
-  /// As many as zones are synced at once, or some more.
+  /// At least as many as zones are synced at once.
   private static let manifestsMax = 8
-  /// As many as one segment is likely to name; forgetting costs a call each.
+  /// As many as one segment is likely to name. Each that is forgotten costs one call.
   private static let atRemoteMax = 16_384
   private let state = Mutex(State())
 

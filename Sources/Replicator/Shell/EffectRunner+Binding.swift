@@ -3,11 +3,12 @@ import OperationFormat
 
 /// The remote that a store belongs to: the one whose list of zones it has read first.
 extension EffectRunner {
-  /// Checks that a remote is that of a store which has read logs and does not know of which remote, as after an import. Another
-  /// one does not have them, and the store would belong to that from now on.
+  /// Checks a remote before a store belongs to it. A store that has read logs, and does not know from which
+  /// remote, as after an import, must not belong to one that has none of them.
   ///
   /// - Throws: ``RemoteError`` `identityMismatch` if the remote has none of the logs.
-  /// - Complexity: linear in the events of the list of zones up to the first of a log; for stores without one it costs nothing
+  /// - Complexity: linear in the events of the list of zones up to the first of a known log; O(zones) for
+  ///   stores without logs
   func checkHasLogs() async throws {
     let known = Set(
       try store.syncState().zones.compactMap { state in
@@ -16,7 +17,7 @@ extension EffectRunner {
     guard !known.isEmpty else { return }
     var (isOurs, remoteID) = (false, nil as RemoteID?)
     try await remote.forEachZoneEventPage { page in
-      // An event that nobody can read may be that of a log.
+      // An event that nobody can read may be one of a known log.
       isOurs = !page.problems.isEmpty || page.events.contains { known.contains($0.incarnation) }
       remoteID = page.token.remote
       return !isOurs

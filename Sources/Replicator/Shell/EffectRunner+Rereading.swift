@@ -1,9 +1,10 @@
 import EventStore
 import OperationFormat
 
-/// Reading a log again: where an entry was given up that the store had folded, or where its user says so.
+/// Reading a log again: if an entry was given up that the store had folded, or if the user says so.
 extension EffectRunner {
-  /// Fetches a page. Where the token's entry was given up, the log is read again from there, to its end: that was folded then.
+  /// Fetches a page. If the token's entry was given up, reads the log again from there to its end instead,
+  /// and gives what was folded.
   func fetch(_ zone: ZoneID, after token: ChangeToken) async throws -> ZoneResult {
     let outcome: FetchOutcome
     do throws(RemoteError) {
@@ -20,23 +21,26 @@ extension EffectRunner {
     return .fetched(outcome)
   }
 
-  /// Ends a rereading where a log is closed: nothing comes behind. A log that the remote has thrown away was not read, so what
-  /// it does not have stays.
+  /// Ends a rereading at a closed log: nothing follows. A log that the remote has thrown away was not read,
+  /// so the store keeps what that log does not have.
   private func endRereading(_ zone: ZoneID, before fate: ZoneFate) async throws {
     guard fate != .purged, try store.isRereading(zone) else { return }
     try await store.endRereading(zone)
     try await store.finishRenewal()
   }
 
-  /// Makes a zone at the remote once more, which has gone back to before it was made: where its user lets its log be read again.
+  /// Makes a zone again at a remote that went back to before it was made, if the user lets the zone's log be
+  /// read again.
   ///
-  /// - Returns: whether the remote has that log now. If another store has made the zone meanwhile, the list of zones tells.
+  /// - Returns: whether the remote has that log now. If another store has made the zone meanwhile, the list
+  ///   of zones says so.
   private func makeAgain(_ zone: ZoneID, _ incarnation: IncarnationID) async throws -> Bool {
     guard try store.isRereading(zone) else { return false }
     return try await remote.createZone(zone, proposing: incarnation) == incarnation
   }
 
-  /// Takes an entry for given up that the store has folded. What nobody else will get by it is pending again.
+  /// Begins to read a log again at an entry that was given up. What only that entry gave others is pending
+  /// again.
   ///
   /// - Returns: whether the store knows the zone's log.
   func reread(_ zone: ZoneID, from offset: UInt64) async throws -> Bool {
@@ -61,7 +65,7 @@ extension EffectRunner {
       }
       guard case .segments(let segments, let hasMore) = page else {
         if case .gone(let fate) = page { try await endRereading(zone, before: fate) }
-        // A log that was closed says so at the next fetch.
+        // The next fetch meets the closed log.
         return outcome
       }
       guard !segments.isEmpty else {
@@ -69,7 +73,7 @@ extension EffectRunner {
         try await store.finishRenewal()
         return outcome
       }
-      let folded = try await fold(segments, after: token, isMoreToCome: hasMore)
+      let folded = try await foldPage(segments, after: token, isMoreToCome: hasMore)
       outcome.add(folded.report, segments: folded.segments, bytes: folded.bytes)
       (outcome.token, token) = (folded.token, folded.token)
       // Nothing is shipped before the log was read to its end.
@@ -77,14 +81,14 @@ extension EffectRunner {
     }
   }
 
-  /// Up to where a zone's log is folded.
+  /// The token up to which a zone's log is folded.
   private func folded(_ zone: ZoneID) throws -> ChangeToken {
     if let token = try store.read({ try $0.changeToken(of: zone) }) { return token }
     throw StoreError(.zoneUnknown, "zone “\(zone)” was never synced", hint: "sync it first")
   }
 
-  /// Lets what this store has pending of a lane give way to the log's branch of it: its own part gets another epoch, and
-  /// what it had read of another store's is not in the log any more.
+  /// Lets what is pending here of a lane give way to the log's branch of it. If the lane is this store's, its
+  /// branch gets another epoch; if it is another store's, that branch is not in the log any more.
   ///
   /// - Returns: whether the segment can be folded now.
   func giveWay(to segment: RemoteSegment) async throws -> Bool {

@@ -1,12 +1,13 @@
 import EventStore
 
-/// Performs the effects of a round on a store and a remote. An error becomes a result.
+/// Performs the effects of a round on a store and a remote, as ``ReplicatorMachine``'s ordering contract
+/// demands. An error becomes a result.
 package struct EffectRunner: Sendable {
-  /// Segments are folded in one commit until they have so many bytes unpacked: memory stays bounded.
+  /// A commit folds segments up to so many unpacked bytes: memory stays bounded.
   static let foldBytesMax = 2 << 20
-  /// And until they are so many steps of work: others who write wait for the commit.
+  /// And up to so many steps of work: other writers wait for the commit.
   static let foldStepsMax = 8192
-  /// Another process that ships the same zone may take the cut away so often before it counts as a failure.
+  /// Another process that ships the same zone may take the cut so often before that is a failure.
   static let cutsMax = 16
 
   let store: LocalStore
@@ -72,7 +73,7 @@ package struct EffectRunner: Sendable {
         }
       case .fetch(let token): return try await fetch(zone, after: token)
       case .fold(let segments, let token, let isMoreToCome):
-        return .folded(try await fold(segments, after: token, isMoreToCome: isMoreToCome))
+        return .folded(try await foldPage(segments, after: token, isMoreToCome: isMoreToCome))
       case .prepare:
         // A log may end before the page that was to follow.
         try await store.finishRenewal()
@@ -90,7 +91,7 @@ package struct EffectRunner: Sendable {
         return .downloaded(
           try await assets.download(RemoteAsset(asset, of: zone, incarnation), chunksMax: chunksMax))
       case .append(let segment, let offset):
-        // What is between the token of a parked zone and the lane's end is not looked at again in each round.
+        // So the entries between the token of a parked zone and the lane's end are not read in each round.
         let start = max(offset, try store.offset(before: segment.header))
         return .appended(try await remote.append(segment, after: start))
       case .acknowledge(let header, let place): return .acknowledged(try await acknowledge(header, place))
@@ -109,7 +110,7 @@ package struct EffectRunner: Sendable {
 
   // MARK: Shipping
 
-  /// The next segment to ship, its cut stored, and the assets that it names; nil if nothing is pending.
+  /// The next segment to ship and the assets that it names; its cut is stored. Nil if nothing is pending.
   private func prepare(_ zone: ZoneID) async throws -> (PackedSegment, [AssetReference])? {
     if try store.isOwnLaneClosed(of: zone) { try await renewLane(of: zone) }
     for _ in 0..<Self.cutsMax {
@@ -136,7 +137,8 @@ package struct EffectRunner: Sendable {
         writer: StoreIdentity(replica: header.replica, epoch: header.epoch), header: header))
   }
 
-  /// Takes a new epoch for the store's lane of a zone, and ships there what its log does not take under the old one.
+  /// Begins a new epoch for the store's lane of a zone, and issues again there what its log does not take
+  /// under the old one.
   ///
   /// - Returns: whether the lane was closed or contested at all.
   @discardableResult
@@ -148,18 +150,18 @@ package struct EffectRunner: Sendable {
 
   // MARK: Folding
 
-  /// Folds segments until one cannot be.
-  func fold(
+  /// Folds a page of segments, until one cannot be folded.
+  func foldPage(
     _ segments: [StoredSegment], after token: ChangeToken, isMoreToCome: Bool = false
   ) async throws -> FoldOutcome {
     var outcome = FoldOutcome(token: token)
-    try await fold(segments, after: token, &outcome)
-    // Those that were too much for one commit are folded beside the records: once for all.
+    try await foldInBatches(segments, after: token, &outcome)
+    // Segments that were too much for one commit are folded beside the records, all of them at once.
     if !isMoreToCome || outcome.problem != nil { try await store.finishRenewal() }
     return outcome
   }
 
-  private func fold(
+  private func foldInBatches(
     _ segments: [StoredSegment], after token: ChangeToken, _ outcome: inout FoldOutcome
   ) async throws {
     var batch = FoldBatch()
@@ -172,52 +174,53 @@ package struct EffectRunner: Sendable {
         break
       }
       if batch.unpackedBytes >= Self.foldBytesMax || batch.steps >= Self.foldStepsMax {
-        try await commit(&batch, &outcome)
+        try await foldBatch(&batch, &outcome)
       }
       if outcome.problem != nil { return }
     }
     let problem = outcome.problem
     outcome.problem = nil
-    try await commit(&batch, &outcome)
-    // What is wrong with an earlier segment is what the zone waits for.
+    try await foldBatch(&batch, &outcome)
+    // The zone waits for the first segment that was not folded.
     outcome.problem = outcome.problem ?? problem
   }
 
   /// Folds a batch in one commit. If one of its segments cannot be folded, those before it are.
-  private func commit(_ batch: inout FoldBatch, _ outcome: inout FoldOutcome) async throws {
+  private func foldBatch(_ batch: inout FoldBatch, _ outcome: inout FoldOutcome) async throws {
     var parts = batch.parts[...]
     batch = FoldBatch()
-    guard !parts.isEmpty, try await fold(&parts, &outcome) != nil else { return }
-    // Those that every replica rejects share commits with the others, until one can be neither folded nor rejected.
-    if parts.count > 1, try await fold(&parts, &outcome, rejecting: true) == nil { return }
+    guard !parts.isEmpty, try await foldTogether(&parts, &outcome) != nil else { return }
+    // Rejected segments share commits with the others, until one can be neither folded nor rejected.
+    if parts.count > 1, try await foldTogether(&parts, &outcome, rejecting: true) == nil { return }
     for part in parts {
-      guard try await foldAlone(part, &outcome) else { return }
+      guard try await foldOne(part, &outcome) else { return }
     }
   }
 
-  /// Folds a segment, or rejects it. Where it is the other branch of what is pending here, this store's branch gets
-  /// another epoch first.
+  /// Folds or rejects one segment. If it is the other branch of what is pending here, this store's branch
+  /// gets another epoch first.
   ///
   /// - Returns: whether the next one can be folded.
-  private func foldAlone(_ part: FoldBatch.Part, _ outcome: inout FoldOutcome) async throws -> Bool {
+  private func foldOne(_ part: FoldBatch.Part, _ outcome: inout FoldOutcome) async throws -> Bool {
     let segment = part.segment
     do {
-      return try await take(part, &outcome)
+      return try await foldOrReject(part, &outcome)
     } catch let error as StoreError {
       var error = error
       if error.code == .fork {
-        if try await giveWay(to: segment) { return try await take(part, &outcome) }
-        // What differs was shipped behind an entry that nobody could read: the log rejects it there, and it is pending again.
+        if try await giveWay(to: segment) { return try await foldOrReject(part, &outcome) }
+        // What differs was shipped after an entry that nobody could read: the log rejects it there, and it is
+        // pending again.
         if try store.hasSegmentsAhead(in: segment.zone),
           try await reread(segment.zone, from: segment.offset), try await giveWay(to: segment)
         {
-          return try await take(part, &outcome)
+          return try await foldOrReject(part, &outcome)
         }
         error = try await store.contestLane(of: segment.zone, by: segment) ?? error
       }
       if error.code == .mismatch, segment.isQuarantined, try await reread(segment.zone, from: segment.offset)
       {
-        return try await take(part, &outcome)
+        return try await foldOrReject(part, &outcome)
       }
       let failure = SyncFailure(error)
       guard failure.scope == .zone else { throw error }
@@ -227,7 +230,7 @@ package struct EffectRunner: Sendable {
     }
   }
 
-  private func take(_ part: FoldBatch.Part, _ outcome: inout FoldOutcome) async throws -> Bool {
+  private func foldOrReject(_ part: FoldBatch.Part, _ outcome: inout FoldOutcome) async throws -> Bool {
     do {
       let report = try await store.fold([part.segment], isMoreToCome: true)
       outcome.add(report, segments: 1, bytes: part.byteCount)
@@ -238,11 +241,12 @@ package struct EffectRunner: Sendable {
     return true
   }
 
-  /// Folds segments, each commit as many as are not too much work, and takes away those that were.
+  /// Folds segments in commits of bounded work, and removes those that were folded from `parts`.
   ///
-  /// - Parameter rejecting: whether those that every replica rejects are rejected. That reads each of them twice.
-  /// - Returns: why none of those that are left was folded, where that concerns their zone alone.
-  private func fold(
+  /// - Parameter rejecting: whether to record segments that every replica rejects. That reads each segment
+  ///   twice.
+  /// - Returns: why the remaining ones were not folded, if that concerns only their zone; nil if all were.
+  private func foldTogether(
     _ parts: inout ArraySlice<FoldBatch.Part>, _ outcome: inout FoldOutcome, rejecting: Bool = false
   ) async throws -> SyncFailure? {
     do {
@@ -265,7 +269,7 @@ package struct EffectRunner: Sendable {
 }
 
 extension RemoteSegment {
-  /// A segment as the store folds it: what it says of itself, and where it lies.
+  /// A segment as the store folds it: what its header says, and its offset.
   package init(_ unpacked: UnpackedSegment, _ stored: StoredSegment) {
     let header = unpacked.header
     self.init(
@@ -280,7 +284,7 @@ extension RemoteSegment {
     }
   }
 
-  /// A segment that is as its writer made it, and whose content is not what its header says.
+  /// A segment that arrived as its writer made it, and whose content does not fit its header.
   fileprivate init(malformed header: SegmentHeader, _ stored: StoredSegment) {
     self.init(UnpackedSegment(header: header, transactions: [], steps: 0), stored)
     rejection = .content
@@ -291,9 +295,9 @@ extension RemoteSegment {
 private struct FoldBatch {
   struct Part {
     var segment: RemoteSegment
-    /// Nil for what stands for an entry that was given up.
+    /// Nil for a tombstone.
     var header: SegmentHeader?
-    /// Bytes as it travelled.
+    /// Its size at the remote.
     var byteCount: Int
   }
 
@@ -301,7 +305,7 @@ private struct FoldBatch {
   var unpackedBytes = 0
   var steps = 0
 
-  /// Unpacks a segment, checked against what was asked for: an offset of the log that a token is of.
+  /// Unpacks a segment, and checks that it is the one that was asked for: at this offset of the token's log.
   mutating func append(_ stored: StoredSegment, at expected: UInt64, of token: ChangeToken) throws {
     if FrameKind(of: stored.bytes.span.bytes) == .tombstone {
       return try appendTombstone(stored, at: expected, of: token)
@@ -316,14 +320,14 @@ private struct FoldBatch {
     }
     parts.append(
       Part(segment: segment, header: header, byteCount: stored.bytes.count))
-    // What is rejected already is not folded.
+    // A segment that is rejected by its content needs no folding.
     guard segment.rejection == nil else { return }
     unpackedBytes += Int(header.unpackedBytes)
     self.steps += steps
   }
 
-  /// Unpacks a segment. One that arrived whole and cannot be unpacked is malformed for everyone; one that was damaged, that
-  /// a later version may understand, or for which memory is short, is an error.
+  /// Unpacks a segment. If it arrived whole and cannot be unpacked, it is malformed for every replica. If it
+  /// was damaged, if a later version may understand it, or if memory is short, that is an error.
   private static func unpack(
     _ stored: StoredSegment
   ) throws(FormatError) -> (RemoteSegment, SegmentHeader, steps: Int) {
@@ -331,14 +335,14 @@ private struct FoldBatch {
       let unpacked = try SegmentPacker.unpack(stored.bytes)
       return (RemoteSegment(unpacked, stored), unpacked.header, unpacked.steps)
     } catch {
-      // Its frame has a hash over all of it.
+      // The frame's hash covers all of it: it arrived whole.
       let (header, _) = try SegmentFrame.read(stored.bytes.span.bytes)
       guard error.code != .newerFormat, error.code != .outOfMemory else { throw error }
       return (RemoteSegment(malformed: header, stored), header, 0)
     }
   }
 
-  /// Takes an entry that was given up for an empty one.
+  /// Appends a tombstone: it is an empty entry.
   private mutating func appendTombstone(
     _ stored: StoredSegment, at expected: UInt64, of token: ChangeToken
   ) throws {

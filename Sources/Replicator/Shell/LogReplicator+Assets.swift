@@ -1,34 +1,34 @@
 public import EventStore
 
 extension LogReplicator {
-  /// Brings an asset here that a zone names, if the remote has it. A file that is here and damaged is replaced.
+  /// Downloads an asset that a zone names, and replaces a damaged file of it.
   ///
-  /// It may be cut short anywhere: the next call goes on where it ended. ``ReplicatorConfiguration/assetProgress`` is
-  /// told how far it is.
-  /// - Throws: ``RemoteError``; ``AssetProblem`` if the remote does not have it, or has it damaged; `StoreError` `zoneUnknown`;
-  ///   `CancellationError`.
+  /// It may be cut short anywhere: the next call continues. ``ReplicatorConfiguration/assetProgress`` is
+  /// called after each chunk.
+  /// - Throws: ``RemoteError``; ``AssetProblem`` if the remote does not have it, or has it damaged;
+  ///   `StoreError` `zoneUnknown`; `CancellationError`.
   public func downloadAsset(_ reference: AssetReference, in zone: ZoneID) async throws {
     _ = try await bringAsset(reference, in: zone)
   }
 
-  /// As ``downloadAsset(_:in:)``, and tells what moved.
+  /// Like ``downloadAsset(_:in:)``, and returns what moved.
   package func bringAsset(_ reference: AssetReference, in zone: ZoneID) async throws -> AssetTransfer {
     let transfer = try await assetRunner.download(try asset(reference, zone), isRepair: true)
     try check(transfer, reference, zone)
     return transfer
   }
 
-  /// Brings an asset that is here to the remote, which replaces what it has of it that is damaged.
+  /// Uploads an asset, and replaces what the remote has of it that is damaged.
   ///
-  /// A round uploads what its segments name by itself, and what earlier ones were shipped without once it is here: this
-  /// is for an asset that the remote has lost.
-  /// - Throws: ``RemoteError``; ``AssetProblem`` if it is not here, or is damaged, or the zone's log is closed; `StoreError`
-  ///   `zoneUnknown`; `CancellationError`.
+  /// Rounds upload by themselves what their segments name, and what earlier segments were shipped without.
+  /// This call is for an asset that the remote has lost.
+  /// - Throws: ``RemoteError``; ``AssetProblem`` if it is not here, or is damaged, or the zone's log is
+  ///   closed; `StoreError` `zoneUnknown`; `CancellationError`.
   public func uploadAsset(_ reference: AssetReference, in zone: ZoneID) async throws {
     _ = try await sendAsset(reference, in: zone)
   }
 
-  /// As ``uploadAsset(_:in:)``, and tells what moved.
+  /// Like ``uploadAsset(_:in:)``, and returns what moved.
   package func sendAsset(_ reference: AssetReference, in zone: ZoneID) async throws -> AssetTransfer {
     let transfer = try await assetRunner.upload(try asset(reference, zone), isRepair: true)
     try check(transfer, reference, zone)
@@ -54,8 +54,7 @@ extension LogReplicator {
     case .problem(let kind): throw AssetProblem(reference, kind)
     case .gone:
       let failure = SyncFailure(
-        code: RemoteError.Code.zoneUnknown.rawValue,
-        message: "the log of the zone “\(zone)” at \(remote.name) is closed",
+        .zoneUnknown, "the log of the zone “\(zone)” at \(remote.name) is closed",
         hint: "sync the store: the report says what became of the zone", scope: .zone)
       throw AssetProblem(reference, .failed(failure))
     case .elsewhere:

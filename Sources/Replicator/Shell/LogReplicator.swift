@@ -10,9 +10,9 @@ import Synchronization
 /// let report = try await replicator.syncOnce()
 /// ```
 ///
-/// A round can be cut short anywhere, by cancellation or a crash: what it folded is there with its token, what it
-/// shipped is recognised, and the next one goes on. Several replicators may work at one store at the same time, in one
-/// process or in many.
+/// A round can be cut short anywhere, by cancellation or a crash. What it folded is stored with its token,
+/// what it shipped is recognised, and the next round continues. Several replicators may work at one store at
+/// the same time, in one process or in many.
 public final class LogReplicator: Sendable {
   public let store: LocalStore
   public let remote: any RemoteLog
@@ -32,9 +32,10 @@ public final class LogReplicator: Sendable {
   /// Makes one round: fetches and ships until neither moves.
   ///
   /// - Parameter steps: which halves of it.
-  /// - Returns: what it did in each zone. A zone that could not be synced says why in its status; the others went on.
-  /// - Throws: ``SyncFailure`` if the remote or the store as a whole failed; `CancellationError`. What was done before
-  ///   is kept, and the next round goes on.
+  /// - Returns: what it did in each zone. If a zone could not be synced, its status says why; the others went
+  ///   on.
+  /// - Throws: ``SyncFailure`` if the remote or the store as a whole failed; `CancellationError`. What was
+  ///   done before is kept, and the next round continues.
   public func syncOnce(_ steps: SyncSteps = .all) async throws -> SyncReport {
     let last = Latest()
     await drive(.syncRequested(steps), isRunning: false) { last.report = $0 }
@@ -44,15 +45,16 @@ public final class LogReplicator: Sendable {
     return report
   }
 
-  /// Syncs until the task is cancelled: at once, whenever something was committed here or the remote says so, and now
-  /// and then besides. It goes on for ever if the remote fails: later and later up to a bound, then at that pace.
+  /// Syncs until the task is cancelled: at once, after each commit here, when the remote notifies of a
+  /// change, and periodically. If the remote fails it retries without end, with exponential backoff up to a
+  /// bound.
   ///
   /// - Parameter didSync: called after each round, also one that failed: see ``SyncReport/failure``.
   public func run(_ didSync: @escaping @Sendable (SyncReport) -> Void = { _ in }) async {
     await drive(.started, isRunning: true, didSync)
   }
 
-  /// Drives a machine: performs its effects, and gives it what comes of them.
+  /// Drives a machine: performs its effects, and gives it their results.
   private func drive(
     _ first: ReplicatorEvent, isRunning: Bool, _ didSync: @escaping @Sendable (SyncReport) -> Void
   ) async {
@@ -61,10 +63,10 @@ public final class LogReplicator: Sendable {
       store: store, remote: remote, selection: zones, pageBytesMax: configuration.pageBytesMax,
       makeRandom: configuration.makeRandom, assetProgress: configuration.assetProgress)
     let (events, feed) = AsyncStream.makeStream(of: ReplicatorEvent.self)
-    // A discarding group: another keeps what every effect gave until somebody asks, for as long as this runs.
+    // A discarding group: any other keeps the result of every effect until it is asked for.
     await withDiscardingTaskGroup { group in
       if isRunning {
-        // Both are watched before the first round reads anything: what comes after it is told.
+        // Both are watched before the first round reads anything, so that no later change is missed.
         let (commits, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let observation = store.onCommit { wake.yield() }
         group.addTask {
@@ -85,8 +87,8 @@ public final class LogReplicator: Sendable {
             timers[timer]?.cancel()
             timers[timer] = startTimer(timer, range, feed)
           case .report(let report):
-            tell(report)
-            // What was cut short by cancellation says nothing about the remote or the store.
+            log(report)
+            // The report of a cancelled round says nothing about the remote or the store.
             if !Task.isCancelled { didSync(report) }
             if !isRunning { feed.finish() }
           }
@@ -105,13 +107,13 @@ public final class LogReplicator: Sendable {
     let milliseconds = range.lowerBound + Int64(configuration.makeRandom() % spread)
     let sleep = configuration.sleep
     return Task {
-      // A timer that is cancelled has nothing to tell.
+      // A cancelled timer does not fire.
       guard (try? await sleep(milliseconds)) != nil else { return }
       feed.yield(.timerFired(timer))
     }
   }
 
-  /// Tells of commits after which there is something to ship: this process's as they come, others' by looking.
+  /// Feeds commits after which there is something to ship: this process's as they come, others' by polling.
   private func watch(
     _ commits: AsyncStream<Void>, _ wake: AsyncStream<Void>.Continuation,
     _ feed: AsyncStream<ReplicatorEvent>.Continuation
@@ -120,7 +122,7 @@ public final class LogReplicator: Sendable {
       group.addTask {
         var last = try? self.store.lastCommitID
         while (try? await self.configuration.sleep(self.configuration.commitPollMilliseconds)) != nil {
-          // A store that was closed has no commits: the rounds say so.
+          // A closed store has no commits. The rounds report that.
           let found = try? self.store.lastCommitID
           if found != last { wake.yield() }
           last = found
@@ -137,16 +139,17 @@ public final class LogReplicator: Sendable {
     }
   }
 
-  /// Whether an asset is here now that a segment was shipped without.
+  /// Whether an asset that a segment was shipped without is here now.
   private func hasLateAsset(in state: StoreSyncState) -> Bool {
     state.zones.contains { zone in
-      // What cannot be read now, the rounds tell.
+      // The rounds report what cannot be read.
       zone.hasUnsentAssets && zone.attachment == .attached && zones.contains(zone.zone)
         && (try? store.nextUnsentAsset(of: zone.zone, after: nil)) ?? nil != nil
     }
   }
 
-  /// Tells of the remote's changes. A stream that ends is asked for again: what the remote is on may have come back.
+  /// Feeds the remote's changes. A stream that ends is asked for again: the remote's medium may have come
+  /// back.
   private func watch(_ first: AsyncStream<Void>, _ feed: AsyncStream<ReplicatorEvent>.Continuation) async {
     var changes = first
     while true {
@@ -156,7 +159,7 @@ public final class LogReplicator: Sendable {
     }
   }
 
-  private func tell(_ report: SyncReport) {
+  private func log(_ report: SyncReport) {
     guard let logger = configuration.logger else { return }
     if let failure = report.failure {
       logger.warning("round failed: \(failure)", metadata: ["remote": "\(remote.name)"])

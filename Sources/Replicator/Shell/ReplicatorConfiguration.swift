@@ -3,19 +3,20 @@ public import Logging
 
 /// What a replicator is made with besides its store and its remote.
 public struct ReplicatorConfiguration: Sendable {
-  /// When it goes to work.
+  /// When rounds are made.
   public var policy = SyncPolicy()
-  /// A page of segments that is fetched at once ends before it exceeds this, in bytes; one segment is always taken.
+  /// The size of a page of segments, in bytes. A page has at least one segment, and ends before one that
+  /// would exceed this.
   public var pageBytesMax = 8 << 20
-  /// How often commits of other processes are looked for, in milliseconds.
+  /// How often to look for commits of other processes, in milliseconds.
   public var commitPollMilliseconds: Int64 = 500
   /// A source of random bits: for the incarnations of new zones, and for jitter.
   public var makeRandom: @Sendable () -> UInt64 = SystemEnvironment.makeRandom
-  /// Waits so many milliseconds; throws where the task is cancelled.
+  /// Waits so many milliseconds; throws if the task is cancelled.
   public var sleep: @Sendable (_ milliseconds: Int64) async throws -> Void = SystemTimer.sleep
-  /// Called with how far each asset's transfer is, after each chunk of 4 MiB, from any thread: it must be quick.
+  /// Called after each chunk of 4 MiB of an asset's transfer, from any thread: it must be quick.
   public var assetProgress: (@Sendable (AssetProgress) -> Void)?
-  /// Where it tells what it does: rounds at debug, what needs someone's eye at warning.
+  /// Logs rounds at debug, and problems at warning.
   public var logger: Logger?
 
   public init() {}

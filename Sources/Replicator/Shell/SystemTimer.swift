@@ -1,4 +1,4 @@
-/// The machine's own time, as a replicator waits for it. Nothing else in this target does.
+/// Waits by the system's clock. Nothing else in this target uses a clock.
 public enum SystemTimer {
   /// Waits so many milliseconds.
   ///

@@ -1,7 +1,23 @@
-import EventStore
+public import EventStore
 
 /// What kept a round, or one zone of it, from going on: a remote's or the store's error as a value.
 public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
+  /// What kind of failure it is: the code of a ``RemoteError``, a `StoreError` or a `FormatError`. More may
+  /// come; treat one that you do not know as a failure that may pass.
+  ///
+  /// Errors of different layers may share a code, such as `damaged`: the message says whose it is.
+  public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+    public init(_ code: RemoteError.Code) { rawValue = code.rawValue }
+    public init(_ code: StoreError.Code) { rawValue = code.rawValue }
+    public init(_ code: FormatError.Code) { rawValue = code.rawValue }
+    public var description: String { rawValue }
+
+    /// No layer gave a code: an error of an unknown type, or a bug of the replicator.
+    public static let failed = Code(rawValue: "failed")
+  }
+
   /// How far it reaches.
   public enum Scope: Hashable, Sendable {
     /// One zone; the others go on.
@@ -10,8 +26,8 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
     case round
   }
 
-  /// The code of a ``RemoteError``, a `StoreError` or a `FormatError`.
-  public let code: String
+  /// What kind of failure it is.
+  public let errorCode: Code
   /// What happened, with the offending value.
   public let message: String
   /// What to do.
@@ -22,11 +38,23 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
   /// The offset in a zone's log that it is about; nil where it is about none.
   public let offset: UInt64?
 
+  /// ``errorCode`` as a text.
+  public var code: String { errorCode.rawValue }
+
   public init(
     code: String, message: String, hint: String, scope: Scope, retryAfterMilliseconds: Int64? = nil,
     offset: UInt64? = nil
   ) {
-    self.code = code
+    self.init(
+      Code(rawValue: code), message, hint: hint, scope: scope,
+      retryAfterMilliseconds: retryAfterMilliseconds, offset: offset)
+  }
+
+  package init(
+    _ code: Code, _ message: String, hint: String, scope: Scope, retryAfterMilliseconds: Int64? = nil,
+    offset: UInt64? = nil
+  ) {
+    errorCode = code
     self.message = message
     self.hint = hint
     self.scope = scope
@@ -34,32 +62,24 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
     self.offset = offset
   }
 
-  /// Takes an error of any layer for what it means to a round.
+  /// Converts an error of any layer, and decides how far it reaches.
   package init(_ error: any Error) {
     switch error {
     case let error as SyncFailure: self = error
     case let error as RemoteError:
       self.init(
-        code: error.code.rawValue, message: error.message, hint: error.hint,
+        Code(error.code), error.message, hint: error.hint,
         scope: Self.zoneCodes.contains(error.code) ? .zone : .round,
         retryAfterMilliseconds: error.retryAfterMilliseconds, offset: error.offset)
     case let error as StoreError:
       self.init(
-        code: error.code.rawValue, message: error.message, hint: error.hint,
+        Code(error.code), error.message, hint: error.hint,
         scope: Self.storeRoundCodes.contains(error.code) ? .round : .zone)
     case let error as FormatError:
-      self.init(code: error.code.rawValue, message: error.description, hint: error.hint, scope: .zone)
-    default:
-      self.init(
-        code: "failed", message: "\(error)", hint: "try again; if it stays, report it", scope: .round)
+      self.init(Code(error.code), error.description, hint: error.hint, scope: .zone)
+    default: self.init(.failed, "\(error)", hint: "try again; if it stays, report it", scope: .round)
     }
   }
-
-  /// What a store issues again is rejected each time: going on would fill the log.
-  static let rejectedAgain = SyncFailure(
-    code: StoreError.Code.laneClosed.rawValue,
-    message: "the log rejects what this store sends, also where it sends it again",
-    hint: "nothing is lost: `replay info` lists what was rejected, and why. Please report it", scope: .zone)
 
   /// Errors of a remote that concern one zone. All others, those of later versions too, end the round.
   private static let zoneCodes: [RemoteError.Code] = [
@@ -68,17 +88,19 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
     .zoneUnknown, .mismatch,
   ]
 
-  /// Errors that concern the whole store. All others concern the zone whose round met them: no zone holds up the others.
+  /// Errors that concern the whole store. All others concern the zone whose round met them: no zone holds up
+  /// the others.
   private static let storeRoundCodes: [StoreError.Code] = [
     .full, .closed, .system, .commitFailed, .commitUncertain, .readOnly, .accessDenied, .notAStore, .removed,
     .alreadyOpen, .olderFormat, .remoteChanged,
   ]
 
-  /// The same of a whole round: where it came from no zone's part, all of them wait for it.
+  /// The same failure with the scope of a whole round: for one that no zone's part met, so that all zones
+  /// wait for it.
   var ofRound: SyncFailure {
     SyncFailure(
-      code: code, message: message, hint: hint, scope: .round,
-      retryAfterMilliseconds: retryAfterMilliseconds, offset: offset)
+      errorCode, message, hint: hint, scope: .round, retryAfterMilliseconds: retryAfterMilliseconds,
+      offset: offset)
   }
 
   public var description: String { "\(message) (\(code)). \(hint)" }

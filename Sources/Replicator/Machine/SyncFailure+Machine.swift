@@ -1,0 +1,51 @@
+import EventStore
+
+/// The failures that the machine itself makes, and the codes that it decides by.
+extension SyncFailure {
+  /// The log rejects each time what this store issues again: going on would fill the log.
+  static let rejectedAgain = SyncFailure(
+    Code(StoreError.Code.laneClosed), "the log rejects what this store sends, also where it sends it again",
+    hint: "nothing is lost: `replay info` lists what was rejected, and why. Please report it", scope: .zone)
+
+  /// A result came that the phase does not wait for: a bug of the machine, or of what drives it.
+  static func misplaced(_ result: String, in phase: String, scope: Scope) -> SyncFailure {
+    SyncFailure(
+      .failed, "the replicator got the result “\(result)” in the phase “\(phase)”, where it does not belong",
+      hint: "nothing is lost, and the next round begins from what is stored. Please report it", scope: scope)
+  }
+}
+
+extension SyncFailure.Code {
+  static let denied = Self(RemoteError.Code.denied)
+  static let wentBack = Self(RemoteError.Code.wentBack)
+  static let zoneUnknown = Self(RemoteError.Code.zoneUnknown)
+  static let incarnationChanged = Self(StoreError.Code.incarnationChanged)
+
+  /// Whether nothing may be fetched or appended any more: the log is not the one that was folded, the zone is
+  /// not here, or the remote does not let this user in. Such a failure is never about one segment.
+  var stopsZone: Bool { [.denied, .wentBack, .zoneUnknown, .incarnationChanged].contains(self) }
+}
+
+/// What a machine does with a result that does not belong to its phase. Such a result is a bug: no remote and
+/// no store can cause one.
+package enum MisplacedResults: Sendable {
+  /// Trap. Debug builds, and so tests, do.
+  case trap
+  /// End what the result is about with a typed failure. An app goes on.
+  case fail
+
+  package static var standard: Self {
+    #if DEBUG
+      .trap
+    #else
+      .fail
+    #endif
+  }
+
+  /// Traps, or gives the failure to end with.
+  func failure(_ result: String, in phase: String, scope: SyncFailure.Scope) -> SyncFailure {
+    let failure = SyncFailure.misplaced(result, in: phase, scope: scope)
+    precondition(self == .fail, failure.message)
+    return failure
+  }
+}

@@ -1,0 +1,90 @@
+import EventStore
+
+extension ZoneRound {
+  /// Where a zone's part of a round is. Each phase but the first and the last has one effect outstanding, and
+  /// holds what exists only in it.
+  ///
+  /// Every phase with an effect also takes `failed`. Any other result does not belong: see
+  /// ``MisplacedResults``.
+  ///
+  /// | phase | effect | results |
+  /// |---|---|---|
+  /// | `ready` | | |
+  /// | `creating` | `create` | `created` |
+  /// | `adopting` | `adopt` | `adopted`, `deletedMeanwhile` |
+  /// | `fetching` | `fetch` | `fetched`; `folded` where the log had to be read again |
+  /// | `folding` | `fold` | `folded` |
+  /// | `preparing` | `prepare` | `prepared`, `preparedNaming`; `folded` where the log is being read again |
+  /// | `uploading` | `upload` | `uploaded` |
+  /// | `appending` | `append` | `appended` |
+  /// | `acknowledging` | `acknowledge` | `acknowledged` |
+  /// | `findingUnsentAsset` | `findUnsentAsset` | `foundUnsentAsset` |
+  /// | `uploadingUnsentAsset` | `upload` | `uploaded` |
+  /// | `findingAsset` | `findAsset` | `foundAsset` |
+  /// | `downloading` | `download` | `downloaded` |
+  /// | `withdrawing` | `withdraw` | `withdrawn` |
+  /// | `deletingAtRemote` | `deleteAtRemote` | `deletedAtRemote` |
+  /// | `finishingDeletion` | `finishDeletion` | `finishedDeletion` |
+  /// | `done` | | |
+  enum Phase: Sendable {
+    /// Not started.
+    case ready
+    case creating
+    case adopting(ChangeToken)
+    case fetching(Pass)
+    case folding(Pass)
+    case preparing(Pass)
+    /// The assets that the segment names go before it.
+    case uploading(Pass, PackedSegment)
+    case appending(Pass, PackedSegment)
+    case acknowledging(Pass, PackedSegment)
+    case findingUnsentAsset(IncarnationID)
+    case uploadingUnsentAsset(IncarnationID)
+    case findingAsset(IncarnationID)
+    case downloading(IncarnationID, AssetReference)
+    case withdrawing
+    case deletingAtRemote(IncarnationID)
+    case finishingDeletion(IncarnationID, isTold: Bool)
+    /// The report is final.
+    case done
+  }
+
+  /// What is known of a zone's log while segments move, and how much more may move.
+  struct Pass: Sendable {
+    /// Up to where the log is folded.
+    var token: ChangeToken
+    /// No segment that is still to be shipped is at or before this offset.
+    var shippedThrough: UInt64 = 0
+    /// Whether the last page said that more follows.
+    var hasMore = false
+    var passesLeft = ZoneRound.passesMax
+    var pagesLeft = ZoneRound.pagesInPassMax
+    var segmentsLeft = ZoneRound.segmentsInPassMax
+    /// How often the log has rejected what was shipped.
+    var ownRejections = 0
+
+    init(from token: ChangeToken) { self.token = token }
+
+    /// Whether the pass has shipped anything.
+    var hasShipped: Bool { segmentsLeft < ZoneRound.segmentsInPassMax }
+
+    /// Begins the next pass.
+    mutating func renew() {
+      passesLeft -= 1
+      pagesLeft = ZoneRound.pagesInPassMax
+      segmentsLeft = ZoneRound.segmentsInPassMax
+      move(to: token)
+    }
+
+    /// The log is folded up to a token.
+    mutating func move(to new: ChangeToken) {
+      token = new
+      shippedThrough = max(shippedThrough, new.offset)
+    }
+  }
+}
+
+/// The name of an enum's case without what it holds: no segment and no user data in a message.
+func caseName(_ value: some Any) -> String {
+  Mirror(reflecting: value).children.first?.label ?? "\(value)"
+}

@@ -1,0 +1,148 @@
+import EventStore
+import OperationFormat
+
+@testable import Replicator
+
+/// What the machine gives, as lines of a ``MachineScript``. Every value of an effect and of a report is in
+/// them.
+extension ReplicatorEffect {
+  var lines: [String] {
+    switch self {
+    case .round(let effect): [effect.line]
+    case .setTimer(let timer, let range): ["timer \(timer) \(range.lowerBound)...\(range.upperBound)"]
+    case .report(let report): report.lines
+    }
+  }
+}
+
+extension RoundEffect {
+  fileprivate var line: String {
+    switch self {
+    case .readState: "read state"
+    case .fetchZoneEvents(let token): "fetch list after \(token.map { "\($0.offset)" } ?? "nothing")"
+    case .forgetPlaceInZoneList: "forget place in list"
+    case .applyZoneEvents(let page):
+      "apply list from \(page.startOffset) to \(page.token.offset): "
+        + (page.events.map(\.text) + page.later.map { "later \($0.text)" }).joined(separator: ", ")
+    case .zone(let zone, let effect): "\(zone): \(effect.text(zone))"
+    case .reclaim: "reclaim"
+    }
+  }
+}
+
+extension ZoneEvent {
+  fileprivate var text: String { "\(kind == .created ? "created" : "deleted") \(zone)" }
+}
+
+extension ZoneEffect {
+  fileprivate func text(_ zone: ZoneID) -> String {
+    switch self {
+    case .create: "create"
+    case .adopt(let incarnation): "adopt \(incarnation.text)"
+    case .fetch(let token): "fetch after \(token.text(zone))"
+    case .fold(let segments, let token, let isMoreToCome):
+      "fold \(segments.map { "\($0.offset)" }.joined(separator: ", ")) after \(token.text(zone))"
+        + (isMoreToCome ? ", more to come" : "")
+    case .prepare: "prepare"
+    case .upload(let asset, let incarnation, let chunks):
+      "upload \(asset.text) of \(incarnation.text), \(Self.text(chunks))"
+    case .append(let segment, let offset): "append \(segment.header.text(zone)) after \(offset)"
+    case .acknowledge(let header, let place): "acknowledge \(header.text(zone)) at \(place.offset)"
+    case .findUnsentAsset(let last): "find unsent asset after \(last.text)"
+    case .findAsset(let last, let position):
+      "find asset after \(last.text), named after \(position.map { "\($0.rawValue)" } ?? "the start")"
+    case .download(let asset, let incarnation, let chunks):
+      "download \(asset.text) of \(incarnation.text), \(Self.text(chunks))"
+    case .withdraw(let incarnation): "withdraw \(incarnation.text)"
+    case .deleteAtRemote(let incarnation): "delete at remote \(incarnation.text)"
+    case .finishDeletion(let incarnation, let isTold):
+      "finish deletion of \(incarnation.text), \(isTold ? "told" : "not told")"
+    }
+  }
+
+  private static func text(_ chunksMax: Int?) -> String {
+    chunksMax.map { "at most \($0) chunks" } ?? "all chunks"
+  }
+}
+
+extension IncarnationID {
+  fileprivate var text: String { self == incarnation ? "log a" : "another log" }
+}
+
+extension ChangeToken {
+  /// The offset, and what is not as the tokens of scripts are.
+  fileprivate func text(_ zone: ZoneID) -> String {
+    self == token(offset, zone: zone) ? "\(offset)" : "\(offset) of another log"
+  }
+}
+
+extension SegmentHeader {
+  fileprivate func text(_ zone: ZoneID) -> String {
+    let text = "\(sequences.lowerBound)...\(sequences.upperBound)"
+    return self.zone == zone ? text : "\(text) of \(self.zone)"
+  }
+}
+
+extension AssetReference {
+  fileprivate var text: String { "asset \(byteCount)" }
+}
+
+extension AssetReference? {
+  fileprivate var text: String { map(\.text) ?? "none" }
+}
+
+extension SyncFailure {
+  fileprivate var text: String {
+    var text = "\(code) (\(scope)"
+    if let offset { text += ", offset \(offset)" }
+    if let retryAfterMilliseconds { text += ", after \(retryAfterMilliseconds) ms" }
+    text += ")"
+    // What the machine itself says.
+    return message == "planned" ? text : "\(text): \(message)"
+  }
+}
+
+extension SyncReport {
+  fileprivate var lines: [String] {
+    var lines = ["report: \(isInSync ? "in sync" : "not in sync")\(hasMoved ? ", moved" : "")"]
+    if let failure { lines.append("  failed: \(failure.text)") }
+    lines += createdZones.map { "  created \($0)" }
+    lines += listProblems.map { "  event \($0.offset) of the list: \($0.failure.text)" }
+    return lines + zones.flatMap(\.lines).map { "  \($0)" }
+  }
+}
+
+extension ZoneReport {
+  fileprivate var lines: [String] {
+    let counts: [(String, Int)] = [
+      ("sent", sent), ("sent segments", sentSegments), ("sent bytes", bytesSent), ("received", received),
+      ("received segments", receivedSegments), ("received bytes", bytesReceived), ("conflicts", conflicts),
+      ("removed", removedTransactions), ("rejected segments", rejectedSegments), ("sent assets", sentAssets),
+      ("sent asset bytes", Int(assetBytesSent)), ("received assets", receivedAssets),
+      ("received asset bytes", Int(assetBytesReceived)), ("asset problems", assetProblemCount),
+    ]
+    let done = counts.filter { $0.1 != 0 }.map { "\($0.0) \($0.1)" }
+    var lines = ["\(zone): \(status.text)"]
+    if isAtRemote { lines.append("  the remote has one of this name") }
+    if let shippingFailure { lines.append("  nothing is shipped: \(shippingFailure.text)") }
+    if !done.isEmpty { lines.append("  " + done.joined(separator: ", ")) }
+    return lines + assetProblems.map { "  \($0.reference.text): \($0.kind)" }
+  }
+}
+
+extension ZoneStatus {
+  fileprivate var text: String {
+    switch self {
+    case .inSync: "in sync"
+    case .local: "local"
+    case .unfinished: "unfinished"
+    case .parked(let offset, let failure): "parked at \(offset): \(failure.text)"
+    case .paused(.deleted): "paused, deleted"
+    case .paused(.purged): "paused, purged"
+    case .paused(.reset): "paused, reset"
+    case .forked(let offset): "forked at \(offset)"
+    case .removed: "removed"
+    case .failed(let failure): "failed: \(failure.text)"
+    }
+  }
+}
