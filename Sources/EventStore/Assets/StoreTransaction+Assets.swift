@@ -1,7 +1,39 @@
 import OperationFormat
 
-/// Counting what transactions of the log name.
+/// The assets that writes make and name, and those that transactions of the log name.
 extension StoreTransaction {
+  /// Writes bytes as an asset's file, and gives the asset.
+  func makeAsset(of bytes: [UInt8], in assetFiles: AssetFiles) throws -> Value {
+    do {
+      // Also where there is such a file already: nobody has looked whether it is damaged, and whoever wrote it may not
+      // have lived to make its name last.
+      let incoming = try assetFiles.begin()
+      try bytes.withUnsafeBytes { try incoming.append($0) }
+      let asset = try incoming.finish()
+      try incoming.publish()
+      // Who names it first notes that it has come.
+      try storage.holdAsset(asset.hash, untilMilliseconds: 0)
+      return .asset(asset)
+    } catch {
+      throw StoreError.translate(error)
+    }
+  }
+
+  /// Checks that values name no asset that nobody could ever have.
+  ///
+  /// - Returns: the assets that they name.
+  /// - Throws: ``StoreError`` `assetMissing`.
+  func knownAssets(in values: [Value]) throws -> [AssetReference] {
+    var assets: [AssetReference] = []
+    for value in values where value.mayNameAssets { value.appendAssets(to: &assets) }
+    for asset in assets {
+      guard try isHere(asset) || storage.tables.isNamed(asset, storage.transaction) else {
+        throw StoreError.missingAsset(asset)
+      }
+    }
+    return assets
+  }
+
   /// Notes that a zone's remote may lack assets that a transaction of the log names, of those that are here.
   func noteUnsentAssets(in body: RawSpan, _ zone: ZoneNumber) throws {
     var layout = BodyDecoder()

@@ -17,6 +17,32 @@ struct ZoneCatalog {
 
   init(_ store: StoreTransaction) { self.store = store }
 
+  /// Deletes a zone. Where the remote may have it too, its row stays, so that the remote can be told.
+  func delete(_ zone: ZoneID, _ number: ZoneNumber, _ found: ZoneRow) throws {
+    var row = found
+    let isShared: Bool
+    let proposed = try storage.tables.proposedIncarnation(of: number, storage.transaction)
+    if let token = row.token {
+      isShared =
+        try row.status == .attached
+        || storage.tables.hasSegments(in: number, token.incarnation, storage.transaction)
+    } else if let proposed {
+      // The remote may be making it: what it makes is deleted there.
+      row.token = ZoneRow.Token(incarnation: proposed, offset: 0, hash: .zero)
+      storage.setZoneRow(row, number)
+      isShared = true
+    } else {
+      isShared = false
+    }
+    if !isShared, row.token != nil {
+      // The remote has another zone of that name, which this one kept from appearing.
+      row.token = nil
+      storage.setZoneRow(row, number)
+      try storage.readZoneListAgain()
+    }
+    try storage.retireZone(zone, number, as: isShared ? .deleting : .removed)
+  }
+
   // MARK: The list of zones
 
   func apply(

@@ -26,7 +26,7 @@ final class GroupCommit {
 
   private struct Done {
     var job: WriteJob
-    var kept: [LocalWrite.Kept]
+    var kept: [KeptTransaction]
     var zoneChanges: [ZoneChange]
   }
 
@@ -218,7 +218,7 @@ final class GroupCommit {
           return (index, error)
         }
       } else {
-        try write.appendAgain(done[index].kept, done[index].zoneChanges)
+        try KeptWrite(write).append(done[index].kept, done[index].zoneChanges)
       }
       done[index].kept = write.kept
     }

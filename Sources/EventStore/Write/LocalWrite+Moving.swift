@@ -28,7 +28,7 @@ extension LocalWrite {
     try copy.encodeOtherPlace(into: &destination)
     let moving = FoldWork.steps(ofPayload: 1024)
     try checkRoom(for: 1, name.byteCount + destination.count, moving, in: source)
-    let made = Self.size(of: content)
+    let made = content.size
     let typeBytes = content.type.byteCount
     try checkRoom(
       for: 1 + made.operations, name.byteCount + typeBytes + origin.count + made.bytes, moving + made.steps,
@@ -44,37 +44,11 @@ extension LocalWrite {
     try applyDelete(name, movedTo: destination.span, in: source)
   }
 
-  /// At least the bytes of an operation's numbers: kind, byte count and three indexes.
-  private static let operationBytesMax = 16
-
-  /// How many operations content takes, and how many bytes and steps of work at most.
-  private static func size(of content: RecordContent) -> (operations: Int, bytes: Int, steps: Int) {
-    var operations = content.changes.count
-    var (bytes, steps) = (0, 0)
-    var last: Name?
-    for change in content.changes {
-      bytes += change.operand.count
-      steps += FoldWork.steps(ofPayload: change.operand.count + operationBytesMax)
-      steps += FoldWork.steps(of: change.kind, operand: change.operand.span.bytes)
-      // The changes of a field follow each other.
-      if change.field != last { bytes += change.field.byteCount + 2 }
-      last = change.field
-    }
-    for (field, text) in content.texts {
-      // A part ends up to 3 bytes early, at a whole scalar.
-      let parts = text.utf8.count / (Limits.insertedTextBytesMax - 3) + 1
-      operations += parts
-      steps += parts * FoldWork.steps(of: .insertText, operand: RawSpan())
-      steps += FoldWork.stepsMax(ofOperations: parts, payloadBytes: text.utf8.count)
-      bytes += text.utf8.count + field.byteCount + 2
-    }
-    return (operations, bytes + operations * operationBytesMax, steps)
-  }
-
   /// Refuses operations that a zone's transaction has no room for, before any of them is made.
   private func checkRoom(for operations: Int, _ bytes: Int, _ steps: Int, in draft: ZoneDraft) throws {
     try draft.check(
       operations: draft.encoder.operationCount + operations,
-      bytes: draft.encoder.byteCount + bytes + 2 * Self.operationBytesMax, steps: draft.encoder.steps + steps)
+      bytes: draft.encoder.byteCount + bytes + 2 * RecordContent.operationBytesMax,
+      steps: draft.encoder.steps + steps)
   }
 }

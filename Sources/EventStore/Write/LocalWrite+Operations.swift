@@ -37,7 +37,7 @@ extension LocalWrite {
       } catch {
         throw StoreError.unstorable(field, record, error)
       }
-      let assets = value.mayNameAssets ? try knownAssets(in: [value]) : []
+      let assets = value.mayNameAssets ? try store.knownAssets(in: [value]) : []
       try apply(.set, field, of: record, operand: operand.span, assets)
     }
   }
@@ -52,7 +52,7 @@ extension LocalWrite {
       } catch {
         throw StoreError.unstorable(field, record, error)
       }
-      let assets = try knownAssets(in: change.values)
+      let assets = try store.knownAssets(in: change.values)
       try apply(change.kind, field, of: record, operand: operand.span, assets)
     }
   }
@@ -133,7 +133,8 @@ extension LocalWrite {
       return draft.encoder.append(
         kind, record: recordIndex, type: typeIndex, field: fieldIndex, operand: operand)
     }
-    let renamed = try operandInNewNames(kind, field, operand: operand, in: draft)
+    let renamed = try store.operandInNewNames(
+      kind, field, operand: operand, draft.target.renamings, own: draft.target.lane)
     draft.encoder.append(
       kind, record: recordIndex, type: typeIndex, field: fieldIndex, operand: renamed.span)
   }

@@ -95,38 +95,6 @@ extension LocalWrite {
     precondition(next > 0, "an insertion that made no unit")
     return UnitID(replica: replica, epoch: epoch, number: next - 1)
   }
-
-  /// The operand of an operation on a list or a text, in the names that the log uses.
-  ///
-  /// - Parameter operand: the same in the names that the records use. It is folded already.
-  func operandInNewNames(
-    _ kind: OperationKind, _ field: NameNumber, operand: RawSpan, in draft: ZoneDraft
-  ) throws -> ByteWriter {
-    var change = try FieldChange(kind, decoding: operand)
-    let isText = kind == .insertText || kind == .removeText
-    let cell = CellNumber(field, isText ? .text : .list)
-    let record = try store.fold.recordNumber
-    for renaming in draft.target.renamings {
-      let isOwn = renaming.new == draft.target.lane
-      var kept = try storage.keptUnits(of: renaming.old, record, cell)
-      if kept == nil, isOwn, change.insertedUnits > 0 {
-        // The first insertion here under the new lane: all units so far are the old lane's.
-        let all = try store.fold.sequence(of: cell).nextNumber(of: renaming.old.replica, renaming.old.epoch)
-        kept = all - change.insertedUnits
-        try storage.setKeptUnits(all - change.insertedUnits, of: renaming.old, record, cell)
-      }
-      let units = UnitRenaming.Units(
-        old: try maker(renaming.old), new: isOwn ? nil : try maker(renaming.new), kept: kept ?? .max)
-      change = units.renamed(change)
-    }
-    var writer = ByteWriter()
-    try change.encode(into: &writer)
-    return writer
-  }
-
-  private func maker(_ lane: Lane) throws -> UnitMaker {
-    UnitMaker(replica: try storage.replicaID(lane.replica), epoch: lane.epoch)
-  }
 }
 
 extension String {

@@ -11,14 +11,6 @@ final class LocalWrite {
   /// More bytes than these become an asset.
   let assetThresholdBytes: Int
 
-  /// A transaction that the write has appended: enough to append and fold it again. It holds identities, because numbers
-  /// are undone with the commit.
-  struct Kept: Sendable {
-    var header: TransactionHeader
-    var arrivalDelay: Int64
-    var body: [UInt8]
-  }
-
   private struct State: ~Copyable {
     /// The drafts of this write, then unused ones.
     var drafts: [ZoneDraft] = []
@@ -31,7 +23,7 @@ final class LocalWrite {
     var failure: (any Error)?
     var body = ByteWriter()
     var operand = ByteWriter()
-    var kept: [Kept] = []
+    var kept: [KeptTransaction] = []
     var zoneChanges: [ZoneChange] = []
   }
 
@@ -86,7 +78,7 @@ final class LocalWrite {
       _ = try storage.append(header, body: body.span)
       if !draft.content.assets.isEmpty { try store.countAssets(draft.content.assets, in: draft.zone) }
       store.appendedBytes += body.count
-      keep(Kept(header: try self.header(of: draft), arrivalDelay: delay, body: body.bytes))
+      keep(KeptTransaction(header: try self.header(of: draft), arrivalDelay: delay, body: body.bytes))
       if isCurrent { draft.advance(storage.zonesVersion) }
     }
     dropDrafts()
@@ -121,12 +113,12 @@ final class LocalWrite {
   // MARK: What to do again after a commit that was undone
 
   /// The transactions that the current job has appended.
-  var kept: [Kept] { current.kept }
+  var kept: [KeptTransaction] { current.kept }
 
   /// What the current job has done to zones, in order.
   var zoneChanges: [ZoneChange] { current.zoneChanges }
 
-  func keep(_ transaction: Kept) { current.kept.append(transaction) }
+  func keep(_ transaction: KeptTransaction) { current.kept.append(transaction) }
 
   func keep(_ change: ZoneChange) { current.zoneChanges.append(change) }
 
@@ -163,7 +155,7 @@ final class LocalWrite {
     context.lineage = try storage.lineage(of: replica, epoch, in: number)
     let parent = context.lineage.first.map { ($0.replica, $0.epoch, $0.through) } as LaneParent?
     context.base = try store.base(row, after: sequence - 1, of: replica, epoch, parent, number)
-    if let base = context.base { context.seesAllPlaced = try seesAll(base, in: number) }
+    if let base = context.base { context.seesAllPlaced = try store.seesAll(base, in: number) }
     if current.draftCount == current.drafts.count { current.drafts.append(ZoneDraft()) }
     let draft = current.drafts[current.draftCount]
     let renamings = try storage.renamings(of: number)
@@ -177,14 +169,6 @@ final class LocalWrite {
         context: renamings.isEmpty ? context : renamings.inOldNames(context), version: storage.zonesVersion))
     current.draftCount += 1
     return draft
-  }
-
-  /// Whether a transaction of that base has seen everything in its zone that is not of its own lane or those that it
-  /// continues.
-  private func seesAll(_ base: BaseNumbers, in zone: ZoneNumber) throws -> Bool {
-    guard try storage.seesAllPlaced(base, in: zone) else { return false }
-    // What the store ships for others has no placement yet, or gets one after the base.
-    return try !storage.tables.hasAdoptedLanes(of: zone, storage.transaction)
   }
 
   /// Gives the fold a draft's context.

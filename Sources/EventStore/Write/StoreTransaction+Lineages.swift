@@ -82,6 +82,48 @@ extension StoreTransaction {
       .outOfOrder, "the log of zone number \(zone.rawValue) is being folded again",
       hint: "let that end first: open the store once more, or run `replay sync`")
   }
+
+  /// Whether a transaction of that base has seen everything in its zone that is not of its own lane or those that it
+  /// continues.
+  func seesAll(_ base: BaseNumbers, in zone: ZoneNumber) throws -> Bool {
+    guard try storage.seesAllPlaced(base, in: zone) else { return false }
+    // What the store ships for others has no placement yet, or gets one after the base.
+    return try !storage.tables.hasAdoptedLanes(of: zone, storage.transaction)
+  }
+
+  /// The operand of an operation on a list or a text, in the names that the log uses.
+  ///
+  /// - Parameters:
+  ///   - operand: the same in the names that the records use. It is folded already.
+  ///   - own: the write's lane in the log.
+  func operandInNewNames(
+    _ kind: OperationKind, _ field: NameNumber, operand: RawSpan, _ renamings: [LaneRenaming], own: Lane
+  ) throws -> ByteWriter {
+    var change = try FieldChange(kind, decoding: operand)
+    let isText = kind == .insertText || kind == .removeText
+    let cell = CellNumber(field, isText ? .text : .list)
+    let record = try fold.recordNumber
+    for renaming in renamings {
+      let isOwn = renaming.new == own
+      var kept = try storage.keptUnits(of: renaming.old, record, cell)
+      if kept == nil, isOwn, change.insertedUnits > 0 {
+        // The first insertion here under the new lane: all units so far are the old lane's.
+        let all = try fold.sequence(of: cell).nextNumber(of: renaming.old.replica, renaming.old.epoch)
+        kept = all - change.insertedUnits
+        try storage.setKeptUnits(all - change.insertedUnits, of: renaming.old, record, cell)
+      }
+      let units = UnitRenaming.Units(
+        old: try maker(renaming.old), new: isOwn ? nil : try maker(renaming.new), kept: kept ?? .max)
+      change = units.renamed(change)
+    }
+    var writer = ByteWriter()
+    try change.encode(into: &writer)
+    return writer
+  }
+
+  private func maker(_ lane: Lane) throws -> UnitMaker {
+    UnitMaker(replica: try storage.replicaID(lane.replica), epoch: lane.epoch)
+  }
 }
 
 extension LogEntryHeader {
