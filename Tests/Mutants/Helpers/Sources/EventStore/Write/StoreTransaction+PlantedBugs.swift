@@ -1,7 +1,7 @@
 import OperationFormat
 
 /// What planted bugs do in a write where the block at their place has no room for it.
-extension WriteBatch {
+extension StoreTransaction {
   /// Folds a body's operations cell by cell.
   func foldInDictionaryOrder(_ body: RawSpan, into state: StateNumber) throws {
     var layout = BodyDecoder()
@@ -50,8 +50,7 @@ extension WriteBatch {
     throws
   {
     let (number, known) = try storage.zone(zone)
-    let found = try storage.interned.incarnations.makeNumber(
-      for: incarnation, in: storage.tables.incarnations, storage.transaction)
+    let found = try storage.makeIncarnationNumber(for: incarnation)
     var row = known
     guard row.token.map({ $0.incarnation == found && $0.offset < offset }) ?? true else { return }
     row.token = ZoneRow.Token(incarnation: found, offset: offset, hash: hash)
@@ -63,10 +62,8 @@ extension WriteBatch {
   func skip(_ header: SegmentHeader, at offset: UInt64) throws {
     let tables = storage.tables
     let (zone, _) = try storage.zone(header.zone)
-    let incarnation = try storage.interned.incarnations.makeNumber(
-      for: header.incarnation, in: tables.incarnations, storage.transaction)
-    let replica = try storage.interned.replicas.makeNumber(
-      for: header.replica, in: tables.replicas, storage.transaction)
+    let incarnation = try storage.makeIncarnationNumber(for: header.incarnation)
+    let replica = try storage.makeReplicaNumber(for: header.replica)
     guard try tables.segment(at: offset, in: zone, incarnation, storage.transaction) == nil else { return }
     try storage.place(
       SegmentRow(
@@ -81,8 +78,7 @@ extension WriteBatch {
     of zone: ZoneNumber, _ incarnation: IncarnationNumber, through last: UInt64? = nil
   ) throws {
     let tables = storage.tables
-    let replica = try storage.interned.replicas.makeNumber(
-      for: identity.replica, in: tables.replicas, storage.transaction)
+    let replica = try storage.makeReplicaNumber(for: identity.replica)
     let epoch = try storage.zoneRow(zone).ownEpoch(identity)
     let first = try tables.lastPlaced(replica, epoch, in: zone, incarnation, storage.transaction) + 1
     let last = try last ?? storage.lastSequence(of: replica, epoch, in: zone)
