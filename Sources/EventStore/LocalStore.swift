@@ -1,6 +1,5 @@
 import LMDB
 import OperationFormat
-import Synchronization
 
 /// A store on this machine: an operation log, and the records that are its fold.
 ///
@@ -82,17 +81,17 @@ public final class LocalStore: Sendable {
     )
     let makePerform: @Sendable () -> PerformWrites = {
       var changesPublished = -1
-      let batch = WriteBatch(
-        storage: TableStorage(tables: tables), identity: identity,
+      let store = StoreTransaction(
+        storage: TableStorage(tables: tables), identity: identity, assetFiles: assets,
         wallMilliseconds: configuration.wallMilliseconds, makeRandom: configuration.makeRandom)
-      batch.assetFiles = assets
-      batch.assetThresholdBytes = configuration.assetThresholdBytes
       if let steps = configuration.foldStepsMax {
-        batch.fold.bound.stepsMax = steps
-        batch.fold.bound.rowsAtOnce = max(1, min(steps / 4, batch.fold.bound.rowsAtOnce))
+        store.fold.bound.stepsMax = steps
+        store.fold.bound.rowsAtOnce = max(1, min(steps / 4, store.fold.bound.rowsAtOnce))
       }
       let commit = GroupCommit(
-        environment: environment, batch: batch, configuration: configuration,
+        environment: environment,
+        write: LocalWrite(store, assetThresholdBytes: configuration.assetThresholdBytes),
+        configuration: configuration,
         didCommit: { written in
           if written.changeCount != changesPublished {
             interned.caches = written.caches
@@ -139,7 +138,9 @@ public final class LocalStore: Sendable {
   public func write<R: Sendable>(
     _ body: @escaping @Sendable (inout WriteTransaction) throws -> R
   ) async throws -> R {
-    try await perform(isRepeatable: false) { batch in try Self.run(body, in: batch) }
+    let result = Shared<R?>(nil)
+    try await perform(.local { write in result.value = try Self.run(body, in: write) })
+    return result.value!
   }
 
   /// As ``write(_:)``, but blocks the calling thread until the commit. For tools, tests, and threads of your own: in an
@@ -161,54 +162,37 @@ public final class LocalStore: Sendable {
 
   @usableFromInline
   func writeBlocking(_ body: @escaping @Sendable (inout WriteTransaction) throws -> Void) throws {
-    try performBlocking(isRepeatable: false) { batch in try Self.run(body, in: batch) }
+    try performBlocking(.local { write in try Self.run(body, in: write) })
   }
 
-  /// Runs a job in a batch, where the store writes, and blocks the calling thread until its commit.
-  func performBlocking(
-    isRepeatable: Bool, _ work: @escaping @Sendable (WriteBatch) throws -> Void
-  ) throws {
-    guard let writer else { throw StoreError.readOnly(directory) }
-    precondition(!writer.isCurrent, "a write inside a write would wait for itself for ever")
-    var outcome: (isDone: Bool, failure: (any Error)?) = (false, nil)
-    let isQueued = withUnsafeMutablePointer(to: &outcome) { outcome in
-      nonisolated(unsafe) let outcome = outcome
-      let job = WriteJob(
-        start: { true }, run: work, isRepeatable: isRepeatable,
-        finish: { error in writer.answer { outcome.pointee = (true, error) } })
-      return writer.enqueue(job, waitingUntil: { outcome.pointee.isDone })
-    }
-    guard isQueued else { throw StoreError.closed(directory) }
-    if let failure = outcome.failure { throw failure }
-  }
-
-  /// Runs the closure of a write in a batch.
+  /// Runs the closure of a write.
   private static func run<R>(
-    _ body: (inout WriteTransaction) throws -> R, in batch: WriteBatch
+    _ body: (inout WriteTransaction) throws -> R, in write: LocalWrite
   ) throws -> R {
-    batch.beginWrite()
-    var transaction = WriteTransaction(batch: batch)
+    write.begin()
+    var transaction = WriteTransaction(write)
     let result = try body(&transaction)
-    try batch.endWrite(
+    try write.end(
       author: transaction.author, label: transaction.label, schemaVersion: transaction.schemaVersion)
     return result
   }
 
-  /// Runs a job in a batch, where the store writes.
-  func perform<R: Sendable>(
-    isRepeatable: Bool, _ work: @escaping @Sendable (WriteBatch) throws -> R
-  ) async throws -> R {
+  /// Runs work of the store's own in a transaction, and commits it. It may run again.
+  func perform<R: Sendable>(_ work: @escaping @Sendable (StoreTransaction) throws -> R) async throws -> R {
+    let result = Shared<R?>(nil)
+    try await perform(.repeatable { store in result.value = try work(store) })
+    return result.value!
+  }
+
+  private func perform(_ work: WriteJob.Work) async throws {
     guard let writer else { throw StoreError.readOnly(directory) }
     let claim = Claim()
-    let result = Shared<R?>(nil)
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
         claim.wait { continuation.resume(throwing: CancellationError()) }
         let isQueued = writer.enqueue(
           WriteJob(
-            start: { claim.start() },
-            run: { batch in result.value = try work(batch) },
-            isRepeatable: isRepeatable,
+            work, start: { claim.start() },
             finish: { error in
               if let error { continuation.resume(throwing: error) } else { continuation.resume() }
             }))
@@ -217,18 +201,32 @@ public final class LocalStore: Sendable {
     } onCancel: {
       claim.cancel()
     }
-    return result.value!
+  }
+
+  /// Runs work in a transaction, and blocks the calling thread until its commit.
+  func performBlocking(_ work: WriteJob.Work) throws {
+    guard let writer else { throw StoreError.readOnly(directory) }
+    precondition(!writer.isCurrent, "a write inside a write would wait for itself for ever")
+    var outcome: (isDone: Bool, failure: (any Error)?) = (false, nil)
+    let isQueued = withUnsafeMutablePointer(to: &outcome) { outcome in
+      nonisolated(unsafe) let outcome = outcome
+      let job = WriteJob(
+        work, start: { true }, finish: { error in writer.answer { outcome.pointee = (true, error) } })
+      return writer.enqueue(job, waitingUntil: { outcome.pointee.isDone })
+    }
+    guard isQueued else { throw StoreError.closed(directory) }
+    if let failure = outcome.failure { throw failure }
   }
 
   /// Does what may turn out to change nothing: then nothing is committed, and nobody is told of a change.
   ///
   /// - Parameter work: gives nil if it has changed nothing.
   func performIfChanged<R: Sendable>(
-    _ work: @escaping @Sendable (WriteBatch) throws -> R?
+    _ work: @escaping @Sendable (StoreTransaction) throws -> R?
   ) async throws -> R? {
     do {
-      return try await perform(isRepeatable: true) { batch in
-        guard let result = try work(batch) else { throw NothingChanged() }
+      return try await perform { store in
+        guard let result = try work(store) else { throw NothingChanged() }
         return result
       }
     } catch is NothingChanged {
@@ -271,82 +269,5 @@ public final class LocalStore: Sendable {
   /// Opens a snapshot, which lasts until it is released.
   func beginRead() throws(LMDBError) -> ReadTransaction {
     ReadTransaction(try environment.beginRead(), tables: tables, interned: interned, identity: identity)
-  }
-}
-
-extension StoreError {
-  static func closed(_ directory: String) -> StoreError {
-    StoreError(.closed, "the store “\(directory)” is closed", hint: "open it again")
-  }
-
-  static func removed(_ directory: String) -> StoreError {
-    StoreError(
-      .removed, "the data file of the store “\(directory)” was removed or replaced while it was open",
-      hint: "nothing that is written now can be read again: close the store, and open what is there")
-  }
-
-  static func readOnly(_ directory: String) -> StoreError {
-    StoreError(
-      .readOnly, "the store “\(directory)” was opened for reading alone", hint: "open it for writing")
-  }
-}
-
-/// Decides between a job's start and its cancellation: whichever comes first.
-private final class Claim: Sendable {
-  private enum State {
-    case new
-    case waiting(@Sendable () -> Void)
-    case settled
-    case cancelled
-  }
-
-  private let state = Mutex(State.new)
-
-  /// Says what to do if the job is cancelled before it starts.
-  func wait(_ didCancel: @escaping @Sendable () -> Void) {
-    let isCancelled = state.withLock { state in
-      if case .cancelled = state {
-        state = .settled
-        return true
-      }
-      state = .waiting(didCancel)
-      return false
-    }
-    if isCancelled { didCancel() }
-  }
-
-  func start() -> Bool {
-    state.withLock { state in
-      guard case .waiting = state else { return false }
-      state = .settled
-      return true
-    }
-  }
-
-  func cancel() {
-    let didCancel: (@Sendable () -> Void)? = state.withLock { state in
-      switch state {
-      case .new:
-        state = .cancelled
-        return nil
-      case .waiting(let didCancel):
-        state = .settled
-        return didCancel
-      case .settled, .cancelled: return nil
-      }
-    }
-    didCancel?()
-  }
-}
-
-/// A value behind a lock.
-final class Shared<Value: Sendable>: Sendable {
-  private let mutex: Mutex<Value>
-
-  init(_ value: Value) { mutex = Mutex(value) }
-
-  var value: Value {
-    get { mutex.withLock { $0 } }
-    set { mutex.withLock { $0 = newValue } }
   }
 }

@@ -1,12 +1,6 @@
 import LMDB
 import OperationFormat
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// What went wrong in a store: what, where, and what to do.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
   /// What kind of error it is. More may come; treat one you do not know as a failure.
@@ -137,30 +131,6 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
       default: (error.message, code == .damaged ? Self.damageHint : error.hint)
       }
     self.init(code, message, hint: hint, underlying: error)
-  }
-
-  static func accessDenied(_ directory: String) -> StoreError {
-    StoreError(
-      .accessDenied, "access to the store “\(directory)” is denied",
-      hint:
-        "run it as a user who may read and write the directory and its files: reading too writes, to note who reads "
-        + "in the lock file `lock.mdb`. Who may only read copies the directory, and reads the copy")
-  }
-
-  /// Why a data file cannot be seen in a directory, by `errno`.
-  static func unseen(_ code: Int32, in directory: String) -> StoreError {
-    switch code {
-    case EACCES, EPERM:
-      accessDenied(directory)
-    case ENOENT, ENOTDIR:
-      StoreError(
-        .notAStore, "there is no store in “\(directory)”",
-        hint: "give the directory of a store; a new one is made only in an empty directory")
-    default:
-      StoreError(
-        .system, "“\(directory)” cannot be looked into: \(String(cString: strerror(code)))",
-        hint: "check the disk and the path")
-    }
   }
 }
 

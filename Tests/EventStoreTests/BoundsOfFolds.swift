@@ -18,23 +18,24 @@ struct BoundsOfFolds {
     let bounded = try directory.store("bounded") { $0.foldStepsMax = steps }
     for store in [plain, bounded] {
       try await store.makeAttachedZone()
-      try await store.perform(isRepeatable: true) { batch in
-        batch.fold.bound.rowsAtOnce = once
+      try await store.perform { store in
+        store.fold.bound.rowsAtOnce = once
+        var ingest = RemoteIngest(store)
         var report = FoldReport()
-        for segment in remote.segments { try batch.fold(segment, &report) }
+        for segment in remote.segments { try ingest.ingest(segment, &report) }
       }
     }
     var (touched, last): ([Int], [Int]) = ([], [])
     var isInLast = false
-    _ = try await bounded.perform(isRepeatable: true) { try $0.startRebuild() }
+    _ = try await bounded.perform { try Rebuild($0).start() }
     var isDone = false
     while !isDone {
       try #require(touched.count < 20_000, "an operation begins again and again")
-      let step = try await bounded.perform(isRepeatable: true) { batch in
-        let before = batch.storage.touchedRows
-        let step = try batch.rebuildStep()
+      let step = try await bounded.perform { store in
+        let before = store.storage.touchedRows
+        let step = try Rebuild(store).step()
         return (
-          touched: batch.storage.touchedRows - before, isDone: step.isDone,
+          touched: store.storage.touchedRows - before, isDone: step.isDone,
           isInLast: step.position.rawValue + 1 == step.last.rawValue
         )
       }
@@ -43,7 +44,7 @@ struct BoundsOfFolds {
       isDone = step.isDone
       isInLast = step.isInLast
     }
-    while try await bounded.perform(isRepeatable: true, { try $0.discardStep() }) {}
+    while try await bounded.perform({ try Rebuild($0).discardStep() }) {}
     for store in [plain, bounded] {
       let report = try store.verify()
       #expect(report.problems == [])

@@ -112,10 +112,10 @@ struct DamagedSyncState {
   @Test("a place in the remote log beyond the last sequence is refused")
   func beyond() async throws {
     let store = try await makeStore()
-    try await store.perform(isRepeatable: true) { batch in
-      let storage = batch.storage
+    try await store.perform { store in
+      let storage = store.storage
       let (zone, row) = try storage.zone(noteZone)
-      let replica = try #require(try storage.replicaNumber(of: batch.identity.replica))
+      let replica = try #require(try storage.replicaNumber(of: store.identity.replica))
       let segment = SegmentRow(
         replica: replica, epoch: 0, first: 3, last: 9, hash: .zero, receivedMilliseconds: nil)
       try storage.place(segment, in: zone, try #require(row.token).incarnation, at: 9)

@@ -249,12 +249,11 @@ struct FoldsBeside {
       try tx.create(heavy, type: "note")
     }
     try await store.write { try $0.create(record, type: "note") }
-    _ = try await store.perform(isRepeatable: true) { try $0.startRebuild() }
+    _ = try await store.perform { try Rebuild($0).start() }
     while try await store.perform(
-      isRepeatable: true,
-      { batch in
-        _ = try batch.rebuildStep()
-        return try batch.storage.unfinishedRebuild()?.place.next == nil
+      { store in
+        _ = try Rebuild(store).step()
+        return try store.storage.unfinishedRebuild()?.progress.next == nil
       })
     {}
     try await store.write { try $0.deleteZone(other) }
@@ -294,9 +293,9 @@ struct FoldsBeside {
       for segment in remote.segments.dropLast() { _ = try await store.fold([segment]) }
       _ = try await store.fold([remote.segments[41]], isMoreToCome: true)
       // Some of it is done before the next one comes.
-      _ = try await store.perform(isRepeatable: true) { try $0.rebuildStep() }
+      _ = try await store.perform { try Rebuild($0).step() }
     }
-    let place = try await store.perform(isRepeatable: true) { try $0.storage.unfinishedRebuild()?.place }
+    let place = try await store.perform { try $0.storage.unfinishedRebuild()?.progress }
     #expect(place?.isPartial == true)
     var light = TestRemote()
     light.zone = third
@@ -315,9 +314,9 @@ struct FoldsBeside {
   func ended() async throws {
     let store = try directory.store()
     try await store.makeZone(noteZone)
-    let report = try await store.perform(isRepeatable: true) { try $0.resumeRebuild() }
+    let report = try await store.perform { try Rebuild($0).resume() }
     #expect(report == RebuildReport())
-    #expect(try await store.perform(isRepeatable: true) { try $0.storage.unfinishedRebuild() == nil })
+    #expect(try await store.perform { try $0.storage.unfinishedRebuild() == nil })
   }
 
   @Test("a rebuild that was asked for folds every zone again, also where one zone was being folded")

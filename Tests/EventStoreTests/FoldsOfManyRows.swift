@@ -48,11 +48,12 @@ struct FoldsOfManyRows {
     _ = try await store.fold(try remote.news(for: store))
     _ = try remote.append([transaction(2, 1, [.create(record: "r", type: "t")])])
     let news = try remote.news(for: store)
-    let touched = try await store.perform(isRepeatable: true) { batch in
-      let before = batch.storage.touchedRows
+    let touched = try await store.perform { store in
+      let before = store.storage.touchedRows
+      var ingest = RemoteIngest(store)
       var report = FoldReport()
-      for segment in news { try batch.fold(segment, &report) }
-      return batch.storage.touchedRows - before
+      for segment in news { try ingest.ingest(segment, &report) }
+      return store.storage.touchedRows - before
     }
     #expect(touched < 200)
     #expect(try store.read { try $0.record(note("r")) }?.fields.count == 4000)
@@ -79,11 +80,12 @@ struct FoldsOfManyRows {
     _ = try await store.fold(try remote.news(for: store))
     _ = try remote.append([transaction(1, 2, fields(7))])
     let news = try remote.news(for: store)
-    let touched = try await store.perform(isRepeatable: true) { batch in
-      let before = batch.storage.touchedRows
+    let touched = try await store.perform { store in
+      let before = store.storage.touchedRows
+      var ingest = RemoteIngest(store)
       var report = FoldReport()
-      for segment in news { try batch.fold(segment, &report) }
-      return batch.storage.touchedRows - before
+      for segment in news { try ingest.ingest(segment, &report) }
+      return store.storage.touchedRows - before
     }
     #expect(touched < 200)
     let record = try #require(try store.read { try $0.record(note("r")) })

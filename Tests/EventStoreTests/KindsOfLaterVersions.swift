@@ -66,13 +66,13 @@ struct KindsOfLaterVersions {
   func unfinished() async throws {
     let store = try await makeStore()
     // As a former version left it after its first step: a position, and no kind.
-    try await store.perform(isRepeatable: true) { batch in
-      _ = try batch.startRebuild()
-      try batch.storage.put(.meta(.rebuild), in: batch.storage.tables.meta) { $0.append(varint: 1) }
+    try await store.perform { store in
+      _ = try Rebuild(store).start()
+      try store.storage.put(.meta(.rebuild), in: store.storage.tables.meta) { $0.append(varint: 1) }
     }
     let report = try await store.rebuild()
     #expect(!report.wasResumed && report.transactions == 1)
-    try await store.perform(isRepeatable: true) { _ = try $0.startRebuild() }
+    try await store.perform { _ = try Rebuild($0).start() }
     let resumed = try await store.rebuild()
     #expect(resumed.wasResumed)
     try await checkSound(store)
@@ -81,21 +81,21 @@ struct KindsOfLaterVersions {
   @Test("folds all of its log again where a version that knows less has done steps of a rebuild")
   func withFormerVersion() async throws {
     let store = try await makeStore()
-    try await store.perform(isRepeatable: true) { batch in
-      _ = try batch.startRebuild()
+    try await store.perform { store in
+      _ = try Rebuild(store).start()
       // The former version has passed over the whole log, and noted what it does not know.
-      let last = try batch.storage.lastPosition()
-      try batch.storage.setRebuilt(RebuildPlace(last), lastKnown: .set)
-      try batch.storage.setUnfoldedKinds([.add, OperationKind(rawValue: 99)])
+      let last = try store.storage.lastPosition()
+      try store.storage.setRebuilt(RebuildProgress(last), lastKnown: .set)
+      try store.storage.setUnfoldedKinds([.add, OperationKind(rawValue: 99)])
     }
-    _ = try await store.rebuild { try $0.startRebuild() }
+    _ = try await store.rebuild { try Rebuild($0).start() }
     #expect(try store.read { try $0.counter("n", of: note("r")) }?.value == 5)
     #expect(try unfolded(store) == [99])
-    try await store.perform(isRepeatable: true) { batch in
-      _ = try batch.startRebuild()
-      try batch.storage.setRebuilt(RebuildPlace(try batch.storage.lastPosition()), lastKnown: .set)
+    try await store.perform { store in
+      _ = try Rebuild(store).start()
+      try store.storage.setRebuilt(RebuildProgress(try store.storage.lastPosition()), lastKnown: .set)
     }
-    let step = try await store.perform(isRepeatable: true) { try $0.rebuildStep() }
+    let step = try await store.perform { try Rebuild($0).step() }
     #expect(!step.isDone && step.position == .start)
     _ = try await store.rebuild()
     try await checkSound(store)
@@ -104,12 +104,12 @@ struct KindsOfLaterVersions {
   @Test("keeps what another version noted in other zones while one zone is folded again")
   func notedElsewhere() async throws {
     let store = try await makeStore()
-    let zone = try await store.perform(isRepeatable: true) { try $0.storage.zone(noteZone).0 }
-    try await store.perform(isRepeatable: true) { batch in
-      try batch.foldAgain(zone)
-      try batch.storage.setUnfoldedKinds(batch.storage.unfoldedKinds().union([.add]))
+    let zone = try await store.perform { try $0.storage.zone(noteZone).0 }
+    try await store.perform { store in
+      try Rebuild(store).refold(zone)
+      try store.storage.setUnfoldedKinds(store.storage.unfoldedKinds().union([.add]))
     }
-    while try await !store.perform(isRepeatable: true, { try $0.rebuildStep().isDone }) {}
+    while try await !store.perform({ try Rebuild($0).step().isDone }) {}
     #expect(try unfolded(store) == [OperationKind.add.rawValue, 99])
     try await store.finishRenewal()
     #expect(try unfolded(store) == [99])

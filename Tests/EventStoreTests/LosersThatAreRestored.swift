@@ -159,11 +159,12 @@ struct LosersThatAreRestored {
     }
     let dead = try store.read { try $0.existence(of: note("bare")) }
     // As if the deletion had been concurrent: only the verb below the conflict counts.
-    try await store.perform(isRepeatable: true) { batch in
-      batch.beginWrite()
-      let draft = try batch.draft(for: noteZone)
-      try WriteTransaction.withBytes(of: "bare") { try batch.revive($0, type: "note", in: draft) }
-      try batch.endWrite(author: nil, label: nil, schemaVersion: nil)
+    try await store.perform { store in
+      let write = LocalWrite(store)
+      write.begin()
+      let draft = try write.draft(for: noteZone)
+      try Name("bare").withBytes { try write.revive($0, type: "note", in: draft) }
+      try write.end(author: nil, label: nil, schemaVersion: nil)
     }
     #expect(dead.map(\.content) == [.dead])
     #expect(try store.read { try $0.elements(of: "existence", in: note("bare")) } == ["deleted"])

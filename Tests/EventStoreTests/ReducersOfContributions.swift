@@ -386,8 +386,8 @@ struct ReducersOfContributions {
     _ = try await store.fold(remote.segments)
     #expect(try lister.list(store) == [2, 1])
     func place(_ replica: UInt128, in incarnation: IncarnationID) async throws {
-      try await store.perform(isRepeatable: true) { batch in
-        let storage = batch.storage
+      try await store.perform { store in
+        let storage = store.storage
         let number = try #require(try storage.replicaNumber(of: ReplicaID(rawValue: replica)))
         let log = try storage.interned.incarnations.makeNumber(
           for: incarnation, in: storage.tables.incarnations, storage.transaction)

@@ -164,10 +164,11 @@ struct RemoteRefusalTests {
       // The content hash, which the replicator checks, would find these: here they must not trap.
       let before = try store.lastPosition()
       let found = await awaitedCode {
-        _ = try await store.perform(isRepeatable: false) { batch in
+        _ = try await store.perform { store in
+          var ingest = RemoteIngest(store)
           var report = FoldReport()
-          try batch.fold(segment, &report)
-          try batch.fold.flush()
+          try ingest.ingest(segment, &report)
+          try store.fold.flush()
           throw Undo()
         }
       }

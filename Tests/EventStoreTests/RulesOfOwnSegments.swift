@@ -83,7 +83,7 @@ struct RulesOfOwnSegments {
 
   /// A transaction that a write made, as a commit that is done again has it.
   private func kept(_ store: LocalStore, epoch: UInt32 = 0, _ operations: [LogOperation]) throws
-    -> WriteBatch.Kept
+    -> KeptTransaction
   {
     let bytes = try LogTransaction(
       replica: store.identity.replica, epoch: epoch, sequence: 2, zone: noteZone,
@@ -91,15 +91,15 @@ struct RulesOfOwnSegments {
     ).encoded()
     var reader = ByteReader(bytes.span.bytes)
     let header = try TransactionHeader.read(from: &reader)
-    return WriteBatch.Kept(
+    return KeptTransaction(
       header: header, arrivalDelay: 0, body: bytes.span.bytes.extracting(reader.position...).bytes)
   }
 
-  private func again(_ store: LocalStore, _ kept: WriteBatch.Kept) async throws -> TransactionHeader? {
-    try await store.perform(isRepeatable: false) { batch in
-      batch.resetKept()
-      try batch.appendAgain([kept], [])
-      return batch.kept.first?.header
+  private func again(_ store: LocalStore, _ kept: KeptTransaction) async throws -> TransactionHeader? {
+    try await store.perform { store in
+      let write = LocalWrite(store)
+      try KeptWrite(write).append([kept], [])
+      return write.kept.first?.header
     }
   }
 

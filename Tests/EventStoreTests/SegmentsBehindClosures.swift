@@ -107,8 +107,8 @@ struct SegmentsBehindClosures {
     let (store, remote) = try await makeStore(isAdopted: false)
     _ = try await store.foldOrReject(try remote.news(for: store, limit: 1))
     // As an earlier version imported it.
-    try await store.perform(isRepeatable: true) { batch in
-      let storage = batch.storage
+    try await store.perform { store in
+      let storage = store.storage
       let (zone, row) = try storage.zone(noteZone)
       let incarnation = try #require(row.token).incarnation
       let segment = try #require(

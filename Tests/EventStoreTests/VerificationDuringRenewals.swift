@@ -75,14 +75,14 @@ struct VerificationDuringRenewals {
     hole.replica = store.identity.replica
     _ = try await store.reject(try remote.append([hole]), .hole)
     #expect(try await store.renewLane(of: noteZone) == 3)
-    let building = try await store.perform(isRepeatable: true) { batch in
-      try batch.storage.tables.zoneRows(batch.storage.transaction).count { $0.row.building != .none }
+    let building = try await store.perform { store in
+      try store.storage.tables.zoneRows(store.storage.transaction).count { $0.row.building != .none }
     }
     #expect(building == 1)
     try await store.finishRenewal()
     try await checkSound(store)
-    let counts = try await store.perform(isRepeatable: true) { batch in
-      try batch.storage.tables.zones(naming: shared, batch.storage.transaction).map(\.count)
+    let counts = try await store.perform { store in
+      try store.storage.tables.zones(naming: shared, store.storage.transaction).map(\.count)
     }
     #expect(counts == [3])
   }

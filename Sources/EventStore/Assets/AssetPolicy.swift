@@ -13,8 +13,8 @@ extension LocalStore {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, and as ``write(_:)``.
   public func setAssetPolicy(_ policy: AssetPolicy, of zone: ZoneID) async throws {
-    try await perform(isRepeatable: true) { batch in
-      try batch.storage.setAssetPolicy(policy, of: try batch.storage.zone(zone).number)
+    try await perform { store in
+      try store.storage.setAssetPolicy(policy, of: try store.storage.zone(zone).number)
     }
   }
 }

@@ -69,17 +69,3 @@ public struct AssetReader: ~Copyable {
     return bytes
   }
 }
-
-extension StoreError {
-  static func damagedAsset(_ asset: AssetReference, _ what: String) -> StoreError {
-    StoreError(
-      .assetDamaged, "the file of asset \(asset.hash), which has \(asset.byteCount) bytes, \(what)",
-      hint: "download it again, or import it once more: either replaces the file")
-  }
-
-  static func missingAsset(_ asset: AssetReference) -> StoreError {
-    StoreError(
-      .assetMissing, "asset \(asset.hash), which has \(asset.byteCount) bytes, is not here",
-      hint: "download it with `LogReplicator.downloadAsset`, or import it")
-  }
-}

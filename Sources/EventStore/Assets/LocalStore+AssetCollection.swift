@@ -28,14 +28,14 @@ extension LocalStore {
         }
         if unnamed.isEmpty { continue }
         let isPartial = folder == "partial"
-        let removed = try await perform(isRepeatable: true) { [assets] batch in
-          try batch.removeAssetFiles(unnamed, arePartial: isPartial, assets, nowMilliseconds: now)
+        let removed = try await perform { [assets] store in
+          try store.storage.removeAssetFiles(unnamed, arePartial: isPartial, assets, nowMilliseconds: now)
         }
         count += removed.count
         byteCount += removed.byteCount
       }
       if try read({ try $0.hasOldHolds(nowMilliseconds: now) }) {
-        try await perform(isRepeatable: true) { try $0.storage.removeOldHolds(nowMilliseconds: now) }
+        try await perform { try $0.storage.removeOldHolds(nowMilliseconds: now) }
       }
     } catch {
       throw StoreError.translate(error)
@@ -44,14 +44,14 @@ extension LocalStore {
   }
 }
 
-extension WriteBatch {
+extension TableStorage {
   /// Removes files that are still named by nothing.
   fileprivate func removeAssetFiles(
     _ hashes: [ContentHash], arePartial: Bool, _ files: AssetFiles, nowMilliseconds now: UInt64
   ) throws -> (count: Int, byteCount: UInt64) {
     var (count, byteCount) = (0, UInt64(0))
     for hash in hashes {
-      guard try storage.tables.isCollectable(hash, nowMilliseconds: now, storage.transaction) else {
+      guard try tables.isCollectable(hash, nowMilliseconds: now, transaction) else {
         continue
       }
       if arePartial {

@@ -41,7 +41,7 @@ extension LocalStore {
   package func noteAssetArrival(_ asset: AssetReference) async throws {
     let isAwaited = try read { try $0.isAwaited(asset) }
     // A commit brings the next round: none where nothing changes.
-    if isAwaited { try await perform(isRepeatable: true) { try $0.storage.noteArrival(of: asset) } }
+    if isAwaited { try await perform { try $0.storage.noteArrival(of: asset) } }
   }
 
   // MARK: To be uploaded
@@ -99,8 +99,8 @@ extension LocalStore {
       return try number.map { try transaction.isNews(damaged, of: asset, in: $0) } ?? false
     }
     guard isNews else { return }
-    try await perform(isRepeatable: true) { batch in
-      try batch.storage.noteUnsentAsset(asset, in: zone, incarnation, damaged)
+    try await perform { store in
+      try store.storage.noteUnsentAsset(asset, in: zone, incarnation, damaged)
     }
   }
 
@@ -113,8 +113,8 @@ extension LocalStore {
       return try transaction.tables.number(of: asset, in: number, .unsent, transaction.transaction) != nil
     }
     guard isUnsent else { return }
-    try await perform(isRepeatable: true) { batch in
-      try batch.storage.noteAssetSent(asset, in: zone, incarnation)
+    try await perform { store in
+      try store.storage.noteAssetSent(asset, in: zone, incarnation)
     }
   }
 

@@ -87,8 +87,8 @@ extension LocalStore {
     let asset = try await assetThreads.run(.waits) { _ in try written.finish() }
     let until = UInt64(max(0, configuration.wallMilliseconds())) + UInt64(Self.heldMilliseconds)
     // Before the file has its name: whatever happens then, it is collected if nothing comes to name it.
-    try await perform(isRepeatable: true) { batch in
-      try batch.storage.holdAsset(asset.hash, untilMilliseconds: until)
+    try await perform { store in
+      try store.storage.holdAsset(asset.hash, untilMilliseconds: until)
     }
     try await assetThreads.run(.waits) { _ in try written.publish() }
     // Others may have named it before it was here.

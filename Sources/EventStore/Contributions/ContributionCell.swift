@@ -201,7 +201,7 @@ extension WriteTransaction {
   /// - Throws: as ``set(_:of:to:)``.
   /// - Complexity: O(log n) in the contributions.
   public mutating func contribute(_ payload: Value, to field: Name, of record: RecordID) throws {
-    try change(field, of: record, .contribute(payload))
+    try write.change(field, of: record, .contribute(payload))
   }
 
   /// What was contributed to a field of a record, in the order of ``ContributionReducer``; nil if the record is not there,

@@ -8,9 +8,9 @@ extension LocalStore {
   ///
   /// - Throws: ``StoreError`` `nameInvalid`, and as ``write(_:)``.
   public func setExistencePolicy(_ policy: ExistencePolicy, of type: Name) async throws {
-    try WriteTransaction.check(type, "a type's name", Limits.nameBytesMax)
-    try await perform(isRepeatable: true) { batch in
-      try batch.storage.setPolicy(policy, of: try batch.internName(type))
+    try type.check("a type's name", Limits.nameBytesMax)
+    try await perform { store in
+      try store.storage.setPolicy(policy, of: try store.internName(type))
     }
   }
 }

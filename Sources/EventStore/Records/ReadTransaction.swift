@@ -153,7 +153,7 @@ public struct ReadTransaction: ~Copyable {
   public func withRecord<R>(_ id: RecordID, _ body: (borrowing RecordView) throws -> R) throws -> R? {
     let zone = try readView.zoneIndex(of: id.zone)
     return try readView.withRow(of: id) { row, state in
-      try WriteTransaction.withBytes(of: id.name) { name in
+      try id.name.withBytes { name in
         guard let view = try RecordView(row, name: name, zone: zone, state, readView) else { return nil }
         return try body(view)
       }

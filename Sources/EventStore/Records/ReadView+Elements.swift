@@ -113,7 +113,7 @@ extension ReadView {
   }
 
   func value(at key: Name, of field: Name, in record: RecordID) throws -> Value? {
-    try WriteTransaction.withBytes(of: key) { key in
+    try key.withBytes { key in
       try element(key, .map, of: field, in: record) { element, row, state in
         try shown(element.value, in: row, state)
       }

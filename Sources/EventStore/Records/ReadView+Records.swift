@@ -318,15 +318,6 @@ extension StoreError {
       .damaged, "a value that is kept apart from its record is not there",
       hint: "run a verification, then rebuild the store from its log")
   }
-
-  static func unknown(_ zone: ZoneID) -> StoreError {
-    StoreError(.zoneUnknown, "the store has no zone “\(zone)”", hint: "create it, or check its name")
-  }
-
-  static func unknown(_ record: RecordID) -> StoreError {
-    StoreError(
-      .recordUnknown, "there is no record \(record), or it was deleted", hint: "create it, or check its name")
-  }
 }
 
 extension ReadView {

@@ -11,7 +11,7 @@ extension ReadView {
   /// The same of what lies in the table of records: a whole row, or one without registers. It is enough where these do not matter.
   func withStoredRow<R>(of record: RecordID, _ body: (RawSpan, StateNumber) throws -> R?) throws -> R? {
     let state = try state(of: record.zone)
-    return try WriteTransaction.withBytes(of: record.name) { name in
+    return try record.name.withBytes { name in
       guard name.byteCount <= Limits.recordNameBytesMax else { return nil }
       return try transaction.withValue(of: TableKey.record(state, name).span, in: tables.records) { row in
         try naming(name) { try body(row, state) }

@@ -31,35 +31,10 @@ extension LocalStore {
   /// - Returns: what to tell the user; nil if the store ships no such lane.
   package func contestLane(of zone: ZoneID, by segment: RemoteSegment) async throws -> StoreError? {
     let known = Shared<StoreError?>(nil)
-    let contested = try await performIfChanged { try $0.contestLane(of: zone, by: segment, known) }
-    return contested ?? known.value
-  }
-}
-
-extension WriteBatch {
-  /// - Parameter known: gets what to tell the user where that was known before.
-  /// - Returns: that where it is new.
-  fileprivate func contestLane(
-    of zone: ZoneID, by segment: RemoteSegment, _ known: Shared<StoreError?>
-  ) throws -> StoreError? {
-    let (number, row) = try storage.zone(zone)
-    guard let token = row.token else { return nil }
-    let writer = try self.lane(of: segment)
-    let key = TableKey.adoptedLane(number, writer.number, writer.epoch)
-    guard try storage.transaction.contains(key.span, in: storage.tables.replicas) else { return nil }
-    let lane = try storage.tables.pendingLane(
-      writer.number, writer.epoch, of: number, token, storage.transaction)
-    guard let first = try firstDifferent(from: lane, writer.id, number, in: segment) else { return nil }
-    let contested = ContestedLane(first: first, offset: segment.offset, baseMax: .max)
-    let error = StoreError.contested(lane, contested, zone)
-    let before = try storage.tables.contest(
-      of: writer.number, writer.epoch, in: number, token, storage.transaction)
-    guard before != contested else {
-      known.value = error
-      return nil
+    let contested = try await performIfChanged {
+      try LaneSettlement($0).contestLane(of: zone, by: segment, known)
     }
-    try storage.contest(Lane(zone: number, replica: writer.number, epoch: writer.epoch), contested)
-    return error
+    return contested ?? known.value
   }
 }
 

@@ -17,7 +17,7 @@ extension LocalStore {
   /// - Throws: ``StoreError`` `zoneUnknown`, `incarnationChanged`, `mismatch`; `outOfOrder` if another process has
   ///   shipped what it cuts.
   package func storeCut(_ header: SegmentHeader) async throws -> SegmentHeader {
-    try await perform(isRepeatable: true) { try $0.storeCut(header) }
+    try await perform { try ZoneCatalog($0).storeCut(header) }
   }
 }
 
@@ -138,68 +138,11 @@ extension ReadTransaction {
   }
 }
 
-extension WriteBatch {
-  func storeCut(_ header: SegmentHeader) throws -> SegmentHeader {
-    let tables = storage.tables
-    let (number, row) = try storage.zone(header.zone)
-    guard let token = row.token,
-      let incarnation = try storage.interned.incarnations.number(
-        of: header.incarnation, in: tables.incarnations, storage.transaction),
-      token.incarnation == incarnation
-    else { throw StoreError.incarnationChanged(header.zone, header.incarnation) }
-    let replica = try storage.interned.replicas.makeNumber(
-      for: header.replica, in: tables.replicas, storage.transaction)
-    let isOurs = try tables.ships(
-      replica, header.epoch, of: number, row, identity, storage.interned, storage.transaction)
-    let lane = try tables.pendingLane(replica, header.epoch, of: number, token, storage.transaction)
-    guard isOurs else {
-      throw StoreError(
-        .outOfOrder,
-        "a segment of replica \(header.replica), epoch \(header.epoch) is not this store's to ship any more",
-        hint: "another process has shipped it, or the store has taken a new epoch: cut again")
-    }
-    if let stored = try tables.cut(of: number, storage.transaction), stored.isNext(after: lane, incarnation) {
-      guard stored.sequences == header.sequences, stored.contentHash == header.contentHash else {
-        return stored.header(header.zone, header.incarnation, header.replica)
-      }
-      // It stays what is next also where a part of it was placed meanwhile.
-      try storage.setCut(CutRow(header, incarnation, replica), of: number)
-      return header
-    }
-    guard header.sequences.lowerBound == lane.placed + 1, header.sequences.upperBound <= lane.last else {
-      throw StoreError(
-        .outOfOrder,
-        "sequences \(header.sequences.lowerBound) to \(header.sequences.upperBound) of zone “\(header.zone)” were "
-          + "cut, but \(lane.placed) of \(lane.last) are acknowledged",
-        hint: "another process has shipped meanwhile: cut again")
-    }
-    try storage.setCut(CutRow(header, incarnation, replica), of: number)
-    return header
-  }
-
-  /// Takes away a zone's cut once the remote has all that it cuts.
-  func removeShippedCut(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) throws {
-    guard let cut = try storage.tables.cut(of: zone, storage.transaction), cut.incarnation == incarnation
-    else { return }
-    let placed = try storage.tables.lastPlaced(
-      cut.replica, cut.epoch, in: zone, incarnation, storage.transaction)
-    if cut.sequences.upperBound <= placed { try storage.removeCut(of: zone) }
-  }
-}
-
 extension CutRow {
   /// Whether it cuts what is next of a lane. A stored cut that is of none is left from before the zone was re-created or
   /// the store took another epoch.
-  fileprivate func isNext(after lane: PendingLane, _ incarnation: IncarnationNumber) -> Bool {
+  func isNext(after lane: PendingLane, _ incarnation: IncarnationNumber) -> Bool {
     self.incarnation == incarnation && replica == lane.replica && epoch == lane.epoch
       && sequences.lowerBound <= lane.placed + 1 && sequences.upperBound > lane.placed
-  }
-}
-
-extension StoreError {
-  static func missing(_ sequence: UInt64, _ zone: ZoneID) -> StoreError {
-    StoreError(
-      .damaged, "sequence \(sequence) of zone “\(zone)” is missing from the store",
-      hint: "run a verification of the store")
   }
 }

@@ -20,16 +20,14 @@ extension LocalStore {
       }
     }
     if let known { return known }
-    return try await perform(isRepeatable: true) { batch in
-      let storage = batch.storage
+    return try await perform { store in
+      let storage = store.storage
       let (number, row) = try storage.zone(zone)
       guard row.status == .attached else { throw StoreError.unknown(zone) }
       if let found = try storage.tables.openProposal(of: number, storage.transaction) {
-        return try storage.interned.incarnations.identity(
-          of: found, in: storage.tables.incarnations, storage.transaction)
+        return try storage.incarnationID(found)
       }
-      let made = try storage.interned.incarnations.makeNumber(
-        for: incarnation, in: storage.tables.incarnations, storage.transaction)
+      let made = try storage.makeIncarnationNumber(for: incarnation)
       try storage.setProposal(made, of: number)
       return incarnation
     }

@@ -27,7 +27,7 @@ struct RereadBases {
   }
 
   /// The greatest base in the log as it is now that reaches nothing which the given one did not; nil for none at all.
-  func rebased(_ base: WriteBatch.BaseNumbers) -> WriteBatch.BaseNumbers? {
+  func rebased(_ base: BaseNumbers) -> BaseNumbers? {
     guard base.incarnation == incarnation, base.offset >= first, base.offset <= seen else { return base }
     var (low, high) = (0, needed.count)
     while low < high {
@@ -39,39 +39,8 @@ struct RereadBases {
   }
 
   /// Whether a transaction with this base had seen what the log does not have.
-  func changes(_ base: WriteBatch.BaseNumbers?) -> Bool {
+  func changes(_ base: BaseNumbers?) -> Bool {
     guard let base else { return false }
     return rebased(base)?.offset != base.offset
-  }
-}
-
-extension WriteBatch {
-  /// Compares the log that was read again with what was folded before.
-  ///
-  /// - Complexity: linear in the segments that were read again, and in those that were there before
-  func rereadBases(
-    _ zone: ZoneNumber, _ incarnation: IncarnationNumber, _ rereading: Rereading
-  ) throws -> RereadBases {
-    let tables = storage.tables
-    var former: [ContentHash: UInt64] = [:]
-    try tables.forEachFormerSegment(in: zone, incarnation, storage.transaction) { offset, row in
-      former[row.hash] = min(former[row.hash] ?? .max, offset)
-    }
-    var bases = RereadBases(incarnation: incarnation, first: rereading.first, seen: rereading.seen)
-    try tables.forEachSegment(in: zone, incarnation, from: rereading.first, storage.transaction) { _, row in
-      let isEmpty = row.rejection != nil || row.isQuarantined
-      bases.append(seenAt: isEmpty ? 0 : former[row.hash])
-    }
-    return bases
-  }
-
-  /// The first pending transaction of a lane that had seen what the log does not have; nil if none had.
-  func firstRebased(of lane: PendingLane, _ zone: ZoneNumber, _ bases: RereadBases) throws -> UInt64? {
-    guard lane.placed < lane.last else { return nil }
-    for sequence in lane.placed + 1...lane.last {
-      guard let entry = try entry(lane.replica, lane.epoch, sequence, zone) else { continue }
-      if bases.changes(entry.header.base) { return sequence }
-    }
-    return nil
   }
 }

@@ -328,6 +328,26 @@ package final class TableStorage: FoldStorage {
     try interned.replicas.number(of: replica, in: tables.replicas, transaction)
   }
 
+  package func makeReplicaNumber(for replica: ReplicaID) throws -> ReplicaNumber {
+    try interned.replicas.makeNumber(for: replica, in: tables.replicas, transaction)
+  }
+
+  func incarnationID(_ number: IncarnationNumber) throws -> IncarnationID {
+    try interned.incarnations.identity(of: number, in: tables.incarnations, transaction)
+  }
+
+  func incarnationNumber(of incarnation: IncarnationID) throws -> IncarnationNumber? {
+    try interned.incarnations.number(of: incarnation, in: tables.incarnations, transaction)
+  }
+
+  func makeIncarnationNumber(for incarnation: IncarnationID) throws -> IncarnationNumber {
+    try interned.incarnations.makeNumber(for: incarnation, in: tables.incarnations, transaction)
+  }
+
+  func zoneID(_ number: ZoneNumber) throws -> ZoneID {
+    try interned.zones.identity(of: number, in: tables.zones, transaction)
+  }
+
   /// Whether a base is at or past every placement that a zone has.
   package func seesAllPlaced(
     _ base: (incarnation: IncarnationNumber, offset: UInt64), in zone: ZoneNumber

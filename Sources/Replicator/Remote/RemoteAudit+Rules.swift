@@ -1,7 +1,7 @@
 internal import OperationFormat
 
 /// The rules that every segment of a log must keep. Every reader rejects what breaks one, and closes its writer's lane: see
-/// `WriteBatch+Checks`. So does the audit, which says what readers leave out.
+/// `SegmentRules`. So does the audit, which says what readers leave out.
 extension RemoteAudit {
   struct LaneID: Hashable, Comparable, Sendable {
     var replica: ReplicaID

@@ -7,16 +7,16 @@ extension LocalStore {
   func foldAsPlanted(_ segments: [RemoteSegment]) async throws -> FoldReport? {
     guard let last = segments.last else { return nil }
     if PlantedBug.tokenBeforeData.isPlanted {
-      try await perform(isRepeatable: true) { batch in
-        let token = try batch.storage.zone(last.zone).row.token
+      try await perform { store in
+        let token = try store.storage.zone(last.zone).row.token
         guard segments[0].offset <= (token?.offset ?? 0) + 1 else { return }
-        try batch.moveToken(to: last.offset, last.hash, of: last.incarnation, last.zone)
+        try store.moveToken(to: last.offset, last.hash, of: last.incarnation, last.zone)
       }
     }
     if PlantedBug.tokenInSecondTransaction.isPlanted { return try await foldBeforeToken(segments, last) }
     if PlantedBug.unknownOperationDropped.isPlanted {
       let stripped = try segments.map { try $0.withoutUnknownOperations() }
-      return try await perform(isRepeatable: true) { try $0.fold(stripped) }
+      return try await perform { try $0.fold(stripped) }
     }
     return nil
   }
@@ -24,19 +24,19 @@ extension LocalStore {
   private func foldBeforeToken(_ segments: [RemoteSegment], _ last: RemoteSegment) async throws
     -> FoldReport
   {
-    let report = try await perform(isRepeatable: true) { batch in
-      let (zone, before) = try batch.storage.zone(last.zone)
-      let report = try batch.fold(segments)
-      var row = try batch.storage.zoneRow(zone)
+    let report = try await perform { store in
+      let (zone, before) = try store.storage.zone(last.zone)
+      let report = try store.fold(segments)
+      var row = try store.storage.zoneRow(zone)
       // An offset of 0 is as good as no token.
       row.token?.offset = before.token?.offset ?? 0
       row.token?.hash = before.token?.hash ?? .zero
       row.base = before.base
-      batch.storage.setZoneRow(row, zone)
+      store.storage.setZoneRow(row, zone)
       return report
     }
-    try await perform(isRepeatable: true) { batch in
-      try batch.moveToken(to: last.offset, last.hash, of: last.incarnation, last.zone)
+    try await perform { store in
+      try store.moveToken(to: last.offset, last.hash, of: last.incarnation, last.zone)
     }
     return report
   }
@@ -59,16 +59,16 @@ extension LocalStore {
   ) async throws -> ZoneListReport {
     let before = try syncState().databaseToken
     if before.map({ $0.remote == token.remote && $0.offset < token.offset && start <= $0.offset }) ?? true {
-      try await perform(isRepeatable: true) { try $0.storage.setDatabaseToken(token) }
+      try await perform { try $0.storage.setDatabaseToken(token) }
     }
-    return try await perform(isRepeatable: true) { batch in
+    return try await perform { store in
       if let before {
-        try batch.storage.setDatabaseToken(before)
+        try store.storage.setDatabaseToken(before)
       } else {
         let key = TableKey.meta(.remote)
-        _ = try batch.storage.transaction.delete(key.span, in: batch.storage.tables.meta)
+        _ = try store.storage.transaction.delete(key.span, in: store.storage.tables.meta)
       }
-      return try batch.apply(events, [], start, token, chosen)
+      return try ZoneCatalog(store).apply(events, [], start, token, chosen)
     }
   }
 
@@ -76,24 +76,25 @@ extension LocalStore {
   ///
   /// - Returns: the zone's token afterwards.
   package func skip(_ header: SegmentHeader, at offset: UInt64) async throws -> ChangeToken? {
-    try await perform(isRepeatable: true) { try $0.skip(header, at: offset) }
+    try await perform { try $0.skip(header, at: offset) }
     return try read { try $0.changeToken(of: header.zone) }
   }
 
   /// Counts the transactions of a segment as shipped.
   package func forgetPending(_ header: SegmentHeader) async throws {
-    try await perform(isRepeatable: true) { batch in
-      let (zone, row) = try batch.storage.zone(header.zone)
+    try await perform { store in
+      let (zone, row) = try store.storage.zone(header.zone)
       guard let incarnation = row.token?.incarnation else { return }
-      try batch.forgetPending(of: zone, incarnation, through: header.sequences.upperBound)
+      try store.forgetPending(of: zone, incarnation, through: header.sequences.upperBound)
     }
   }
 }
 
-extension WriteBatch {
+extension StoreTransaction {
   fileprivate func fold(_ segments: [RemoteSegment]) throws -> FoldReport {
     var report = FoldReport()
-    for segment in segments { try fold(segment, &report) }
+    var ingest = RemoteIngest(self)
+    for segment in segments { try ingest.ingest(segment, &report) }
     report.segments = segments.count
     return report
   }

@@ -1,0 +1,42 @@
+import LMDB
+import OperationFormat
+
+extension LogImport {
+  /// Checks, at the end of a log, that what it says of remote logs is no more than its transactions: a store that lacks one of a
+  /// segment's would say that it is in sync, without it.
+  ///
+  /// - Throws: ``StoreError`` `importInvalid`.
+  func checkImportedPlaces() throws {
+    try storage.flush()
+    let tables = storage.tables
+    for (number, row) in try tables.zoneRows(storage.transaction) where !row.status.isGone {
+      func hash(at place: (incarnation: IncarnationNumber, offset: UInt64)) throws -> ContentHash? {
+        try tables.segment(at: place.offset, in: number, place.incarnation, storage.transaction)?.hash
+      }
+      if let token = row.token, token.offset > 0,
+        try hash(at: (token.incarnation, token.offset)) != token.hash
+      {
+        throw Self.invalid("the token of a zone, at offset \(token.offset), does not match a segment")
+      }
+      if let base = row.base, try hash(at: base) == nil {
+        throw Self.invalid("the base of a zone is at offset \(base.offset), where no segment is")
+      }
+    }
+    var cursor = try storage.transaction.openCursor(tables.segments)
+    var isThere = try cursor.first()
+    while isThere {
+      let (key, bytes) = cursor.withEntry { ($0.bytes, $1.bytes) }
+      if let problem = try tables.problem(
+        ofSegment: key.span.bytes, bytes.span.bytes, storage.transaction)
+      {
+        throw Self.invalid(problem)
+      }
+      isThere = try cursor.next()
+    }
+  }
+
+  private static func invalid(_ message: String) -> StoreError {
+    StoreError(
+      .importInvalid, message, hint: "the file was changed, or lines are missing: export the log again")
+  }
+}

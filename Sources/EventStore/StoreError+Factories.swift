@@ -1,0 +1,96 @@
+import OperationFormat
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Errors that more than one place throws.
+extension StoreError {
+  static func accessDenied(_ directory: String) -> StoreError {
+    StoreError(
+      .accessDenied, "access to the store “\(directory)” is denied",
+      hint:
+        "run it as a user who may read and write the directory and its files: reading too writes, to note who reads "
+        + "in the lock file `lock.mdb`. Who may only read copies the directory, and reads the copy")
+  }
+
+  /// Why a data file cannot be seen in a directory, by `errno`.
+  static func unseen(_ code: Int32, in directory: String) -> StoreError {
+    switch code {
+    case EACCES, EPERM:
+      accessDenied(directory)
+    case ENOENT, ENOTDIR:
+      StoreError(
+        .notAStore, "there is no store in “\(directory)”",
+        hint: "give the directory of a store; a new one is made only in an empty directory")
+    default:
+      StoreError(
+        .system, "“\(directory)” cannot be looked into: \(String(cString: strerror(code)))",
+        hint: "check the disk and the path")
+    }
+  }
+
+  static func closed(_ directory: String) -> StoreError {
+    StoreError(.closed, "the store “\(directory)” is closed", hint: "open it again")
+  }
+
+  static func removed(_ directory: String) -> StoreError {
+    StoreError(
+      .removed, "the data file of the store “\(directory)” was removed or replaced while it was open",
+      hint: "nothing that is written now can be read again: close the store, and open what is there")
+  }
+
+  static func readOnly(_ directory: String) -> StoreError {
+    StoreError(
+      .readOnly, "the store “\(directory)” was opened for reading alone", hint: "open it for writing")
+  }
+
+  static func unknown(_ zone: ZoneID) -> StoreError {
+    StoreError(.zoneUnknown, "the store has no zone “\(zone)”", hint: "create it, or check its name")
+  }
+
+  static func unknown(_ record: RecordID) -> StoreError {
+    StoreError(
+      .recordUnknown, "there is no record \(record), or it was deleted", hint: "create it, or check its name")
+  }
+
+  static func removed(_ position: Position) -> StoreError {
+    StoreError(
+      .positionUnknown, "the log's entry at position \(position) was removed with its zone",
+      hint: "continue with the positions after it")
+  }
+
+  static func missing(_ sequence: UInt64, _ zone: ZoneID) -> StoreError {
+    StoreError(
+      .damaged, "sequence \(sequence) of zone “\(zone)” is missing from the store",
+      hint: "run a verification of the store")
+  }
+
+  static func incarnationChanged(_ zone: ZoneID, _ incarnation: IncarnationID) -> StoreError {
+    StoreError(
+      .incarnationChanged, "the remote log of zone “\(zone)” is another incarnation, \(incarnation)",
+      hint: "the remote was re-created or replaced: the zone must be offered to it again")
+  }
+
+  /// The error of a transaction that no replica would fold.
+  static func tooMuchWork(_ what: String, _ steps: Int) -> StoreError {
+    StoreError(
+      .transactionTooLarge,
+      "\(what) takes \(steps) steps to be folded in one zone, over the limit of \(Limits.foldStepsMax)",
+      hint: "split it into several writes")
+  }
+
+  static func damagedAsset(_ asset: AssetReference, _ what: String) -> StoreError {
+    StoreError(
+      .assetDamaged, "the file of asset \(asset.hash), which has \(asset.byteCount) bytes, \(what)",
+      hint: "download it again, or import it once more: either replaces the file")
+  }
+
+  static func missingAsset(_ asset: AssetReference) -> StoreError {
+    StoreError(
+      .assetMissing, "asset \(asset.hash), which has \(asset.byteCount) bytes, is not here",
+      hint: "download it with `LogReplicator.downloadAsset`, or import it")
+  }
+}

@@ -1,0 +1,187 @@
+import LMDB
+import OperationFormat
+
+/// Taking transactions out of the log, and appending them under another lane.
+extension LaneRewrite {
+  func renewLane(of zone: ZoneID, contestedBy segment: RemoteSegment?) throws -> Int? {
+    let (number, known) = try storage.zone(zone)
+    guard let token = known.token else { return nil }
+    for lane in try ownLanes(of: number, known, token) {
+      guard let first = try firstLost(of: lane, number, token.incarnation, segment) else { continue }
+      return try issueAgain([LaneCut(lane: lane, first: first)], of: number)
+    }
+    return nil
+  }
+
+  /// The first own transaction that the log cannot take; nil if it can take all.
+  private func firstLost(
+    of lane: PendingLane, _ zone: ZoneNumber, _ incarnation: IncarnationNumber, _ segment: RemoteSegment?
+  ) throws -> UInt64? {
+    if try storage.tables.closure(
+      of: lane.replica, lane.epoch, in: zone, incarnation, storage.transaction) != nil
+    {
+      return lane.placed + 1
+    }
+    if try storage.tables.namesClippedParent(
+      lane.replica, lane.epoch, in: zone, incarnation, storage.interned, storage.transaction)
+    {
+      return 1
+    }
+    let id = StoreIdentity(replica: identity.replica, epoch: lane.epoch)
+    return try segment.flatMap { try firstDifferent(from: lane, id, zone, in: $0) }
+  }
+
+  /// The first pending transaction of a lane that a segment has with other bytes; nil if it has none, or is another's.
+  func firstDifferent(
+    from lane: PendingLane, _ id: StoreIdentity, _ zone: ZoneNumber, in segment: RemoteSegment
+  ) throws -> UInt64? {
+    for bytes in segment.transactions {
+      var reader = ByteReader(bytes.span.bytes)
+      let header = try TransactionHeader.read(from: &reader)
+      guard header.replica == id.replica, header.epoch == id.epoch else { return nil }
+      guard header.sequence > lane.placed,
+        let entry = try store.entry(lane.replica, lane.epoch, header.sequence, zone)
+      else { continue }
+      let body = bytes.span.bytes.extracting(reader.position...)
+      if try !store.isSame(header, body, as: entry) { return header.sequence }
+    }
+    return nil
+  }
+
+  /// A transaction that the log does not take as it is.
+  struct LostEntry {
+    var position: Position
+    var header: LogEntryHeader
+    var body: [UInt8]
+  }
+
+  /// Appends transactions to the log once more, as those of another lane. They are folded with the log.
+  ///
+  /// - Parameters:
+  ///   - seen: what they have seen at least.
+  ///   - rebased: gives another base to what had seen something that the log does not have.
+  func append(
+    _ entries: [LostEntry], as replica: ReplicaNumber, _ epoch: UInt32, _ parent: LaneParent?,
+    atLeast seen: BaseNumbers? = nil, rebased: (BaseNumbers) -> BaseNumbers? = { $0 }
+  ) throws {
+    for (index, entry) in entries.enumerated() {
+      var header = LogEntryHeader(
+        zone: entry.header.zone, replica: replica, epoch: epoch, sequence: UInt64(index) + 1,
+        base: entry.header.base.flatMap(rebased), parent: index == 0 ? parent : nil,
+        arrivalDelay: entry.header.arrivalDelay)
+      header.raiseBase(to: seen)
+      _ = try storage.append(header, body: entry.body.span.bytes)
+    }
+  }
+
+  /// A lane's transactions from one on.
+  func entries(_ first: UInt64, of lane: PendingLane, _ zone: ZoneNumber) throws -> [LostEntry] {
+    guard first <= lane.last else { return [] }
+    return try (first...lane.last).map { sequence in
+      guard let (header, body) = try store.entry(lane.replica, lane.epoch, sequence, zone),
+        let position = try storage.tables.position(
+          of: lane.replica, lane.epoch, sequence, in: zone, storage.transaction)
+      else { throw StoreError.missing(sequence, try storage.zoneID(zone)) }
+      return LostEntry(position: position, header: header, body: body)
+    }
+  }
+
+  /// Transactions as those of another lane say the same: what they have inserted into lists and texts has other names
+  /// there.
+  ///
+  /// - Parameter earlier: what is renamed besides, of lanes that this one continues.
+  func renamed(
+    _ entries: [LostEntry], _ lane: PendingLane, _ maker: UnitMaker, _ state: StateNumber,
+    after earlier: UnitRenamings = UnitRenamings()
+  ) throws -> (entries: [LostEntry], renaming: UnitRenaming) {
+    let reader = storage.logReader
+    let transactions = try entries.map { try reader.entry(at: $0.position, storage.transaction).transaction }
+    let renaming = try UnitRenaming(of: maker, in: transactions) { record, field, isText in
+      guard try store.fold.find(Array(record.rawValue.utf8).span.bytes, in: state) else { return 0 }
+      let cell = CellNumber(try store.internName(field), isText ? .text : .list)
+      return try store.fold.sequence(of: cell).nextNumber(of: lane.replica, lane.epoch)
+    }
+    var renamings = earlier
+    renamings.add(renaming)
+    return (try renamed(entries, renamings), renaming)
+  }
+
+  /// Transactions with their units renamed.
+  ///
+  /// - Complexity: linear in the transactions, and in the renamings of lanes whose units each one names.
+  func renamed(_ entries: [LostEntry], _ renamings: UnitRenamings) throws -> [LostEntry] {
+    guard !entries.isEmpty, !renamings.isEmpty else { return entries }
+    let logReader = storage.logReader
+    return try entries.map { entry in
+      var (renamed, transaction) = (
+        entry, try logReader.entry(at: entry.position, storage.transaction).transaction
+      )
+      let before = transaction.operations
+      for renaming in renamings.renamings(of: before) {
+        transaction.operations = renaming.renamed(transaction.operations) ?? transaction.operations
+      }
+      if transaction.operations == before { return entry }
+      let bytes = try transaction.encoded()
+      var reader = ByteReader(bytes.span.bytes)
+      _ = try TransactionHeader.read(from: &reader)
+      renamed.body = bytes.span.bytes.extracting(reader.position...).bytes
+      try checkFolds(renamed.body)
+      return renamed
+    }
+  }
+
+  /// Refuses what nobody would fold. What a store wrote has room for its units' new names; what it imported may not.
+  private func checkFolds(_ body: [UInt8]) throws {
+    var (layout, work) = (BodyDecoder(), FoldWork())
+    try store.layout.parse(body.span.bytes)
+    work.add(layout, body.span.bytes)
+    guard work.steps > Limits.foldStepsMax else { return }
+    throw StoreError.tooMuchWork("a transaction that is issued again", work.steps)
+  }
+
+  /// Takes a lane's transactions from one on out of the log.
+  func takeOut(
+    _ positions: [Position], _ first: UInt64, of lane: PendingLane, _ zone: ZoneNumber
+  ) throws {
+    store.fold.reset()
+    for (index, position) in positions.enumerated() {
+      let key = TableKey.sequence(zone, lane.replica, lane.epoch, first + UInt64(index))
+      _ = try storage.transaction.delete(key.span, in: storage.tables.sequences)
+      try storage.removeEntries(position...position)
+    }
+    storage.forgetSequences()
+  }
+
+  /// The least epoch of a replica after its own that nothing in a zone is of: others can use some up, never the ones between.
+  ///
+  /// - Complexity: linear in the epochs after its own that are used
+  ///
+  /// - Parameter last: one that the same commit got, if any: those before it are not looked at again.
+  func nextEpoch(
+    of replica: ReplicaNumber, _ zone: ZoneNumber, _ incarnation: IncarnationNumber, after last: UInt32? = nil
+  ) throws -> UInt32 {
+    var epoch = try last ?? storage.zoneRow(zone).ownEpoch(identity)
+    while epoch < .max {
+      epoch += 1
+      if try storage.lastSequence(of: replica, epoch, in: zone) == 0,
+        try storage.tables.closure(of: replica, epoch, in: zone, incarnation, storage.transaction) == nil
+      {
+        return epoch
+      }
+    }
+    throw StoreError(
+      .laneClosed, "all epochs of this store are used up in zone “\(try storage.zoneID(zone))”",
+      hint: "export the log and import it into a new store")
+  }
+
+  /// Remembers that a zone's records call a lane, from a sequence on, and its units otherwise than the log does by now.
+  func note(_ units: UnitRenaming, from first: UInt64, of old: Lane, as new: Lane) throws {
+    try storage.addRenaming(LaneRenaming(old: old, new: new, shift: first - 1))
+    let state = try storage.zoneRow(old.zone).state
+    for (cell, kept) in units.kept
+    where try store.fold.find(Array(cell.record.rawValue.utf8).span.bytes, in: state) {
+      let number = CellNumber(try store.internName(cell.field), cell.isText ? .text : .list)
+      try storage.setKeptUnits(kept, of: old, try store.fold.recordNumber, number)
+    }
+  }
+}

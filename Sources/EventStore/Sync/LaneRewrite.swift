@@ -1,0 +1,122 @@
+import LMDB
+import OperationFormat
+
+typealias BaseNumbers = (incarnation: IncarnationNumber, offset: UInt64)
+
+/// Issues transactions again, as those of new lanes, where the log does not take them as they are.
+struct LaneRewrite {
+  /// What the log does not take of one of this store's own lanes: all from a sequence on.
+  struct LaneCut {
+    var lane: PendingLane
+    var first: UInt64
+  }
+
+  /// A part of a lane that is another lane now, or was let go.
+  struct Moved {
+    var old: Lane
+    var first: UInt64
+    /// Nil if it was let go.
+    var new: Lane?
+    /// What it continued.
+    var before: LaneParent?
+  }
+
+  let store: StoreTransaction
+  var storage: TableStorage { store.storage }
+  var identity: StoreIdentity { store.identity }
+
+  init(_ store: StoreTransaction) { self.store = store }
+
+  /// This store's own lanes of a zone of which something is pending, what one continues before it; the present one, which comes
+  /// last, also where nothing is.
+  func ownLanes(of zone: ZoneNumber, _ row: ZoneRow, _ token: ZoneRow.Token) throws -> [PendingLane] {
+    let own = try storage.makeReplicaNumber(for: identity.replica)
+    let earlier = try storage.tables.adoptedLanes(of: zone, storage.transaction).filter { $0.replica == own }
+    return try (earlier + [(own, row.ownEpoch(identity))]).map {
+      try storage.tables.pendingLane($0.replica, $0.epoch, of: zone, token, storage.transaction)
+    }
+  }
+
+  /// Takes parts of own lanes out of the log, and appends them as lanes of new epochs: with their own bases and timestamps, so
+  /// that they mean what they meant. ``LocalStore/finishRenewal()`` is to be called afterwards.
+  ///
+  /// A lane that continues what goes is issued again with it, since its first transaction names that.
+  ///
+  /// - Parameters:
+  ///   - cuts: in the order of ``ownLanes(of:_:_:)``.
+  ///   - rebased: gives another base to what had seen something that the log does not have.
+  /// - Returns: how many transactions were issued again.
+  func issueAgain(
+    _ cuts: [LaneCut], of zone: ZoneNumber, rebased: (BaseNumbers) -> BaseNumbers? = { $0 }
+  ) throws -> Int {
+    try store.checkNamesAreNew(of: zone)
+    var row = try storage.zoneRow(zone)
+    guard let token = row.token else { return 0 }
+    var moved: [Moved] = []
+    var renamings = UnitRenamings()
+    var count = 0
+    for lane in try ownLanes(of: zone, row, token) {
+      let old = Lane(zone: zone, replica: lane.replica, epoch: lane.epoch)
+      let former = try storage.lineage(of: lane.replica, lane.epoch, in: zone).first.map {
+        (replica: $0.replica, epoch: $0.epoch, sequence: $0.through)
+      }
+      let parent = former.flatMap { Self.parent($0, after: moved) }
+      let continues = lane.placed == 0 && parent?.epoch != former?.epoch
+      let cut = cuts.first { $0.lane.epoch == lane.epoch }
+      guard let first = continues ? 1 : cut?.first else { continue }
+      let new = Lane(
+        zone: zone, replica: lane.replica, epoch: try nextEpoch(of: lane.replica, zone, token.incarnation))
+      let (lost, found) = try renamed(
+        try entries(first, of: lane, zone), lane,
+        UnitMaker(replica: identity.replica, epoch: lane.epoch), row.state, after: renamings)
+      try takeOut(lost.map(\.position), first, of: lane, zone)
+      try moveOn(old, lane, first, isPresent: lane.epoch == row.ownEpoch(identity), new, &row)
+      let (continued, seen) = try store.continuing(
+        first > 1 ? (lane.replica, lane.epoch, first - 1) : parent, row, zone)
+      if let continued { try storage.setParent(continued, of: new.replica, new.epoch, in: zone) }
+      try append(lost, as: new.replica, new.epoch, continued, atLeast: seen, rebased: rebased)
+      moved.append(Moved(old: old, first: first, new: new))
+      guard !lost.isEmpty else { continue }
+      try note(found, from: first, of: old, as: new)
+      var renaming = found
+      renaming.new = UnitMaker(replica: identity.replica, epoch: new.epoch)
+      renamings.add(renaming)
+      count += lost.count
+    }
+    if count > 0 { try Rebuild(store).refold(zone) }
+    return count
+  }
+
+  /// Lets this store ship a new lane in the place of an old one, and what is left of that.
+  private func moveOn(
+    _ old: Lane, _ lane: PendingLane, _ first: UInt64, isPresent: Bool, _ new: Lane, _ row: inout ZoneRow
+  ) throws {
+    if first == 1 { try storage.removeParent(of: old.replica, old.epoch, in: old.zone) }
+    // What both branches have stays pending under the old epoch, and is shipped first.
+    if lane.placed < first - 1 {
+      try storage.adoptLane(old.replica, old.epoch, of: old.zone)
+    } else {
+      let key = TableKey.adoptedLane(old.zone, old.replica, old.epoch)
+      _ = try storage.transaction.delete(key.span, in: storage.tables.replicas)
+    }
+    if isPresent {
+      row.renewals = new.epoch &- identity.epoch
+      storage.setZoneRow(row, old.zone)
+    } else {
+      try storage.adoptLane(new.replica, new.epoch, of: old.zone)
+    }
+    try storage.removeCut(of: old.zone)
+  }
+
+  /// What a lane continues, after parts of lanes have become others or were let go.
+  static func parent(_ parent: LaneParent, after moved: [Moved]) -> LaneParent? {
+    for move in moved
+    where move.old.replica == parent.replica && move.old.epoch == parent.epoch
+      && parent.sequence >= move.first
+    {
+      guard let new = move.new else { return move.before }
+      return (new.replica, new.epoch, parent.sequence - (move.first - 1))
+    }
+    return parent
+  }
+}

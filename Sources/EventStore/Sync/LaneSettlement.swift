@@ -1,0 +1,194 @@
+import LMDB
+package import OperationFormat
+
+/// What becomes of transactions that a store was to ship for another one, and whose lane the log has closed or contests.
+package enum ClosedLaneAnswer: Hashable, Sendable {
+  /// The store that wrote them is gone: they become this store's, with their own bases and timestamps.
+  case takeOver
+  /// The store that wrote them issues them again itself: they are removed here.
+  case letGo
+}
+
+extension LocalStore {
+  /// Settles what is pending in a zone of lanes that are not this store's own, such as those of a log that it imported,
+  /// and that the remote log has closed, or has another branch of: nobody can ship it as it is. So it is with the lanes that continue it:
+  /// all are settled in one commit. ``finishRenewal()`` is to be called afterwards.
+  ///
+  /// If the store that wrote them issues them again and this one takes them over, they count twice: who decides must
+  /// know of it.
+  ///
+  /// - Returns: how many transactions were taken over, or let go.
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  package func settleClosedLanes(of zone: ZoneID, _ answer: ClosedLaneAnswer) async throws -> Int {
+    try await performFolded { try LaneSettlement($0).settleClosedLanes(of: zone, answer) }
+  }
+}
+
+/// Settles lanes of others that this store was to ship, and that the log does not take.
+struct LaneSettlement {
+  /// What is settled in one commit: lanes of others that the log does not take, and what continues them.
+  private struct Settlement {
+    let zone: ZoneNumber
+    let row: ZoneRow
+    let token: ZoneRow.Token
+    let answer: ClosedLaneAnswer
+    let own: ReplicaNumber
+    var moved: [LaneRewrite.Moved] = []
+    var renamings = UnitRenamings()
+    /// This store's own lanes that come behind what was settled, under their own names.
+    var rewritten: Set<Lane> = []
+    var count = 0
+  }
+
+  private struct RefusedLane {
+    var lane: PendingLane
+    var refusal: LaneRefusal
+    var position: Position
+  }
+
+  let store: StoreTransaction
+  var storage: TableStorage { store.storage }
+  var identity: StoreIdentity { store.identity }
+
+  var lanes: LaneRewrite { LaneRewrite(store) }
+
+  init(_ store: StoreTransaction) { self.store = store }
+
+  func settleClosedLanes(of zone: ZoneID, _ answer: ClosedLaneAnswer) throws -> Int {
+    let (number, row) = try storage.zone(zone)
+    guard let token = row.token else { return 0 }
+    try store.checkNamesAreNew(of: number)
+    let own = try storage.makeReplicaNumber(for: identity.replica)
+    let refused = try refusedLanes(of: number, token, but: own)
+    guard !refused.isEmpty else { return 0 }
+    let ownLanes = try lanes.ownLanes(of: number, row, token)
+    var settlement = Settlement(zone: number, row: row, token: token, answer: answer, own: own)
+    for found in refused { try settle(found.lane, found.refusal, &settlement) }
+    for lane in ownLanes { try rewrite(lane, &settlement) }
+    try storage.removeContests(of: number)
+    try storage.removeCut(of: number)
+    try storage.dropShippedLanes(of: number, token.incarnation)
+    try Rebuild(store).refold(number)
+    return settlement.count
+  }
+
+  /// The adopted lanes of others that the log does not take as they are, in the order of the first transactions of that: a lane
+  /// comes after what it continues.
+  private func refusedLanes(
+    of zone: ZoneNumber, _ token: ZoneRow.Token, but own: ReplicaNumber
+  ) throws -> [RefusedLane] {
+    let tables = storage.tables
+    var found: [RefusedLane] = []
+    for adopted in try tables.adoptedLanes(of: zone, storage.transaction) where adopted.replica != own {
+      let lane = try tables.pendingLane(
+        adopted.replica, adopted.epoch, of: zone, token, storage.transaction)
+      guard lane.count > 0,
+        let refusal = try tables.refusal(of: lane, in: zone, token, storage.transaction),
+        let position = try tables.position(
+          of: lane.replica, lane.epoch, refusal.first, in: zone, storage.transaction)
+      else { continue }
+      found.append(RefusedLane(lane: lane, refusal: refusal, position: position))
+    }
+    return found.sorted { $0.position < $1.position }
+  }
+
+  /// Takes what the log does not take of a lane out of the store's log. Taken over, it comes at the end, as a lane of this store's.
+  private func settle(
+    _ lane: PendingLane, _ refusal: LaneRefusal, _ settlement: inout Settlement
+  ) throws {
+    let (zone, token, first) = (settlement.zone, settlement.token, refusal.first)
+    let old = Lane(zone: zone, replica: lane.replica, epoch: lane.epoch)
+    let maker = UnitMaker(replica: try storage.replicaID(lane.replica), epoch: lane.epoch)
+    let former = try parent(of: old)
+    let before: LaneParent? =
+      first > 1
+      ? (lane.replica, lane.epoch, first - 1)
+      : former.flatMap { LaneRewrite.parent($0, after: settlement.moved) }
+    let (continued, seen) = try store.continuing(before, settlement.row, zone)
+    let (lost, found) = try lanes.renamed(
+      try lanes.entries(first, of: lane, zone), lane, maker, settlement.row.state, after: settlement.renamings
+    )
+    if settlement.answer == .letGo { for one in lost { try store.uncountAssets(at: one.position, in: zone) } }
+    try lanes.takeOut(lost.map(\.position), first, of: lane, zone)
+    if first == 1 { try storage.removeParent(of: lane.replica, lane.epoch, in: zone) }
+    settlement.count += lost.count
+    var moved = LaneRewrite.Moved(old: old, first: first, before: before)
+    if settlement.answer == .takeOver {
+      let (own, last) = (settlement.own, settlement.moved.last?.new?.epoch)
+      let new = Lane(
+        zone: zone, replica: own, epoch: try lanes.nextEpoch(of: own, zone, token.incarnation, after: last))
+      if let continued { try storage.setParent(continued, of: own, new.epoch, in: zone) }
+      try lanes.append(lost, as: own, new.epoch, continued, atLeast: seen) { base in
+        guard base.incarnation == token.incarnation else { return base }
+        return refusal.baseMax == 0 ? nil : (base.incarnation, min(base.offset, refusal.baseMax))
+      }
+      storage.forgetSequences()
+      try storage.adoptLane(own, new.epoch, of: zone)
+      try lanes.note(found, from: first, of: old, as: new)
+      var renaming = found
+      renaming.new = UnitMaker(replica: identity.replica, epoch: new.epoch)
+      settlement.renamings.add(renaming)
+      moved.new = new
+    }
+    settlement.moved.append(moved)
+  }
+
+  /// Lets a lane of this store's own, of which the log has nothing, come behind what was settled, under its own name: if it continues
+  /// that, or names units of it.
+  private func rewrite(_ lane: PendingLane, _ settlement: inout Settlement) throws {
+    let zone = settlement.zone
+    let name = Lane(zone: zone, replica: lane.replica, epoch: lane.epoch)
+    guard lane.placed == 0 else { return }
+    let former = try parent(of: name)
+    var parent = former.flatMap { LaneRewrite.parent($0, after: settlement.moved) }
+    let isMoved = former.map { former in parent.map { $0 != former } ?? true } ?? false
+    let isBehind =
+      former.map {
+        settlement.rewritten.contains(Lane(zone: zone, replica: $0.replica, epoch: $0.epoch))
+      } ?? false
+    let lost = try lanes.entries(1, of: lane, zone)
+    let renamed = try lanes.renamed(lost, settlement.renamings)
+    guard isMoved || isBehind || zip(lost, renamed).contains(where: { $0.body != $1.body }) else { return }
+    try lanes.takeOut(lost.map(\.position), 1, of: lane, zone)
+    var seen: BaseNumbers?
+    if isMoved || isBehind {
+      (parent, seen) = try store.continuing(parent, settlement.row, zone)
+      try storage.removeParent(of: lane.replica, lane.epoch, in: zone)
+      if let parent { try storage.setParent(parent, of: lane.replica, lane.epoch, in: zone) }
+    }
+    try lanes.append(renamed, as: lane.replica, lane.epoch, parent, atLeast: seen)
+    storage.forgetSequences()
+    settlement.rewritten.insert(name)
+  }
+
+  private func parent(of lane: Lane) throws -> LaneParent? {
+    try storage.lineage(of: lane.replica, lane.epoch, in: lane.zone).first.map {
+      (replica: $0.replica, epoch: $0.epoch, sequence: $0.through)
+    }
+  }
+
+  /// - Parameter known: gets what to tell the user where that was known before.
+  /// - Returns: that where it is new.
+  func contestLane(
+    of zone: ZoneID, by segment: RemoteSegment, _ known: Shared<StoreError?>
+  ) throws -> StoreError? {
+    let (number, row) = try storage.zone(zone)
+    guard let token = row.token else { return nil }
+    let writer = try SegmentRules(storage).lane(of: segment)
+    let key = TableKey.adoptedLane(number, writer.number, writer.epoch)
+    guard try storage.transaction.contains(key.span, in: storage.tables.replicas) else { return nil }
+    let lane = try storage.tables.pendingLane(
+      writer.number, writer.epoch, of: number, token, storage.transaction)
+    guard let first = try lanes.firstDifferent(from: lane, writer.id, number, in: segment) else { return nil }
+    let contested = ContestedLane(first: first, offset: segment.offset, baseMax: .max)
+    let error = StoreError.contested(lane, contested, zone)
+    let before = try storage.tables.contest(
+      of: writer.number, writer.epoch, in: number, token, storage.transaction)
+    guard before != contested else {
+      known.value = error
+      return nil
+    }
+    try storage.contest(Lane(zone: number, replica: writer.number, epoch: writer.epoch), contested)
+    return error
+  }
+}

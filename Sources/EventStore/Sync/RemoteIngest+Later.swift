@@ -1,0 +1,83 @@
+import OperationFormat
+
+/// Segments that are too much for one commit: they go into the log, and are folded later.
+extension RemoteIngest {
+  /// Folds a segment, unless that takes more than one commit may do.
+  ///
+  /// - Throws: ``FoldBoundReached``: what was done is to be undone.
+  mutating func ingestBounded(_ segment: RemoteSegment, _ report: inout FoldReport) throws {
+    store.fold.bound.begin(foldsLater ? .none : .givesUp)
+    defer { store.fold.bound.end() }
+    try ingest(segment, &report)
+  }
+
+  /// Folds segments of a zone. Where its records are behind its token, or are to be from here on, they go into the log alone:
+  /// ``LocalStore/finishRenewal()`` folds them. Until then what is written has not seen them.
+  ///
+  /// - Parameters:
+  ///   - isTooMuch: whether the first segment alone was more than one commit may do.
+  ///   - ingestAll: ingests them.
+  /// - Returns: nil if the log is being folded again for another reason.
+  /// - Throws: ``FoldBoundReached``: what was done is to be undone.
+  mutating func ingestOrAppend(
+    of zone: ZoneID?, isTooMuch: Bool, _ ingestAll: (inout RemoteIngest, inout FoldReport) throws -> Void
+  ) throws -> FoldReport? {
+    var report = FoldReport()
+    let isFoldingAgain = try zone.map { try self.isFoldingAgain($0) } ?? false
+    guard isFoldingAgain || isTooMuch, let zone else {
+      do {
+        try ingestAll(&self, &report)
+        return report
+      } catch is FoldBoundReached {
+        throw FoldBoundReached(segments: report.segments)
+      }
+    }
+    let (number, before) = try storage.zone(zone)
+    if isFoldingAgain, before.building == .none || !before.isBaseBehindToken { return nil }
+    foldsLater = true
+    defer { foldsLater = false }
+    try ingestAll(&self, &report)
+    report.foldedBeside = report.segments
+    if isFoldingAgain { return report }
+    var row = try storage.zoneRow(number)
+    row.base = before.base.flatMap { $0.incarnation == row.token?.incarnation ? $0 : nil }
+    storage.setZoneRow(row, number)
+    try Rebuild(store).refold(number)
+    return report
+  }
+
+  /// Whether the log is being folded again for a zone: for it, or for all.
+  private func isFoldingAgain(_ zone: ZoneID) throws -> Bool {
+    guard try Rebuild(store).isRefolding else { return false }
+    guard try storage.unfinishedRebuild()?.progress.isPartial ?? false else { return true }
+    return try Rebuild(store).isRefolded(storage.zone(zone).0)
+  }
+
+  /// Appends the new transaction whose body was the last one parsed to the log, and folds it now or later.
+  func append(_ header: LogEntryHeader, body: RawSpan, receivedMilliseconds: UInt64?) throws {
+    guard foldsLater else {
+      return try store.appendParsed(header, body: body, receivedMilliseconds: receivedMilliseconds)
+    }
+    try leaveOwnLane(header)
+    try store.logParsed(header, body: body)
+  }
+
+  /// Lets what this store writes next be of a new lane, if a transaction that is not folded yet is of its present one, as it may be
+  /// in a store that was put back from a backup: the records do not know which units the lane has made. The new lane continues
+  /// what they know of it. It is called before the transaction says what its lane continues.
+  private func leaveOwnLane(_ header: LogEntryHeader) throws {
+    var row = try storage.zoneRow(header.zone)
+    let own = try storage.replicaNumber(of: identity.replica)
+    guard header.replica == own, header.epoch == row.ownEpoch(identity), let token = row.token else { return }
+    let epoch = try LaneRewrite(store).nextEpoch(of: header.replica, header.zone, token.incarnation)
+    row.renewals = epoch &- identity.epoch
+    storage.setZoneRow(row, header.zone)
+    let before = try storage.lineage(of: header.replica, header.epoch, in: header.zone).first
+    let parent =
+      header.sequence > 1
+      ? (header.replica, header.epoch, header.sequence - 1)
+      : before.map { ($0.replica, $0.epoch, $0.through) }
+    guard let continued = try store.continuing(parent, row, header.zone).parent else { return }
+    try storage.setParent(continued, of: header.replica, epoch, in: header.zone)
+  }
+}

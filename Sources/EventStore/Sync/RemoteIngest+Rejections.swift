@@ -1,0 +1,95 @@
+import OperationFormat
+
+/// Rejecting what breaks the rules of a log.
+extension RemoteIngest {
+  /// Records a segment as rejected: nothing of it is folded, its writer's lane is closed, and reading goes on behind it.
+  func reject(_ segment: RemoteSegment, _ reason: SegmentRejection, _ report: inout FoldReport) throws {
+    let (zone, incarnation) = try target(segment.zone, segment.incarnation)
+    try rules.checkFollows(segment, try storage.zoneRow(zone))
+    let writer = try segment.writer ?? rules.lane(of: segment).id
+    let replica = try storage.makeReplicaNumber(for: writer.replica)
+    let sequences = segment.sequences
+    var row = SegmentRow(
+      replica: replica, epoch: writer.epoch, first: sequences.lowerBound, last: sequences.upperBound,
+      hash: segment.hash, receivedMilliseconds: segment.receivedMilliseconds, rejection: reason)
+    let known = try storage.tables.segment(at: segment.offset, in: zone, incarnation, storage.transaction)
+    if let known { try Self.checkIsSame(row, as: known, at: segment.offset) }
+    row.rejection = known?.rejection ?? reason
+    let capped = try capped(replica, writer.epoch, of: zone, incarnation, from: segment.offset)
+    if try storage.closeLane(replica, writer.epoch, of: zone, incarnation, at: segment.offset) {
+      try adoptAgain(replica, writer.epoch, of: zone)
+    }
+    // What was acknowledged behind the offset has no place any more, and so no receive time.
+    try retime(capped, zone, &report)
+    try storage.reject(row, in: zone, incarnation, at: segment.offset)
+    try removeCut(of: zone, replica, writer.epoch)
+    if known?.rejection == nil { report.rejected += 1 }
+    try moveToken(of: zone, incarnation, to: segment.offset, segment.hash)
+    report.token = try token(of: zone, segment.zone, segment.incarnation)
+  }
+
+  /// Makes a lane this store's to ship again, after places of it were taken back. Only acknowledged segments have places ahead of
+  /// the token: an adopted lane may have been dropped when the last of it was acknowledged, and an import leaves out one that
+  /// its exporter had shipped.
+  private func adoptAgain(_ replica: ReplicaNumber, _ epoch: UInt32, of zone: ZoneNumber) throws {
+    let isShippedHere = try storage.tables.ships(
+      replica, epoch, of: zone, storage.zoneRow(zone), identity, storage.interned, storage.transaction)
+    if !isShippedHere { try storage.adoptLane(replica, epoch, of: zone) }
+  }
+
+  /// The transactions of a lane that have their places at an offset or behind it, and whose timestamps receive times cap.
+  private func capped(
+    _ replica: ReplicaNumber, _ epoch: UInt32, of zone: ZoneNumber, _ incarnation: IncarnationNumber,
+    from offset: UInt64
+  ) throws -> [Known] {
+    var capped: [Known] = []
+    var last = try storage.tables.lastPlaced(replica, epoch, in: zone, incarnation, storage.transaction)
+    while last > 0 {
+      let place = try storage.tables.placement(
+        of: replica, epoch, last, in: zone, incarnation, storage.transaction)
+      guard let place, place.offset >= offset else { break }
+      for sequence in place.first...last {
+        guard let entry = try store.entry(replica, epoch, sequence, zone) else { continue }
+        if let known = try known(entry, receivedMilliseconds: nil) { capped.append(known) }
+      }
+      last = place.first - 1
+    }
+    return capped
+  }
+
+  /// Takes away a zone's cut if it is of a lane that was closed.
+  private func removeCut(of zone: ZoneNumber, _ replica: ReplicaNumber, _ epoch: UInt32) throws {
+    let cut = try storage.tables.cut(of: zone, storage.transaction)
+    guard let cut, cut.replica == replica, cut.epoch == epoch else { return }
+    try storage.removeCut(of: zone)
+  }
+
+  /// What ``fold(_:_:)`` would throw of a segment, found before anything of it is written: only so can it be rejected in a
+  /// commit with others. It parses the segment once more than folding it. What is found later is invalid here alone.
+  func problem(of segment: RemoteSegment) throws -> StoreError? {
+    do {
+      try check(segment)
+      return nil
+    } catch let error as StoreError {
+      return error
+    }
+  }
+
+  private func check(_ segment: RemoteSegment) throws {
+    let (zone, incarnation) = try target(segment.zone, segment.incarnation)
+    try rules.checkFollows(segment, try storage.zoneRow(zone))
+    if segment.isQuarantined { return }
+    if let reason = segment.rejection { throw segment.invalid(reason, .mismatch, "\(reason)") }
+    let lane = try rules.lane(of: segment)
+    let log = LogPrefix(zone: zone, incarnation: incarnation, end: segment.offset)
+    try rules.checkPlace(of: segment, lane, log)
+    let last = try storage.lastSequence(of: lane.number, lane.epoch, in: zone)
+    _ = try forEachTransaction(of: segment, lane, log) { header, body in
+      if header.sequence > last {
+        _ = try segment.parsing { try store.timestamp(ofArrived: body, in: header.zone) }
+      } else if let entry = try store.entry(lane.number, header.epoch, header.sequence, zone) {
+        try compare(header, body, with: entry, log, segment)
+      }
+    }
+  }
+}

@@ -1,0 +1,323 @@
+import LMDB
+import OperationFormat
+
+/// Takes in what a zone's remote log has: segments of others, and where this store's own ones lie.
+struct RemoteIngest {
+  let store: StoreTransaction
+  /// Whether transactions go into the log now and are folded later: see ``ingestOrAppend(of:isTooMuch:_:)``.
+  var foldsLater = false
+
+  init(_ store: StoreTransaction) { self.store = store }
+
+  var storage: TableStorage { store.storage }
+  var identity: StoreIdentity { store.identity }
+  var rules: SegmentRules { SegmentRules(store.storage) }
+
+  mutating func ingest(_ segment: RemoteSegment, _ report: inout FoldReport) throws {
+    let (zone, incarnation) = try target(segment.zone, segment.incarnation)
+    try rules.checkFollows(segment, try storage.zoneRow(zone))
+    try store.checkNamesAreNew(of: zone)
+    if segment.isQuarantined { return try foldQuarantined(segment, zone, incarnation, &report) }
+    if let reason = segment.rejection { throw segment.invalid(reason, .mismatch, "\(reason)") }
+    let lane = try rules.lane(of: segment)
+    let log = LogPrefix(zone: zone, incarnation: incarnation, end: segment.offset)
+    try rules.checkPlace(of: segment, lane, log)
+    let conflictsBefore = store.fold.conflictCount
+    var capped: [Known] = []
+    let last = try forEachTransaction(of: segment, lane, log) { header, body in
+      if let known = try fold(header, body, lane.number, log, segment, &report) { capped.append(known) }
+    }
+    try place(
+      SegmentRow(
+        replica: lane.number, epoch: lane.epoch, first: lane.first, last: last,
+        hash: segment.hash, receivedMilliseconds: segment.receivedMilliseconds),
+      zone, incarnation, at: segment.offset)
+    try retime(capped, zone, &report)
+    report.conflicts += store.fold.conflictCount - conflictsBefore
+    report.token = try token(of: zone, segment.zone, segment.incarnation)
+  }
+
+  /// Calls a closure with each transaction of a segment, once its header keeps the rules of the log.
+  ///
+  /// - Returns: the last one's sequence.
+  func forEachTransaction(
+    of segment: RemoteSegment, _ lane: SegmentLane, _ log: LogPrefix,
+    _ body: (TransactionHeader, RawSpan) throws -> Void
+  ) throws -> UInt64 {
+    var next = lane.first
+    var seen = try rules.seenBefore(lane, log)
+    for bytes in segment.transactions {
+      let (header, bodyStart) = try segment.parsing {
+        var reader = ByteReader(bytes.span.bytes)
+        return (try TransactionHeader.read(from: &reader), reader.position)
+      }
+      try rules.check(header, in: segment, lane, next, log, &seen)
+      try body(header, bytes.span.bytes.extracting(bodyStart...))
+      next = header.sequence + 1
+    }
+    return next - 1
+  }
+
+  func acknowledge(_ acknowledgement: Acknowledgement, _ report: inout FoldReport) throws {
+    let (zone, incarnation) = try target(acknowledgement.zone, acknowledgement.incarnation)
+    let own = StoreIdentity(
+      replica: identity.replica, epoch: try storage.zoneRow(zone).ownEpoch(identity))
+    let writer = acknowledgement.writer ?? own
+    let replica = try storage.makeReplicaNumber(for: writer.replica)
+    let epoch = writer.epoch
+    let sequences = acknowledgement.sequences
+    let last = try storage.lastSequence(of: replica, epoch, in: zone)
+    let placed = try storage.tables.lastPlaced(replica, epoch, in: zone, incarnation, storage.transaction)
+    let closure = try storage.tables.closure(of: replica, epoch, in: zone, incarnation, storage.transaction)
+    guard acknowledgement.offset > 0, sequences.lowerBound > 0, sequences.upperBound <= last,
+      sequences.lowerBound <= placed + 1, closure.map({ acknowledgement.offset < $0 }) ?? true
+    else {
+      throw StoreError(
+        .outOfOrder,
+        "sequences \(sequences.lowerBound) to \(sequences.upperBound) of zone “\(acknowledgement.zone)” were "
+          + "acknowledged at offset \(acknowledgement.offset), but \(last) are there and \(placed) were acknowledged before",
+        hint: "acknowledge segments in the order they were shipped")
+    }
+    if try isRejected(acknowledgement, writer, replica, zone, incarnation, &report) { return }
+    var capped: [Known] = []
+    for sequence in sequences {
+      guard let entry = try store.entry(replica, epoch, sequence, zone) else { continue }
+      let known = try known(entry, receivedMilliseconds: acknowledgement.receivedMilliseconds)
+      if let known { capped.append(known) }
+    }
+    try place(
+      SegmentRow(
+        replica: replica, epoch: epoch, first: sequences.lowerBound, last: sequences.upperBound,
+        hash: acknowledgement.hash, receivedMilliseconds: acknowledgement.receivedMilliseconds),
+      zone, incarnation, at: acknowledgement.offset)
+    try retime(capped, zone, &report)
+    report.token = try token(of: zone, acknowledgement.zone, acknowledgement.incarnation)
+  }
+
+  /// Rejects a shipped segment that breaks a rule of the log, if it is the token's next one: it is not fetched again. One
+  /// that lies further behind is checked when it is fetched.
+  ///
+  /// - Returns: whether it was rejected.
+  private func isRejected(
+    _ acknowledgement: Acknowledgement, _ writer: StoreIdentity, _ replica: ReplicaNumber, _ zone: ZoneNumber,
+    _ incarnation: IncarnationNumber, _ report: inout FoldReport
+  ) throws -> Bool {
+    guard acknowledgement.offset == (try storage.zoneRow(zone).token?.offset ?? 0) + 1 else { return false }
+    let segment = RemoteSegment(acknowledgement, writer)
+    let lane = SegmentLane(id: writer, number: replica, first: acknowledgement.sequences.lowerBound)
+    let log = LogPrefix(zone: zone, incarnation: incarnation, end: acknowledgement.offset)
+    let reader = storage.logReader
+    do {
+      try rules.checkPlace(of: segment, lane, log)
+      var seen = try rules.seenBefore(lane, log)
+      for sequence in acknowledgement.sequences {
+        let position = try storage.tables.position(
+          of: replica, writer.epoch, sequence, in: zone, storage.transaction)
+        guard let position else { continue }
+        let header = try reader.withEntry(at: position, storage.transaction) { header, _ in header }
+        try rules.check(
+          try reader.header(header, storage.transaction), in: segment, lane, sequence, log, &seen)
+      }
+      return false
+    } catch let error as StoreError {
+      guard let reason = error.rejection else { throw error }
+      try reject(segment, reason, &report)
+      return true
+    }
+  }
+
+  /// A zone's token, which is of the incarnation that was folded.
+  func token(
+    of number: ZoneNumber, _ zone: ZoneID, _ incarnation: IncarnationID
+  ) throws -> ChangeToken? {
+    try storage.zoneRow(number).token.map {
+      ChangeToken(zone: zone, incarnation: incarnation, offset: $0.offset, hash: $0.hash)
+    }
+  }
+
+  /// The numbers of a zone and of its remote log's incarnation, which the zone takes on if it has none.
+  func target(
+    _ zone: ZoneID, _ incarnation: IncarnationID
+  ) throws -> (ZoneNumber, IncarnationNumber) {
+    let (number, known) = try storage.zone(zone)
+    var row = known
+    let found = try storage.makeIncarnationNumber(for: incarnation)
+    // What was fetched for a zone that was deleted since does not belong to the next one of its name.
+    if row.token == nil, try ZoneCatalog(store).tie(number, &row, to: found) {
+      storage.setZoneRow(row, number)
+    }
+    guard row.token?.incarnation == found else {
+      throw StoreError.incarnationChanged(zone, incarnation)
+    }
+    return (number, found)
+  }
+
+  /// Folds one transaction of a segment, or compares it with the one that is there.
+  ///
+  /// - Returns: the one that is there, if a receive time caps its timestamp.
+  private func fold(
+    _ header: TransactionHeader, _ body: RawSpan, _ replica: ReplicaNumber, _ log: LogPrefix,
+    _ segment: RemoteSegment, _ report: inout FoldReport
+  ) throws -> Known? {
+    let zone = log.zone
+    let last = try storage.lastSequence(of: replica, header.epoch, in: zone)
+    guard header.sequence > last else {
+      report.known += 1
+      guard let entry = try store.entry(replica, header.epoch, header.sequence, zone) else { return nil }
+      try compare(header, body, with: entry, log, segment)
+      let placed = try storage.tables.lastPlaced(
+        replica, header.epoch, in: zone, log.incarnation, storage.transaction)
+      // Another store may have shipped what was pending here, without the assets that it names.
+      if placed < header.sequence { try store.noteUnsentAssets(in: entry.body.span.bytes, zone) }
+      return try known(entry, receivedMilliseconds: segment.receivedMilliseconds)
+    }
+    guard header.sequence == last + 1 else { throw StoreError.missing(last + 1, segment.zone) }
+    let timestamp = try segment.parsing { try store.timestamp(ofArrived: body, in: header.zone) }
+    let wall = store.wallMilliseconds()
+    let numbered = try store.number(
+      header, replica, zone, arrivalDelay: wall &- Int64(timestamp.milliseconds))
+    try append(numbered, body: body, receivedMilliseconds: segment.receivedMilliseconds)
+    store.clock.observe(timestamp, wallMilliseconds: wall)
+    report.folded += 1
+    return nil
+  }
+
+  /// Throws unless the store has the same bytes for a transaction. Where the log has others before, the segment is
+  /// rejected; where they are pending here, this store's branch is the one that must give way.
+  func compare(
+    _ header: TransactionHeader, _ body: RawSpan, with entry: (header: LogEntryHeader, body: [UInt8]),
+    _ log: LogPrefix, _ segment: RemoteSegment
+  ) throws {
+    if try store.isSame(header, body, as: entry) { return }
+    let message = "the remote has other bytes for transaction \(header.id) than this store"
+    let lane = (replica: entry.header.replica, epoch: entry.header.epoch)
+    if try rules.has(header.sequence, of: lane.replica, lane.epoch, log) {
+      throw segment.invalid(.fork, .fork, message)
+    }
+    throw StoreError(
+      .fork, message,
+      hint: "two stores wrote under one identity: one is a copy or an old backup of the other")
+  }
+
+  /// A transaction that the store had, and how its timestamp counted before a segment with it was placed.
+  struct Known {
+    var header: LogEntryHeader
+    var body: [UInt8]
+    var timestamp: Timestamp
+    var effective: Timestamp
+  }
+
+  /// A transaction that the store has, as it counts so far; nil if neither the receive times known so far nor the
+  /// new one cap its timestamp.
+  func known(
+    _ entry: (header: LogEntryHeader, body: [UInt8]), receivedMilliseconds: UInt64?
+  ) throws -> Known? {
+    let (header, body) = entry
+    let timestamp = try store.timestamp(ofBody: body.span.bytes)
+    let received = try storage.tables.leastReceived(
+      of: header.replica, header.epoch, header.sequence, in: header.zone, storage.transaction)
+    let effective = StoreTransaction.effective(timestamp, received)
+    guard effective < timestamp || StoreTransaction.effective(timestamp, receivedMilliseconds) < timestamp
+    else {
+      return nil
+    }
+    return Known(header: header, body: body, timestamp: timestamp, effective: effective)
+  }
+
+  /// Gives the heads of transactions another effective timestamp, where what was placed since says so: of a
+  /// transaction's places in one incarnation the first counts, and of those the least receive time.
+  func retime(_ transactions: [Known], _ zone: ZoneNumber, _ report: inout FoldReport) throws {
+    for known in transactions {
+      let header = known.header
+      let received = try storage.tables.leastReceived(
+        of: header.replica, header.epoch, header.sequence, in: zone, storage.transaction)
+      let effective = StoreTransaction.effective(known.timestamp, received)
+      guard effective != known.effective else { continue }
+      try store.fold.flush()
+      let row = try storage.zoneRow(zone)
+      let body = known.body.span.bytes
+      if try store.retime(header, body: body, effective: effective, in: row.state) { report.retimed += 1 }
+      if row.building != .none {
+        _ = try store.retime(header, body: body, effective: effective, in: row.building)
+      }
+    }
+  }
+
+  /// Writes a segment's rows, and moves token and base if it is the next one.
+  private func place(
+    _ segment: SegmentRow, _ zone: ZoneNumber, _ incarnation: IncarnationNumber, at offset: UInt64
+  ) throws {
+    let known = try storage.tables.segment(at: offset, in: zone, incarnation, storage.transaction)
+    if let known { try Self.checkIsSame(segment, as: known, at: offset) }
+    if var known {
+      if let received = segment.receivedMilliseconds, received < known.receivedMilliseconds ?? .max {
+        known.receivedMilliseconds = received
+        try storage.putChecked(.segment(zone, incarnation, offset), in: storage.tables.segments) {
+          known.append(to: &$0)
+        }
+      }
+    } else {
+      try storage.place(segment, in: zone, incarnation, at: offset)
+    }
+    try ZoneCatalog(store).removeShippedCut(zone, incarnation)
+    try storage.dropLaneIfShipped(segment.replica, segment.epoch, of: zone, incarnation)
+    try moveToken(of: zone, incarnation, to: offset, segment.hash)
+  }
+
+  /// Throws unless a segment is the one that an offset is known for.
+  static func checkIsSame(_ segment: SegmentRow, as known: SegmentRow, at offset: UInt64) throws {
+    guard known.hash == segment.hash, known.replica == segment.replica, known.epoch == segment.epoch,
+      known.first == segment.first, known.last == segment.last
+    else {
+      throw StoreError(
+        .mismatch, "the remote has another segment at offset \(offset) than before",
+        hint:
+          "the remote was changed behind its writers' backs: check it, or restore it. Where it is right, this store "
+          + "reads it again with `replay sync STORE --remote REMOTE --reread ZONE@\(offset)`")
+    }
+  }
+
+  /// Moves a zone's token and base to an offset, if it is the next one.
+  func moveToken(
+    of zone: ZoneNumber, _ incarnation: IncarnationNumber, to offset: UInt64, _ hash: ContentHash
+  ) throws {
+    var row = try storage.zoneRow(zone)
+    guard row.moveToken(to: offset, hash, of: incarnation) else { return }
+    storage.setZoneRow(row, zone)
+  }
+}
+
+extension Tables {
+  /// The least receive time of a transaction over all incarnations, nil if no remote gave one.
+  package func leastReceived(
+    of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, in zone: ZoneNumber,
+    _ transaction: borrowing LMDBTransaction
+  ) throws -> UInt64? {
+    var least: UInt64?
+    // From one incarnation in which the zone has a place to the next: a store may know those of very many zones.
+    var next = IncarnationNumber(rawValue: 1)
+    while let incarnation = try placedIncarnation(atOrAfter: next, of: zone, transaction) {
+      let place = try placement(of: replica, epoch, sequence, in: zone, incarnation, transaction)
+      if let place,
+        let received = try segment(at: place.offset, in: zone, incarnation, transaction)?.receivedMilliseconds
+      {
+        least = min(least ?? received, received)
+      }
+      guard incarnation.rawValue < .max else { break }
+      next = IncarnationNumber(rawValue: incarnation.rawValue + 1)
+    }
+    return least
+  }
+
+  private func placedIncarnation(
+    atOrAfter incarnation: IncarnationNumber, of zone: ZoneNumber, _ transaction: borrowing LMDBTransaction
+  ) throws -> IncarnationNumber? {
+    let start = TableKey.placement(zone, incarnation, .none, 0, last: 0)
+    var cursor = try transaction.openCursor(placements)
+    guard try cursor.seek(atOrAfter: start.span) else { return nil }
+    return try cursor.withEntry { key, _ in
+      try key.bigEndian32(at: 0) == zone.rawValue
+        ? IncarnationNumber(rawValue: try key.bigEndian32(at: 4)) : nil
+    }
+  }
+}

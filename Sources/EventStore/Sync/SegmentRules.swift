@@ -1,0 +1,213 @@
+import LMDB
+import OperationFormat
+
+/// The part of a zone's remote log before an offset. What a segment at that offset may say depends on it alone.
+struct LogPrefix {
+  var zone: ZoneNumber
+  var incarnation: IncarnationNumber
+  /// The first offset that is not in it.
+  var end: UInt64
+}
+
+/// Who wrote a segment, in numbers, and the first of its sequences.
+struct SegmentLane {
+  var id: StoreIdentity
+  var number: ReplicaNumber
+  var first: UInt64
+
+  var epoch: UInt32 { id.epoch }
+}
+
+/// The rules that every segment of a log must keep. What breaks one is rejected by every replica alike, so each check
+/// looks at the log before the segment, and at nothing else that this store has.
+struct SegmentRules {
+  let storage: TableStorage
+
+  init(_ storage: TableStorage) { self.storage = storage }
+
+  /// Throws unless a segment's offset is known, or the next one.
+  func checkFollows(_ segment: RemoteSegment, _ row: ZoneRow) throws {
+    let last = row.token?.offset ?? 0
+    guard segment.offset > 0, segment.offset - 1 <= last else {
+      throw StoreError(
+        .outOfOrder, "offset \(segment.offset) of zone “\(segment.zone)” does not follow \(last)",
+        hint: "fetch the segments in between first")
+    }
+  }
+
+  /// Who wrote a segment, as its first transaction says.
+  func lane(of segment: RemoteSegment) throws -> SegmentLane {
+    guard let first = segment.transactions.first else {
+      throw segment.invalid(.content, .mismatch, "it is empty")
+    }
+    let header = try segment.parsing {
+      var reader = ByteReader(first.span.bytes)
+      return try TransactionHeader.read(from: &reader)
+    }
+    let number = try storage.makeReplicaNumber(for: header.replica)
+    return SegmentLane(
+      id: StoreIdentity(replica: header.replica, epoch: header.epoch), number: number, first: header.sequence)
+  }
+
+  /// Whether a part of the log has a lane up to a sequence, 0 for its beginning.
+  func has(_ sequence: UInt64, of replica: ReplicaNumber, _ epoch: UInt32, _ log: LogPrefix) throws -> Bool {
+    if sequence == 0 { return true }
+    let place = try storage.tables.placement(
+      of: replica, epoch, sequence, in: log.zone, log.incarnation, storage.transaction)
+    return place.map { $0.offset < log.end } ?? false
+  }
+
+  /// The last sequence of a lane that lies in a part of the log.
+  ///
+  /// - Complexity: linear in the segments of the lane behind that part. ``has(_:of:_:_:)`` needs one look.
+  private func placed(_ replica: ReplicaNumber, _ epoch: UInt32, _ log: LogPrefix) throws -> UInt64 {
+    try storage.tables.lastPlaced(
+      replica, epoch, in: log.zone, log.incarnation, before: log.end, storage.transaction)
+  }
+
+  /// What a segment as a whole says must fit the log before it.
+  func checkPlace(of segment: RemoteSegment, _ lane: SegmentLane, _ log: LogPrefix) throws {
+    try checkIsOpen(lane, log, segment)
+    try checkBase(of: segment, log)
+    try checkFollowsWriter(lane, log, segment)
+    if let previous = segment.previousHash { try check(previous, before: lane, log, in: segment) }
+  }
+
+  private func checkIsOpen(_ lane: SegmentLane, _ log: LogPrefix, _ segment: RemoteSegment) throws {
+    let closure = try storage.tables.closure(
+      of: lane.number, lane.epoch, in: log.zone, log.incarnation, storage.transaction)
+    guard let closure, closure < segment.offset else { return }
+    throw segment.invalid(.laneClosed, .mismatch, "its writer's lane was closed at offset \(closure)")
+  }
+
+  /// The segment that it says it has seen must be the one that is there.
+  private func checkBase(of segment: RemoteSegment, _ log: LogPrefix) throws {
+    guard segment.base > 0, let expected = segment.baseHash else { return }
+    let found = try storage.tables.segment(
+      at: segment.base, in: log.zone, log.incarnation, storage.transaction)
+    // Whoever had seen what was given up since names that.
+    if let found, found.isQuarantined, segment.base < segment.offset { return }
+    guard segment.base < segment.offset, found?.hash == expected else {
+      throw segment.invalid(.base, .mismatch, "its writer had seen another segment at offset \(segment.base)")
+    }
+  }
+
+  /// What this store has, the log need not have: a transaction that is pending here and is passed over there would count
+  /// as shipped.
+  private func checkFollowsWriter(_ lane: SegmentLane, _ log: LogPrefix, _ segment: RemoteSegment) throws {
+    guard try has(lane.first - 1, of: lane.number, lane.epoch, log) else {
+      let placed = try placed(lane.number, lane.epoch, log)
+      throw segment.invalid(
+        .hole, .outOfOrder,
+        "sequence \(lane.first) of replica \(lane.id.replica) does not follow \(placed)")
+    }
+  }
+
+  /// Up to where of the log a transaction in it had seen the log. A base of another incarnation is none here.
+  private func seen(
+    by sequence: UInt64, of replica: ReplicaNumber, _ epoch: UInt32, _ log: LogPrefix
+  ) throws -> UInt64 {
+    guard sequence > 0 else { return 0 }
+    guard let base = try storage.base(of: replica, epoch, sequence, in: log.zone) else { return 0 }
+    return base.incarnation == log.incarnation ? base.offset : 0
+  }
+
+  /// Up to where of the log the transaction before a segment had seen the log.
+  func seenBefore(_ lane: SegmentLane, _ log: LogPrefix) throws -> UInt64 {
+    try seen(by: lane.first - 1, of: lane.number, lane.epoch, log)
+  }
+
+  /// - Parameter seen: up to where of the log the transaction before it had seen the log, and then this one.
+  func check(
+    _ header: TransactionHeader, in segment: RemoteSegment, _ lane: SegmentLane, _ sequence: UInt64,
+    _ log: LogPrefix, _ seen: inout UInt64
+  ) throws {
+    func mismatch(_ what: String, _ reason: SegmentRejection = .content) -> StoreError {
+      segment.invalid(reason, .mismatch, "its transaction \(header.id) \(what)")
+    }
+    guard header.zone == segment.zone else { throw mismatch("is of zone “\(header.zone)”") }
+    guard header.replica == lane.id.replica, header.epoch == lane.epoch else {
+      throw mismatch("is not of its replica")
+    }
+    guard header.sequence == sequence else { throw mismatch("is not sequence \(sequence)") }
+    guard sequence < .max else { throw mismatch("is the last there can be") }
+    if let base = header.base, base.incarnation == segment.incarnation, base.offset >= segment.offset {
+      throw mismatch("claims to have seen offset \(base.offset)", .base)
+    }
+    let before = seen
+    seen = header.base.map { $0.incarnation == segment.incarnation ? $0.offset : 0 } ?? 0
+    // Who has seen a transaction has seen all that it had seen.
+    guard seen >= before else {
+      throw mismatch("has seen offset \(seen), and the one before it \(before)", .base)
+    }
+    guard let parent = header.parent else { return }
+    guard header.sequence == 1 else { throw mismatch("names a parent, and is not its lane's first", .parent) }
+    guard parent.replica != header.replica || parent.epoch != header.epoch else {
+      throw mismatch("names its own lane as its parent", .parent)
+    }
+    let replica = try storage.replicaNumber(of: parent.replica)
+    guard let replica, try has(parent.sequence, of: replica, parent.epoch, log) else {
+      let placed = try replica.map { try self.placed($0, parent.epoch, log) } ?? 0
+      throw mismatch(
+        "names \(parent) as its parent, and the log before it has \(placed) of that lane", .parent)
+    }
+    guard try storage.lineage(of: replica, parent.epoch, in: log.zone).count < Limits.lineageMax else {
+      throw mismatch("continues more than \(Limits.lineageMax) lanes", .parent)
+    }
+    let seenByParent = try self.seen(by: parent.sequence, of: replica, parent.epoch, log)
+    guard seen >= seenByParent else {
+      throw mismatch("has seen offset \(seen), and its parent \(seenByParent)", .base)
+    }
+  }
+
+  /// The hash that a segment gives for its writer's one before it. It can be told only where that one lies alone.
+  private func check(
+    _ previous: ContentHash, before lane: SegmentLane, _ log: LogPrefix, in segment: RemoteSegment
+  ) throws {
+    let tables = storage.tables
+    guard lane.first > 1,
+      let place = try tables.placement(
+        of: lane.number, lane.epoch, lane.first - 1, in: log.zone, log.incarnation, storage.transaction),
+      place.offset < log.end,
+      let row = try tables.segment(at: place.offset, in: log.zone, log.incarnation, storage.transaction),
+      row.first == place.first, row.last == place.last, place.last == lane.first - 1
+    else { return }
+    guard row.hash == previous else {
+      throw segment.invalid(
+        .previous, .mismatch, "its writer's segment before it is another than at offset \(place.offset)")
+    }
+  }
+}
+
+extension RemoteSegment {
+  /// A segment that this store has shipped, for the rules: its transactions are in the log.
+  init(_ acknowledgement: Acknowledgement, _ writer: StoreIdentity) {
+    let header = acknowledgement.header
+    self.init(
+      zone: acknowledgement.zone, incarnation: acknowledgement.incarnation, offset: acknowledgement.offset,
+      hash: acknowledgement.hash, receivedMilliseconds: acknowledgement.receivedMilliseconds,
+      base: header?.base ?? 0, baseHash: header?.baseHash, previousHash: header?.previousHash,
+      transactions: [])
+    self.writer = writer
+    saidSequences = acknowledgement.sequences
+  }
+
+  /// The sequences that it says it has.
+  var sequences: ClosedRange<UInt64> {
+    if let said = saidSequences { return said }
+    return 1...max(1, UInt64(transactions.count))
+  }
+
+  func invalid(_ reason: SegmentRejection, _ code: StoreError.Code, _ what: String) -> StoreError {
+    .rejected(reason, code, "the segment at offset \(offset) of zone “\(zone)” is invalid: \(what)")
+  }
+
+  /// Runs what parses its bytes. A malformed one is malformed for everyone; what a later version may understand is not.
+  func parsing<R>(_ body: () throws -> R) throws -> R {
+    do {
+      return try body()
+    } catch let error as FormatError where error.code != .newerFormat {
+      throw invalid(.content, .damaged, "\(error)")
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import OperationFormat
+
+/// What the log keeps of a transaction besides its body, in this store's numbers.
+package struct LogEntryHeader: Hashable, Sendable {
+  package var zone: ZoneNumber
+  package var replica: ReplicaNumber
+  package var epoch: UInt32
+  package var sequence: UInt64
+  package var baseIncarnation: IncarnationNumber
+  package var baseOffset: UInt64
+  package var parentReplica: ReplicaNumber
+  package var parentEpoch: UInt32
+  package var parentSequence: UInt64
+  /// Arrival less the transaction's own time, in milliseconds.
+  package var arrivalDelay: Int64
+
+  package init(
+    zone: ZoneNumber, replica: ReplicaNumber, epoch: UInt32, sequence: UInt64,
+    base: (incarnation: IncarnationNumber, offset: UInt64)?,
+    parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)?, arrivalDelay: Int64
+  ) {
+    self.zone = zone
+    self.replica = replica
+    self.epoch = epoch
+    self.sequence = sequence
+    baseIncarnation = base?.incarnation ?? .none
+    baseOffset = base?.offset ?? 0
+    parentReplica = parent?.replica ?? .none
+    parentEpoch = parent?.epoch ?? 0
+    parentSequence = parent?.sequence ?? 0
+    self.arrivalDelay = arrivalDelay
+  }
+
+  package var base: (incarnation: IncarnationNumber, offset: UInt64)? {
+    baseIncarnation == .none ? nil : (baseIncarnation, baseOffset)
+  }
+
+  package var parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)? {
+    parentReplica == .none ? nil : (parentReplica, parentEpoch, parentSequence)
+  }
+}

@@ -1,0 +1,15 @@
+/// Place of a transaction in one store's log, dense, from 1. It never leaves the store.
+public struct Position: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
+  public let rawValue: UInt64
+
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+
+  /// Before the first.
+  public static let start = Position(rawValue: 0)
+
+  public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+
+  public var description: String { String(rawValue) }
+
+  package var next: Position { Position(rawValue: rawValue + 1) }
+}

@@ -1,0 +1,64 @@
+import LMDB
+import OperationFormat
+
+/// The units of a list or a text as an operation of the write finds them.
+struct FoundUnits {
+  let sequence: UnitOrder<TableStorage>
+  let write: LocalWrite
+  /// The operation's place in its transaction.
+  let index: UInt32
+
+  var count: Int { sequence.count }
+
+  /// The unit behind which to insert, so that it comes before an index.
+  func origin(before index: Int, _ field: Name) throws -> UnitID? {
+    try StoreError.check(index..<index, of: count, field)
+    return try sequence.leftOrigin(ofVisible: index) { try write.store.fold.hasSeen($0, at: self.index) }
+  }
+
+  /// A unit as the write's operations name it.
+  func reference(_ unit: UnitID) throws -> UnitReference {
+    let own = write.store.fold.context
+    if unit.replica == own.replica && unit.epoch == own.epoch { return UnitReference(number: unit.number) }
+    return UnitReference(
+      maker: UnitMaker(replica: try write.storage.replicaID(unit.replica), epoch: unit.epoch),
+      number: unit.number)
+  }
+
+  /// The element of a list at an index.
+  func element(at index: Int, _ field: Name) throws -> UnitReference {
+    try StoreError.check(index..<index + 1, of: count, field)
+    let (unit, element) = try sequence.unit(at: index)
+    return try reference(element ?? unit)
+  }
+
+  /// The units in a range of indexes, in groups of as many as one operation may name.
+  func runs(_ range: Range<Int>, _ field: Name) throws -> [[UnitSpan]] {
+    try StoreError.check(range, of: count, field)
+    return groups(
+      try sequence.units(range).map { UnitSpan(first: try reference($0.first), count: $0.count) })
+  }
+
+  /// The elements of a list in a range of indexes, likewise.
+  func elements(_ range: Range<Int>, _ field: Name) throws -> [[UnitSpan]] {
+    try StoreError.check(range, of: count, field)
+    var runs: [UnitSpan] = []
+    try sequence.forEachElement(in: range) { unit in
+      let reference = try reference(unit)
+      if let last = runs.last, last.first.maker == reference.maker,
+        last.first.number &+ last.count == reference.number
+      {
+        runs[runs.count - 1].count += 1
+      } else {
+        runs.append(UnitSpan(first: reference, count: 1))
+      }
+    }
+    return groups(runs)
+  }
+
+  private func groups(_ runs: [UnitSpan]) -> [[UnitSpan]] {
+    stride(from: 0, to: runs.count, by: Limits.operationMakersMax).map {
+      Array(runs[$0..<min($0 + Limits.operationMakersMax, runs.count)])
+    }
+  }
+}

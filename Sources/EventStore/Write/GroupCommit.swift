@@ -1,0 +1,313 @@
+import LMDB
+import OperationFormat
+
+/// Does the jobs that wait, in groups that share one commit and so one sync.
+///
+/// Each job has a nested transaction, so that one that fails takes nothing of the others with it; the first one does
+/// without, and so does one that has written nothing when nothing of its own can fail any more. It lives in the
+/// ``StoreWriter``.
+final class GroupCommit {
+  /// A group ends at as many jobs: what came after should not wait for ever, nor a failed commit cost too much.
+  static let jobsMax = 256
+  /// A group ends once its transactions have as many bytes.
+  static let bytesMax = 8 << 20
+  /// The map grows before less than this is left, so that a write nearly never finds it full.
+  static let headroomBytesMin = 64 << 20
+
+  private let environment: Environment
+  private let store: StoreTransaction
+  private let write: LocalWrite
+  private let configuration: StoreConfiguration
+  private let didCommit: (Interned) -> Void
+  /// Whether a closure found the map full: then it grows although enough would be left for others.
+  @exclusivity(unchecked) private var wasFull = false
+  /// Whether the lock of the writers is held, as it was told last.
+  private var isLockHeld = false
+
+  private struct Done {
+    var job: WriteJob
+    var kept: [KeptTransaction]
+    var zoneChanges: [ZoneChange]
+  }
+
+  init(
+    environment: Environment, write: LocalWrite, configuration: StoreConfiguration,
+    didCommit: @escaping (Interned) -> Void
+  ) {
+    self.environment = environment
+    self.write = write
+    store = write.store
+    self.configuration = configuration
+    self.didCommit = didCommit
+  }
+
+  func perform(_ first: WriteJob, _ more: () -> WriteJob?) {
+    var next: WriteJob? = first
+    while let job = next {
+      next = group(from: job, more)
+    }
+  }
+
+  /// Does one group.
+  ///
+  /// - Returns: the job that the next group begins with, if one was taken already.
+  private func group(from first: WriteJob, _ more: () -> WriteJob?) -> WriteJob? {
+    defer { tellLock(isHeld: false) }
+    do {
+      try ensureHeadroom()
+      try begin()
+    } catch {
+      abort()
+      if first.start() { first.finish(StoreError.translate(error)) }
+      return nil
+    }
+    var done: [Done] = []
+    var byteCount = 0
+    var next: WriteJob? = first
+    while let job = next {
+      next = nil
+      guard job.start() else {
+        next = more()
+        continue
+      }
+      let isNested = !done.isEmpty
+      if isNested {
+        do {
+          try store.beginNested()
+        } catch {
+          // What those before had done may be half written.
+          abort()
+          fail(done, after: error)
+          job.finish(StoreError.translate(error))
+          return more()
+        }
+      }
+      do {
+        write.removeKept()
+        try job.run(write)
+        if isNested { try store.commitNested() }
+        byteCount += store.appendedBytes
+        done.append(Done(job: job, kept: write.kept, zoneChanges: write.zoneChanges))
+      } catch {
+        if let error = error as? LMDBError, error.code == .mapFull { wasFull = true }
+        if store.storage.isNested {
+          store.abortNested()
+          write.dropDrafts()
+          job.finish(StoreError.translate(error))
+        } else {
+          abort()
+          fail(done, after: error)
+          job.finish(StoreError.translate(error))
+          return more()
+        }
+      }
+      guard done.count < Self.jobsMax, byteCount < Self.bytesMax else { break }
+      next = more()
+    }
+    commit(done)
+    return nil
+  }
+
+  private func commit(_ done: [Done]) {
+    guard !done.isEmpty else { return abort() }
+    let transactionID = store.storage.transaction.id
+    do {
+      try commitBatch(done)
+      publish(done)
+    } catch let error as LMDBError where error.code == .mapFull {
+      abort()
+      retry(done, after: error)
+    } catch {
+      abort()
+      resolve(done, transactionID, after: error)
+    }
+  }
+
+  private func begin() throws {
+    let transaction = try environment.beginWrite()
+    tellLock(isHeld: true)
+    try store.begin(transaction)
+  }
+
+  private func abort() {
+    store.abort()
+    write.dropDrafts()
+  }
+
+  /// Tells who measures it that the lock was taken, or let go.
+  private func tellLock(isHeld: Bool) {
+    guard isHeld != isLockHeld else { return }
+    isLockHeld = isHeld
+    configuration.writeLockDidChange?(isHeld)
+  }
+
+  private func commitBatch(_ done: [Done]) throws {
+    let failure = try CommitFault.check(configuration.commitFault, at: environment.directory)
+    try store.commit(isPlain: done.allSatisfy { !$0.job.isRepeatable && $0.zoneChanges.isEmpty })
+    tellLock(isHeld: false)
+    if let failure { throw failure }
+  }
+
+  /// Ends jobs whose transaction was undone before its commit.
+  private func fail(_ done: [Done], after error: any Error) {
+    if let error = error as? LMDBError, error.code == .mapFull { return retry(done, after: error) }
+    for one in done { one.job.finish(StoreError.translate(error)) }
+  }
+
+  /// Acknowledges what was committed, unless the data file has lost its name: then nobody will ever read it.
+  private func publish(_ done: [Done]) {
+    guard !isRemoved else {
+      let failure = StoreError.removed(environment.directory)
+      for one in done { one.job.finish(failure) }
+      return
+    }
+    didCommit(store.storage.interned)
+    for index in done.indices { done[index].job.finish(nil) }
+  }
+
+  private var isRemoved: Bool {
+    do {
+      return try environment.isRemoved
+    } catch {
+      // What cannot be looked at counts as there: the commit itself succeeded.
+      return false
+    }
+  }
+
+  /// After the map turned out full: makes room and does once more what had been done. Closures of the app do
+  /// not run twice; their transactions are folded again.
+  private func retry(_ done: [Done], after error: any Error) {
+    var again = done
+    let transactionID: UInt64
+    do {
+      wasFull = true
+      guard try grow(to: try environment.information.mapBytes * 2) else { throw error }
+      wasFull = false
+      while let failed = try redo(&again) {
+        // It ends alone: the others are done without it.
+        abort()
+        again.remove(at: failed.index).job.finish(StoreError.translate(failed.error))
+        if again.isEmpty { return }
+      }
+      transactionID = store.storage.transaction.id
+    } catch {
+      abort()
+      for one in again { one.job.finish(StoreError.translate(error)) }
+      return
+    }
+    do {
+      try commitBatch(again)
+      publish(again)
+    } catch {
+      abort()
+      resolve(again, transactionID, after: error)
+    }
+  }
+
+  /// Does jobs once more, in a new transaction.
+  ///
+  /// - Returns: one that may fail alone, and did; what it had done is to be undone, with all else.
+  private func redo(_ done: inout [Done]) throws -> (index: Int, error: any Error)? {
+    try begin()
+    for index in done.indices {
+      write.removeKept()
+      if done[index].job.isRepeatable {
+        do {
+          try done[index].job.run(write)
+        } catch let error where !(error is LMDBError) {
+          return (index, error)
+        }
+      } else {
+        try KeptWrite(write).append(done[index].kept, done[index].zoneChanges)
+      }
+      done[index].kept = write.kept
+    }
+    return nil
+  }
+
+  /// After a commit that failed: reads what is there, and says which it was.
+  private func resolve(_ done: [Done], _ transactionID: UInt64, after error: any Error) {
+    let translated = StoreError.translate(error)
+    let cause = (translated as? StoreError)?.message ?? "\(translated)"
+    let failure: StoreError
+    do {
+      switch try isCommitted(done, transactionID) {
+      case true?:
+        failure = StoreError(
+          .commitUncertain, "the commit failed, yet its transactions are in the store: \(cause)",
+          hint: "close the store and open it again: whether the disk has the data only that can tell",
+          underlying: error)
+      case nil:
+        failure = StoreError(
+          .commitUncertain, "the commit failed, and what it did may be in the store or not: \(cause)",
+          hint: "look whether it is there before you do it again", underlying: error)
+      case false?:
+        failure = StoreError(
+          .commitFailed, "the commit failed and nothing of it is in the store: \(cause)",
+          hint:
+            "make room or mend the disk and write again; if that fails too, close the store and open it again",
+          underlying: error)
+      }
+    } catch let readError {
+      failure = StoreError(
+        .commitUncertain,
+        "the commit failed (\(cause)), and so did reading what became of it: \(readError)",
+        hint: "close the store and open it again: what is in the log then was committed", underlying: error)
+    }
+    for one in done { one.job.finish(failure) }
+  }
+
+  /// Whether what a group did is in the store: its last transaction is in the log with the same bytes. Another
+  /// process may have written since, even under the same sequence.
+  ///
+  /// - Returns: nil if that cannot be told: where no transaction is left to be found, another process may have
+  ///   committed under the id that the group had.
+  private func isCommitted(_ done: [Done], _ transactionID: UInt64) throws -> Bool? {
+    let transaction = try environment.beginRead()
+    // A deletion may have taken with it what the group wrote to the zone.
+    let deletes = done.contains { $0.zoneChanges.contains { $0.isDeletion } }
+    guard !deletes, let last = done.last(where: { !$0.kept.isEmpty })?.kept.last else {
+      return transaction.id < transactionID ? false : nil
+    }
+    let tables = store.storage.tables
+    let interned = Interned()
+    let header = last.header
+    guard
+      let zone = try tables.findZone(
+        header.zone, interned, transaction, row: { try tables.zoneRow($0, transaction) })?.number,
+      let replica = try interned.replicas.number(of: header.replica, in: tables.replicas, transaction),
+      let position = try tables.position(of: replica, header.epoch, header.sequence, in: zone, transaction)
+    else { return false }
+    let reader = LogReader(tables, interned)
+    return try reader.withEntry(at: position, transaction) { found, body in
+      try reader.header(found, transaction) == header && body.bytes == last.body
+    }
+  }
+
+  /// Grows the map before it is full. Where a reader stands in the way, or no more address space is to be had, the
+  /// writes go on with what is left.
+  private func ensureHeadroom() throws {
+    let information = try environment.information
+    let used = (information.lastPage + 1) * information.pageBytes
+    guard wasFull || information.mapBytes - used < Self.headroomBytesMin, information.mapBytes < 1 << 40
+    else { return }
+    let bytes = max(information.mapBytes * 2, used + 2 * Self.headroomBytesMin)
+    if try grow(to: bytes) { wasFull = false }
+  }
+
+  /// How long a growth that must be waits for open reads. One that shares its thread with them would wait in vain.
+  private var growthWaitSeconds: Double { configuration.writesOnCallingThread ? 0 : 10 }
+
+  /// Grows the map.
+  ///
+  /// - Returns: false if that has to wait.
+  private func grow(to bytes: Int) throws(LMDBError) -> Bool {
+    do throws(LMDBError) {
+      try environment.growMap(to: bytes, waitingSeconds: wasFull ? growthWaitSeconds : 0)
+      return true
+    } catch {
+      if error.code == .busy || error.code == .outOfMemory { return false }
+      throw error
+    }
+  }
+}

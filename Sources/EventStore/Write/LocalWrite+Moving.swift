@@ -1,0 +1,54 @@
+import OperationFormat
+
+extension LocalWrite {
+  /// Moves a record to a zone that has none of its name. An error of the app's comes before anything is done.
+  func move(_ record: RecordID, to zone: ZoneID) throws -> RecordID {
+    let copy = RecordID(zone: zone, name: record.name)
+    let source = try draft(for: record.zone)
+    let target = try draft(for: zone)
+    let readView = try readView()
+    guard let content = try readView.content(of: record) else { throw StoreError.unknown(record) }
+    guard try readView.visibleType(of: copy) == nil else {
+      throw StoreError(
+        .recordExists, "the record \(copy) is there already",
+        hint: "move to another zone, or delete that record first")
+    }
+    try record.name.withBytes { try move($0, record, copy, content, from: source, to: target) }
+    return copy
+  }
+
+  /// - Parameter content: what the record shows.
+  private func move(
+    _ name: RawSpan, _ record: RecordID, _ copy: RecordID, _ content: RecordContent, from source: ZoneDraft,
+    to target: ZoneDraft
+  ) throws {
+    var origin = ByteWriter()
+    var destination = ByteWriter()
+    try record.encodeOtherPlace(into: &origin)
+    try copy.encodeOtherPlace(into: &destination)
+    let moving = FoldWork.steps(ofPayload: 1024)
+    try checkRoom(for: 1, name.byteCount + destination.count, moving, in: source)
+    let made = content.size
+    let typeBytes = content.type.byteCount
+    try checkRoom(
+      for: 1 + made.operations, name.byteCount + typeBytes + origin.count + made.bytes, moving + made.steps,
+      in: target)
+
+    try applyCreate(name, type: content.type, movedFrom: origin.span, in: target)
+    for made in content.changes {
+      let operand = made.operand.span
+      _ = try applyChange(made.field, of: name, made.kind, operand: operand.bytes, in: target)
+    }
+    for (field, text) in content.texts { _ = try insert(text, at: 0, field, of: name, in: target) }
+    target.content.assets += content.assets
+    try applyDelete(name, movedTo: destination.span, in: source)
+  }
+
+  /// Refuses operations that a zone's transaction has no room for, before any of them is made.
+  private func checkRoom(for operations: Int, _ bytes: Int, _ steps: Int, in draft: ZoneDraft) throws {
+    try draft.check(
+      operations: draft.encoder.operationCount + operations,
+      bytes: draft.encoder.byteCount + bytes + 2 * RecordContent.operationBytesMax,
+      steps: draft.encoder.steps + steps)
+  }
+}

@@ -1,0 +1,53 @@
+import OperationFormat
+
+extension LocalWrite {
+  /// Lets a head of a record's existence win that has lost.
+  func restoreExistence(_ loser: CellHead, of record: RecordID) throws {
+    let draft = try draft(for: record.zone)
+    try record.name.withBytes { name in
+      switch loser.content {
+      case .alive(let type): try revive(name, type: type, in: draft)
+      case .moved(let destination):
+        var bytes = ByteWriter()
+        try destination.encodeOtherPlace(into: &bytes)
+        try applyDelete(name, movedTo: bytes.span, in: draft)
+      default: try applyDelete(name, in: draft)
+      }
+    }
+  }
+
+  /// Whether a record is alive in the write, hidden by a cascade or not.
+  func isAlive(_ record: RecordID) throws -> Bool {
+    let draft = try draft(for: record.zone)
+    return try record.name.withBytes { try aliveType(of: $0, in: draft) != nil }
+  }
+
+  /// Makes a record alive that has a row, and changes none of its fields.
+  ///
+  /// Every change of a field says that the record is alive. This one takes out of a set an element that it does not have, and
+  /// so replaces no head of a field anywhere: what the transaction has seen of that element is gone already, and what it has
+  /// not seen stays.
+  func revive(_ record: RawSpan, type: Name, in draft: ZoneDraft) throws {
+    let type = try internName(type)
+    let field = try fieldWithoutSet(of: record, in: draft)
+    var operand = ByteWriter()
+    try FieldChange.remove("deleted").encode(into: &operand)
+    focus(draft)
+    let operation = try draft.beginOperation()
+    _ = try store.fold.find(record, in: draft.state)
+    try folding { try store.fold.change(.remove, field, type: type, operand: operand.span, index: operation) }
+    try encode(.remove, field, of: record, type, operand: operand.span, in: draft)
+  }
+
+  /// A field under whose name the record has no set.
+  private func fieldWithoutSet(of record: RawSpan, in draft: ZoneDraft) throws -> NameNumber {
+    guard try store.fold.find(record, in: draft.state) else { preconditionFailure("a record without a row") }
+    var count = 0
+    while true {
+      let field = try internName(count == 0 ? "existence" : Name("existence \(count)"))
+      // The fields of a wide record are looked for: they are not in its row.
+      if try store.fold.place(of: CellNumber(field, .set)).body.isEmpty { return field }
+      count += 1
+    }
+  }
+}

@@ -1,0 +1,192 @@
+import OperationFormat
+
+/// Transactions that exist already: of another replica, of the log that is folded again, or of a write whose commit
+/// was undone.
+extension StoreTransaction {
+  /// Appends a transaction to the log and folds it: one of another replica, or a kept one once more.
+  package func append(_ header: LogEntryHeader, body: RawSpan, receivedMilliseconds: UInt64?) throws {
+    try layout.parse(body)
+    try appendParsed(header, body: body, receivedMilliseconds: receivedMilliseconds)
+  }
+
+  /// As ``append(_:body:receivedMilliseconds:)``, where the body was the last one parsed.
+  func appendParsed(_ header: LogEntryHeader, body: RawSpan, receivedMilliseconds: UInt64?) throws {
+    try logParsed(header, body: body)
+    let state = try storage.zoneRow(header.zone).state
+    let context = try storage.renamings(of: header.zone).inOldNames(context(of: header))
+    _ = try foldParsed(context, body: body, into: state, receivedMilliseconds: receivedMilliseconds)
+  }
+
+  /// Appends the transaction whose body was the last one parsed to the log, and does not fold it.
+  func logParsed(_ header: LogEntryHeader, body: RawSpan) throws {
+    // A lane's parent is what its first transaction says, and is never replaced.
+    if header.sequence == 1 {
+      if let parent = header.parent {
+        try storage.setParent(parent, of: header.replica, header.epoch, in: header.zone)
+      } else {
+        // One that was taken out may have had one.
+        try storage.removeParent(of: header.replica, header.epoch, in: header.zone)
+      }
+    }
+    _ = try storage.append(header, body: body)
+    try countAssets(of: layout.operations, body, in: header.zone)
+    appendedBytes += body.byteCount
+  }
+
+  /// Folds an entry of the log into a state of its zone.
+  ///
+  /// - Parameter first: the operation to begin with, where those before were folded.
+  /// - Returns: the operation that waits for the next commit, where the fold's bound pauses; nil if all were folded.
+  @discardableResult
+  package func fold(
+    _ header: LogEntryHeader, body: RawSpan, into state: StateNumber, receivedMilliseconds: UInt64?,
+    from first: Int = 0
+  ) throws -> Int? {
+    try layout.parse(body)
+    return try foldParsed(
+      context(of: header), body: body, into: state, receivedMilliseconds: receivedMilliseconds, from: first)
+  }
+
+  /// The parsed layout's operations, folded: see ``fold(_:body:into:receivedMilliseconds:from:)``.
+  private func foldParsed(
+    _ context: CausalContext, body: RawSpan, into state: StateNumber, receivedMilliseconds: UInt64?,
+    from first: Int = 0
+  ) throws -> Int? {
+    if layout.hasUnknown { try storage.noteUnfolded(layout.operations) }
+    fold.context = context
+    fold.timestamp = Self.effective(layout.timestamp, receivedMilliseconds)
+    forgetNumbers()
+    for index in first..<max(first, layout.operations.count) {
+      if fold.bound.isSpent { return index }
+      do {
+        try foldOperation(index, body, into: state)
+      } catch is FoldBoundReached where fold.bound.rule == .pauses {
+        return index
+      }
+      fold.bound.countOperation()
+    }
+    return nil
+  }
+
+  @inline(__always)
+  private func foldOperation(_ index: Int, _ body: RawSpan, into state: StateNumber) throws {
+    let operation = layout.operations[index]
+    guard operation.record >= 0 else { return }  // of an unknown kind: kept, not folded
+    let record = body.extracting(layout.names[operation.record])
+    switch operation.kind {
+    case .create, .moveHere:
+      try fold.create(record, in: state, type: number(operation.type, body), index: UInt32(index))
+    case .delete, .moveAway:
+      try fold.delete(
+        record, in: state, movedTo: body.extracting(operation.operand), index: UInt32(index))
+    default:
+      let type = try number(operation.type, body)
+      let field = try number(operation.field, body)
+      try fold.change(
+        operation.kind, field, of: record, in: state, type: type,
+        operand: body.extracting(operation.operand), index: UInt32(index))
+    }
+  }
+
+  /// Gives the heads of a transaction another effective timestamp, since its first receive time turned out
+  /// earlier.
+  ///
+  /// - Returns: whether any winner changed.
+  func retime(_ header: LogEntryHeader, body: RawSpan, effective: Timestamp, in state: StateNumber) throws
+    -> Bool
+  {
+    try layout.parse(body)
+    let transaction = try context(of: header)
+    var hasChanged = false
+    forgetNumbers()
+    for (index, operation) in layout.operations.enumerated() where operation.record >= 0 {
+      let record = body.extracting(layout.names[operation.record])
+      let field = try operation.field >= 0 ? number(operation.field, body) : .none
+      let moved = try fold.retime(
+        operation.kind, field, operand: body.extracting(operation.operand), index: UInt32(index), of: record,
+        in: state, transaction: transaction, to: effective)
+      hasChanged = hasChanged || moved
+    }
+    return hasChanged
+  }
+
+  /// The timestamp in a transaction's body.
+  func timestamp(ofBody body: RawSpan) throws -> Timestamp {
+    try layout.parse(body)
+    return layout.timestamp
+  }
+
+  /// The timestamp of a transaction that came from elsewhere, after the check that takes more than its body.
+  func timestamp(ofArrived body: RawSpan, in zone: ZoneID) throws -> Timestamp {
+    let timestamp = try timestamp(ofBody: body)
+    try layout.checkMoves(in: zone, body)
+    return timestamp
+  }
+
+  /// Makes room for the numbers of the parsed layout's names.
+  private func forgetNumbers() {
+    numbers.removeAll(keepingCapacity: true)
+    for _ in layout.names { numbers.append(.none) }
+  }
+
+  /// The number of a name of the parsed layout.
+  private func number(_ index: Int, _ body: RawSpan) throws -> NameNumber {
+    if numbers[index] == .none {
+      numbers[index] = try internName(try Name(interned: body.extracting(layout.names[index])))
+    }
+    return numbers[index]
+  }
+
+  package func context(of header: LogEntryHeader) throws -> CausalContext {
+    var context = CausalContext(
+      zone: header.zone, replica: header.replica, epoch: header.epoch, sequence: header.sequence,
+      base: header.base)
+    context.lineage = try storage.lineage(of: header.replica, header.epoch, in: header.zone)
+    return context
+  }
+
+  static func effective(_ timestamp: Timestamp, _ receivedMilliseconds: UInt64?) -> Timestamp {
+    HybridClock.effective(timestamp, receivedMilliseconds: receivedMilliseconds.map(Int64.init(clamping:)))
+  }
+
+  // MARK: Entries of the log
+
+  /// The log's entry of a transaction. A position may have been retired from the log; what was retired was
+  /// acknowledged, and compared then.
+  func entry(
+    _ replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, _ zone: ZoneNumber
+  ) throws -> (header: LogEntryHeader, body: [UInt8])? {
+    let tables = storage.tables
+    guard let position = try tables.position(of: replica, epoch, sequence, in: zone, storage.transaction)
+    else { return nil }
+    let reader = storage.logReader
+    return try reader.withEntry(at: position, storage.transaction) { ($0, $1.bytes) }
+  }
+
+  func number(
+    _ header: TransactionHeader, _ replica: ReplicaNumber, _ zone: ZoneNumber, arrivalDelay: Int64
+  ) throws -> LogEntryHeader {
+    var base: (incarnation: IncarnationNumber, offset: UInt64)?
+    if let found = header.base {
+      let number = try storage.makeIncarnationNumber(for: found.incarnation)
+      base = (number, found.offset)
+    }
+    var parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)?
+    if let found = header.parent {
+      let number = try storage.makeReplicaNumber(for: found.replica)
+      parent = (number, found.epoch, found.sequence)
+    }
+    return LogEntryHeader(
+      zone: zone, replica: replica, epoch: header.epoch, sequence: header.sequence, base: base,
+      parent: parent,
+      arrivalDelay: arrivalDelay)
+  }
+
+  /// Whether a transaction is, byte for byte, the one that the log has.
+  func isSame(
+    _ header: TransactionHeader, _ body: RawSpan, as entry: (header: LogEntryHeader, body: [UInt8])
+  ) throws -> Bool {
+    let reader = storage.logReader
+    return try reader.header(entry.header, storage.transaction) == header && entry.body == body.bytes
+  }
+}

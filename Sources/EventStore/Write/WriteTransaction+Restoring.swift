@@ -1,0 +1,59 @@
+public import OperationFormat
+
+extension WriteTransaction {
+  /// Lets one of a conflict's losers win: gives a field, a key of its map or an element of its list the value of the loser; or
+  /// has the record be there, be deleted or be moved, as the loser says.
+  ///
+  /// ```swift
+  /// for conflict in conflicts {
+  ///   try tx.restore(conflict.losers[0].operation, in: conflict.field, of: conflict.record)
+  /// }
+  /// ```
+  ///
+  /// A record that was deleted comes back whole: with all its fields, and with the conflicts of those. Restoring the winner
+  /// keeps what shows, and ends the conflict too.
+  ///
+  /// - Parameters:
+  ///   - loser: the operation that lost, from ``Conflict/losers``.
+  ///   - field: the field in conflict; nil for the record's existence.
+  ///   - record: the record.
+  /// - Throws: ``StoreError`` `conflictUnknown` if the cell has no such value any more; `recordUnknown` for a field of a record
+  ///   that is deleted; and as ``set(_:of:to:)``.
+  public mutating func restore(
+    _ loser: OperationID, in field: Name? = nil, of record: RecordID
+  ) throws {
+    let readView = try readView()
+    guard let field else {
+      let found = try readView.heads(of: .existence, record).first { $0.operation == loser }
+      guard let found else { throw StoreError.unknown(loser, "the existence of \(record)") }
+      return try write.restoreExistence(found, of: record)
+    }
+    for kind in [FieldKind.register, .map, .list] {
+      for head in try readView.heads(of: field, kind, record) where head.operation == loser {
+        guard try write.isAlive(record) else { throw StoreError.deleted(record) }
+        switch head.content {
+        case .value(let value): return try set(field, of: record, to: value)
+        case .entry(let key, let value): return try write.change(field, of: record, .put(key: key, value))
+        case .item(let unit, let value):
+          return try write.change(field, of: record, .replaceElement(unit, value))
+        default: continue
+        }
+      }
+    }
+    throw StoreError.unknown(loser, "field “\(field)” of \(record)")
+  }
+}
+
+extension StoreError {
+  fileprivate static func unknown(_ loser: OperationID, _ cell: String) -> StoreError {
+    StoreError(
+      .conflictUnknown, "\(cell) has nothing from operation \(loser)",
+      hint: "list the conflicts again: a later write may have settled this one")
+  }
+
+  fileprivate static func deleted(_ record: RecordID) -> StoreError {
+    StoreError(
+      .recordUnknown, "the record \(record) was deleted",
+      hint: "restore its existence first, then its fields")
+  }
+}

@@ -1,0 +1,10 @@
+import OperationFormat
+
+/// What a write did to a zone as a whole: enough to do it again after a commit that was undone.
+enum ZoneChange: Hashable, Sendable {
+  case make(ZoneID)
+  case attach(ZoneID)
+  case delete(ZoneID)
+
+  var isDeletion: Bool { if case .delete = self { true } else { false } }
+}
