@@ -77,7 +77,7 @@ struct CounterTests {
       for _ in 0..<500 { try tx.add(1, to: "n", of: note("r")) }
       try tx.add(.decimal(DecimalNumber("0.5")!), to: "n", of: note("r"))
     }
-    #expect(try heads(store).map(\.content) == [.contribution(.decimal(DecimalNumber("500.5")!))])
+    #expect(try heads(store).map(\.content) == [.addend(.decimal(DecimalNumber("500.5")!))])
     #expect(try heads(store)[0].operation.index == 501)
     try await store.write { tx in
       try tx.add(.int(.max), to: "m", of: note("r"))
@@ -85,7 +85,7 @@ struct CounterTests {
       try tx.add(.int(-1), to: "m", of: note("r"))
     }
     let parts = try store.read { try $0.heads(of: "m", in: note("r"), as: .counter) }.map(\.content)
-    #expect(parts == [.contribution(.int(.max - 1)), .contribution(.int(.max))])
+    #expect(parts == [.addend(.int(.max - 1)), .addend(.int(.max))])
     let sum = try #require(try store.read { try $0.counter("m", of: note("r")) })
     #expect(sum == Counter(value: .int(.max), isClamped: true))
     try await checkSound(store)
@@ -164,7 +164,7 @@ struct CounterTests {
     try await store.write { try $0.add(2, to: "n", of: note("r")) }
     let explanation = try #require(try store.read { try $0.explain(note("r"), field: "n") })
     #expect(explanation.kind == .counter && explanation.counter?.value == 3)
-    #expect(explanation.heads.map(\.head.content) == [.contribution(2), .contribution(1)])
+    #expect(explanation.heads.map(\.head.content) == [.addend(2), .addend(1)])
     #expect(explanation.heads[1].entry.transaction.author == "ann")
     #expect(explanation.reasons == [] && explanation.replaced == [])
     try await store.write { tx in
@@ -173,8 +173,8 @@ struct CounterTests {
       try tx.add(9, to: "n", of: note("r"))
     }
     let anew = try #require(try store.read { try $0.explain(note("r"), field: "n") })
-    #expect(anew.heads.map(\.head.content) == [.contribution(9)])
-    #expect(anew.replaced.map(\.content) == [.contribution(1), .contribution(2)])
+    #expect(anew.heads.map(\.head.content) == [.addend(9)])
+    #expect(anew.replaced.map(\.content) == [.addend(1), .addend(2)])
   }
 
   @Test("what one transaction added in many pieces is explained with one copy of the transaction")
@@ -215,7 +215,7 @@ struct CounterTests {
     let acknowledgement = try #require(try remote.ship(store, receivedMilliseconds: now))
     _ = try await store.acknowledge(acknowledgement)
     #expect(try counter(store) == 11)
-    #expect(try heads(store).last?.content == .contribution(5))
+    #expect(try heads(store).last?.content == .addend(5))
     try await checkSound(store)
   }
 }

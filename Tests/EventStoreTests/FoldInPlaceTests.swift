@@ -64,7 +64,7 @@ struct FoldInPlaceTests {
             .set, field, of: record.span.bytes, in: state, type: type, operand: value.span.bytes, index: index
           )
         }
-        _ = try (fold.find(record.span.bytes, in: state), general.find(record.span.bytes, in: state))
+        _ = try (fold.load(record.span.bytes, in: state), general.load(record.span.bytes, in: state))
         let types = try (fold.aliveType { [:] }, general.aliveType { [:] })
         #expect(types.0 == types.1)
       }

@@ -30,11 +30,11 @@ final class CountingFoldStorage: FoldStorage {
 
   func makeRecordNumber(in state: StateNumber) -> UInt32 { storage.makeRecordNumber(in: state) }
 
-  func readElement(_ key: ElementKey) -> [UInt8]? {
+  func withElement<R>(_ key: ElementKey, _ body: (RawSpan) throws -> R) throws -> R? {
     elementsRead += 1
-    let row = storage.readElement(key)
-    bytesMoved += row?.count ?? 0
-    return row
+    guard let row = storage.readElement(key) else { return nil }
+    bytesMoved += row.count
+    return try body(row.span.bytes)
   }
 
   func writeElement(_ row: RawSpan, _ key: ElementKey) {
@@ -55,7 +55,7 @@ final class CountingFoldStorage: FoldStorage {
   }
 
   func forEachElement(
-    under prefix: ElementKey, from key: ElementKey, _ body: (ElementKey, RawSpan) throws -> Bool
+    under prefix: ElementKey, from key: ElementKey, _ body: (RawSpan, RawSpan) throws -> Bool
   ) throws {
     try storage.forEachElement(under: prefix, from: key) { key, row in
       elementsRead += 1

@@ -116,7 +116,7 @@ struct ManyHeads {
     #expect(twice <= once + once / 2 + 2)
     #expect(once < 60)
     var fold = Fold(storage: small)
-    _ = try fold.find(name.span.bytes, in: state)
+    _ = try fold.load(name.span.bytes, in: state)
     let heads = try fold.heads(of: CellPath(CellNumber(register: field)))
     #expect(Set(heads.map { Int($0.head.id.replica.rawValue) }) == Set(2001 - unseen...2001))
   }

@@ -109,14 +109,15 @@ public final class ContributionReducer<Result: Sendable>: Sendable {
   public func result(of record: RecordID, in transaction: borrowing ReadTransaction) throws -> Result? {
     let readView = transaction.readView
     guard let cell = try readView.contributionCell(field, of: record) else { return nil }
-    let key = Key(store: readView.interned.names, zone: cell.zone, state: cell.state, record: cell.record)
+    let zone = try readView.stateRow(cell.state).zone
+    let key = Key(store: readView.interned.names, zone: zone, state: cell.state, record: cell.record)
     let id = readView.transaction.id
     // No lock is held while the function runs: what is kept is taken out, and put back.
     var taken = cache.withLock { $0.take(key, of: id) }
     if let result = taken.result { return result }
     // Nobody else holds it: what it has is changed in place.
     if var record = taken.record.take(), try record.update(cell, reduce) { return keep(record, as: key) }
-    var made = ReducedRecord(cell, initial: initial)
+    var made = try ReducedRecord(cell, initial: initial)
     guard try made.update(cell, reduce) else { throw StoreError.missingElement }
     return keep(made, as: key)
   }

@@ -29,9 +29,9 @@ struct ReducedRecord<Result: Sendable>: Sendable {
   /// Ascending.
   private var checkpoints: [Checkpoint] = []
 
-  init(_ cell: ContributionCell, initial: Result) {
-    transactionID = cell.readView.transaction.id
-    retimings = cell.retimings
+  init(_ cell: ContributionCell<ReadView>, initial: Result) throws {
+    transactionID = cell.rows.transaction.id
+    retimings = try cell.rows.stateRow(cell.state).retimings
     result = initial
     checkpoints = [Checkpoint(count: 0, result: initial)]
   }
@@ -41,12 +41,14 @@ struct ReducedRecord<Result: Sendable>: Sendable {
   /// - Returns: false if something that was reduced is no more, or has another timestamp: then all is to be reduced anew.
   /// - Throws: what the reducer throws; then this is of no more use.
   mutating func update(
-    _ cell: ContributionCell, _ reduce: (inout Result, Contribution) throws -> Void
+    _ cell: ContributionCell<ReadView>, _ reduce: (inout Result, Contribution) throws -> Void
   ) throws -> Bool {
-    guard retimings == cell.retimings, try isSettled(cell.sight) else { return false }
+    guard try retimings == cell.rows.stateRow(cell.state).retimings, try isSettled(cell.sight) else {
+      return false
+    }
     let news = try keys.isEmpty ? cell.keys() : cell.keys(after: lanes)
     guard keys.count + news.count == cell.total else { return false }
-    transactionID = cell.readView.transaction.id
+    transactionID = cell.rows.transaction.id
     if news.isEmpty { return true }
     // Among claims that contradict each other a free one may come before any.
     if ground == .contradictions { return false }
@@ -58,7 +60,7 @@ struct ReducedRecord<Result: Sendable>: Sendable {
     let former = keys.isEmpty ? .heads : ground
     ground = try cell.order.sort(&tail)
     if ground == .heads, let last = keys.last, let first = tail.first {
-      ground = try former == .heads && cell.sight.isLess(last.head, first.head) ? .heads : .sight
+      ground = try former == .heads && cell.sight.isGreater(first.head, last.head) ? .heads : .sight
     }
     keys += tail
     for key in news {
@@ -97,7 +99,7 @@ struct ReducedRecord<Result: Sendable>: Sendable {
         continue
       }
       if LanePlace(key.head.id) < LanePlace(lane.first.head.id) { lane.first = key }
-      if try sight.isLess(key.head, lane.least) { lane.least = key.head }
+      if try sight.isGreater(lane.least, key.head) { lane.least = key.head }
       byLane[key.lane] = lane
     }
     var least = keys.count
@@ -112,12 +114,12 @@ struct ReducedRecord<Result: Sendable>: Sendable {
   private func place(
     of first: ContributionKey, _ least: Head, _ sight: ReadViewSight, _ stepsLeft: inout Int
   ) throws -> Int {
-    let start = ground == .heads ? try keys.prefixCount { try sight.isLess($0.head, least) } : 0
+    let start = ground == .heads ? try keys.prefixCount { try sight.isGreater(least, $0.head) } : 0
     if stepsLeft <= 0 { return start }
     var place = keys.count
     while place > start, try !sight.hasSeen(first, keys[place - 1].head.id) { place -= 1 }
     stepsLeft -= keys.count - place
-    while place < keys.count, try sight.isLess(keys[place].head, least) { place += 1 }
+    while place < keys.count, try sight.isGreater(least, keys[place].head) { place += 1 }
     return place
   }
 
@@ -127,7 +129,7 @@ struct ReducedRecord<Result: Sendable>: Sendable {
   ///
   /// - Parameter reduced: how many contributions the result is of.
   private mutating func reduce(
-    from place: Int, after reduced: Int, _ cell: ContributionCell,
+    from place: Int, after reduced: Int, _ cell: ContributionCell<ReadView>,
     _ reduce: (inout Result, Contribution) throws -> Void
   ) throws {
     // A value that is held once is changed in place: no other copy of the result stays meanwhile.

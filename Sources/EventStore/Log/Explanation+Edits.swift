@@ -9,17 +9,16 @@ extension LogOperation {
     switch self {
     case .create, .moveHere: return hasUnits ? .cleared : nil
     case .update(_, _, field, let change):
-      switch (kind, change) {
-      case (.text, .insertText), (.list, .insertElements):
+      switch kind.with({ $0.edit(by: change) }) {
+      case .inserted:
         hasUnits = true
         return nil
-      case (.text, .removeText(let runs)), (.list, .removeElements(let runs)):
-        return .removed(units: runs.reduce(0) { $0 &+ $1.count })
-      case (.list, .replaceElement): return .replaced
-      case (.list, .moveElement): return .moved
-      default: return nil
+      case .removed(let units): return .removed(units: units)
+      case .replaced: return .replaced
+      case .moved: return .moved
+      case nil: return nil
       }
-    default: return nil
+    case .update, .delete, .moveAway, .unknown: return nil
     }
   }
 }
@@ -29,7 +28,7 @@ extension ReadView {
   func emptiedKind(of field: Name, in record: RecordID) throws -> FieldKind? {
     guard let number = try number(of: field) else { return nil }
     return try withStoredRow(of: record) { row, _ in
-      for kind in [FieldKind.list, .text] {
+      for kind in FieldKind.allCases where kind.layout == .units {
         let cell = CellNumber(number, kind)
         guard let winner = try RecordLayout.winner(of: cell, in: row) else { continue }
         if try !cell.shows(winner, in: row) { return kind }

@@ -99,12 +99,12 @@ private struct PastReader {
     _ operation: LogOperation, _ index: UInt32, of entry: LogEntry, _ context: CausalContext
   ) throws {
     let id = OperationID(transaction: entry.transaction.id, index: index)
-    if let field = cell.field, cell.kind.isSequence,
+    if let field = cell.field,
       let edit = operation.edit(of: field, cell.kind, hasUnits: &hasUnits)
     {
       edits.append(Explanation.Edit(operation: id, entry: entry, kind: edit))
     }
-    guard let effect = Effect(of: operation, on: cell.field, cell.kind),
+    guard let effect = operation.effect(on: cell.field, cell.kind),
       element == nil || effect.element == nil || effect.element == element
     else { return }
     // What is added to a counter replaces nothing, and what is contributed neither.
@@ -132,51 +132,25 @@ private struct PastReader {
   }
 }
 
-/// What an operation does to a cell.
-private struct Effect {
-  /// What its head says; nil if it only removes heads.
-  var content: CellHead.Content?
-  /// The element that it works on; nil for all.
-  var element: Value?
-  var replaces = true
-
-  /// Nil if the operation does not work on the cell.
+extension LogOperation {
+  /// What it does to the heads of a cell; nil if it does not work on it.
   ///
   /// - Parameters:
   ///   - field: the cell's field, nil for the record's existence.
   ///   - kind: which of the field's cells.
-  init?(of operation: LogOperation, on field: Name?, _ kind: FieldKind) {
-    switch (operation, field) {
-    case (.create(_, let type), nil), (.moveHere(_, let type, _), nil), (.update(_, let type, _, _), nil):
-      content = .alive(type: type)
-    case (.delete, nil): content = .dead
-    case (.moveAway(_, let place), nil): content = .moved(to: place)
-    case (.create, .some), (.moveHere, .some): break
-    case (.update(_, _, let name, let change), let field?) where name == field:
-      if !take(change, on: kind) { return nil }
-    default: return nil
+  fileprivate func effect(on field: Name?, _ kind: FieldKind) -> CellEffect? {
+    switch self {
+    case .create(_, let type), .moveHere(_, let type, _):
+      field == nil ? CellEffect(content: .alive(type: type)) : CellEffect()
+    case .delete: field == nil ? CellEffect(content: .dead) : nil
+    case .moveAway(_, let place): field == nil ? CellEffect(content: .moved(to: place)) : nil
+    case .update(_, let type, let name, let change):
+      if let field {
+        name == field ? kind.with { $0.effect(of: change) } : nil
+      } else {
+        CellEffect(content: .alive(type: type))
+      }
+    case .unknown: nil
     }
-  }
-
-  private mutating func take(_ change: FieldChange, on kind: FieldKind) -> Bool {
-    switch (kind, change) {
-    case (.register, .set(let value)): content = .value(value)
-    case (.counter, .add(let value)):
-      content = .contribution(value)
-      replaces = false
-    case (.contributions, .contribute(let value)):
-      content = .contribution(value)
-      replaces = false
-    case (.set, .insert(let value)):
-      content = .element(value)
-      element = value
-    case (.set, .remove(let value)): element = value
-    case (.map, .put(let key, let value)):
-      content = .entry(key: key, value)
-      element = .string(key.rawValue)
-    case (.map, .removeKey(let key)): element = .string(key.rawValue)
-    default: return false
-    }
-    return true
   }
 }

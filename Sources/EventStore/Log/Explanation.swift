@@ -93,7 +93,7 @@ extension Explanation {
   ///
   /// - Complexity: linear in the heads.
   package var losses: [Loss?] {
-    guard [.register, .map, .list].contains(kind), !agrees else { return heads.map { _ in nil } }
+    guard kind.with({ $0.showsGreatest }), !agrees else { return heads.map { _ in nil } }
     // Those of one key or element are together, greatest first.
     var winner: ExplainedHead?
     return heads.map { one in
@@ -143,7 +143,7 @@ extension ReadTransaction {
       return found.flatMap { $0.heads.isEmpty && element != nil && $0.replaced.isEmpty ? nil : $0 }
     }
     // Of a set or a map that is empty only the log knows.
-    for kind in [FieldKind.set, .map] where (only ?? kind) == kind {
+    for kind in FieldKind.allCases where kind.layout == .elements && (only ?? kind) == kind {
       let cell = ExplainedCell(field: field, kind: kind, heads: [])
       let found = field == nil ? nil : try explain(record, [cell], element).first
       if let found, !found.replaced.isEmpty { return found }
@@ -196,16 +196,24 @@ extension ReadTransaction {
       }
       // Heads of one cell of which one shows.
       let isContested =
-        cell.kind == .register && !(field == nil && Explanation.agree(heads))
-        || (cell.kind == .map || cell.kind == .list) && element != nil
+        cell.kind.with { $0.showsGreatest }
+        && (cell.kind.layout == .heads ? field != nil || !Explanation.agree(heads) : element != nil)
       return Explanation(
         record: record, field: field, kind: cell.kind, element: element,
-        counter: try cell.kind == .counter
-          ? field.flatMap { try readView.counterSum($0, of: record)?.counter } : nil,
+        counter: try field.flatMap { try counter(of: cell, $0, in: record) },
         policy: try field == nil ? policy(of: heads) : nil, isVisible: isVisible,
         missingTarget: missingTarget, heads: explained,
         reasons: isContested ? heads.dropFirst().map { Explanation.reason(heads[0], $0) } : [],
         replaced: past.replaced, edits: element == nil ? past.edits : [], movedFrom: origin)
+    }
+  }
+
+  /// What a counter reads, also of a record that is not visible; nil of other cells, and if nothing was added.
+  private func counter(of cell: ExplainedCell, _ field: Name, in record: RecordID) throws -> Counter? {
+    guard cell.kind == .counter else { return nil }
+    return try readView.withAnyCell(.counter, of: field, in: record) { cell in
+      let sum = try CounterKind.sum(of: cell)
+      return sum.isEmpty ? nil : sum.counter
     }
   }
 
@@ -236,7 +244,7 @@ extension ReadTransaction {
     switch kind {
     case .text: try textHeads(of: field, in: record)
     case .contributions: try contributionHeads(of: field, in: record)
-    default: try heads(of: field, in: record, as: kind)
+    case .register, .counter, .set, .map, .list: try heads(of: field, in: record, as: kind)
     }
   }
 

@@ -15,7 +15,7 @@ extension Verification {
         // What cannot be read was told when rows were compared.
         try? source.readView.withWhole(row, state) { row in
           let index = try CellIndex(row)
-          let entries = index.entries.filter { $0.cell.kind?.isSequence ?? false }
+          let entries = index.entries.filter { $0.cell.layout == .units }
           if entries.isEmpty { return }
           let made = try MadeRow(of: name, state, fresh)
           for entry in entries {
@@ -56,11 +56,11 @@ extension Verification {
     _ made: MadeRow, _ fresh: borrowing ReadTransaction
   ) -> String? {
     do {
-      let found = try source.readView.sequence(of: cell, in: row, state)
+      let found = try CellReader(cell, in: row, state, source.readView).unitOrder()
       if let problem = try found.verify().first { return problem }
       let expected = try made.index.withRow(of: made.index.entry(of: cell), in: made.bytes.span.bytes) {
         row in
-        row.isEmpty ? nil : try runs(fresh.readView.sequence(of: cell, in: row, state))
+        row.isEmpty ? nil : try runs(CellReader(cell, in: row, state, fresh.readView).unitOrder())
       }
       return try runs(found) == expected ? nil : "its units differ from the log"
     } catch {
@@ -78,7 +78,7 @@ extension Verification {
   static func comparable(_ row: [UInt8]) -> [UInt8] {
     do {
       let span = row.span.bytes
-      let entries = try CellIndex(span).entries.filter { $0.cell.kind?.isSequence ?? false }
+      let entries = try CellIndex(span).entries.filter { $0.cell.layout == .units }
       if entries.isEmpty { return row }
       var roots = ByteWriter()
       var rest: [UInt8] = []

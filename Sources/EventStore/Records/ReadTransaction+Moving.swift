@@ -20,8 +20,8 @@ extension ReadTransaction {
       guard RecordLayout.plainType(in: row) == nil, try readView.visible(row, state) != nil else {
         return true
       }
-      let copies: [RecordID] = try readView.heads(of: .existence, in: row, state).compactMap { head in
-        if case .moved(let place) = try Existence(payload: head.payload.span.bytes) { place } else { nil }
+      let copies: [RecordID] = try readView.existences(in: row, state).compactMap {
+        if case .moved(let place) = $0 { place } else { nil }
       }
       if !copies.isEmpty {
         found.append(SurvivingSource(record: RecordID(zone: zone, name: name), copies: copies))

@@ -119,7 +119,7 @@ public struct ReadTransaction: ~Copyable {
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in the text.
   public func textRuns(of field: Name, in record: RecordID) throws -> [TextRun] {
-    try readView.textRuns(of: field, in: record)
+    try readView.withAnyCell(.text, of: field, in: record) { try TextKind.runs(of: $0) } ?? []
   }
 
   /// How many elements a set, a map or a list has, Unicode scalars a text, or contributions there are; 0 if the record is not

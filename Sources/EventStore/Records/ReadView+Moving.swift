@@ -47,44 +47,6 @@ extension ReadView {
       return content
     }
   }
-
-  /// The changes that make an empty cell show what this one does.
-  func changes(
-    showing cell: CellNumber, _ field: Name, in row: RawSpan, _ state: StateNumber
-  ) throws -> [FieldChange] {
-    switch cell.kind {
-    case .register:
-      guard let payload = try heads(of: cell, in: row, state).first?.payload else { return [] }
-      let value = try Value(decoding: payload.span.bytes)
-      return value == .null ? [] : [.set(value)]
-    case .counter: return [.add(try counterSum(cell, in: row, state).counter.value)]
-    case .set:
-      var changes: [FieldChange] = []
-      try forEachElement(of: cell, in: row, state) { element in
-        changes.append(.insert(try Value(decoding: element.identity.span.bytes)))
-      }
-      return changes
-    case .map:
-      var changes: [FieldChange] = []
-      try forEachElement(of: cell, in: row, state) { element in
-        changes.append(.put(key: try Name(interned: element.identity.span.bytes), try element.value))
-      }
-      return changes
-    case .list:
-      let values = try items(of: cell, in: row, state).map(\.value)
-      return values.isEmpty ? [] : [.insertElements(values, after: nil)]
-    case .text:
-      let text = try sequence(of: cell, in: row, state).text()
-      return text.isEmpty ? [] : [.insertText(text, after: nil)]
-    case .contributions:
-      // In their order, which the copy has too: each has seen those before it.
-      return try ContributionCell(cell, in: row, state, self).contributions().map { .contribute($0.payload) }
-    case nil:
-      throw StoreError(
-        .newerFormat, "the field “\(field)” is of a kind that this version does not know",
-        hint: "move the record with the version that wrote it")
-    }
-  }
 }
 
 extension Value {

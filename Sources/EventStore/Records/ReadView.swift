@@ -80,9 +80,4 @@ final class ReadView {
     }
     return name
   }
-
-  /// The identity behind a replica's number.
-  func replica(_ number: ReplicaNumber) throws -> ReplicaID {
-    try interned.replicas.identity(of: number, in: tables.replicas, transaction)
-  }
 }

@@ -56,61 +56,6 @@ extension Record: Hashable {
   }
 }
 
-/// One head of a cell: what an operation left there that no other has replaced.
-public struct CellHead: Hashable, Sendable {
-  /// What a head says: of a register its value, of a record's existence whether it is alive.
-  public enum Content: Hashable, Sendable {
-    case value(Value)
-    /// Of a counter what a transaction has added; of contributions the payload of one.
-    case contribution(Value)
-    /// Of a set one of its elements.
-    case element(Value)
-    /// Of a map the value at a key.
-    case entry(key: Name, Value)
-    /// Of a list the value of an element, which is named by the unit it was inserted as.
-    case item(UnitReference, Value)
-    /// Of a text a piece that one operation has inserted.
-    case text(String)
-    case alive(type: Name)
-    case dead
-    /// The record is dead here: it was moved, and this is its copy.
-    indirect case moved(to: RecordID)
-
-    /// The value of a register or at a key, the element, or what was added to a counter or contributed; nil for a record's existence.
-    public var value: Value? {
-      switch self {
-      case .value(let value), .contribution(let value), .element(let value), .entry(_, let value),
-        .item(_, let value):
-        value
-      case .text(let text): .string(text)
-      case .alive, .dead, .moved: nil
-      }
-    }
-
-    /// The element of a set, the key of a map or the unit of a list's element, as a text; nil of other cells.
-    public var element: Value? {
-      switch self {
-      case .element(let value): value
-      case .entry(let key, _): .string(key.rawValue)
-      case .item(let unit, _): .string("\(unit)")
-      case .value, .contribution, .text, .alive, .dead, .moved: nil
-      }
-    }
-  }
-
-  /// The operation that made it.
-  public let operation: OperationID
-  /// Its timestamp, as it counts in comparisons.
-  public let timestamp: Timestamp
-  public let content: Content
-
-  package init(operation: OperationID, timestamp: Timestamp, content: Content) {
-    self.operation = operation
-    self.timestamp = timestamp
-    self.content = content
-  }
-}
-
 /// A cell with more than one head: replicas changed it without having seen each other. A record's existence is in
 /// conflict only where they disagree about it: that it is there, that it is deleted, that it moved and where to. So a record
 /// that was moved and, elsewhere, changed or moved to another zone is listed with its copies.

@@ -18,7 +18,13 @@ extension ReadView {
     return try index.entries.filter { $0.cell != .existence }.map { entry in
       let field = try name(entry.cell.field)
       return try index.withRow(of: entry, in: row) {
-        (field, try changes(showing: entry.cell, field, in: $0, state))
+        let cell = CellReader(entry.cell, in: $0, state, self)
+        guard let changes = try entry.cell.kind?.with({ try $0.changes(showing: cell) }) else {
+          throw StoreError(
+            .newerFormat, "the field “\(field)” is of a kind that this version does not know",
+            hint: "move the record with the version that wrote it")
+        }
+        return (field, changes)
       }
     }
   }

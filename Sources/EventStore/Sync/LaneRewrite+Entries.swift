@@ -97,9 +97,9 @@ extension LaneRewrite {
     let reader = storage.logReader
     let transactions = try entries.map { try reader.entry(at: $0.position, storage.transaction).transaction }
     let renaming = try UnitRenaming(of: maker, in: transactions) { record, field, isText in
-      guard try store.fold.find(Array(record.rawValue.utf8).span.bytes, in: state) else { return 0 }
+      guard try store.fold.load(Array(record.rawValue.utf8).span.bytes, in: state) else { return 0 }
       let cell = CellNumber(try store.internName(field), isText ? .text : .list)
-      return try store.fold.sequence(of: cell).nextNumber(of: lane.replica, lane.epoch)
+      return try store.fold.unitOrder(of: cell).nextNumber(of: lane.replica, lane.epoch)
     }
     var renamings = earlier
     renamings.add(renaming)
@@ -179,7 +179,7 @@ extension LaneRewrite {
     try storage.addRenaming(LaneRenaming(old: old, new: new, shift: first - 1))
     let state = try storage.zoneRow(old.zone).state
     for (cell, kept) in units.kept
-    where try store.fold.find(Array(cell.record.rawValue.utf8).span.bytes, in: state) {
+    where try store.fold.load(Array(cell.record.rawValue.utf8).span.bytes, in: state) {
       let number = CellNumber(try store.internName(cell.field), cell.isText ? .text : .list)
       try storage.setKeptUnits(kept, of: old, try store.fold.recordNumber, number)
     }

@@ -262,8 +262,7 @@ extension Name: Internable {
   }
 
   package init(interned bytes: RawSpan) throws(FormatError) {
-    var reader = ByteReader(bytes)
-    self.init(reader.string(in: try reader.readBytes(reader.remaining, "name")))
+    try self.init(utf8: bytes)
   }
 }
 

@@ -269,14 +269,3 @@ package struct StateRow: Hashable, Sendable {
 extension ByteWriter {
   mutating func append(_ hash: ContentHash) { hash.write(to: &self) }
 }
-
-extension ByteReader {
-  @_lifetime(self: copy self)
-  mutating func expectVersion(_ subject: StaticString) throws(FormatError) {
-    let start = position
-    let version = try readUInt8(subject)
-    guard version == 1 else {
-      throw fail(.newerFormat, at: start, subject, expected: "version 1", found: "\(version)")
-    }
-  }
-}

@@ -193,9 +193,9 @@ package final class TableStorage: FoldStorage {
     return row.lastRecord
   }
 
-  package func readElement(_ key: ElementKey) throws -> [UInt8]? {
+  package func withElement<R>(_ key: ElementKey, _ body: (RawSpan) throws -> R) throws -> R? {
     touchedRows += 1
-    return try transaction.withValue(of: key.bytes.span.bytes, in: tables.elements) { $0.bytes }
+    return try transaction.withValue(of: key.bytes.span.bytes, in: tables.elements, body)
   }
 
   package func writeElement(_ row: RawSpan, _ key: ElementKey) throws {
@@ -213,7 +213,7 @@ package final class TableStorage: FoldStorage {
   }
 
   package func forEachElement(
-    under prefix: ElementKey, from key: ElementKey, _ body: (ElementKey, RawSpan) throws -> Bool
+    under prefix: ElementKey, from key: ElementKey, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Bool
   ) throws {
     try tables.forEachElement(under: prefix, from: key, transaction) { key, row in
       touchedRows += 1

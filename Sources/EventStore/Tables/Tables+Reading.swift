@@ -133,7 +133,7 @@ extension Tables {
   ) throws -> [(key: ElementKey, row: [UInt8])] {
     var found: [(key: ElementKey, row: [UInt8])] = []
     try forEachElement(under: prefix, from: prefix, transaction) { key, row in
-      found.append((key, row.bytes))
+      found.append((ElementKey(bytes: key.bytes), row.bytes))
       return true
     }
     return found
@@ -141,14 +141,13 @@ extension Tables {
 
   package func forEachElement(
     under prefix: ElementKey, from key: ElementKey, _ transaction: borrowing Transaction,
-    _ body: (ElementKey, RawSpan) throws -> Bool
+    _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Bool
   ) throws {
     var cursor = try transaction.openCursor(elements)
     var isThere = try cursor.seek(atOrAfter: key.bytes.span.bytes)
     while isThere {
       let goesOn = try cursor.withEntry { key, row in
-        guard key.hasPrefix(prefix.bytes) else { return false }
-        return try body(ElementKey(bytes: key.bytes), row)
+        try key.hasPrefix(prefix.bytes) && body(key, row)
       }
       guard goesOn else { return }
       isThere = try cursor.next()
@@ -178,32 +177,5 @@ extension Cursor {
   package mutating func seek(atMost key: RawSpan) throws(LMDBError) -> Bool {
     if try seek(to: key) { return true }
     return try seek(before: key)
-  }
-}
-
-extension RawSpan {
-  package func bigEndian32(at offset: Int) throws(FormatError) -> UInt32 {
-    guard byteCount >= offset + 4 else {
-      throw FormatError(
-        .truncated, at: byteCount, in: "key", expected: "4 bytes at \(offset)", found: "\(byteCount) bytes")
-    }
-    return UInt32(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self))
-  }
-
-  package func bigEndian64(at offset: Int) throws(FormatError) -> UInt64 {
-    guard byteCount >= offset + 8 else {
-      throw FormatError(
-        .truncated, at: byteCount, in: "key", expected: "8 bytes at \(offset)", found: "\(byteCount) bytes")
-    }
-    return UInt64(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
-  }
-
-  package func hasPrefix(_ prefix: [UInt8]) -> Bool {
-    guard byteCount >= prefix.count else { return false }
-    for (offset, byte) in prefix.enumerated()
-    where unsafeLoad(fromByteOffset: offset, as: UInt8.self) != byte {
-      return false
-    }
-    return true
   }
 }

@@ -73,40 +73,8 @@ package struct Tables: Sendable {
   }
 }
 
-/// A key on the stack.
-package struct TableKey {
-  /// State number and the longest name of a record come to 259, a zone's two names to 258; LMDB takes 511.
-  static let bytesMax = 264
-
-  private var storage = InlineArray<264, UInt8>(repeating: 0)
-  package private(set) var byteCount = 0
-
-  package init() {}
-
-  package mutating func append<T: FixedWidthInteger>(_ value: T) {
-    withUnsafeBytes(of: value.bigEndian) { append($0) }
-  }
-
-  package mutating func append<Identity>(_ number: Number<Identity>) { append(number.rawValue) }
-
-  package mutating func append(_ bytes: RawSpan) {
-    bytes.withUnsafeBytes { append($0) }
-  }
-
-  private mutating func append(_ bytes: UnsafeRawBufferPointer) {
-    precondition(byteCount + bytes.count <= Self.bytesMax, "a key of over \(Self.bytesMax) bytes")
-    var span = storage.mutableSpan
-    span.withUnsafeMutableBytes { storage in
-      UnsafeMutableRawBufferPointer(rebasing: storage[byteCount...]).copyMemory(from: bytes)
-    }
-    byteCount += bytes.count
-  }
-
-  package var span: RawSpan {
-    @_lifetime(borrow self)
-    get { storage.span.bytes.extracting(..<byteCount) }
-  }
-
+/// Keys of the tables of the log, of zones and of the store itself.
+extension TableKey {
   package static func log(_ position: Position) -> TableKey {
     var key = TableKey()
     key.append(position.rawValue)
@@ -147,13 +115,6 @@ package struct TableKey {
     return key
   }
 
-  package static func record(_ state: StateNumber, _ name: RawSpan) -> TableKey {
-    var key = TableKey()
-    key.append(state)
-    key.append(name)
-    return key
-  }
-
   package static func lineage(_ zone: ZoneNumber, _ replica: ReplicaNumber, _ epoch: UInt32) -> TableKey {
     rows(.lineages, of: zone).appending(replica, epoch)
   }
@@ -183,12 +144,6 @@ package struct TableKey {
     var key = TableKey()
     key.append(UInt8(3))
     key.append(zone)
-    return key
-  }
-
-  package static func state(_ state: StateNumber) -> TableKey {
-    var key = TableKey()
-    key.append(state)
     return key
   }
 

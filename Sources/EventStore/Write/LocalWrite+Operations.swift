@@ -142,7 +142,7 @@ extension LocalWrite {
   /// The type of a record that is alive in the write, nil for one that is not. It may be hidden by a cascade: it can be
   /// changed all the same, so that it can get another target.
   func aliveType(of record: RawSpan, in draft: ZoneDraft) throws -> NameNumber? {
-    guard record.byteCount <= Limits.recordNameBytesMax, try store.fold.find(record, in: draft.state) else {
+    guard record.byteCount <= Limits.recordNameBytesMax, try store.fold.load(record, in: draft.state) else {
       return nil
     }
     return try store.fold.aliveType(storage.policies)

@@ -34,14 +34,14 @@ extension LocalWrite {
     try FieldChange.remove("deleted").encode(into: &operand)
     focus(draft)
     let operation = try draft.beginOperation()
-    _ = try store.fold.find(record, in: draft.state)
+    _ = try store.fold.load(record, in: draft.state)
     try folding { try store.fold.change(.remove, field, type: type, operand: operand.span, index: operation) }
     try encode(.remove, field, of: record, type, operand: operand.span, in: draft)
   }
 
   /// A field under whose name the record has no set.
   private func fieldWithoutSet(of record: RawSpan, in draft: ZoneDraft) throws -> NameNumber {
-    guard try store.fold.find(record, in: draft.state) else { preconditionFailure("a record without a row") }
+    guard try store.fold.load(record, in: draft.state) else { preconditionFailure("a record without a row") }
     var count = 0
     while true {
       let field = try internName(count == 0 ? "existence" : Name("existence \(count)"))

@@ -34,7 +34,7 @@ extension LocalWrite {
     guard try aliveType(of: record, in: draft) != nil else { return nil }
     let cell = CellNumber(try internName(field), kind)
     focus(draft)
-    return FoundUnits(sequence: try store.fold.sequence(of: cell), write: self, index: draft.nextIndex)
+    return FoundUnits(sequence: try store.fold.unitOrder(of: cell), write: self, index: draft.nextIndex)
   }
 
   /// Inserts text: text typed behind what the write's last operation has inserted joins that operation.
@@ -76,7 +76,7 @@ extension LocalWrite {
     try FieldChange.insertText(text, after: UnitReference(number: typed.last.number)).encode(into: &more)
     // The record has the operation's head already that says that it is alive.
     let cell = CellNumber(typed.field, .text)
-    try folding { try store.fold.changeText(.insertText, cell, more.span, index: typed.index) }
+    try folding { try TextKind.apply(.insertText, more.span, to: cell, index: typed.index, in: &store.fold) }
     var typed = typed
     typed.text += text
     typed.last = try lastUnit(of: cell, draft)
@@ -91,7 +91,7 @@ extension LocalWrite {
   /// The last unit that the write's replica has inserted into a cell.
   private func lastUnit(of cell: CellNumber, _ draft: ZoneDraft) throws -> UnitID {
     let (replica, epoch) = (draft.target.context.replica, draft.target.context.epoch)
-    let next = try store.fold.sequence(of: cell).nextNumber(of: replica, epoch)
+    let next = try store.fold.unitOrder(of: cell).nextNumber(of: replica, epoch)
     precondition(next > 0, "an insertion that made no unit")
     return UnitID(replica: replica, epoch: epoch, number: next - 1)
   }

@@ -108,7 +108,7 @@ extension StoreTransaction {
       var kept = try storage.keptUnits(of: renaming.old, record, cell)
       if kept == nil, isOwn, change.insertedUnits > 0 {
         // The first insertion here under the new lane: all units so far are the old lane's.
-        let all = try fold.sequence(of: cell).nextNumber(of: renaming.old.replica, renaming.old.epoch)
+        let all = try fold.unitOrder(of: cell).nextNumber(of: renaming.old.replica, renaming.old.epoch)
         kept = all - change.insertedUnits
         try storage.setKeptUnits(all - change.insertedUnits, of: renaming.old, record, cell)
       }

@@ -28,16 +28,11 @@ extension WriteTransaction {
       guard let found else { throw StoreError.unknown(loser, "the existence of \(record)") }
       return try write.restoreExistence(found, of: record)
     }
-    for kind in [FieldKind.register, .map, .list] {
+    for kind in FieldKind.allCases where kind.with({ $0.showsGreatest }) {
       for head in try readView.heads(of: field, kind, record) where head.operation == loser {
         guard try write.isAlive(record) else { throw StoreError.deleted(record) }
-        switch head.content {
-        case .value(let value): return try set(field, of: record, to: value)
-        case .entry(let key, let value): return try write.change(field, of: record, .put(key: key, value))
-        case .item(let unit, let value):
-          return try write.change(field, of: record, .replaceElement(unit, value))
-        default: continue
-        }
+        guard let restoring = kind.with({ $0.change(restoring: head.content) }) else { continue }
+        return try write.change(field, of: record, restoring)
       }
     }
     throw StoreError.unknown(loser, "field “\(field)” of \(record)")

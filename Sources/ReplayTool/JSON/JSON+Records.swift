@@ -21,7 +21,7 @@ extension JSON {
   static func members(of content: CellHead.Content) -> [Name: JSON] {
     switch content {
     case .value(let value): ["value": JSON(value)]
-    case .contribution(let value): ["added": JSON(value)]
+    case .addend(let value), .contribution(let value): ["added": JSON(value)]
     case .element(let value): ["element": JSON(value)]
     case .entry(let key, let value): ["key": .text(key), "value": JSON(value)]
     case .text(let text): ["text": .string(text)]

@@ -115,8 +115,8 @@ struct ExplanationPage {
     switch content {
     case .value(.null): return "cleared"
     case .value: return "set"
-    case .contribution: return words.contributed
-    case .element: return "added"
+    case .contribution: return "contributed"
+    case .addend, .element: return "added"
     case .entry: return "put"
     case .item: return "put"
     case .text: return "inserted"
@@ -137,7 +137,7 @@ struct ExplanationPage {
 
   private static func quote(_ content: CellHead.Content) -> String {
     switch content {
-    case .contribution(let value): Display.value(value)
+    case .addend(let value), .contribution(let value): Display.value(value)
     case .value, .element, .entry, .item, .text: HeadText.content(content, limit: nil)
     case .alive, .dead, .moved: capital(HeadText.content(content))
     }

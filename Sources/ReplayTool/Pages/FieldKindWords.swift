@@ -9,8 +9,6 @@ extension FieldKind {
     var listsSingleHead: Bool
     /// Whether its heads are contributions that count in their order.
     var areListedInOrder = false
-    /// What a contribution's maker did.
-    var contributed = "added"
     /// A unit that was removed.
     var unit = "element"
   }
@@ -24,7 +22,7 @@ extension FieldKind {
     case .list: Words(showsAllHeads: false, listsSingleHead: false)
     case .text: Words(showsAllHeads: true, listsSingleHead: true, unit: "character")
     case .contributions:
-      Words(showsAllHeads: true, listsSingleHead: true, areListedInOrder: true, contributed: "contributed")
+      Words(showsAllHeads: true, listsSingleHead: true, areListedInOrder: true)
     }
   }
 }

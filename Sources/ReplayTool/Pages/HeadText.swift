@@ -7,7 +7,7 @@ enum HeadText {
   static func content(_ content: CellHead.Content, limit: Int? = 40) -> String {
     switch content {
     case .value(let value): Display.value(value, limit: limit)
-    case .contribution(let value): "\(Display.value(value, limit: limit)) added"
+    case .addend(let value), .contribution(let value): "\(Display.value(value, limit: limit)) added"
     case .element(let value): Display.value(value, limit: limit)
     case .text(let text): Display.value(.string(text), limit: limit)
     case .item(_, let value): Display.value(value, limit: limit)

@@ -107,7 +107,7 @@ final class FoldDriver {
   /// The heads of a cell by the fold's own reading, nil if there is no such record.
   func heads(of record: Int, _ field: Int) throws -> [OwnedHead]? {
     let name = FoldNumbering.records[record]
-    guard try fold.find(name.span.bytes, in: FoldNumbering.state) else { return nil }
+    guard try fold.load(name.span.bytes, in: FoldNumbering.state) else { return nil }
     return try fold.heads(of: path(field))
   }
 
@@ -163,8 +163,8 @@ final class FoldDriver {
       return operation.kind.hasField ? operation.change : nil
     }
     let record = FoldNumbering.records[name.record]
-    let isThere = try fold.find(record.span.bytes, in: FoldNumbering.state)
-    let sequence = isThere ? try fold.sequence(of: cell(name)) : nil
+    let isThere = try fold.load(record.span.bytes, in: FoldNumbering.state)
+    let sequence = isThere ? try fold.unitOrder(of: cell(name)) : nil
     let own = fold.context
     func reference(_ unit: UnitID) -> UnitReference {
       let isOwn = unit.replica == own.replica && unit.epoch == own.epoch
@@ -195,9 +195,9 @@ final class FoldDriver {
   /// The parts of a list or a text by the fold's own reading.
   func parts(of name: FoldSequence) throws -> [UnitOrderPart] {
     let record = FoldNumbering.records[name.record]
-    guard try fold.find(record.span.bytes, in: FoldNumbering.state) else { return [] }
+    guard try fold.load(record.span.bytes, in: FoldNumbering.state) else { return [] }
     let cell = cell(name)
-    let sequence = try fold.sequence(of: cell)
+    let sequence = try fold.unitOrder(of: cell)
     let row = try storage.row(of: record.span.bytes, in: FoldNumbering.state) ?? []
     let prefix = ElementKey.items(
       of: FoldNumbering.state, record: try RecordLayout.recordNumber(of: row.span.bytes), cell: cell)
@@ -267,8 +267,8 @@ final class FoldDriver {
   /// What is wrong with the rows of a list or a text.
   func problems(of name: FoldSequence) throws -> [String] {
     let record = FoldNumbering.records[name.record]
-    guard try fold.find(record.span.bytes, in: FoldNumbering.state) else { return [] }
-    return try fold.sequence(of: cell(name)).verify()
+    guard try fold.load(record.span.bytes, in: FoldNumbering.state) else { return [] }
+    return try fold.unitOrder(of: cell(name)).verify()
   }
 
   /// The contributions to a field in their order, by the fold's own reading.

@@ -13,7 +13,7 @@ struct CellEffect {
   init?(of change: FieldChange) {
     switch change {
     case .set(let value): self.init(.register, nil, .value(value))
-    case .add(let value): self.init(.counter, nil, .contribution(value))
+    case .add(let value): self.init(.counter, nil, .addend(value))
     case .contribute(let value): self.init(.contributions, nil, .contribution(value))
     case .insert(let value): self.init(.set, ModelElement(value), .element(value))
     case .remove(let value): self.init(.set, ModelElement(value), nil)

@@ -105,7 +105,8 @@ enum ModelDigest {
       for name in [place.zone.owner, place.zone.name, place.name] { bytes.append(name: name) }
       return bytes.bytes
     case .element: return []
-    case .value(let value), .contribution(let value), .entry(_, let value): return encoded(value)
+    case .value(let value), .addend(let value), .contribution(let value), .entry(_, let value):
+      return encoded(value)
     case .item(_, let value): return encoded(value)
     case .text: preconditionFailure("a text has no heads")
     }

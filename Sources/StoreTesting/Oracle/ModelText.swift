@@ -20,7 +20,7 @@ enum ModelText {
     let content =
       switch head.content {
       case .value(let value): "\(value)"
-      case .contribution(let value): "\(value) added"
+      case .addend(let value), .contribution(let value): "\(value) added"
       case .element(let value): "element \(value)"
       case .entry(let key, let value): "“\(key)” = \(value)"
       case .text(let text): "“\(text)”"

@@ -84,7 +84,7 @@ package struct RecordHeads: Hashable, Sendable {
   /// What a counter reads, where the sum is a value.
   package static func sum(of heads: [CellHead]) -> Value? {
     heads.reduce(.int(0)) { sum, head in
-      guard let sum, case .contribution(let value) = head.content else { return nil }
+      guard let sum, case .addend(let value) = head.content else { return nil }
       return NaiveSum.sum(sum, value)
     }
   }

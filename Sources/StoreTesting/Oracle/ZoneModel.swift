@@ -300,10 +300,10 @@ package struct ZoneModel: Sendable {
     var contents = contents
     if kind == .counter {
       found.mergeContributions { earlier, later in
-        guard case .contribution(let a) = contents[earlier], case .contribution(let b) = contents[later],
+        guard case .addend(let a) = contents[earlier], case .addend(let b) = contents[later],
           let sum = NaiveSum.sum(a, b)
         else { return nil }
-        contents.append(.contribution(sum))
+        contents.append(.addend(sum))
         return contents.count - 1
       }
     }

@@ -26,7 +26,9 @@ struct FolderGraph {
     var uses: [String: [String: [(type: String, file: String)]]] = [:]
     var fileEdges: [String: Set<String>] = [:]
     for file in tree.files {
-      for word in Set(Token.all(in: file.code).map(\.text)) {
+      // A nested type hides one of its name that stands elsewhere.
+      let own = Set(file.declarations.filter(\.isType).map(\.name))
+      for word in Set(Token.all(in: file.code).map(\.text)).subtracting(own) {
         guard let home = homes[word], home.count == 1, let index = home.first else { continue }
         let other = tree.files[index]
         guard other.path != file.path else { continue }

@@ -1,0 +1,75 @@
+import OperationFormat
+
+/// The sight of a store's snapshot. It keeps what it has looked up, as far as it is of few rows.
+///
+/// Not `Sendable`: it belongs to one thread at a time, as its snapshot does.
+final class ReadViewSight: ContributionSight {
+  private struct Placed: Hashable {
+    var lane: ContributionLane
+    var incarnation: IncarnationNumber
+  }
+
+  /// A run of placed sequences, and after which one none has a place.
+  private struct Run {
+    var sequences: ClosedRange<UInt64>?
+    var offset: UInt64 = 0
+    var lastPlaced: UInt64
+  }
+
+  private let readView: ReadView
+  private let zone: ZoneNumber
+  private var lineages: [ContributionLane: [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)]] = [:]
+  private var runs: [Placed: Run] = [:]
+  private var lastOffsets: [IncarnationNumber: UInt64] = [:]
+
+  init(_ readView: ReadView, zone: ZoneNumber) {
+    self.readView = readView
+    self.zone = zone
+  }
+
+  func replicaID(_ number: ReplicaNumber) throws -> ReplicaID { try readView.replicaID(number) }
+
+  func lineage(
+    of replica: ReplicaNumber, _ epoch: UInt32
+  ) throws -> [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] {
+    let lane = ContributionLane(replica: replica, epoch: epoch)
+    if let known = lineages[lane] { return known }
+    let found = try readView.tables.lineage(of: replica, epoch, in: zone, readView.transaction)
+    lineages[lane] = found
+    return found
+  }
+
+  func offset(of head: HeadID, in incarnation: IncarnationNumber) throws -> UInt64? {
+    let place = Placed(
+      lane: ContributionLane(replica: head.replica, epoch: head.epoch), incarnation: incarnation)
+    var run: Run
+    if let known = runs[place] {
+      run = known
+    } else {
+      run = Run(
+        lastPlaced: try readView.tables.lastPlaced(
+          head.replica, head.epoch, in: zone, incarnation, readView.transaction))
+      runs[place] = run
+    }
+    if let sequences = run.sequences, sequences.contains(head.sequence) { return run.offset }
+    guard head.sequence <= run.lastPlaced,
+      let found = try readView.tables.placement(
+        of: head.replica, head.epoch, head.sequence, in: zone, incarnation, readView.transaction)
+    else { return nil }
+    // It holds the sequence that was asked for, so its bounds are in order.
+    run.sequences = found.first...found.last
+    run.offset = found.offset
+    runs[place] = run
+    return found.offset
+  }
+
+  func hasPlaces(in incarnation: IncarnationNumber) throws -> Bool { try lastOffset(in: incarnation) > 0 }
+
+  /// The last offset of an incarnation where anything lies; 0 if nothing does.
+  func lastOffset(in incarnation: IncarnationNumber) throws -> UInt64 {
+    if let known = lastOffsets[incarnation] { return known }
+    let found = try readView.tables.lastSegment(of: zone, incarnation, readView.transaction)
+    lastOffsets[incarnation] = found
+    return found
+  }
+}

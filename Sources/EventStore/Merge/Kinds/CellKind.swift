@@ -1,0 +1,123 @@
+import OperationFormat
+
+/// What a record's row has of a cell.
+enum CellLayout {
+  /// Its heads.
+  case heads
+  /// How many elements it has. Each has a row of its own.
+  case elements
+  /// The root of its units: see ``UnitOrderRoot``.
+  case units
+}
+
+/// What a kind of cell says of itself: how its cells are read, compared and digested.
+///
+/// All of a kind stands in its own file. Who works on a cell of any kind calls it through ``FieldKind/with(_:)`` or
+/// ``CellNumber/withKind(_:)``, the one switch over kinds, which the compiler turns into direct calls.
+protocol CellKind {
+  static var layout: CellLayout { get }
+  /// Whether it shows the greatest of its heads, or of those of each element, so that the others lose.
+  static var showsGreatest: Bool { get }
+  /// Whether two heads that have not seen each other, of one cell or element, are a conflict.
+  static func conflict(_ payload: RawSpan, _ other: RawSpan) -> Bool
+  /// All heads, greatest first; of elements one by one.
+  static func heads<Rows>(of cell: CellReader<Rows>) throws -> [CellHead]
+  /// The heads of the cell, or of its elements, that are in conflict.
+  static func conflicts<Rows>(of cell: CellReader<Rows>) throws -> [CellConflict]
+  /// Appends what stands for the cell in a digest: see `StateDigest`.
+  static func digest<Rows>(of cell: CellReader<Rows>, into digest: inout CellDigest) throws
+}
+
+/// What a kind of a field's cells says of itself: also how operations change its cells.
+protocol FieldCellKind: CellKind {
+  /// The operations on such a cell.
+  associatedtype Operation: CaseIterable & RawRepresentable<UInt64>
+
+  // MARK: Folding
+
+  /// Whether a sum is kept of the heads that are kept apart.
+  static var sumsHeads: Bool { get }
+  /// Whether what stands for an element is its encoded value, which may name records.
+  static var identityIsValue: Bool { get }
+  /// Folds an operation into the loaded record.
+  static func apply<Storage>(
+    _ operation: OperationKind, _ operand: RawSpan, to field: NameNumber, index: UInt32,
+    in fold: inout Fold<Storage>) throws
+  /// Takes away what a `create` has seen.
+  static func clear<Storage>(_ cell: CellNumber, seenAt index: UInt32, in fold: inout Fold<Storage>) throws
+  /// Gives the heads that an operation made another effective timestamp.
+  ///
+  /// - Returns: whether the cell may show something else.
+  static func retime<Storage>(
+    _ operation: OperationKind, _ operand: RawSpan, of field: NameNumber, by id: HeadID,
+    to timestamp: Timestamp, in fold: inout Fold<Storage>
+  ) throws -> Bool
+
+  // MARK: Reading
+
+  /// What it reads; nil if it shows nothing.
+  static func value<Rows>(of cell: CellReader<Rows>) throws -> Value?
+  /// How many elements, units or heads it has.
+  static func count<Rows>(of cell: CellReader<Rows>) throws -> Int
+  /// The changes that make an empty cell show what this one does.
+  static func changes<Rows>(showing cell: CellReader<Rows>) throws -> [FieldChange]
+
+  // MARK: Explaining
+
+  /// What a change does to the heads of the cell; nil if nothing.
+  static func effect(of change: FieldChange) -> CellEffect?
+  /// What a change does to units of a list or a text.
+  static func edit(by change: FieldChange) -> UnitEdit?
+  /// The change that lets a loser of a conflict win; nil if it is none of this kind.
+  static func change(restoring content: CellHead.Content) -> FieldChange?
+}
+
+extension FieldCellKind {
+  static var operations: [OperationKind] { Operation.allCases.map { OperationKind(rawValue: $0.rawValue) } }
+
+  /// Which of its operations it is.
+  static func operation(_ kind: OperationKind) throws(FormatError) -> Operation {
+    guard let operation = Operation(rawValue: kind.rawValue) else {
+      throw FormatError(
+        .unknownTag, at: 0, in: "operation.kind", expected: "one on a field", found: "\(kind.rawValue)")
+    }
+    return operation
+  }
+}
+
+/// The heads of a cell, or of one element of it, that have not seen each other, greatest first.
+struct CellConflict {
+  /// The key in a map.
+  var key: Name?
+  var heads: [CellHead]
+}
+
+/// What a change does to the heads of a cell.
+struct CellEffect {
+  /// What its head says; nil if it only removes heads.
+  var content: CellHead.Content?
+  /// The element that it works on; nil for all.
+  var element: Value?
+  /// Whether it replaces what it has seen.
+  var replaces = true
+}
+
+/// What a change does to units of a list or a text.
+enum UnitEdit {
+  case inserted
+  case removed(units: UInt64)
+  case replaced
+  case moved
+}
+
+extension CellNumber {
+  /// Calls a closure with the kind of the cell; nil for a kind of a newer version.
+  @inline(__always)
+  func withKind<R>(_ body: (any CellKind.Type) throws -> R) rethrows -> R? {
+    if self == .existence { return try body(ExistenceKind.self) }
+    return try kind?.with { try body($0) }
+  }
+
+  /// What the row has of the cell; nil for a kind of a newer version.
+  @inline(__always) var layout: CellLayout? { kind?.layout }
+}

@@ -1,0 +1,76 @@
+import OperationFormat
+
+/// Whether a record is there: a cell of its own, which `create` and every change of a field say is alive, `delete` and a move
+/// away dead. Of heads that disagree, the policy of the record's type decides when it is read.
+enum ExistenceKind: CellKind {
+  static var layout: CellLayout { .heads }
+  static var showsGreatest: Bool { true }
+
+  /// Heads that say the same do not conflict.
+  static func conflict(_ payload: RawSpan, _ other: RawSpan) -> Bool { !equalBytes(payload, other) }
+
+  static func heads<Rows>(of cell: CellReader<Rows>) throws -> [CellHead] {
+    try cell.heads().map { owned in
+      let content: CellHead.Content =
+        switch try Existence(payload: owned.payload.span.bytes) {
+        case .dead: .dead
+        case .alive(let type): .alive(type: try cell.rows.name(type))
+        case .moved(let place): .moved(to: place)
+        }
+      return try cell.head(owned, content)
+    }
+  }
+
+  /// Updates of different fields do not conflict: that both say that the record is there is no news.
+  static func conflicts<Rows>(of cell: CellReader<Rows>) throws -> [CellConflict] {
+    guard try cell.inlineHeads().total > 1 else { return [] }
+    let heads = try heads(of: cell)
+    return heads.allSatisfy { $0.content == heads[0].content } ? [] : [CellConflict(heads: heads)]
+  }
+
+  static func digest<Rows>(of cell: CellReader<Rows>, into digest: inout CellDigest) throws {
+    let heads = try cell.heads()
+    digest.writer.append(count: heads.count)
+    for owned in heads {
+      try digest.append(owned.head, cell.rows)
+      var payload = ByteWriter()
+      let existence = try Existence(payload: owned.payload.span.bytes)
+      if case .alive(let type) = existence {
+        // The type by its name: its number is this store's.
+        payload.append(1)
+        payload.append(text: try cell.rows.name(type).rawValue)
+      } else {
+        existence.append(to: &payload)
+      }
+      digest.append(payload: payload.span)
+    }
+  }
+}
+
+extension RowReading {
+  /// The type of a record by the heads of its existence; nil if it is not alive. One that is may be hidden by a cascade.
+  ///
+  /// - Parameter policies: asked for where the existence is contested.
+  func aliveType(
+    in row: RawSpan, _ state: StateNumber, _ policies: () throws -> [NameNumber: ExistencePolicy]
+  ) throws -> NameNumber? {
+    let place = try RecordLayout.place(of: .existence, in: row)
+    let inline = try RecordLayout.heads(of: place.body, in: row)
+    if inline.total == 1 {
+      guard case .alive(let type) = try Existence(payload: row.extracting(inline[0].payload)) else {
+        return nil
+      }
+      return type
+    }
+    guard inline.count > 0 else { return nil }
+    let policies = try policies()
+    let greatest = row.extracting(inline[0].payload)
+    if let type = try ExistencePolicy.visibleType(ofGreatest: greatest, policies) { return type }
+    return ExistencePolicy.visibleType(of: try existences(in: row, state), policies)
+  }
+
+  /// What the heads of a record's existence say, greatest first.
+  func existences(in row: RawSpan, _ state: StateNumber) throws -> [Existence] {
+    try heads(of: .existence, in: row, state).map { try Existence(payload: $0.payload.span.bytes) }
+  }
+}

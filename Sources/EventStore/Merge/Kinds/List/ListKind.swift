@@ -1,0 +1,245 @@
+import OperationFormat
+
+/// Elements in an order, each with the last writer's place and value.
+///
+/// Which place an element is at and what its value is are registers of their own: see ``ItemRow``. An element that was removed
+/// has no row, and stays removed. The places are units in a ``UnitOrder``.
+enum ListKind: FieldCellKind {
+  enum Operation: UInt64, CaseIterable {
+    case insertElements = 9
+    case moveElement = 10
+    case replaceElement = 11
+    case removeElements = 12
+  }
+
+  static var layout: CellLayout { .units }
+  static var showsGreatest: Bool { true }
+  static var sumsHeads: Bool { false }
+  static var identityIsValue: Bool { false }
+
+  /// Two heads of a place or a value are none: their record's conflicts list them.
+  static func conflict(_ payload: RawSpan, _ other: RawSpan) -> Bool { false }
+
+  // MARK: Folding
+
+  static func apply<Storage>(
+    _ kind: OperationKind, _ operand: RawSpan, to field: NameNumber, index: UInt32,
+    in fold: inout Fold<Storage>
+  ) throws {
+    let cell = CellNumber(field, .list)
+    var order = try fold.unitOrder(of: cell)
+    var reader = ByteReader(operand)
+    switch try operation(kind) {
+    case .insertElements:
+      try insert(operand, &reader, into: &order, of: cell, index: index, in: &fold)
+    case .moveElement:
+      var units = UnitReader()
+      let element = try units.readUnit(&reader)
+      let left = try units.readOrigin(&reader).flatMap { try fold.unit($0) }
+      try move(element, to: left, in: &order, of: cell, index: index, in: &fold)
+    case .replaceElement:
+      var units = UnitReader()
+      let element = try units.readUnit(&reader)
+      let value = operand.extracting(reader.position...)
+      if let item = try seen(element, in: order, at: index, in: fold) {
+        try fold.replace(.value, of: item, cell, .seen(at: index), fold.head(at: index), value)
+      }
+    case .removeElements:
+      for range in try fold.readRuns(&reader) {
+        guard let seen = try fold.seen(range, in: order, at: index) else { continue }
+        var end = seen.first
+        end.number = seen.end
+        let keys = try fold.storage.elementKeys(
+          in: fold.itemKey(seen.first, of: cell)..<fold.itemKey(end, of: cell))
+        try fold.removeItems(try keys.map { try $0.item }, of: cell, in: &order)
+      }
+    }
+    try fold.write(order.root, of: cell)
+  }
+
+  private static func insert<Storage>(
+    _ operand: RawSpan, _ reader: inout ByteReader, into order: inout UnitOrder<Storage>,
+    of cell: CellNumber, index: UInt32, in fold: inout Fold<Storage>
+  ) throws {
+    var units = UnitReader()
+    let left = try units.readOrigin(&reader).flatMap { try fold.unit($0) }
+    let count = try FieldChange.readCount(&reader)
+    try fold.lendView(to: &order, of: cell)
+    var item = try order.insert(places: UInt64(count), by: fold.head(at: index).id, after: left) {
+      try fold.hasSeenInSearch($0, at: index)
+    }
+    try fold.takeView(from: &order, of: cell)
+    for _ in 0..<count {
+      let start = reader.position
+      try validateValue(&reader)
+      try fold.writeItem(item, of: cell, operand.extracting(start..<reader.position), index: index)
+      item.number += 1
+    }
+  }
+
+  private static func move<Storage>(
+    _ element: UnitReference, to left: UnitID?, in order: inout UnitOrder<Storage>, of cell: CellNumber,
+    index: UInt32, in fold: inout Fold<Storage>
+  ) throws {
+    let item = try seen(element, in: order, at: index, in: fold)
+    // The place is made in any case: the numbers of its maker's other units count it.
+    let none = UnitID(replica: fold.context.replica, epoch: fold.context.epoch, number: 0)
+    try fold.lendView(to: &order, of: cell)
+    let place = try order.insert(placeOf: item ?? none, by: fold.head(at: index).id, after: left) {
+      try fold.hasSeenInSearch($0, at: index)
+    }
+    try fold.takeView(from: &order, of: cell)
+    var payload = ByteWriter()
+    payload.append(place: place)
+    try movePlace(of: item, cell, in: &order, alsoSeen: place, in: &fold) { fold, item in
+      try fold.replace(.place, of: item, cell, .seen(at: index), fold.head(at: index), payload.span)
+    }
+  }
+
+  private static func seen<Storage>(
+    _ element: UnitReference, in order: borrowing UnitOrder<Storage>, at index: UInt32,
+    in fold: borrowing Fold<Storage>
+  ) throws -> UnitID? {
+    guard let item = try fold.unit(element) else { return nil }
+    return try fold.seen(UnitRange(first: item, count: 1), in: order, at: index)?.first
+  }
+
+  /// Does what may change the place that an element is at, and makes only the new place visible.
+  ///
+  /// - Parameters:
+  ///   - item: the element; nil if it is not here.
+  ///   - made: a place that was just made for it, and so is visible.
+  private static func movePlace<Storage>(
+    of item: UnitID?, _ cell: CellNumber, in order: inout UnitOrder<Storage>, alsoSeen made: UnitID? = nil,
+    in fold: inout Fold<Storage>, _ body: (inout Fold<Storage>, UnitID) throws -> Void
+  ) throws {
+    let before = try item.flatMap { try fold.place(of: $0, cell) }
+    if let item { try body(&fold, item) }
+    let after = try item.flatMap { try fold.place(of: $0, cell) }
+    for seen in [before, made] where seen != after {
+      if let seen { try order.setVisible(false, UnitRange(first: seen, count: 1)) }
+    }
+    if let after, after != before, after != made {
+      try order.setVisible(true, UnitRange(first: after, count: 1))
+    }
+  }
+
+  /// Removes each element whose insertion the transaction has seen.
+  static func clear<Storage>(_ cell: CellNumber, seenAt index: UInt32, in fold: inout Fold<Storage>) throws {
+    var order = try fold.unitOrder(of: cell)
+    let prefix = ElementKey.items(of: fold.state, record: try fold.recordNumber, cell: cell)
+    var next = fold.firstKey(under: prefix)
+    while let first = next {
+      let rows = try fold.someRows(under: prefix, from: first) { key, _ in
+        let item = try ElementKey.item(of: key)
+        return try order.operation(making: item).flatMap { try fold.hasSeen($0, at: index) ? item : nil }
+      }
+      try fold.bound.count(looked: rows.looked)
+      let removed = try fold.removeItems(rows.found, of: cell, in: &order, stopsIfSpent: true)
+      try fold.write(order.root, of: cell)
+      next = try removed < rows.found.count ? fold.itemKey(rows.found[removed], of: cell) : rows.next
+      if let next { try fold.bound.pauseIfSpent(at: next) }
+    }
+  }
+
+  static func retime<Storage>(
+    _ kind: OperationKind, _ operand: RawSpan, of field: NameNumber, by id: HeadID,
+    to timestamp: Timestamp, in fold: inout Fold<Storage>
+  ) throws -> Bool {
+    let cell = CellNumber(field, .list)
+    var order = try fold.unitOrder(of: cell)
+    var items: [UnitID] = []
+    switch try operation(kind) {
+    case .insertElements:
+      let made = try order.units(madeBy: id)
+      items = (0..<(made?.count ?? 0)).compactMap { offset in
+        made.map { UnitID($0.first.inserter, $0.first.number + offset) }
+      }
+    case .moveElement, .replaceElement:
+      var reader = ByteReader(operand)
+      var units = UnitReader()
+      let element = try units.readUnit(&reader)
+      let own = UnitID(replica: id.replica, epoch: id.epoch, number: element.number)
+      if let item = try element.maker == nil ? own : fold.unit(element) { items = [item] }
+    // What is removed leaves no head.
+    case .removeElements: return false
+    }
+    var hasChanged = false
+    for item in items {
+      let before = try (
+        place: winner(.place, of: item, cell, fold), value: winner(.value, of: item, cell, fold)
+      )
+      try movePlace(of: item, cell, in: &order, in: &fold) { fold, item in
+        for register in ItemRegister.allCases {
+          for owned in try fold.itemHeads(register, of: item, cell)
+          where owned.head.id == id && owned.head.timestamp != timestamp {
+            try fold.replace(
+              register, of: item, cell, .head(id), Head(timestamp: timestamp, id: id),
+              owned.payload.span.bytes)
+          }
+        }
+      }
+      let after = try (
+        place: winner(.place, of: item, cell, fold), value: winner(.value, of: item, cell, fold)
+      )
+      if before != after { hasChanged = true }
+    }
+    try fold.write(order.root, of: cell)
+    return hasChanged
+  }
+
+  private static func winner<Storage>(
+    _ register: ItemRegister, of item: UnitID, _ cell: CellNumber, _ fold: borrowing Fold<Storage>
+  ) throws -> HeadID? {
+    try fold.itemHeads(register, of: item, cell).first?.head.id
+  }
+
+  // MARK: Reading
+
+  static func value<Rows>(of cell: CellReader<Rows>) throws -> Value? { .array(try list(of: cell)) }
+
+  /// The values in their order. A reference that is nullified keeps its place, as null.
+  static func list<Rows>(of cell: CellReader<Rows>) throws -> [Value] {
+    try cell.items().map { try cell.shown($0.value) ?? .null }
+  }
+
+  static func count<Rows>(of cell: CellReader<Rows>) throws -> Int { try cell.unitOrder().count }
+
+  /// The heads of the values of the elements, in their order.
+  static func heads<Rows>(of cell: CellReader<Rows>) throws -> [CellHead] {
+    try cell.items().flatMap { try $0.heads(in: cell) }
+  }
+
+  static func conflicts<Rows>(of cell: CellReader<Rows>) throws -> [CellConflict] {
+    try cell.items().compactMap { item in
+      item.values.count > 1 ? CellConflict(heads: try item.heads(in: cell)) : nil
+    }
+  }
+
+  static func changes<Rows>(showing cell: CellReader<Rows>) throws -> [FieldChange] {
+    let values = try cell.items().map(\.value)
+    return values.isEmpty ? [] : [.insertElements(values, after: nil)]
+  }
+
+  static func digest<Rows>(of cell: CellReader<Rows>, into digest: inout CellDigest) throws {
+    try cell.appendParts(items: cell.itemsByUnit(), to: &digest)
+  }
+
+  // MARK: Explaining
+
+  /// The log tells of elements by ``edit(by:)``.
+  static func effect(of change: FieldChange) -> CellEffect? { nil }
+
+  static func edit(by change: FieldChange) -> UnitEdit? {
+    if case .insertElements = change { return .inserted }
+    if case .removeElements(let runs) = change { return .removed(units: runs.reduce(0) { $0 &+ $1.count }) }
+    if case .replaceElement = change { return .replaced }
+    if case .moveElement = change { return .moved }
+    return nil
+  }
+
+  static func change(restoring content: CellHead.Content) -> FieldChange? {
+    guard case .item(let unit, let value) = content else { return nil }
+    return .replaceElement(unit, value)
+  }
+}

@@ -1,0 +1,8 @@
+public import OperationFormat
+
+/// A piece of a text that one operation has made.
+public struct TextRun: Hashable, Sendable {
+  /// The operation that inserted it.
+  public let operation: OperationID
+  public let text: String
+}

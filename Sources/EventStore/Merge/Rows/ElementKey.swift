@@ -1,0 +1,349 @@
+package import OperationFormat
+
+/// Names a cell: one of a field, or that of one element of a set or a map.
+package struct CellPath: Hashable, Sendable {
+  package var cell: CellNumber
+  /// Nil for the cell itself, which lies in the record's row.
+  package var element: ElementName?
+
+  package init(_ cell: CellNumber, _ element: ElementName? = nil) {
+    self.cell = cell
+    self.element = element
+  }
+}
+
+/// What stands for an element of a set, or a key of a map, in keys of rows.
+package struct ElementName: Hashable, Sendable {
+  /// Identities of more bytes are named by their hash: a key of LMDB takes 511 bytes.
+  static let literalBytesMax = 128
+
+  /// 0 and the identity, or 1 and its SHA-256; in a list 2 or 3 and the element's unit.
+  package let bytes: [UInt8]
+
+  /// - Parameter identity: the encoded value of an element, or the UTF-8 of a key.
+  package init(_ identity: RawSpan) {
+    var writer = ByteWriter()
+    if identity.byteCount <= Self.literalBytesMax {
+      writer.append(0)
+      writer.append(identity)
+    } else {
+      writer.append(1)
+      ContentHash(of: identity).write(to: &writer)
+    }
+    bytes = writer.bytes
+  }
+
+  package init(bytes: [UInt8]) { self.bytes = bytes }
+
+  /// The register of which place of a list an element is at.
+  init(placeOf item: UnitID) { self.init(2, item) }
+
+  /// The register of an element's value in a list.
+  init(valueOf item: UnitID) { self.init(3, item) }
+
+  private init(_ tag: UInt8, _ item: UnitID) {
+    var writer = ByteWriter()
+    writer.append(tag)
+    writer.append(bigEndian: item.replica.rawValue)
+    writer.append(bigEndian: item.epoch)
+    writer.append(bigEndian: item.number)
+    bytes = writer.bytes
+  }
+
+  /// How many bytes name a register of a list's element.
+  static let itemBytes = 17
+}
+
+/// The key of an element row: state number (4 bytes), record number (4), cell number (4), what kind of row (1),
+/// and what that kind needs; all numbers big-endian.
+///
+/// | kind | row of | then |
+/// |---|---|---|
+/// | 1 | a head of a cell that is kept apart | the head: replica's number (4), epoch (4), sequence (8), index (4) |
+/// | 2 | the sum of a counter's heads that are kept apart | |
+/// | 3 | an element of a set or a map | its name: see ``ElementName`` |
+/// | 4 | a head of an element that is kept apart | how many bytes the name takes (1), the name, the head |
+/// | 5 | an element of a list | the unit it was inserted as: replica's number (4), epoch (4), number (8) |
+/// | 6 | of cell 0, the registers of a record if they are kept apart: see ``DividedRow`` | |
+/// | 7 | the index of a cell's heads that are kept apart: see ``ApartIndex`` | how many bytes the element's name takes, 0 for none (1), the name |
+/// | 8 | in that index, a head by its order | the same, then, each inverted: timestamp (8), replica's identity (16), epoch (4), sequence (8), index (4) |
+/// | 9 | of cell 0, a block of cells of a wide record: see ``WideRow`` | the number from which on cells belong to it (4) |
+package struct ElementKey: Hashable, Comparable, Sendable {
+  package var bytes: [UInt8]
+
+  /// What kind of row a key names.
+  enum Kind: UInt8 {
+    case head = 1
+    case sum = 2
+    case element = 3
+    case elementHead = 4
+    case item = 5
+    case registers = 6
+    case apartIndex = 7
+    case apartOrder = 8
+    case block = 9
+  }
+
+  package init(bytes: [UInt8]) { self.bytes = bytes }
+
+  /// A prefix of all the rows of a record's cell.
+  package init(state: StateNumber, record: UInt32, cell: CellNumber) {
+    bytes = []
+    bytes.reserveCapacity(33)
+    append(state.rawValue)
+    append(record)
+    append(cell.rawValue)
+  }
+
+  private init(state: StateNumber, record: UInt32, cell: CellNumber, _ kind: Kind) {
+    self.init(state: state, record: record, cell: cell)
+    bytes.append(kind.rawValue)
+  }
+
+  // MARK: Heads that are kept apart
+
+  /// A prefix of the rows of all heads of a cell that are kept apart.
+  package static func heads(of state: StateNumber, record: UInt32, _ path: CellPath) -> ElementKey {
+    guard let element = path.element else {
+      return ElementKey(state: state, record: record, cell: path.cell, .head)
+    }
+    var key = ElementKey(state: state, record: record, cell: path.cell, .elementHead)
+    key.bytes.append(UInt8(element.bytes.count))
+    key.bytes += element.bytes
+    return key
+  }
+
+  /// The row of a head that is kept apart.
+  package init(state: StateNumber, record: UInt32, _ path: CellPath, head: HeadID) {
+    self.init(
+      state: state, record: record, path, headsOf: head.replica, epoch: head.epoch, sequence: head.sequence)
+    append(head.index)
+  }
+
+  /// A prefix of the rows of the heads kept apart that one replica made in one epoch.
+  package init(
+    state: StateNumber, record: UInt32, _ path: CellPath, headsOf replica: ReplicaNumber, epoch: UInt32
+  ) {
+    self = .heads(of: state, record: record, path)
+    append(replica.rawValue)
+    append(epoch)
+  }
+
+  /// A prefix of the rows of the heads kept apart that one transaction made.
+  package init(
+    state: StateNumber, record: UInt32, _ path: CellPath, headsOf replica: ReplicaNumber, epoch: UInt32,
+    sequence: UInt64
+  ) {
+    self.init(state: state, record: record, path, headsOf: replica, epoch: epoch)
+    append(sequence)
+  }
+
+  /// A place among the rows of heads kept apart that one replica made in one epoch: that of the first from an operation on.
+  package init(
+    state: StateNumber, record: UInt32, _ path: CellPath, headsOf replica: ReplicaNumber, epoch: UInt32,
+    from sequence: UInt64, index: UInt32 = 0
+  ) {
+    self.init(state: state, record: record, path, headsOf: replica, epoch: epoch, sequence: sequence)
+    append(index)
+  }
+
+  /// The row of the index of a cell's heads that are kept apart.
+  package static func apartIndex(of state: StateNumber, record: UInt32, _ path: CellPath) -> ElementKey {
+    ElementKey(state: state, record: record, path, .apartIndex)
+  }
+
+  /// A prefix of the rows in that index, the greatest head first.
+  package static func apartOrder(of state: StateNumber, record: UInt32, _ path: CellPath) -> ElementKey {
+    ElementKey(state: state, record: record, path, .apartOrder)
+  }
+
+  /// The row of a head in that index.
+  package static func apartOrder(
+    of state: StateNumber, record: UInt32, _ path: CellPath, _ head: Head, by replica: ReplicaID
+  ) -> ElementKey {
+    var key = apartOrder(of: state, record: record, path)
+    key.append(~head.timestamp.rawValue)
+    key.append(~replica.rawValue)
+    key.append(~head.id.epoch)
+    key.append(~head.id.sequence)
+    key.append(~head.id.index)
+    return key
+  }
+
+  /// Whether it is that of a row of such an index.
+  package var isOfApartIndex: Bool { kind == .apartIndex || kind == .apartOrder }
+
+  /// Whether it is that of a part of a record's row.
+  package var isOfRow: Bool { kind == .registers || kind == .block }
+
+  /// The cell that it is of.
+  var cell: CellNumber {
+    get throws(FormatError) { CellNumber(rawValue: try bytes.span.bytes.bigEndian32(at: 8)) }
+  }
+
+  /// The row of the element whose head it names; nil if it names none of an element's.
+  var elementOfHead: ElementKey? {
+    guard kind == .elementHead, bytes.count > Self.prefixBytes else { return nil }
+    let name = bytes[(Self.prefixBytes + 1)...].prefix(Int(bytes[Self.prefixBytes]))
+    return ElementKey(bytes: bytes[..<(Self.prefixBytes - 1)] + [Kind.element.rawValue] + name)
+  }
+
+  /// What kind of row it names, nil if it names none.
+  var kind: Kind? {
+    bytes.count < Self.prefixBytes ? nil : Kind(rawValue: bytes[Self.prefixBytes - 1])
+  }
+
+  /// The row of a head, from its row in that index.
+  func apartHead(_ head: HeadID) throws(FormatError) -> ElementKey {
+    let key = bytes.span.bytes
+    guard Self.isKey(key), kind == .apartOrder else {
+      throw FormatError(.damaged, at: 0, in: "key", expected: "a head in its order", found: "another key")
+    }
+    let name = Array(bytes[(Self.prefixBytes + 1)..<(bytes.count - Self.orderBytes)])
+    return ElementKey(
+      state: StateNumber(rawValue: try key.bigEndian32(at: 0)), record: try key.bigEndian32(at: 4),
+      CellPath(
+        CellNumber(rawValue: try key.bigEndian32(at: 8)), name.isEmpty ? nil : ElementName(bytes: name)),
+      head: head)
+  }
+
+  /// The head of a row in that index, whose replica stands in the row.
+  func orderedHead(by replica: ReplicaNumber) throws(FormatError) -> Head {
+    let key = bytes.span.bytes
+    guard bytes.count >= Self.prefixBytes + Self.orderBytes else {
+      throw FormatError(
+        .truncated, at: bytes.count, in: "key", expected: "a head in its order", found: "\(bytes.count) bytes"
+      )
+    }
+    let start = bytes.count - Self.orderBytes
+    return Head(
+      timestamp: Timestamp(rawValue: ~(try key.bigEndian64(at: start))),
+      id: HeadID(
+        replica: replica, epoch: ~(try key.bigEndian32(at: start + 24)),
+        sequence: ~(try key.bigEndian64(at: start + 28)), index: ~(try key.bigEndian32(at: start + 36))))
+  }
+
+  private init(state: StateNumber, record: UInt32, _ path: CellPath, _ kind: Kind) {
+    self.init(state: state, record: record, cell: path.cell, kind)
+    bytes.append(UInt8(path.element?.bytes.count ?? 0))
+    bytes += path.element?.bytes ?? []
+  }
+
+  /// The row of a counter's sum of what is kept apart.
+  package static func sum(of state: StateNumber, record: UInt32, cell: CellNumber) -> ElementKey {
+    ElementKey(state: state, record: record, cell: cell, .sum)
+  }
+
+  /// The row of a record's registers, if they are kept apart.
+  package static func registers(of state: StateNumber, record: UInt32) -> ElementKey {
+    ElementKey(state: state, record: record, cell: .existence, .registers)
+  }
+
+  /// A prefix of the rows of a wide record's blocks.
+  package static func blocks(of state: StateNumber, record: UInt32) -> ElementKey {
+    ElementKey(state: state, record: record, cell: .existence, .block)
+  }
+
+  /// The row of the block of a wide record whose cells have numbers from one on.
+  package static func block(of state: StateNumber, record: UInt32, from cell: UInt32) -> ElementKey {
+    var key = blocks(of: state, record: record)
+    key.append(cell)
+    return key
+  }
+
+  /// From which number on the cells of a block are.
+  var firstCellOfBlock: UInt32 {
+    get throws(FormatError) { try Self.firstCell(ofBlock: bytes.span.bytes) }
+  }
+
+  static func firstCell(ofBlock key: RawSpan) throws(FormatError) -> UInt32 {
+    try key.bigEndian32(at: prefixBytes)
+  }
+
+  // MARK: Elements
+
+  /// A prefix of the rows of all elements of a set or a map.
+  package static func elements(of state: StateNumber, record: UInt32, cell: CellNumber) -> ElementKey {
+    ElementKey(state: state, record: record, cell: cell, .element)
+  }
+
+  /// The row of an element of a set or a map.
+  package init(state: StateNumber, record: UInt32, cell: CellNumber, element: ElementName) {
+    self.init(state: state, record: record, cell: cell, .element)
+    bytes += element.bytes
+  }
+
+  // MARK: Elements of lists
+
+  /// A prefix of the rows of all elements of a list.
+  package static func items(of state: StateNumber, record: UInt32, cell: CellNumber) -> ElementKey {
+    ElementKey(state: state, record: record, cell: cell, .item)
+  }
+
+  /// The row of an element of a list.
+  package init(state: StateNumber, record: UInt32, cell: CellNumber, item: UnitID) {
+    self.init(state: state, record: record, cell: cell, .item)
+    append(item.replica.rawValue)
+    append(item.epoch)
+    append(item.number)
+  }
+
+  /// The element of a list whose row it is the key of.
+  package var item: UnitID { get throws(FormatError) { try Self.item(of: bytes.span.bytes) } }
+
+  /// The element of a list whose row a key names.
+  static func item(of key: RawSpan) throws(FormatError) -> UnitID {
+    UnitID(
+      replica: ReplicaNumber(rawValue: try key.bigEndian32(at: prefixBytes)),
+      epoch: try key.bigEndian32(at: prefixBytes + 4), number: try key.bigEndian64(at: prefixBytes + 8))
+  }
+
+  /// Orders as the table does.
+  package static func < (a: ElementKey, b: ElementKey) -> Bool {
+    compareBytes(a.bytes.span.bytes, b.bytes.span.bytes) < 0
+  }
+
+  /// Whether a key has the form of its kind.
+  static func isKey(_ key: RawSpan) -> Bool {
+    guard key.byteCount >= prefixBytes else { return false }
+    let rest = key.byteCount - prefixBytes
+    func byte(_ offset: Int) -> UInt8 { key.unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
+    func isName(_ count: Int, at offset: Int) -> Bool {
+      guard count > 0 else { return false }
+      return byte(offset) == 0
+        ? count <= 1 + ElementName.literalBytesMax : byte(offset) == 1 && count == 1 + ContentHash.byteCount
+    }
+    /// A name of an element with its count, or 0 for none, then as many bytes.
+    func isCounted(_ more: Int) -> Bool {
+      guard rest > 0, rest == 1 + Int(byte(prefixBytes)) + more else { return false }
+      if byte(prefixBytes) == 0 { return true }
+      let tag = byte(prefixBytes + 1)
+      if tag == 2 || tag == 3 { return Int(byte(prefixBytes)) == ElementName.itemBytes }
+      return isName(Int(byte(prefixBytes)), at: prefixBytes + 1)
+    }
+    switch Kind(rawValue: byte(prefixBytes - 1)) {
+    case .head: return rest == headBytes
+    case .sum, .registers: return rest == 0
+    case .element: return isName(rest, at: prefixBytes)
+    case .elementHead: return isCounted(headBytes) && byte(prefixBytes) > 0
+    case .apartIndex: return isCounted(0)
+    case .apartOrder: return isCounted(orderBytes)
+    case .item: return rest == ElementName.itemBytes - 1
+    case .block: return rest == 4
+    case nil: return false
+    }
+  }
+
+  /// How many bytes name a head.
+  private static let headBytes = 20
+
+  /// How many bytes say a head's place in the order of heads.
+  private static let orderBytes = 40
+
+  /// How many bytes stand before what a kind of row needs.
+  static let prefixBytes = 13
+
+  private mutating func append<T: FixedWidthInteger>(_ value: T) {
+    withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
+  }
+}

@@ -1,0 +1,66 @@
+package import OperationFormat
+
+/// What reading cells in the app's terms needs besides their rows.
+package protocol CellReading: RowReading {
+  associatedtype Sight: ContributionSight
+
+  /// The name of a type or a field.
+  func name(_ number: NameNumber) throws -> Name
+  /// What a value reads in the record whose row it is: nil for a reference that is nullified, null for one inside.
+  func shown(_ value: Value, in row: RawSpan, _ state: StateNumber) throws -> Value?
+  /// What transactions of the state's zone have seen of each other.
+  func sight(in state: StateNumber) throws -> Sight
+}
+
+extension CellReading {
+  /// A unit of a list or a text, by the identity of its maker.
+  func reference(_ unit: UnitID) throws -> UnitReference {
+    UnitReference(
+      maker: UnitMaker(replica: try replicaID(unit.replica), epoch: unit.epoch), number: unit.number)
+  }
+}
+
+/// A cell in a row of its record, with what its kind needs to read it.
+package struct CellReader<Rows: CellReading>: ~Escapable {
+  let rows: Rows
+  let state: StateNumber
+  let cell: CellNumber
+  /// A row that has the cell.
+  let row: RawSpan
+
+  @_lifetime(copy row)
+  init(_ cell: CellNumber, in row: RawSpan, _ state: StateNumber, _ rows: Rows) {
+    (self.rows, self.state, self.cell) = (rows, state, cell)
+    self.row = row
+  }
+
+  /// The record's number in its state.
+  var record: UInt32 { get throws(FormatError) { try RecordLayout.recordNumber(of: row) } }
+
+  /// What the row has of the cell; empty if it has nothing.
+  var body: RawSpan {
+    @_lifetime(copy self)
+    get throws(FormatError) { row.extracting(try RecordLayout.place(of: cell, in: row).body) }
+  }
+
+  /// The heads that lie in the row.
+  func inlineHeads() throws(FormatError) -> InlineHeads {
+    try RecordLayout.heads(of: RecordLayout.place(of: cell, in: row).body, in: row)
+  }
+
+  /// All heads of the cell, greatest first, with their whole payloads.
+  func heads() throws -> [OwnedHead] { try rows.heads(of: cell, in: row, state) }
+
+  /// What a value reads here: see ``CellReading/shown(_:in:_:)``.
+  func shown(_ value: Value) throws -> Value? { try rows.shown(value, in: row, state) }
+
+  /// A head in public terms.
+  func head(_ owned: OwnedHead, _ content: CellHead.Content) throws -> CellHead {
+    let id = owned.head.id
+    let transaction = TransactionID(
+      replica: try rows.replicaID(id.replica), epoch: id.epoch, sequence: id.sequence)
+    return CellHead(
+      operation: OperationID(transaction: transaction, index: id.index), timestamp: owned.head.timestamp,
+      content: content)
+  }
+}

@@ -1,0 +1,122 @@
+import OperationFormat
+
+/// Rows of records that are kept in parts: see ``DividedRow`` and ``WideRow``.
+extension Fold {
+  /// Makes the row at hand whole.
+  mutating func joinRegisters() throws {
+    guard DividedRow.isBase(row.span.bytes) else { return }
+    guard let found = try storage.readElement(.registers(of: state, record: try recordNumber)) else {
+      throw FormatError(
+        .damaged, at: 0, in: "record row", expected: "registers that are kept apart", found: "no such row")
+    }
+    row = try DividedRow.whole(row.span.bytes, found.span.bytes)
+    registers = found
+    existence = .unknown
+  }
+}
+
+extension Fold {
+  var isWide: Bool { WideRow.isBase(row.span.bytes) }
+
+  /// Finds a cell in the row at hand, or where it belongs.
+  @inline(__always)
+  mutating func place(of cell: CellNumber) throws -> CellPlace {
+    if isWide { try openBlock(of: cell) }
+    return try RecordLayout.place(of: cell, in: row.span.bytes)
+  }
+
+  /// Divides the row at hand into blocks, if it got too large.
+  mutating func divideIfLarge() throws {
+    guard row.count > wholeRowBytesMax, !isWide else { return }
+    try joinRegisters()
+    if !registers.isEmpty { try storage.deleteElement(.registers(of: state, record: try recordNumber)) }
+    registers = []
+    row[RowFlags.offset] |= RowFlags.wide.rawValue
+    isChanged = true
+    blocks.open(CellBlock(cells: (0, nil)))
+    try closeBlock()
+  }
+
+  /// Brings the block of a cell into the row.
+  mutating func openBlock(of cell: CellNumber) throws {
+    let isInRow = blocks.current.map { blocks.read[$0].holds(cell) } ?? false
+    if cell == .existence || isInRow && row.count <= 3 * blockBytesMax { return }
+    try closeBlock()
+    if blocks.byteCount > CellBlocks.bytesMax { try writeBlocks() }
+    if let read = blocks.open(cell) { return row.append(contentsOf: read.bytes) }
+    let prefix = ElementKey.blocks(of: state, record: try recordNumber)
+    let key = ElementKey.block(of: state, record: try recordNumber, from: cell.rawValue)
+    let (found, next) = try storage.element(atMost: key, under: prefix)
+    var block = CellBlock(cells: (try found?.key.firstCellOfBlock ?? 0, try next?.firstCellOfBlock))
+    if let stored = found?.row { block.bytes = Array(stored[try WideRow.cells(of: stored.span.bytes)...]) }
+    row.append(contentsOf: block.bytes)
+    blocks.open(block)
+  }
+
+  /// Takes the block that is in the row out of it.
+  private mutating func closeBlock() throws {
+    guard blocks.current != nil else { return }
+    let base = try RecordLayout.place(of: .existence, in: row.span.bytes).entry.upperBound
+    try blocks.close(row[base...]) { [blockBytesMax] in try WideRow.cut($0, blockBytesMax: blockBytesMax) }
+    row.removeSubrange(base...)
+  }
+
+  /// Writes the blocks that changed, and takes all out of the row and the memory.
+  mutating func writeBlocks() throws {
+    try closeBlock()
+    guard !blocks.isEmpty else { return }
+    let record = try recordNumber
+    for block in blocks.read where block.isChanged {
+      let key = ElementKey.block(of: state, record: record, from: block.cells.first)
+      if block.bytes.isEmpty {
+        try storage.deleteElement(key)
+      } else {
+        var writer = ByteWriter()
+        writer.append(1)
+        writer.append(block.bytes.span.bytes)
+        try storage.writeElement(writer.span, key)
+      }
+    }
+    blocks = CellBlocks()
+  }
+
+  /// The numbers of some of the current record's fields' cells from one on, ascending; of those of heads only where the transaction, at one
+  /// of its operations, may have seen a head.
+  ///
+  /// - Returns: those, how many cells it looked at, and the next one; nil if it has looked at all
+  /// - Complexity: linear in the cells, and in the row if it is not wide; it writes nothing
+  mutating func cellNumbers(
+    seenAt index: UInt32, from first: CellNumber
+  ) throws -> (found: [CellNumber], looked: Int, next: CellNumber?) {
+    if isWide { try writeBlocks() }
+    var cells: (found: [CellNumber], looked: Int, next: CellNumber?) = ([], 0, nil)
+    func add(_ cell: (number: CellNumber, body: Range<Int>), of row: RawSpan) throws {
+      // A record's existence is none of its fields; and a first block may begin with its number.
+      guard cell.number >= first, cell.number != .existence else { return }
+      cells.looked += 1
+      guard cell.number.isOfHeads else { return cells.found.append(cell.number) }
+      let heads = try RecordLayout.heads(of: cell.body, in: row)
+      if try mayRemove(.seen(at: index), heads) { cells.found.append(cell.number) }
+    }
+    func addAll(_ reader: inout ByteReader, of row: RawSpan) throws {
+      while reader.remaining > 0 { try add(try RecordLayout.nextCell(&reader), of: row) }
+    }
+    let base = row.span.bytes
+    var reader = try RecordLayout.cellReader(of: base)
+    try addAll(&reader, of: base)
+    guard isWide else { return cells }
+    let prefix = ElementKey.blocks(of: state, record: try recordNumber)
+    let key = ElementKey.block(of: state, record: try recordNumber, from: first.rawValue)
+    let start = try storage.element(atMost: key, under: prefix).found?.key ?? prefix
+    try storage.forEachElement(under: prefix, from: start) { key, block in
+      guard cells.looked < bound.rowsAtOnce else {
+        cells.next = CellNumber(rawValue: try ElementKey.firstCell(ofBlock: key))
+        return false
+      }
+      var reader = ByteReader(block, at: try WideRow.cells(of: block))
+      try addAll(&reader, of: block)
+      return true
+    }
+    return cells
+  }
+}

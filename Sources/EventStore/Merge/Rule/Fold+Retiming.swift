@@ -1,0 +1,91 @@
+package import OperationFormat
+
+/// Giving the heads of a transaction another effective timestamp, because its first receive time turned out earlier.
+extension Fold {
+  /// Gives the heads that an operation made another effective timestamp.
+  ///
+  /// - Parameters:
+  ///   - kind: what the operation does.
+  ///   - field: the field that it works on, none of one on a record's existence.
+  ///   - operand: what it says of the field.
+  ///   - index: its place in its transaction.
+  ///   - transaction: who made it.
+  /// - Returns: whether the winner of one of its cells is another one now, or contributions may have another order.
+  package mutating func retime(
+    _ kind: OperationKind, _ field: NameNumber, operand: RawSpan, index: UInt32, of record: RawSpan,
+    in state: StateNumber, transaction: CausalContext, to timestamp: Timestamp
+  ) throws -> Bool {
+    guard try load(record, in: state) else { return false }
+    let id = HeadID(
+      replica: transaction.replica, epoch: transaction.epoch, sequence: transaction.sequence, index: index)
+    let isAnotherRecord = try retimeShown(CellPath(.existence), by: id, to: timestamp)
+    let isAnotherValue =
+      try FieldKind(of: kind)?.with {
+        try $0.retime(kind, operand, of: field, by: id, to: timestamp, in: &self)
+      } ?? false
+    return isAnotherRecord || isAnotherValue
+  }
+
+  /// Gives the heads that a transaction made in a cell another timestamp.
+  ///
+  /// - Parameter id: an operation of the transaction.
+  /// - Returns: whether the cell has another winner now.
+  mutating func retimeShown(_ path: CellPath, by id: HeadID, to timestamp: Timestamp) throws -> Bool {
+    let before = try winner(of: path)
+    try retimeHeads(of: path, by: id, to: timestamp)
+    return try winner(of: path) != before
+  }
+
+  /// The same of a cell that shows nothing else by that.
+  mutating func retimeHeads(of path: CellPath, by id: HeadID, to timestamp: Timestamp) throws {
+    for owned in try heads(of: path, by: id) where owned.head.timestamp != timestamp {
+      let moved = Head(timestamp: timestamp, id: owned.head.id)
+      let (removal, payload) = (Removal.head(owned.head.id), owned.payload.span.bytes)
+      if path.element == nil {
+        try replace(path.cell, removing: removal, adding: moved, payload: payload)
+      } else {
+        try replaceElement(path, RawSpan(), removal, moved, payload)
+      }
+    }
+  }
+
+  /// The greatest head of a cell.
+  private mutating func winner(of path: CellPath) throws -> HeadID? {
+    try withCell(path) { _, heads, _ in heads.count > 0 ? heads[0].head.id : nil }
+  }
+
+  /// The heads of a cell that one transaction made. The others are not looked at.
+  private mutating func heads(of path: CellPath, by id: HeadID) throws -> [OwnedHead] {
+    try withCell(path) { fold, inline, row in
+      var found: [OwnedHead] = []
+      var inlineIDs: [HeadID] = []
+      for index in 0..<inline.count {
+        let head = inline[index].head
+        inlineIDs.append(head.id)
+        if head.id.isOfTransaction(id.replica, id.epoch, id.sequence) {
+          found.append(
+            OwnedHead(head: head, payload: try fold.wholePayload(of: inline[index], in: path, row)))
+        }
+      }
+      guard inline.total > inline.count else { return found }
+      let key = ElementKey(
+        state: fold.state, record: try fold.recordNumber, path, headsOf: id.replica, epoch: id.epoch,
+        sequence: id.sequence)
+      return try found + fold.storage.headsApart(except: Set(inlineIDs), under: key)
+    } ?? []
+  }
+
+  private mutating func withCell<R>(
+    _ path: CellPath, _ body: (borrowing Fold, InlineHeads, RawSpan) throws -> R?
+  ) throws -> R? {
+    guard let element = path.element else {
+      if path.cell.isFieldRegister { try joinRegisters() }
+      let place = try place(of: path.cell)
+      return try body(self, RecordLayout.heads(of: place.body, in: row.span.bytes), row.span.bytes)
+    }
+    let key = ElementKey(state: state, record: try recordNumber, cell: path.cell, element: element)
+    guard let row = try storage.readElement(key) else { return nil }
+    let heads = try RecordLayout.heads(of: ElementRow.heads(of: row.span.bytes), in: row.span.bytes)
+    return try body(self, heads, row.span.bytes)
+  }
+}

@@ -1,0 +1,101 @@
+package import OperationFormat
+
+/// Knows the identities behind the numbers of replicas.
+package protocol ReplicaReading {
+  func replicaID(_ number: ReplicaNumber) throws -> ReplicaID
+}
+
+extension ReplicaReading {
+  /// The order of heads everywhere: effective timestamp, replica, epoch, sequence, index.
+  package func isGreater(_ left: Head, _ right: Head) throws -> Bool {
+    if left.timestamp != right.timestamp { return left.timestamp > right.timestamp }
+    let (a, b) = (left.id, right.id)
+    if a.replica != b.replica {
+      return try replicaID(a.replica) > replicaID(b.replica)
+    }
+    return (a.epoch, a.sequence, a.index) > (b.epoch, b.sequence, b.index)
+  }
+}
+
+/// What reading a record needs from the storage of rows, whether a write or a read asks.
+///
+/// The extensions of this protocol are the one reader of rows: the fold and every read transaction use it.
+package protocol RowReading: RunReading {
+  /// Calls a closure with an element row where it lies; nil if there is none.
+  func withElement<R>(_ key: ElementKey, _ body: (RawSpan) throws -> R) throws -> R?
+  /// Calls a closure with the element rows whose key begins with `prefix`, in key order, from a key on that is not less than
+  /// the prefix, until it returns false. The closure must not write.
+  func forEachElement(
+    under prefix: ElementKey, from key: ElementKey, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Bool)
+    throws
+}
+
+extension RowReading {
+  /// A copy of an element row; nil if there is none.
+  package func readElement(_ key: ElementKey) throws -> [UInt8]? { try withElement(key) { $0.bytes } }
+
+  /// Calls a closure with all element rows whose key begins with `prefix`, in key order. The closure must not write.
+  package func forEachElement(
+    under prefix: ElementKey, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Void
+  ) throws {
+    try forEachElement(under: prefix, from: prefix) { key, row in
+      try body(key, row)
+      return true
+    }
+  }
+
+  // MARK: Heads
+
+  /// All heads of a cell that lies in a record's row, greatest first, with their whole payloads.
+  func heads(of cell: CellNumber, in row: RawSpan, _ state: StateNumber) throws -> [OwnedHead] {
+    let place = try RecordLayout.place(of: cell, in: row)
+    return try heads(
+      of: CellPath(cell), in: row, place.body, record: RecordLayout.recordNumber(of: row), state)
+  }
+
+  /// All heads of a cell that lies in a part of a row, greatest first, with their whole payloads.
+  func heads(
+    of path: CellPath, in row: RawSpan, _ body: Range<Int>, record: UInt32, _ state: StateNumber
+  ) throws -> [OwnedHead] {
+    let inline = try RecordLayout.heads(of: body, in: row)
+    var heads: [OwnedHead] = []
+    for index in 0..<inline.count {
+      let payload = try wholePayload(of: inline[index], in: path, row, record: record, state)
+      heads.append(OwnedHead(head: inline[index].head, payload: payload))
+    }
+    guard inline.total > inline.count else { return heads }
+    let known = Set(heads.map(\.head.id))
+    let apart = try headsApart(except: known, under: .heads(of: state, record: record, path))
+    return try heads + apart.sorted { try isGreater($0.head, $1.head) }
+  }
+
+  /// The payload of a head, which may be kept apart from its row.
+  func wholePayload(
+    of head: InlineHead, in path: CellPath, _ row: RawSpan, record: UInt32, _ state: StateNumber
+  ) throws -> [UInt8] {
+    guard head.isApart else { return row.extracting(head.payload).bytes }
+    let key = ElementKey(state: state, record: record, path, head: head.head.id)
+    let payload = try withElement(key) { $0.extracting(try OwnedHead.payload(inApart: $0)).bytes }
+    guard let payload else { throw FormatError.missingElement }
+    return payload
+  }
+
+  /// The heads that are kept apart under a prefix, but for some, in the order of their keys.
+  func headsApart(except known: Set<HeadID>, under prefix: ElementKey) throws -> [OwnedHead] {
+    var found: [OwnedHead] = []
+    try forEachElement(under: prefix) { _, row in
+      let owned = try OwnedHead(apart: row)
+      if !known.contains(owned.head.id) { found.append(owned) }
+    }
+    return found
+  }
+}
+
+extension FormatError {
+  /// A row is missing that another row promises.
+  static var missingElement: FormatError {
+    FormatError(
+      .damaged, at: 0, in: "cell", expected: "a value that is kept apart from its record",
+      found: "no such row")
+  }
+}

@@ -1,0 +1,49 @@
+import LMDB
+import OperationFormat
+
+/// Rows and names as the reader of cells needs them: see ``CellReading``.
+extension ReadView: CellReading {
+  func withElement<R>(_ key: ElementKey, _ body: (RawSpan) throws -> R) throws -> R? {
+    try transaction.withValue(of: key.bytes.span.bytes, in: tables.elements, body)
+  }
+
+  func forEachElement(
+    under prefix: ElementKey, from key: ElementKey, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Bool
+  ) throws {
+    try tables.forEachElement(under: prefix, from: key, transaction, body)
+  }
+
+  func withRun<R>(_ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R? {
+    try transaction.withValue(of: key, in: tables.runs, body)
+  }
+
+  func withLastRun<R>(
+    atMost key: RawSpan, prefixBytes: Int, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> R
+  ) throws -> R? {
+    try tables.withLastRun(atMost: key, prefixBytes: prefixBytes, transaction, body)
+  }
+
+  func forEachRun(under prefix: RawSpan, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Void) throws {
+    try tables.forEachRun(under: prefix, transaction, body)
+  }
+
+  func replicaID(_ number: ReplicaNumber) throws -> ReplicaID {
+    try interned.replicas.identity(of: number, in: tables.replicas, transaction)
+  }
+
+  func sight(in state: StateNumber) throws -> ReadViewSight {
+    ReadViewSight(self, zone: try stateRow(state).zone)
+  }
+
+  /// What belongs to one fold of a zone.
+  func stateRow(_ state: StateNumber) throws -> StateRow {
+    let row = try transaction.withValue(of: TableKey.state(state).span, in: tables.states) {
+      try StateRow($0)
+    }
+    guard let row else {
+      throw StoreError(
+        .damaged, "state number \(state.rawValue) has no row", hint: "run a verification of the store")
+    }
+    return row
+  }
+}

@@ -1,0 +1,131 @@
+import OperationFormat
+
+/// Reading of one field of a record that is visible.
+extension ReadView {
+  /// The value of a field: of its cells that have one, the first in the order of their kinds.
+  func value(of field: Name, in record: RecordID) throws -> Value? {
+    guard let number = try number(of: field) else { return nil }
+    return try withRow(of: record, field: number) { row, state in
+      guard let (_, fields) = try visible(row, state) else { return nil }
+      return try value(of: number, in: row, from: fields, state)
+    }
+  }
+
+  func counter(_ field: Name, of record: RecordID) throws -> Counter? {
+    try withCell(.counter, of: field, in: record) { try CounterKind.sum(of: $0).counter }
+  }
+
+  /// How many elements, scalars or heads a cell has; 0 if the record is not there.
+  func count(of field: Name, in record: RecordID, as kind: FieldKind) throws -> Int {
+    try withCell(kind, of: field, in: record) { cell in try kind.with { try $0.count(of: cell) } } ?? 0
+  }
+
+  // MARK: Sets and maps
+
+  func elements(of field: Name, in record: RecordID) throws -> Set<Value>? {
+    try withCell(.set, of: field, in: record) { Set(try SetKind.elements(of: $0)) }
+  }
+
+  func contains(_ element: Value, in field: Name, of record: RecordID) throws -> Bool {
+    let encoded: [UInt8]
+    do {
+      encoded = try element.encoded()
+    } catch {
+      throw StoreError(
+        .valueInvalid, "a value that cannot be stored is no element: \(error)",
+        hint: "keep values within 1 MiB and a depth of 32", underlying: error)
+    }
+    return try withCell(.set, of: field, in: record) { cell in
+      let identity = encoded
+      return try cell.element(identity.span.bytes) == nil ? nil : cell.shown(element)
+    } != nil
+  }
+
+  func entries(of field: Name, in record: RecordID) throws -> [Name: Value]? {
+    try withCell(.map, of: field, in: record) { try MapKind.entries(of: $0) }
+  }
+
+  func value(at key: Name, of field: Name, in record: RecordID) throws -> Value? {
+    try key.withBytes { key in
+      try withCell(.map, of: field, in: record) { cell in
+        try cell.element(key).flatMap { try cell.shown($0.value) }
+      }
+    }
+  }
+
+  // MARK: Lists and texts
+
+  func list(_ field: Name, of record: RecordID) throws -> [Value]? {
+    try withCell(.list, of: field, in: record) { try ListKind.list(of: $0) }
+  }
+
+  func element(at index: Int, of field: Name, in record: RecordID) throws -> Value? {
+    try withCell(.list, of: field, in: record) { cell in
+      let order = try cell.unitOrder()
+      try StoreError.check(index..<index + 1, of: order.count, field)
+      let (unit, element) = try order.unit(at: index)
+      return try cell.shown(cell.item(element ?? unit).value) ?? .null
+    }
+  }
+
+  func text(of field: Name, in record: RecordID) throws -> String? {
+    try withCell(.text, of: field, in: record) { try $0.unitOrder().text() }
+  }
+
+  func text(in range: Range<Int>, of field: Name, in record: RecordID) throws -> String? {
+    try withCell(.text, of: field, in: record) { cell in
+      let order = try cell.unitOrder()
+      try StoreError.check(range, of: order.count, field)
+      return try order.text(in: range)
+    }
+  }
+
+  // MARK: Cells
+
+  /// Runs a closure on a cell of a visible record; nil if it shows nothing.
+  func withCell<R>(
+    _ kind: FieldKind, of field: Name, in record: RecordID,
+    _ body: (borrowing CellReader<ReadView>) throws -> R?
+  ) throws -> R? {
+    guard let number = try number(of: field) else { return nil }
+    return try withStoredRow(of: record, field: number) { row, state in
+      guard let (_, fields) = try visible(row, state) else { return nil }
+      let cell = CellNumber(number, kind)
+      guard let winner = try RecordLayout.winner(of: cell, in: row, from: fields),
+        try cell.shows(winner, in: row)
+      else { return nil }
+      return try body(CellReader(cell, in: row, state, self))
+    }
+  }
+
+  /// Runs a closure on a cell of a record that need not be visible; nil if the store has no such record or field.
+  func withAnyCell<R>(
+    _ kind: FieldKind, of field: Name, in record: RecordID,
+    _ body: (borrowing CellReader<ReadView>) throws -> R?
+  ) throws -> R? {
+    guard let number = try number(of: field) else { return nil }
+    return try withStoredRow(of: record, field: number) { row, state in
+      try body(CellReader(CellNumber(number, kind), in: row, state, self))
+    }
+  }
+}
+
+extension StoreError {
+  /// A change that has no encoded form.
+  static func unstorable(_ field: Name, _ record: RecordID, _ error: FormatError) -> StoreError {
+    StoreError(
+      .valueInvalid, "the change of field “\(field)” of \(record) cannot be stored: \(error)",
+      hint:
+        "keep values within 1 MiB and a depth of 32, and keys within 255 bytes; keep larger bytes as an asset",
+      underlying: error)
+  }
+
+  /// - Throws: `indexInvalid` for a range that is not one of `count` units.
+  static func check(_ range: Range<Int>, of count: Int, _ field: Name) throws {
+    guard range.lowerBound >= 0, range.upperBound <= count else {
+      throw StoreError(
+        .indexInvalid, "“\(field)” has no \(range.lowerBound)..<\(range.upperBound): it has \(count) in all",
+        hint: "count again: a write reads what it wrote, and what was folded before it")
+    }
+  }
+}
