@@ -121,7 +121,7 @@ struct ExamplesOfThePages {
   func errorsAreWhole() throws {
     let page = try text(of: "Replicator.docc/HandlingErrors.md")
     var count = 0
-    for file in ["EventStore/StoreError.swift", "Replicator/Remote/RemoteError.swift"] {
+    for file in ["EventStore/Common/StoreError.swift", "Replicator/Remote/RemoteError.swift"] {
       for line in try source(file).split(separator: "\n") where line.contains("= Code(rawValue: ") {
         let code = line.split(separator: "\"")[1]
         #expect(page.contains("`\(code)`"), "\(code)")

@@ -6,14 +6,14 @@ struct DeterminismTests {
   /// The files that may, what for, and why.
   private static let adapters: [(file: String, bans: [SourceBan], reason: String)] = [
     (
-      "EventStore/SystemEnvironment.swift", [.clockTime, .systemGenerator],
+      "EventStore/Common/SystemEnvironment.swift", [.clockTime, .systemGenerator],
       "the machine's clock and randomness, which a configuration replaces"
     ),
     (
       "EventStore/Write/StoreThread.swift", [.createThread],
       "a store's own thread, which a configuration does without"
     ),
-    ("LMDB/Gate.swift", [.clockTime], "how long a map that must grow waits for open reads"),
+    ("LMDB/Process/Gate.swift", [.clockTime], "how long a map that must grow waits for open reads"),
     ("Replicator/Remote/Folder/FolderWatch.swift", [.queue], "the system's word that a folder changed"),
     ("Replicator/Shell/SystemTimer.swift", [.sleep], "the default timer, which a configuration replaces"),
     ("StoreTesting/TemporaryDirectory.swift", [.files], "removes a test's directory"),
@@ -27,11 +27,11 @@ struct DeterminismTests {
       "StoreTesting/Remotes/RemoteLogConformance+Appends.swift", [.sleep],
       "waits for a real remote's change stream"
     ),
-    ("ReplayTool/FoldCheckCommand.swift", [.continuousClock], "prints how long the check took"),
+    ("ReplayTool/Commands/FoldCheckCommand.swift", [.continuousClock], "prints how long the check took"),
     ("ReplayTool/Commands/HistoryCommand.swift", [.continuousClock], "prints how long the run took"),
     ("ReplayTool/Commands/SimulateCommand.swift", [.continuousClock], "prints how long the run took"),
     ("ReplayTool/Commands/LogCommand.swift", [.sleep], "follows a log that others write"),
-    ("ReplayTool/Import/ExternalProgram.swift", [.files], "finds the program to start"),
+    ("ReplayTool/Console/ExternalProgram.swift", [.files], "finds the program to start"),
     ("ReplayTool/Import/GitRepository.swift", [.files], "looks at the repository to import"),
   ]
 
