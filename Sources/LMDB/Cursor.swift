@@ -101,7 +101,7 @@ package struct Cursor: ~Copyable {
 
   /// Deletes the entry; `next` and `previous` then move to its neighbours. (mdb_cursor_del)
   package mutating func deleteCurrent() throws(LMDBError) {
-    precondition(position == .entry, "the cursor stands on no entry")
+    precondition(position == .entry, "the cursor is not on an entry")
     let isMarkWrong = isEndMarked && isOutdated
     _ = try transaction.writable()
     try transaction.calls.deleteCurrent(handle)
@@ -169,7 +169,7 @@ package struct Cursor: ~Copyable {
   @usableFromInline
   borrowing func current() -> Entry {
     _ = transaction.readable
-    precondition(position == .entry, "the cursor stands on no entry")
+    precondition(position == .entry, "the cursor is not on an entry")
     if let entry, !isOutdated { return entry }
     do throws(LMDBError) {
       if let found = try transaction.calls.move(handle, .current) { return found }

@@ -1,5 +1,5 @@
 #if canImport(Glibc)
-  import CLMDB  // for fallocate and fstatfs alone
+  import CLMDB  // only for fallocate and fstatfs
   import Glibc
 #elseif canImport(Darwin)
   import Darwin
