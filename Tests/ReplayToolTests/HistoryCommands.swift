@@ -169,7 +169,7 @@ struct HistoryCommands {
     let missing = await tool.run("history", "\(temporary.path)/none", "--final", "\(temporary.path)/none")
     #expect(missing.exit == 2)
     let git = await tool.run("history", "--git", temporary.path)
-    #expect(git.errors.contains("is no git repository"))
+    #expect(git.errors.contains("is not a git repository"))
     let keep = await tool.run("history", "--generate", "5", "--keep", try GitFixture(in: temporary).directory)
     #expect(keep.errors.contains("is not empty"), "\(keep.errors)")
     #expect(keep.exit == 2)

@@ -361,8 +361,8 @@ struct RemotesMended {
     #expect(stuck.exit == 1 && stuck.output.contains("(wentBack)"), "\(stuck)")
     #expect(stuck.output.contains("--reread"))
     for (argument, words) in [
-      ("nope@3", "the store has no zone “nope”"), ("notes@x", "“notes@x” names no offset of a log"),
-      ("notes@0", "“notes@0” names no offset"), ("notes@99", "up to offset 3, not to 99"),
+      ("nope@3", "the store has no zone “nope”"), ("notes@x", "“notes@x” does not name an offset of a log"),
+      ("notes@0", "“notes@0” does not name an offset"), ("notes@99", "up to offset 3, not 99"),
     ] {
       let wrong = await sync("b", "--reread", argument, seed: 5)
       #expect(wrong.exit == 2 && wrong.errors.contains(words) && wrong.output == "", "\(wrong)")

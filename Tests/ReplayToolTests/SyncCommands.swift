@@ -102,7 +102,7 @@ struct SyncCommands {
     let joined = await tool(2).run("sync", path("b1"), "--remote", remote + "a1", "--attach=-z")
     #expect(joined.exit == 0 && joined.output.contains("received"), "\(joined)")
     let beyond = await tool(2).run("sync", path("a2"), "--remote", remote + "a2", "--reread", "z@3@99")
-    #expect(beyond.exit == 2 && beyond.errors.contains("give an offset from 1, its start, to"), "\(beyond)")
+    #expect(beyond.exit == 2 && beyond.errors.contains("give an offset from 1, the log's start, to"), "\(beyond)")
     let again = await tool(2).run("sync", path("a2"), "--remote", remote + "a2", "--reread", "z@3@1")
     #expect(again.exit == 0, "\(again)")
   }

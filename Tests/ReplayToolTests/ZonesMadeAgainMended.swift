@@ -104,7 +104,7 @@ struct ZonesMadeAgainMended {
     try damage(lives[0], offset)
     try damage(lives[1], offset)
     let refused = await run("remote", remote, "--quarantine", "notes@\(offset)")
-    #expect(refused.exit == 2 && refused.errors.contains("was made more than once"), "\(refused)")
+    #expect(refused.exit == 2 && refused.errors.contains("was created more than once"), "\(refused)")
     for log in lives {
       #expect(refused.errors.contains("\(log)@\(offset)"), "\(refused)")
       #expect(!exists(log, amendment: offset))
