@@ -76,7 +76,9 @@ struct AssetsBesideLogs {
     try damage(file)
     let first = await Tool().run("import", copy, log, "--assets", files)
     #expect(first.exit == 1 && first.output == "imported 3 transactions and 2 assets\n", "\(first)")
-    #expect(first.errors.contains("asset \(assets[0].hash) is left out: the bytes of the file “\(file)” do not match"))
+    #expect(
+      first.errors.contains(
+        "asset \(assets[0].hash) is left out: the bytes of the file “\(file)” do not match"))
     #expect(first.errors.contains("run the same command: it brings the assets that are missing"), "\(first)")
     let still = await Tool().run("import", copy, log, "--assets", files, "--json")
     #expect(still.exit == 1, "\(still)")
@@ -103,7 +105,8 @@ struct AssetsBesideLogs {
       first.exit == 1
         && first.output == "imported 1 record: 1 created, 0 updated, 0 unchanged; 2 left out\n", "\(first)")
     #expect(
-      first.errors.contains("asset \(assets[0].hash) is left out: the bytes of the file “\(damaged)” do not match"))
+      first.errors.contains(
+        "asset \(assets[0].hash) is left out: the bytes of the file “\(damaged)” do not match"))
     #expect(first.errors.contains("asset \(assets[1].hash) is left out: "), "\(first)")
     try sound.write(to: URL(fileURLWithPath: damaged))
     try FileManager.default.moveItem(atPath: log + ".asset", toPath: missing)

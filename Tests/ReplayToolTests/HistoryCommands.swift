@@ -111,7 +111,7 @@ struct HistoryCommands {
     arguments: [
       ("{", "byte 1"), ("[]", "an object was expected"),
       (#"{"device":"a","t":3000,"at":1}"#, "“ops” is missing"),
-      (#"{"device":"a","t":3000,"at":1,"ops":[],"more":1}"#, "“more” is not known"),
+      (#"{"device":"a","t":3000,"at":1,"ops":[],"more":1}"#, "“more” is unknown"),
       (#"{"device":"a","t":2001,"at":1,"ops":[]}"#, "a time after that of the line before"),
       (#"{"device":"","t":3000,"at":1,"ops":[]}"#, "device"),
       (#"{"device":"a","t":3000,"at":9223372036854775807,"ops":[]}"#, "a time"),

@@ -406,7 +406,7 @@ struct RemotesMended {
     let audit = await run("remote", remote)
     #expect(
       audit.exit == 0 && audit.output.contains("it begins at sequence 5, and its writer has none before it"))
-    #expect(audit.output.contains("\nnothing to mend; readers leave out 1 segment\n"), "\(audit)")
+    #expect(audit.output.contains("\nnothing to repair; readers leave out 1 segment\n"), "\(audit)")
     #expect(!audit.output.contains("--repair") && !audit.output.contains("--quarantine"), "\(audit)")
     let round = await sync("a")
     #expect(round.exit == 0 && round.output.contains("rejected 1 segment"), "\(round)")

@@ -6,7 +6,7 @@ struct Console: Sendable {
   var output: Output
   /// Errors, and the progress of long work.
   var errors: Output
-  /// The source that `-` stands for.
+  /// The source for `-`.
   var input: @Sendable () throws -> any ByteSource
   /// Whether the user interrupted the command.
   var isInterrupted: @Sendable () -> Bool = { false }
