@@ -23,13 +23,13 @@ final class AssetFiles: Sendable {
   private let store: String
   /// Whether files and folders are synced: always, but in tests that do without any sync.
   let isSynced: Bool
-  let calls: AssetCalls
+  let calls: FileCalls
   private let makeRandom: @Sendable () -> UInt64
   /// Folders whose names are known to last.
   private let lasting = Mutex<Set<String>>([])
 
   init(
-    directory: String, isSynced: Bool, calls: AssetCalls, makeRandom: @escaping @Sendable () -> UInt64
+    directory: String, isSynced: Bool, calls: FileCalls, makeRandom: @escaping @Sendable () -> UInt64
   ) {
     store = directory
     root = directory + "/assets"
@@ -49,7 +49,7 @@ final class AssetFiles: Sendable {
   var partialFolder: String { root + "/partial" }
 
   /// Whether an asset's file is there, with as many bytes as it must have.
-  func isHere(_ asset: AssetReference) throws(AssetFileError) -> Bool {
+  func isHere(_ asset: AssetReference) throws(FileError) -> Bool {
     guard let status = try calls.status(of: path(of: asset.hash)) else { return false }
     return status.isRegular && status.byteCount == asset.byteCount
   }
@@ -57,7 +57,7 @@ final class AssetFiles: Sendable {
   // MARK: Writing
 
   /// Begins a new file, for an asset of which nothing is known yet.
-  func begin() throws(AssetFileError) -> IncomingAsset {
+  func begin() throws(FileError) -> IncomingAsset {
     try makeFolder(incomingFolder)
     while true {
       let name = hexadecimal(makeRandom()) + hexadecimal(makeRandom())
@@ -73,7 +73,7 @@ final class AssetFiles: Sendable {
   /// Gives a whole and synced file its asset's name.
   ///
   /// What has the name already is replaced: it is the same, or it is damaged.
-  func publish(_ path: String, as hash: ContentHash) throws(AssetFileError) {
+  func publish(_ path: String, as hash: ContentHash) throws(FileError) {
     let folder = folder(of: hash)
     try makeFolder(folder)
     try calls.rename(path, to: self.path(of: hash))
@@ -81,7 +81,7 @@ final class AssetFiles: Sendable {
   }
 
   /// Makes a folder of assets, and the one above it. Its name is on the disk then, whoever made it.
-  func makeFolder(_ path: String) throws(AssetFileError) {
+  func makeFolder(_ path: String) throws(FileError) {
     for (folder, parent) in [(root, store), (path, root)] {
       if lasting.withLock({ $0.contains(folder) }) { continue }
       _ = try calls.makeDirectory(folder)
@@ -96,7 +96,7 @@ final class AssetFiles: Sendable {
   ///
   /// - Parameter progress: called after each piece with its bytes; what it throws ends the work.
   func hash(
-    _ file: borrowing AssetFile, _ path: String, progress: (Int) throws -> Void = { _ in }
+    _ file: borrowing OpenFile, _ path: String, progress: (Int) throws -> Void = { _ in }
   ) throws -> AssetReference {
     var hasher = ContentHasher()
     var offset: UInt64 = 0
@@ -114,7 +114,7 @@ final class AssetFiles: Sendable {
   // MARK: Leftovers
 
   /// Removes what writers have left in `incoming` that are gone: their locks went with them.
-  func sweepIncoming() throws(AssetFileError) {
+  func sweepIncoming() throws(FileError) {
     for name in try calls.names(in: incomingFolder) ?? [] {
       try removeUnlessLocked("\(incomingFolder)/\(name)")
     }
@@ -122,8 +122,8 @@ final class AssetFiles: Sendable {
 
   /// Removes a file unless somebody holds its lock.
   @discardableResult
-  func removeUnlessLocked(_ path: String) throws(AssetFileError) -> Bool {
-    do throws(AssetFileError) {
+  func removeUnlessLocked(_ path: String) throws(FileError) -> Bool {
+    do throws(FileError) {
       let file = try calls.openFile(path)
       guard try calls.lock(file, path) else { return false }
       try calls.remove(path)

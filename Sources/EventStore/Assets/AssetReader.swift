@@ -12,12 +12,12 @@ public struct AssetReader: ~Copyable {
   /// Which asset it is, and how many bytes it has.
   public let reference: AssetReference
   private let files: AssetFiles
-  private let file: AssetFile
+  private let file: OpenFile
   private let path: String
   private var offset: UInt64 = 0
   private var hasher = ContentHasher()
 
-  init(_ reference: AssetReference, _ files: AssetFiles, _ file: consuming AssetFile, _ path: String) {
+  init(_ reference: AssetReference, _ files: AssetFiles, _ file: consuming OpenFile, _ path: String) {
     self.reference = reference
     self.files = files
     self.file = file
@@ -58,7 +58,7 @@ public struct AssetReader: ~Copyable {
     do {
       found = try bytes.withUnsafeMutableBytes { try files.calls.read(file, at: offset, into: $0, path) }
     } catch {
-      if let error = error as? AssetFileError, error.isUnreadable {
+      if let error = error as? FileError, error.isUnreadable {
         throw StoreError.damagedAsset(reference, "cannot be read: \(error.storeError.message)")
       }
       throw StoreError.translate(error)

@@ -84,6 +84,17 @@ extension TableKey {
     key.append(zone)
     return key
   }
+
+  /// Whether a key of the table `assets` has a form that one has.
+  static func isOfAssets(_ key: RawSpan) -> Bool {
+    guard key.byteCount > 0 else { return false }
+    switch key.unsafeLoad(fromByteOffset: 0, as: UInt8.self) {
+    case 0, 1, 2, 5: return key.byteCount == assetNameByteCount
+    case 3: return key.byteCount == heldAssetByteCount
+    case 4: return key.byteCount == assetPolicyByteCount
+    default: return false
+    }
+  }
 }
 
 extension AssetReference {

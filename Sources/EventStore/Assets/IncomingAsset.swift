@@ -6,13 +6,13 @@ import OperationFormat
 /// A class, since its end takes the file away.
 final class IncomingAsset {
   private let files: AssetFiles
-  private let file: AssetFile
+  private let file: OpenFile
   private let path: String
   private var hasher = ContentHasher()
   private var byteCount: UInt64 = 0
   private var isPublished = false
 
-  init(_ files: AssetFiles, _ file: consuming AssetFile, _ path: String) {
+  init(_ files: AssetFiles, _ file: consuming OpenFile, _ path: String) {
     self.files = files
     self.file = file
     self.path = path

@@ -42,7 +42,7 @@ public struct StoreConfiguration: Sendable {
   /// For tests and a simulator alone: how much a commit that folds may do: see ``FoldBound/stepsMax``; nil for as much as always.
   package var foldStepsMax: Int?
   /// For tests and a simulator alone: asked before each call for an asset's file, by its C name; nil lets it run.
-  package var assetFault: (@Sendable (StaticString) -> AssetFault?)?
+  package var assetFault: (@Sendable (StaticString) -> FileFault?)?
   /// For measurements alone: called on the writer's thread right after it has taken the lock that other writers wait for,
   /// and right after it has let it go.
   package var writeLockDidChange: (@Sendable (_ isHeld: Bool) -> Void)?
@@ -57,8 +57,8 @@ public struct StoreConfiguration: Sendable {
 }
 
 extension StoreConfiguration {
-  var assetCalls: AssetCalls {
-    var calls = AssetCalls()
+  var assetCalls: FileCalls {
+    var calls = FileCalls()
     calls.fault = assetFault
     calls.didCall = didCallForAsset
     return calls

@@ -98,7 +98,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   static func translate(_ error: any Error, hint: String? = nil) -> any Error {
     switch error {
     case let error as LMDBError: return StoreError(error)
-    case let error as AssetFileError: return error.storeError
+    case let error as FileError: return error.storeError
     case let error as FormatError:
       let code: Code = error.code == .newerFormat ? .newerFormat : .damaged
       let own = code == .damaged ? damageHint : error.hint

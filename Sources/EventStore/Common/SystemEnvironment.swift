@@ -62,7 +62,7 @@ public enum SystemEnvironment {
   }
 
   private static func failure(_ call: StaticString, _ path: String) -> any Error {
-    AssetFileError(number: errno, call: call, path: path).storeError
+    FileError(number: errno, call: call, path: path).storeError
   }
 
   /// Makes a new directory of a unique name for scratch files: in the given directory, else in `TMPDIR`, else `/tmp`.
@@ -101,7 +101,7 @@ final class DirectoryLock {
     while flock(descriptor, LOCK_EX) != 0 {
       if errno == EINTR { continue }
       guard isRequired else { break }
-      throw AssetFileError(number: errno, call: "flock", path: path).storeError
+      throw FileError(number: errno, call: "flock", path: path).storeError
     }
   }
 

@@ -1,25 +1,5 @@
 import OperationFormat
 
-extension LocalStore {
-  /// Makes the store's log from exported lines, in their order. May be called again with more lines: until the last of them are
-  /// there, nobody else opens the store, and neither does this process once it has closed it.
-  ///
-  /// The store keeps its own identity; in each zone it continues the exported store's, so that what it writes has
-  /// seen what the other had written. What the other had not shipped is pending here: this store ships it as it was, bytes
-  /// and identity, before anything of its own. If the other one still does so too, both ship the same.
-  ///
-  /// - Parameter isMoreToCome: whether the log has more lines than these.
-  /// - Throws: ``StoreError`` `importInvalid`, `outOfOrder`, `damaged`; then nothing of the lines is in the store.
-  package func importLines(_ lines: [ExportedLine], isMoreToCome: Bool = false) async throws {
-    try await perform { store in
-      let log = LogImport(store)
-      for line in lines { try log.importLine(line) }
-      if !isMoreToCome { try log.checkImportedPlaces() }
-      try store.storage.setImporting(isMoreToCome)
-    }
-  }
-}
-
 /// Makes a store's log from the lines of another one's export.
 struct LogImport {
   let store: StoreTransaction
@@ -28,7 +8,19 @@ struct LogImport {
 
   init(_ store: StoreTransaction) { self.store = store }
 
-  fileprivate func importLine(_ line: ExportedLine) throws {
+  /// Imports lines in their order, all in one commit or none.
+  ///
+  /// - Parameter isMoreToCome: whether the log has more lines than these.
+  static func run(_ lines: [ExportedLine], isMoreToCome: Bool, _ core: StoreCore) async throws {
+    try await core.perform { store in
+      let log = LogImport(store)
+      for line in lines { try log.importLine(line) }
+      if !isMoreToCome { try log.checkImportedPlaces() }
+      try store.storage.setImporting(isMoreToCome)
+    }
+  }
+
+  private func importLine(_ line: ExportedLine) throws {
     let tables = storage.tables
     switch line {
     case .header(let exported):

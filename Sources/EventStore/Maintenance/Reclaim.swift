@@ -96,6 +96,23 @@ struct Reclaim {
   }
 }
 
+extension Reclaim {
+  /// Takes away all that deleted zones have left, and the files of assets that nothing names.
+  static func run(
+    _ core: StoreCore, progress: (ReclaimReport) throws -> Void
+  ) async throws -> ReclaimReport {
+    var report = ReclaimReport()
+    while try await core.perform({ try Rebuild($0).discardStep() }) { try progress(report) }
+    while let step = try await core.perform({ try Reclaim($0.storage).step() }) {
+      report.zones += step.zones
+      report.transactions += step.transactions
+      try progress(report)
+    }
+    (report.assets, report.assetBytes) = try await AssetCollection(core).collect()
+    return report
+  }
+}
+
 extension TableStorage {
   /// The next zone whose rows are to be taken away, nil if there is none.
   fileprivate func removedZone(after last: ZoneNumber) throws -> ZoneNumber? {

@@ -50,13 +50,3 @@ final class CommitObservers: Sendable {
     for (_, handler) in handlers { handler() }
   }
 }
-
-extension LocalStore {
-  /// Calls a closure after each commit of this process, as long as what it returns is held.
-  ///
-  /// The closure runs on the writer's thread, and the next write waits for it: it must be quick, and must not write.
-  /// Commits of other processes show in ``lastCommitID`` alone.
-  package func onCommit(_ handler: @escaping @Sendable () -> Void) -> CommitObservation {
-    observers.add(handler)
-  }
-}

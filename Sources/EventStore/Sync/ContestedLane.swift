@@ -1,5 +1,5 @@
 import LMDB
-package import OperationFormat
+import OperationFormat
 
 /// A lane that this store imported and is to ship, and that cannot be shipped as it is: the log has another branch of it, or
 /// not what it had seen.
@@ -21,21 +21,6 @@ struct ContestedLane: Hashable {
 
   /// How many transactions of it cannot be shipped.
   func count(of lane: PendingLane) -> UInt64 { lane.last - min(first - 1, lane.last) }
-}
-
-extension LocalStore {
-  /// Remembers that the log has another branch of a lane that this store imported and is to ship. Its user decides what
-  /// becomes of it here: ``settleClosedLanes(of:_:)``.
-  ///
-  /// - Parameter segment: the log's branch.
-  /// - Returns: what to tell the user; nil if the store ships no such lane.
-  package func contestLane(of zone: ZoneID, by segment: RemoteSegment) async throws -> StoreError? {
-    let known = Shared<StoreError?>(nil)
-    let contested = try await performIfChanged {
-      try LaneSettlement($0).contestLane(of: zone, by: segment, known)
-    }
-    return contested ?? known.value
-  }
 }
 
 extension TableKey {

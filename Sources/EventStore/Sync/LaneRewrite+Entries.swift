@@ -3,6 +3,13 @@ import OperationFormat
 
 /// Taking transactions out of the log, and appending them under another lane.
 extension LaneRewrite {
+  /// Issues again, under a new epoch, what the log does not take of one of this store's own lanes.
+  ///
+  /// The log takes no more of a lane where it has rejected a segment of it, or has another branch of it: the store was
+  /// copied, restored from a backup, or somebody else wrote under its identity. What is the same in both branches keeps
+  /// its identity.
+  ///
+  /// - Returns: how many transactions were issued again; nil if no lane is closed or contested.
   func renewLane(of zone: ZoneID, contestedBy segment: RemoteSegment?) throws -> Int? {
     let (number, known) = try storage.zone(zone)
     guard let token = known.token else { return nil }

@@ -11,6 +11,13 @@ struct LogRereading {
 
   init(_ store: StoreTransaction) { self.store = store }
 
+  /// Begins to read a zone's log again from an offset.
+  ///
+  /// Rejections, closures, placements and rows of segments from the offset on are taken back, and the token is set before
+  /// it. No transaction is taken away: the store's own ones that have no placement any more are pending, those of others
+  /// wait.
+  ///
+  /// - Complexity: linear in the segments from the offset on
   func begin(_ zone: ZoneID, from offset: UInt64) throws -> UInt64? {
     let (number, known) = try storage.zone(zone)
     guard let token = known.token else { return nil }
@@ -43,6 +50,9 @@ struct LogRereading {
     return first
   }
 
+  /// Takes away what a segment says otherwise of a lane that waits: the log counts.
+  ///
+  /// - Returns: whether a lane waited, and differs.
   func yieldLane(of zone: ZoneID, to segment: RemoteSegment) throws -> Bool {
     let (number, row) = try storage.zone(zone)
     guard let token = row.token else { return false }
@@ -61,6 +71,16 @@ struct LogRereading {
     return true
   }
 
+  /// Brings the store in line with the log, which was read to its end.
+  ///
+  /// What is in the log comes in the log's order here too, and what is pending behind it, so that folding meets causes
+  /// before effects. Of others' transactions that have no placement any more, those that were in an entry which was given
+  /// up are pending, and shipped as they were. Those that the log does not take, or has replaced, are taken out: the store
+  /// is as one that is new. The store's own that had seen what the log does not have are issued again, with bases that
+  /// reach no further than what they had seen of it.
+  ///
+  /// - Returns: how many transactions were taken out.
+  /// - Complexity: linear in the transactions from the offset on, in one commit
   func end(_ zone: ZoneID) throws -> Int {
     let (number, row) = try storage.zone(zone)
     let tables = storage.tables

@@ -5,7 +5,7 @@ extension RemoteIngest {
   /// Folds a segment, unless that takes more than one commit may do.
   ///
   /// - Throws: ``FoldBoundReached``: what was done is to be undone.
-  mutating func ingestBounded(_ segment: RemoteSegment, _ report: inout FoldReport) throws {
+  mutating func ingestBounded(_ segment: RemoteSegment, _ report: inout IngestReport) throws {
     store.fold.bound.begin(foldsLater ? .none : .givesUp)
     defer { store.fold.bound.end() }
     try ingest(segment, &report)
@@ -20,9 +20,9 @@ extension RemoteIngest {
   /// - Returns: nil if the log is being folded again for another reason.
   /// - Throws: ``FoldBoundReached``: what was done is to be undone.
   mutating func ingestOrAppend(
-    of zone: ZoneID?, isTooMuch: Bool, _ ingestAll: (inout RemoteIngest, inout FoldReport) throws -> Void
-  ) throws -> FoldReport? {
-    var report = FoldReport()
+    of zone: ZoneID?, isTooMuch: Bool, _ ingestAll: (inout RemoteIngest, inout IngestReport) throws -> Void
+  ) throws -> IngestReport? {
+    var report = IngestReport()
     let isFoldingAgain = try zone.map { try self.isFoldingAgain($0) } ?? false
     guard isFoldingAgain || isTooMuch, let zone else {
       do {

@@ -6,7 +6,7 @@ extension RemoteIngest {
   /// - Throws: ``StoreError`` `mismatch` if the store has what was there, or another tombstone.
   func foldQuarantined(
     _ segment: RemoteSegment, _ zone: ZoneNumber, _ incarnation: IncarnationNumber,
-    _ report: inout FoldReport
+    _ report: inout IngestReport
   ) throws {
     let tables = storage.tables
     if let known = try tables.segment(at: segment.offset, in: zone, incarnation, storage.transaction) {

@@ -3,7 +3,7 @@ import OperationFormat
 /// Rejecting what breaks the rules of a log.
 extension RemoteIngest {
   /// Records a segment as rejected: nothing of it is folded, its writer's lane is closed, and reading goes on behind it.
-  func reject(_ segment: RemoteSegment, _ reason: SegmentRejection, _ report: inout FoldReport) throws {
+  func reject(_ segment: RemoteSegment, _ reason: SegmentRejection, _ report: inout IngestReport) throws {
     let (zone, incarnation) = try target(segment.zone, segment.incarnation)
     try rules.checkFollows(segment, try storage.zoneRow(zone))
     let writer = try segment.writer ?? rules.lane(of: segment).id

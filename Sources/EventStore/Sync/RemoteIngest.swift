@@ -13,7 +13,7 @@ struct RemoteIngest {
   var identity: StoreIdentity { store.identity }
   var rules: SegmentRules { SegmentRules(store.storage) }
 
-  mutating func ingest(_ segment: RemoteSegment, _ report: inout FoldReport) throws {
+  mutating func ingest(_ segment: RemoteSegment, _ report: inout IngestReport) throws {
     let (zone, incarnation) = try target(segment.zone, segment.incarnation)
     try rules.checkFollows(segment, try storage.zoneRow(zone))
     try store.checkNamesAreNew(of: zone)
@@ -58,7 +58,7 @@ struct RemoteIngest {
     return next - 1
   }
 
-  func acknowledge(_ acknowledgement: Acknowledgement, _ report: inout FoldReport) throws {
+  func acknowledge(_ acknowledgement: Acknowledgement, _ report: inout IngestReport) throws {
     let (zone, incarnation) = try target(acknowledgement.zone, acknowledgement.incarnation)
     let own = StoreIdentity(
       replica: identity.replica, epoch: try storage.zoneRow(zone).ownEpoch(identity))
@@ -100,7 +100,7 @@ struct RemoteIngest {
   /// - Returns: whether it was rejected.
   private func isRejected(
     _ acknowledgement: Acknowledgement, _ writer: StoreIdentity, _ replica: ReplicaNumber, _ zone: ZoneNumber,
-    _ incarnation: IncarnationNumber, _ report: inout FoldReport
+    _ incarnation: IncarnationNumber, _ report: inout IngestReport
   ) throws -> Bool {
     guard acknowledgement.offset == (try storage.zoneRow(zone).token?.offset ?? 0) + 1 else { return false }
     let segment = RemoteSegment(acknowledgement, writer)
@@ -157,7 +157,7 @@ struct RemoteIngest {
   /// - Returns: the one that is there, if a receive time caps its timestamp.
   private func fold(
     _ header: TransactionHeader, _ body: RawSpan, _ replica: ReplicaNumber, _ log: LogPrefix,
-    _ segment: RemoteSegment, _ report: inout FoldReport
+    _ segment: RemoteSegment, _ report: inout IngestReport
   ) throws -> Known? {
     let zone = log.zone
     let last = try storage.lastSequence(of: replica, header.epoch, in: zone)
@@ -226,7 +226,7 @@ struct RemoteIngest {
 
   /// Gives the heads of transactions another effective timestamp, where what was placed since says so: of a
   /// transaction's places in one incarnation the first counts, and of those the least receive time.
-  func retime(_ transactions: [Known], _ zone: ZoneNumber, _ report: inout FoldReport) throws {
+  func retime(_ transactions: [Known], _ zone: ZoneNumber, _ report: inout IngestReport) throws {
     for known in transactions {
       let header = known.header
       let received = try storage.tables.leastReceived(

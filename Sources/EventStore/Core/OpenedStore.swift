@@ -1,15 +1,18 @@
 import LMDB
 import OperationFormat
 
-/// What opening a directory comes to: its environment, tables and identity, checked or newly made.
+/// Opens the store of a directory, or makes one there: its environment, tables and identity, checked.
 struct OpenedStore {
   let environment: Environment
   let tables: Tables
   let identity: StoreIdentity
 
+  /// The version of the format of a store that this code reads and writes.
+  static let formatVersion: UInt64 = 2
+
   init(_ directory: String, _ durability: Durability, _ configuration: StoreConfiguration) throws {
     let creates = configuration.createsStore && !configuration.isReadOnly
-    var calls = AssetCalls()
+    var calls = FileCalls()
     calls.didCall = configuration.didCallForAsset
     let mark = StoreMark(directory, calls: calls)
     // Held until the mark is written: of two processes one makes the store, and neither removes what the other begins.
@@ -137,7 +140,7 @@ struct OpenedStore {
         rawValue: UInt128(configuration.makeRandom()) << 64 | UInt128(configuration.makeRandom())),
       epoch: 0)
     var writer = ByteWriter()
-    writer.append(varint: LocalStore.formatVersion)
+    writer.append(varint: Self.formatVersion)
     try transaction.put(writer.span, for: TableKey.meta(.format).span, in: tables.meta)
     writer.removeAll()
     identity.append(to: &writer)
@@ -164,17 +167,17 @@ struct OpenedStore {
     guard let version else {
       throw foreign(directory)
     }
-    guard version >= LocalStore.formatVersion else {
+    guard version >= Self.formatVersion else {
       throw StoreError(
         .olderFormat,
         "the store “\(directory)” has format \(version), from before the first release; this program reads "
-          + "\(LocalStore.formatVersion)",
+          + "\(Self.formatVersion)",
         hint: "export its log with the program that made it, and import it into a new store")
     }
-    guard version == LocalStore.formatVersion else {
+    guard version == Self.formatVersion else {
       throw StoreError(
         .newerFormat,
-        "the store “\(directory)” has format \(version); this program reads \(LocalStore.formatVersion)",
+        "the store “\(directory)” has format \(version); this program reads \(Self.formatVersion)",
         hint: "use a newer version of the program")
     }
     // With a part of a log nothing here knows what is missing: it would say “in sync”, and that it has seen what it has not.

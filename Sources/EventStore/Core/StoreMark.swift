@@ -22,11 +22,11 @@ struct StoreMark {
   private static let text = "A Tributary store was made here. Its data is in data.mdb.\n"
 
   let directory: String
-  let calls: AssetCalls
+  let calls: FileCalls
   private var path: String { "\(directory)/\(Self.name)" }
   private var dataPath: String { "\(directory)/data.mdb" }
 
-  init(_ directory: String, calls: AssetCalls) {
+  init(_ directory: String, calls: FileCalls) {
     self.directory = directory
     self.calls = calls
   }
@@ -64,15 +64,15 @@ struct StoreMark {
   }
 
   /// Writes the mark, so that it is on the disk, and the directory's own name too.
-  func write(isSynced: Bool) throws(AssetFileError) {
+  func write(isSynced: Bool) throws(FileError) {
     let file = try calls.openOrCreateFile(path)
-    try Self.text.utf8Span.span.bytes.withUnsafeBytes { bytes throws(AssetFileError) in
+    try Self.text.utf8Span.span.bytes.withUnsafeBytes { bytes throws(FileError) in
       try calls.write(file, at: 0, bytes, path)
     }
     guard isSynced else { return }
     try calls.sync(file, path)
     try calls.syncDirectory(directory)
-    do throws(AssetFileError) {
+    do throws(FileError) {
       try calls.syncDirectory("\(directory)/..")
     } catch {
       // Who may not read the directory above has not made this one.

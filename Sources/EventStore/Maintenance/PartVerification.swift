@@ -1,11 +1,15 @@
 import LMDB
 import OperationFormat
 
-/// The step of a verification that looks at what depends on how the log was folded: which rows of records lie in parts, and
-/// which cells have an index of their heads.
-extension Verification {
+/// Verifies what depends on how the log was folded: which rows of records are in parts, and which cells have an index of
+/// their heads.
+struct PartVerification {
+  private(set) var report: VerificationReport
+
+  init(_ report: VerificationReport) { self.report = report }
+
   /// Each part belongs to a record that has parts, and each index holds the heads that lie apart.
-  mutating func checkParts(_ source: borrowing ReadTransaction, _ live: Set<UInt32>) throws {
+  mutating func check(_ source: borrowing ReadTransaction, _ live: Set<UInt32>) throws {
     var divided: Set<[UInt8]> = []
     var wide: Set<[UInt8]> = []
     for state in live.sorted() {

@@ -1,37 +1,35 @@
 import LMDB
 package import OperationFormat
 
-extension LocalStore {
-  /// The next segment to ship of a zone: the stored cut, or a proposal to be stored with ``storeCut(_:)``.
-  ///
-  /// - Returns: nil if the zone is not synced, its remote is not known to have it, or nothing is pending.
-  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
-  /// - Complexity: linear in the segment.
-  package func nextCut(of zone: ZoneID) throws -> SegmentCut? { try read { try $0.nextCut(of: zone) } }
-
-  /// Stores a cut before it is shipped, unless another one is stored.
-  ///
-  /// A header with the content of the stored one takes its place: another codec may have packed it.
-  ///
-  /// - Returns: the stored one, which is to be shipped.
-  /// - Throws: ``StoreError`` `zoneUnknown`, `incarnationChanged`, `mismatch`; `outOfOrder` if another process has
-  ///   shipped what it cuts.
-  package func storeCut(_ header: SegmentHeader) async throws -> SegmentHeader {
-    try await perform { try ZoneCatalog($0).storeCut(header) }
+extension ReadTransaction {
+  /// The next segment to ship of a zone: the stored cut, or a proposal that is not stored; nil if there is none.
+  package func nextCut(of zone: ZoneID) throws -> SegmentCut? {
+    try CutChoice(readView, identity).next(of: zone)
   }
 }
 
-extension ReadTransaction {
+/// Chooses the pending transactions that a zone's next segment holds.
+private struct CutChoice {
   /// A segment ends at the transaction that would make folding it more steps.
   private static let stepsAimedAt = Limits.foldStepsMax / 2
 
-  package func nextCut(of zone: ZoneID) throws -> SegmentCut? {
-    let (number, row) = try tables.zone(zone, interned, transaction)
+  let view: ReadView
+  let identity: StoreIdentity
+  var tables: Tables { view.tables }
+  var interned: Interned { view.interned }
+
+  init(_ view: ReadView, _ identity: StoreIdentity) {
+    self.view = view
+    self.identity = identity
+  }
+
+  func next(of zone: ZoneID) throws -> SegmentCut? {
+    let (number, row) = try tables.zone(zone, interned, view.transaction)
     guard row.status == .attached, let token = row.token else { return nil }
-    let lanes = try tables.pendingLanes(of: number, row, identity, interned, transaction)
+    let lanes = try tables.pendingLanes(of: number, row, identity, interned, view.transaction)
     let incarnation = try interned.incarnations.identity(
-      of: token.incarnation, in: tables.incarnations, transaction)
-    if let cut = try tables.cut(of: number, transaction),
+      of: token.incarnation, in: tables.incarnations, view.transaction)
+    if let cut = try tables.cut(of: number, view.transaction),
       lanes.contains(where: { cut.isNext(after: $0, token.incarnation) })
     {
       var transactions: [[UInt8]] = []
@@ -40,7 +38,7 @@ extension ReadTransaction {
         guard let bytes else { throw StoreError.missing(sequence, zone) }
         transactions.append(bytes)
       }
-      let replica = try interned.replicas.identity(of: cut.replica, in: tables.replicas, transaction)
+      let replica = try interned.replicas.identity(of: cut.replica, in: tables.replicas, view.transaction)
       return SegmentCut(
         header: cut.header(zone, incarnation, replica), isStored: true, transactions: transactions)
     }
@@ -52,7 +50,7 @@ extension ReadTransaction {
     }
     var previous = ContentHash.zero
     if let place = try tables.placement(
-      of: lane.replica, lane.epoch, lane.placed, in: number, token.incarnation, transaction)
+      of: lane.replica, lane.epoch, lane.placed, in: number, token.incarnation, view.transaction)
     {
       previous = try segmentHash(at: place.offset, number, token.incarnation, zone)
     }
@@ -70,7 +68,7 @@ extension ReadTransaction {
     var next: (lane: PendingLane, position: Position)?
     for lane in lanes.dropLast(try isOwn(lanes.last!, zone) ? 1 : 0) {
       let position = try tables.position(
-        of: lane.replica, lane.epoch, lane.placed + 1, in: zone, transaction)
+        of: lane.replica, lane.epoch, lane.placed + 1, in: zone, view.transaction)
       guard let position else { continue }
       if next.map({ position < $0.position }) ?? true { next = (lane, position) }
     }
@@ -78,16 +76,16 @@ extension ReadTransaction {
   }
 
   private func isOwn(_ lane: PendingLane, _ zone: ZoneNumber) throws -> Bool {
-    guard let row = try tables.zoneRow(zone, transaction) else { return false }
+    guard let row = try tables.zoneRow(zone, view.transaction) else { return false }
     return try lane.epoch == row.ownEpoch(identity)
-      && interned.replicas.number(of: identity.replica, in: tables.replicas, transaction) == lane.replica
+      && interned.replicas.number(of: identity.replica, in: tables.replicas, view.transaction) == lane.replica
   }
 
   /// Throws if the log takes no more of a lane.
   private func checkIsOpen(
     _ lane: PendingLane, _ zone: ZoneID, _ number: ZoneNumber, _ token: ZoneRow.Token
   ) throws {
-    if let refusal = try tables.refusal(of: lane, in: number, token, transaction) {
+    if let refusal = try tables.refusal(of: lane, in: number, token, view.transaction) {
       throw StoreError.refused(lane, refusal, zone)
     }
   }
@@ -109,7 +107,7 @@ extension ReadTransaction {
       // One transaction is never too large for a segment.
       if isOver && !transactions.isEmpty { break }
       if work.steps > Limits.foldStepsMax {
-        let id = try interned.zones.identity(of: zone, in: tables.zones, transaction)
+        let id = try interned.zones.identity(of: zone, in: tables.zones, view.transaction)
         throw StoreError.tooMuchWork("transaction \(sequence) of zone “\(id)”", work.steps)
       }
       transactions.append(bytes)
@@ -122,16 +120,18 @@ extension ReadTransaction {
   private func bytes(
     _ sequence: UInt64, of replica: ReplicaNumber, _ epoch: UInt32, _ zone: ZoneNumber
   ) throws -> [UInt8]? {
-    let position = try tables.position(of: replica, epoch, sequence, in: zone, transaction)
+    let position = try tables.position(of: replica, epoch, sequence, in: zone, view.transaction)
     guard let position else { return nil }
     let reader = LogReader(tables, interned)
-    return try reader.bytes(at: position, transaction)
+    return try reader.bytes(at: position, view.transaction)
   }
 
   private func segmentHash(
     at offset: UInt64, _ number: ZoneNumber, _ incarnation: IncarnationNumber, _ zone: ZoneID
   ) throws -> ContentHash {
-    if let hash = try tables.segment(at: offset, in: number, incarnation, transaction)?.hash { return hash }
+    if let hash = try tables.segment(at: offset, in: number, incarnation, view.transaction)?.hash {
+      return hash
+    }
     throw StoreError(
       .damaged, "the segment at offset \(offset) of zone “\(zone)” is missing from the store",
       hint: "run a verification of the store")

@@ -12,46 +12,11 @@ public struct NamedAsset: Hashable, Sendable {
   public let isHere: Bool
 }
 
-extension LocalStore {
-  /// Lists the assets that the log names, in the order of their hashes.
-  ///
-  /// - Parameter body: gets each; it returns false to end.
-  /// - Throws: ``StoreError`` `closed`, `damaged`, `system`; what the closure throws.
-  /// - Complexity: linear in the assets; it looks at each one's file.
-  public func forEachAsset(_ body: (NamedAsset) throws -> Bool) throws {
-    try read { try $0.forEachAsset(in: assets, body) }
-  }
-
-  /// Lists the assets that the log of a zone names, as ``forEachAsset(_:)`` does. What is listed of other zones is not read: it
-  /// may be damaged.
-  package func forEachAsset(namedIn zone: ZoneID, _ body: (NamedAsset) throws -> Bool) throws {
-    try read { try $0.forEachAsset(in: assets, of: zone, body) }
-  }
-}
-
 extension ReadTransaction {
-  func countAssets(in files: AssetFiles) throws -> StoreInformation.Assets {
-    var found = StoreInformation.Assets()
-    try forEachAsset(in: files) { asset in
-      found.count += 1
-      found.bytes = Self.sum(found.bytes, asset.reference.byteCount)
-      if !asset.isHere {
-        found.missing += 1
-        found.missingBytes = Self.sum(found.missingBytes, asset.reference.byteCount)
-      }
-      return true
-    }
-    return found
-  }
-
-  /// References come from others: what they say of sizes may be anything.
-  private static func sum(_ left: UInt64, _ right: UInt64) -> UInt64 {
-    let (sum, overflow) = left.addingReportingOverflow(right)
-    return overflow ? .max : sum
-  }
-
-  /// - Parameter only: the zone to look at; nil for all.
-  fileprivate func forEachAsset(
+  /// Calls a closure with the assets that the log names, in the order of their hashes, until it returns false.
+  ///
+  /// - Parameter only: the zone to look at; nil for all. Rows of other zones are not read: they may be damaged.
+  func forEachAsset(
     in files: AssetFiles, of only: ZoneID? = nil, _ body: (NamedAsset) throws -> Bool
   ) throws {
     var zones: [ZoneNumber: ZoneID] = [:]

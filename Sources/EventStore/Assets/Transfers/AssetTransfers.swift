@@ -1,30 +1,34 @@
 import LMDB
 package import OperationFormat
 
-/// What a replicator asks for, and notes, of the assets of a zone.
-extension LocalStore {
+/// Answers what a replicator asks of the assets of a zone, and notes what it did.
+package struct AssetTransfers: Sendable {
+  private let core: StoreCore
+
+  init(_ core: StoreCore) { self.core = core }
+
   /// Whether anything in a zone's log names an asset.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.
-  package func namesAssets(in zone: ZoneID) throws -> Bool {
-    try read { transaction in
+  package func hasNamed(in zone: ZoneID) throws -> Bool {
+    try core.read { transaction in
       let number = try transaction.tables.zoneNumber(of: zone, transaction.interned, transaction.transaction)
       return try transaction.tables.hasAssets(in: number, .named, transaction.transaction)
     }
   }
 
-  // MARK: To be downloaded
+  // MARK: Downloads
 
   /// The next asset that a zone's log names and that is not here, in the order of their hashes.
   ///
   /// - Parameters:
-  ///   - last: where to go on; nil for the start.
-  ///   - position: looks for those alone that a transaction after it names; nil for all.
+  ///   - last: the asset to continue after; nil for the start.
+  ///   - position: only those that a transaction after it names; nil for all.
   /// - Throws: ``StoreError`` `zoneUnknown`.
-  package func nextWantedAsset(
+  package func nextWanted(
     of zone: ZoneID, after last: AssetReference?, namedAfter position: Position? = nil
   ) throws -> WantedAsset {
-    try read { transaction in
+    try core.read { transaction in
       let tables = transaction.tables
       let number = try tables.zoneNumber(of: zone, transaction.interned, transaction.transaction)
       var found = WantedAsset(nil, logEnd: try transaction.lastPosition())
@@ -38,27 +42,46 @@ extension LocalStore {
   }
 
   /// Records that an asset has come.
-  package func noteAssetArrival(_ asset: AssetReference) async throws {
-    let isAwaited = try read { try $0.isAwaited(asset) }
-    // A commit brings the next round: none where nothing changes.
-    if isAwaited { try await perform { try $0.storage.noteArrival(of: asset) } }
+  package func noteArrival(of asset: AssetReference) async throws {
+    let isAwaited = try core.read { try $0.isAwaited(asset) }
+    // Each commit starts another round of sync: none where nothing changes.
+    if isAwaited { try await core.perform { try $0.storage.noteArrival(of: asset) } }
   }
 
-  // MARK: To be uploaded
+  /// Opens the file of an asset that is being downloaded, and makes it if there is none.
+  ///
+  /// - Returns: nil if another task or process downloads it.
+  /// - Throws: ``StoreError`` `readOnly`, `full`, `valueInvalid` for more bytes than an asset may have, `system`.
+  package func partial(_ asset: AssetReference) throws -> PartialAsset? {
+    guard !core.configuration.isReadOnly else { throw StoreError.readOnly(core.directory) }
+    guard asset.byteCount <= AssetFiles.byteCountMax else {
+      throw StoreError(
+        .valueInvalid, "asset \(asset.hash) has \(asset.byteCount) bytes by its reference",
+        hint: "no asset has over \(AssetFiles.byteCountMax): whoever named it made a mistake")
+    }
+    do {
+      return try PartialAsset(asset, core.assets)
+    } catch {
+      throw StoreError.translate(error)
+    }
+  }
+
+  // MARK: Uploads
 
   /// The next asset that a zone's remote was not given and that is here now, in the order of their hashes. One whose
   /// file was found damaged is here again once it has another file.
   ///
-  /// - Parameter last: where to go on; nil for the start.
+  /// - Parameter last: the asset to continue after; nil for the start.
   /// - Throws: ``StoreError`` `zoneUnknown`, `system`.
   /// - Complexity: linear in what the remote was not given; it looks at each one's file.
-  package func nextUnsentAsset(of zone: ZoneID, after last: AssetReference?) throws -> AssetReference? {
-    try read { transaction in
+  package func nextUnsent(of zone: ZoneID, after last: AssetReference?) throws -> AssetReference? {
+    try core.read { transaction in
       let tables = transaction.tables
       let number = try tables.zoneNumber(of: zone, transaction.interned, transaction.transaction)
       var found: AssetReference?
       try tables.forEachAsset(of: number, .unsent, after: last, transaction.transaction) { asset, damaged in
-        guard let file = try assetFile(asset), file.byteCount == asset.byteCount, file.inode != damaged
+        guard let file = try core.assets.status(of: asset), file.byteCount == asset.byteCount,
+          file.inode != damaged
         else { return true }
         found = asset
         return false
@@ -72,59 +95,50 @@ extension LocalStore {
   ///
   /// - Returns: how the file is now.
   /// - Throws: ``StoreError`` `full`, `system`; `CancellationError`.
-  package func noteUnsentAsset(
+  package func noteUnsent(
     _ asset: AssetReference, in zone: ZoneID, _ incarnation: IncarnationID
   ) async throws -> AssetCondition {
     // Looked at first: if the file is replaced meanwhile, it is the former one that is damaged.
-    let inode = try assetFile(asset)?.inode
-    let condition = try await assetThreads.run(.waits) { [self] call in
-      try checkAsset(asset) { _ in try call.checkCancellation() }
+    let inode = try core.assets.status(of: asset)?.inode
+    let condition = try await core.fileThreads.run(.waits) { [assets = core.assets] call in
+      try assets.condition(of: asset) { _ in try call.checkCancellation() }
     }
-    try await noteUnsentAsset(asset, in: zone, incarnation, damaged: condition == .damaged ? inode ?? 0 : 0)
+    try await noteUnsent(asset, in: zone, incarnation, damaged: condition == .damaged ? inode ?? 0 : 0)
     return condition
   }
 
-  /// The same of an asset whose file is here: something at the remote keeps it from being there.
-  package func noteUndeliverableAsset(
+  /// Notes that a zone's remote does not have an asset whose file is here: the remote has not taken it.
+  package func noteUndeliverable(
     _ asset: AssetReference, in zone: ZoneID, _ incarnation: IncarnationID
   ) async throws {
-    try await noteUnsentAsset(asset, in: zone, incarnation, damaged: 0)
+    try await noteUnsent(asset, in: zone, incarnation, damaged: 0)
   }
 
-  private func noteUnsentAsset(
+  /// - Parameter damaged: the inode of the file that was found damaged; 0 for none.
+  private func noteUnsent(
     _ asset: AssetReference, in zone: ZoneID, _ incarnation: IncarnationID, damaged: UInt64
   ) async throws {
-    let isNews = try read { transaction in
+    let isNews = try core.read { transaction in
       let number = try transaction.zoneNumber(of: zone, incarnation)
       return try number.map { try transaction.isNews(damaged, of: asset, in: $0) } ?? false
     }
     guard isNews else { return }
-    try await perform { store in
+    try await core.perform { store in
       try store.storage.noteUnsentAsset(asset, in: zone, incarnation, damaged)
     }
   }
 
   /// Notes that a zone's remote has an asset.
-  package func noteAssetSent(
+  package func noteSent(
     _ asset: AssetReference, in zone: ZoneID, _ incarnation: IncarnationID
   ) async throws {
-    let isUnsent = try read { transaction in
+    let isUnsent = try core.read { transaction in
       guard let number = try transaction.zoneNumber(of: zone, incarnation) else { return false }
       return try transaction.tables.number(of: asset, in: number, .unsent, transaction.transaction) != nil
     }
     guard isUnsent else { return }
-    try await perform { store in
+    try await core.perform { store in
       try store.storage.noteAssetSent(asset, in: zone, incarnation)
-    }
-  }
-
-  /// The file that has an asset's name; nil if there is none.
-  private func assetFile(_ asset: AssetReference) throws -> AssetCalls.Status? {
-    do {
-      let status = try assets.calls.status(of: assets.path(of: asset.hash))
-      return status.flatMap { $0.isRegular ? $0 : nil }
-    } catch {
-      throw StoreError.translate(error)
     }
   }
 }

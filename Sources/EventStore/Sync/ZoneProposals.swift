@@ -1,38 +1,8 @@
 import LMDB
-package import OperationFormat
+import OperationFormat
 
-/// Under which incarnation a zone is made at the remote: stored before the first call, so that a deletion which comes while
-/// the call is under way can tell the remote what to delete.
-extension LocalStore {
-  /// The incarnation to make a zone under: the one that an earlier try proposed, else this one, which is stored.
-  ///
-  /// - Throws: ``StoreError`` `zoneUnknown` for a zone that is not synced.
-  package func proposeIncarnation(
-    _ incarnation: IncarnationID, of zone: ZoneID
-  ) async throws -> IncarnationID {
-    // A commit brings the next round: a call that fails again and again must make none.
-    let known = try read { transaction in
-      let tables = transaction.tables
-      let (number, _) = try tables.zone(zone, transaction.interned, transaction.transaction)
-      return try tables.openProposal(of: number, transaction.transaction).map {
-        try transaction.interned.incarnations.identity(
-          of: $0, in: tables.incarnations, transaction.transaction)
-      }
-    }
-    if let known { return known }
-    return try await perform { store in
-      let storage = store.storage
-      let (number, row) = try storage.zone(zone)
-      guard row.status == .attached else { throw StoreError.unknown(zone) }
-      if let found = try storage.tables.openProposal(of: number, storage.transaction) {
-        return try storage.incarnationID(found)
-      }
-      let made = try storage.makeIncarnationNumber(for: incarnation)
-      try storage.setProposal(made, of: number)
-      return incarnation
-    }
-  }
-}
+// Under which incarnation a zone is made at the remote. It is stored before the first call, so that a deletion which comes
+// while the call is under way can tell the remote what to delete.
 
 extension ReadTransaction {
   func proposedIncarnation(of zone: ZoneNumber) throws -> IncarnationID? {
@@ -69,7 +39,7 @@ extension Tables {
   }
 
   /// The same, unless the log that it names was deleted since: then the zone is to be made under another one.
-  fileprivate func openProposal(
+  func openProposal(
     of zone: ZoneNumber, _ transaction: borrowing LMDBTransaction
   ) throws -> IncarnationNumber? {
     guard let found = try proposedIncarnation(of: zone, transaction) else { return nil }

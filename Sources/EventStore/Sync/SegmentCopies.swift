@@ -1,34 +1,28 @@
 import LMDB
 package import OperationFormat
 
-/// A segment of a zone's remote log as a store that has its transactions can make it again.
-package struct PlacedSegment: Hashable, Sendable {
+/// A segment of a zone's remote log, made again from the transactions of a store.
+package struct SegmentCopy: Hashable, Sendable {
   package var cut: SegmentCut
   /// When the remote first received it, in milliseconds since 1970; nil where it keeps no such times.
   package var receivedMilliseconds: UInt64?
 }
 
-extension LocalStore {
-  /// The offset of what comes before a segment in its lane, in the segment's zone and incarnation; 0 where the store knows
-  /// none. The segment was put behind it, if it was put at all: a lane is shipped in its order.
-  package func offset(before segment: SegmentHeader) throws -> UInt64 {
-    guard segment.sequences.lowerBound > 1 else { return 0 }
-    return try read { tx in
-      let (number, _) = try tx.tables.zone(segment.zone, tx.interned, tx.transaction)
-      guard
-        let incarnation = try tx.interned.incarnations.number(
-          of: segment.incarnation, in: tx.tables.incarnations, tx.transaction),
-        let replica = try tx.interned.replicas.number(
-          of: segment.replica, in: tx.tables.replicas, tx.transaction)
-      else { return 0 }
-      let place = try tx.tables.placement(
-        of: replica, segment.epoch, segment.sequences.lowerBound - 1, in: number, incarnation, tx.transaction)
-      return place?.offset ?? 0
-    }
-  }
-}
-
 extension ReadTransaction {
+  /// The offset of what comes before a segment in its lane, in the segment's zone and incarnation; 0 if not known.
+  func offset(before segment: SegmentHeader) throws -> UInt64 {
+    guard segment.sequences.lowerBound > 1 else { return 0 }
+    let (number, _) = try tables.zone(segment.zone, interned, transaction)
+    guard
+      let incarnation = try interned.incarnations.number(
+        of: segment.incarnation, in: tables.incarnations, transaction),
+      let replica = try interned.replicas.number(of: segment.replica, in: tables.replicas, transaction)
+    else { return 0 }
+    let place = try tables.placement(
+      of: replica, segment.epoch, segment.sequences.lowerBound - 1, in: number, incarnation, transaction)
+    return place?.offset ?? 0
+  }
+
   /// The incarnation of each synced zone's remote log, and the last offset of it where the store knows a segment.
   package func remoteLogs() throws -> [(zone: ZoneID, incarnation: IncarnationID, last: UInt64)] {
     try syncState().zones.compactMap { zone in
@@ -52,9 +46,9 @@ extension ReadTransaction {
   ///
   /// - Returns: nil if the store knows no segment there.
   /// - Throws: ``StoreError`` `damaged`, `mismatch` if its transactions are not those of that segment.
-  package func placedSegment(
+  package func segmentCopy(
     at offset: UInt64, of zone: ZoneID, _ incarnation: IncarnationID
-  ) throws -> PlacedSegment? {
+  ) throws -> SegmentCopy? {
     guard let (number, found, row) = try segmentRow(at: offset, of: zone, incarnation), !row.isQuarantined,
       row.rejection == nil
     else { return nil }
@@ -82,7 +76,7 @@ extension ReadTransaction {
         "the store's transactions are not those of the segment at offset \(offset) of zone “\(zone)”",
         hint: "try another store that has read the zone")
     }
-    return PlacedSegment(
+    return SegmentCopy(
       cut: SegmentCut(header: header, isStored: false, transactions: transactions),
       receivedMilliseconds: row.receivedMilliseconds)
   }

@@ -5,7 +5,7 @@
 #endif
 
 /// How a call for an asset's file fails, for tests.
-package enum AssetFault: Sendable {
+package enum FileFault: Sendable {
   /// It does nothing, and says this `errno`.
   case before(Int32)
   /// It does its work, and says that it failed.
@@ -13,9 +13,9 @@ package enum AssetFault: Sendable {
 }
 
 /// Makes the operating system's calls for the files of assets, and for the mark of a store.
-struct AssetCalls: Sendable {
+struct FileCalls: Sendable {
   /// Asked before each call, by its C name; nil lets it run.
-  var fault: (@Sendable (StaticString) -> AssetFault?)?
+  var fault: (@Sendable (StaticString) -> FileFault?)?
   /// Told of each call that succeeded, by its C name, with its path.
   var didCall: (@Sendable (StaticString, String) -> Void)?
 
@@ -38,8 +38,8 @@ struct AssetCalls: Sendable {
   /// Makes a directory (mkdir).
   ///
   /// - Returns: whether it is new.
-  func makeDirectory(_ path: String) throws(AssetFileError) -> Bool {
-    do throws(AssetFileError) {
+  func makeDirectory(_ path: String) throws(FileError) -> Bool {
+    do throws(FileError) {
       _ = try call("mkdir", path) { mkdir(path, Self.directoryMode) }
       return true
     } catch {
@@ -49,17 +49,17 @@ struct AssetCalls: Sendable {
   }
 
   /// The names in a directory, in the order of their bytes; nil if there is no such directory (opendir, readdir).
-  func names(in path: String) throws(AssetFileError) -> [String]? {
+  func names(in path: String) throws(FileError) -> [String]? {
     guard let stream = opendir(path) else {
       if errno == ENOENT { return nil }
-      throw AssetFileError(number: errno, call: "opendir", path: path)
+      throw FileError(number: errno, call: "opendir", path: path)
     }
     defer { closedir(stream) }
     var names: [String] = []
     while true {
       errno = 0
       guard let entry = readdir(stream) else {
-        if errno != 0 { throw AssetFileError(number: errno, call: "readdir", path: path) }
+        if errno != 0 { throw FileError(number: errno, call: "readdir", path: path) }
         break
       }
       let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
@@ -71,34 +71,34 @@ struct AssetCalls: Sendable {
   }
 
   /// Waits until a directory's names last (open, fsync).
-  func syncDirectory(_ path: String) throws(AssetFileError) {
-    let directory = AssetFile(try call("open", path) { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
+  func syncDirectory(_ path: String) throws(FileError) {
+    let directory = OpenFile(try call("open", path) { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
     try sync(directory, path)
   }
 
   // MARK: Files
 
   /// Opens a file for reading; one that is a pipe or a device does not hold us up (open).
-  func openFile(_ path: String) throws(AssetFileError) -> AssetFile {
-    AssetFile(try call("open", path) { open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) })
+  func openFile(_ path: String) throws(FileError) -> OpenFile {
+    OpenFile(try call("open", path) { open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) })
   }
 
   /// Makes a file that is not there, for writing and reading (open).
-  func createFile(_ path: String) throws(AssetFileError) -> AssetFile {
-    AssetFile(try call("open", path) { open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, Self.fileMode) })
+  func createFile(_ path: String) throws(FileError) -> OpenFile {
+    OpenFile(try call("open", path) { open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, Self.fileMode) })
   }
 
   /// Opens a file for writing and reading, and makes it if there is none (open).
-  func openOrCreateFile(_ path: String) throws(AssetFileError) -> AssetFile {
-    AssetFile(try call("open", path) { open(path, O_RDWR | O_CREAT | O_CLOEXEC, Self.fileMode) })
+  func openOrCreateFile(_ path: String) throws(FileError) -> OpenFile {
+    OpenFile(try call("open", path) { open(path, O_RDWR | O_CREAT | O_CLOEXEC, Self.fileMode) })
   }
 
   /// Locks a file for this opening of it alone, until it is closed (flock).
   ///
   /// - Returns: false if another opening has it, in this process or any other.
-  func lock(_ file: borrowing AssetFile, _ path: String) throws(AssetFileError) -> Bool {
+  func lock(_ file: borrowing OpenFile, _ path: String) throws(FileError) -> Bool {
     let descriptor = file.descriptor
-    do throws(AssetFileError) {
+    do throws(FileError) {
       _ = try call("flock", path) { flock(descriptor, LOCK_EX | LOCK_NB) }
       return true
     } catch {
@@ -108,7 +108,7 @@ struct AssetCalls: Sendable {
   }
 
   /// What an open file is (fstat).
-  func status(of file: borrowing AssetFile, _ path: String) throws(AssetFileError) -> Status {
+  func status(of file: borrowing OpenFile, _ path: String) throws(FileError) -> Status {
     let descriptor = file.descriptor
     var raw = stat()
     _ = try call("fstat", path) { fstat(descriptor, &raw) }
@@ -116,9 +116,9 @@ struct AssetCalls: Sendable {
   }
 
   /// What lies at a path; nil if nothing does (stat).
-  func status(of path: String) throws(AssetFileError) -> Status? {
+  func status(of path: String) throws(FileError) -> Status? {
     var raw = stat()
-    do throws(AssetFileError) {
+    do throws(FileError) {
       _ = try call("stat", path) { stat(path, &raw) }
       return Self.status(raw)
     } catch {
@@ -138,14 +138,14 @@ struct AssetCalls: Sendable {
   ///
   /// - Returns: how many.
   func read(
-    _ file: borrowing AssetFile, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer, _ path: String
-  ) throws(AssetFileError) -> Int {
+    _ file: borrowing OpenFile, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer, _ path: String
+  ) throws(FileError) -> Int {
     let descriptor = file.descriptor
     var done = 0
     while done < buffer.count {
       let start = done
       guard let position = off_t(exactly: offset.addingReportingOverflow(UInt64(start)).partialValue) else {
-        throw AssetFileError(number: EINVAL, call: "pread", path: path)
+        throw FileError(number: EINVAL, call: "pread", path: path)
       }
       let got = try call("pread", path) {
         pread(descriptor, buffer.baseAddress! + start, buffer.count - start, position)
@@ -158,14 +158,14 @@ struct AssetCalls: Sendable {
 
   /// Writes all bytes at an offset (pwrite).
   func write(
-    _ file: borrowing AssetFile, at offset: UInt64, _ bytes: UnsafeRawBufferPointer, _ path: String
-  ) throws(AssetFileError) {
+    _ file: borrowing OpenFile, at offset: UInt64, _ bytes: UnsafeRawBufferPointer, _ path: String
+  ) throws(FileError) {
     let descriptor = file.descriptor
     var done = 0
     while done < bytes.count {
       let start = done
       guard let position = off_t(exactly: offset.addingReportingOverflow(UInt64(start)).partialValue) else {
-        throw AssetFileError(number: EFBIG, call: "pwrite", path: path)
+        throw FileError(number: EFBIG, call: "pwrite", path: path)
       }
       done += try call("pwrite", path) {
         pwrite(descriptor, bytes.baseAddress! + start, bytes.count - start, position)
@@ -174,16 +174,16 @@ struct AssetCalls: Sendable {
   }
 
   /// Cuts a file to a size (ftruncate).
-  func truncate(_ file: borrowing AssetFile, to byteCount: UInt64, _ path: String) throws(AssetFileError) {
+  func truncate(_ file: borrowing OpenFile, to byteCount: UInt64, _ path: String) throws(FileError) {
     let descriptor = file.descriptor
     guard let size = off_t(exactly: byteCount) else {
-      throw AssetFileError(number: EFBIG, call: "ftruncate", path: path)
+      throw FileError(number: EFBIG, call: "ftruncate", path: path)
     }
     _ = try call("ftruncate", path) { ftruncate(descriptor, size) }
   }
 
   /// Waits until a file's bytes last (fsync).
-  func sync(_ file: borrowing AssetFile, _ path: String) throws(AssetFileError) {
+  func sync(_ file: borrowing OpenFile, _ path: String) throws(FileError) {
     let descriptor = file.descriptor
     _ = try call("fsync", path) { fsync(descriptor) }
   }
@@ -191,7 +191,7 @@ struct AssetCalls: Sendable {
   // MARK: Names
 
   /// Gives a file another name, in the place of what has it (rename).
-  func rename(_ path: String, to newPath: String) throws(AssetFileError) {
+  func rename(_ path: String, to newPath: String) throws(FileError) {
     _ = try call("rename", newPath) {
       #if canImport(Darwin)
         Darwin.rename(path, newPath)
@@ -202,8 +202,8 @@ struct AssetCalls: Sendable {
   }
 
   /// Takes a file's name away; a success if there is none (unlink).
-  func remove(_ path: String) throws(AssetFileError) {
-    do throws(AssetFileError) {
+  func remove(_ path: String) throws(FileError) {
+    do throws(FileError) {
       _ = try call("unlink", path) { unlink(path) }
     } catch {
       if error.number != ENOENT { throw error }
@@ -213,27 +213,27 @@ struct AssetCalls: Sendable {
   /// Makes a call, again if a signal interrupted it.
   private func call<Result: FixedWidthInteger>(
     _ name: StaticString, _ path: String, _ body: () -> Result
-  ) throws(AssetFileError) -> Result {
+  ) throws(FileError) -> Result {
     while true {
       let planned = fault?(name)
       if case .before(let number)? = planned {
-        throw AssetFileError(number: number, call: name, path: path)
+        throw FileError(number: number, call: name, path: path)
       }
       let result = body()
       if case .after(let number)? = planned {
-        throw AssetFileError(number: number, call: name, path: path)
+        throw FileError(number: number, call: name, path: path)
       }
       if result >= 0 {
         didCall?(name, path)
         return result
       }
-      if errno != EINTR { throw AssetFileError(number: errno, call: name, path: path) }
+      if errno != EINTR { throw FileError(number: errno, call: name, path: path) }
     }
   }
 }
 
 /// An open file, closed when its owner lets it go.
-struct AssetFile: ~Copyable {
+struct OpenFile: ~Copyable {
   let descriptor: Int32
 
   init(_ descriptor: Int32) { self.descriptor = descriptor }
@@ -243,7 +243,7 @@ struct AssetFile: ~Copyable {
 }
 
 /// A call of the operating system for a file beside the data file, an asset's for one, that failed.
-struct AssetFileError: Error {
+struct FileError: Error {
   /// `errno`.
   var number: Int32
   /// The C name of the call.

@@ -59,10 +59,3 @@ extension Tables {
     try transaction.put(writer.span, for: TableKey.meta(.unfolded).span, in: meta)
   }
 }
-
-extension LocalStore {
-  /// Whether the store notes that its log has operations of a kind that it keeps and does not fold.
-  package func knowsUnfolded(_ kind: OperationKind) throws -> Bool {
-    try read { try $0.tables.unfoldedKinds($0.transaction).contains(kind) }
-  }
-}

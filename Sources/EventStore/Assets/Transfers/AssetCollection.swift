@@ -1,41 +1,46 @@
 import LMDB
 import OperationFormat
 
-/// Collecting: files that no transaction of the log names, and no import waits to name, are removed.
+/// Removes files that no transaction of the log names, and no import waits to name.
 ///
 /// What a commit counts, and what is collected, is decided inside write transactions, so of two processes one comes
 /// first. A file without a row is the leftover of a write that was not committed, or of a zone that is gone.
-extension LocalStore {
+struct AssetCollection {
+  let core: StoreCore
+
+  init(_ core: StoreCore) { self.core = core }
+
   /// Removes what nothing names any more.
   ///
   /// - Returns: how many files went, and their bytes.
   /// - Complexity: linear in the files; a write for each folder that has something to remove.
-  func collectAssets() async throws -> (count: Int, byteCount: UInt64) {
+  func collect() async throws -> (count: Int, byteCount: UInt64) {
+    let assets = core.assets
     var (count, byteCount) = (0, UInt64(0))
     do {
       // What another store's log names is not this one's to remove.
-      guard try !environment.isRemoved else { throw StoreError.removed(directory) }
+      guard try !core.environment.isRemoved else { throw StoreError.removed(core.directory) }
       guard let folders = try assets.calls.names(in: assets.root) else { return (0, 0) }
       try assets.sweepIncoming()
-      let now = UInt64(max(0, configuration.wallMilliseconds()))
+      let now = UInt64(max(0, core.configuration.wallMilliseconds()))
       for folder in folders where folder.utf8.count == 2 || folder == "partial" {
         let names = try assets.calls.names(in: "\(assets.root)/\(folder)") ?? []
         let hashes = names.compactMap { name in
           ContentHash(name).flatMap { folder == "partial" || name.hasPrefix(folder) ? $0 : nil }
         }
-        let unnamed = try read { transaction in
+        let unnamed = try core.read { transaction in
           try hashes.filter { try transaction.isCollectable($0, nowMilliseconds: now) }
         }
         if unnamed.isEmpty { continue }
         let isPartial = folder == "partial"
-        let removed = try await perform { [assets] store in
+        let removed = try await core.perform { store in
           try store.storage.removeAssetFiles(unnamed, arePartial: isPartial, assets, nowMilliseconds: now)
         }
         count += removed.count
         byteCount += removed.byteCount
       }
-      if try read({ try $0.hasOldHolds(nowMilliseconds: now) }) {
-        try await perform { try $0.storage.removeOldHolds(nowMilliseconds: now) }
+      if try core.read({ try $0.hasOldHolds(nowMilliseconds: now) }) {
+        try await core.perform { try $0.storage.removeOldHolds(nowMilliseconds: now) }
       }
     } catch {
       throw StoreError.translate(error)

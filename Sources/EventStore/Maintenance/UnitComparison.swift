@@ -1,36 +1,26 @@
 import LMDB
 import OperationFormat
 
-/// The step of a verification that looks at lists and texts: how their rows are cut depends on the order in which they were
-/// changed, so they are compared by what they say.
-extension Verification {
-  /// Each list and text is what a fresh fold makes, and its rows fit each other.
-  mutating func checkSequences(
-    _ source: borrowing ReadTransaction, _ fresh: borrowing ReadTransaction, _ live: Set<UInt32>,
-    _ progress: (VerificationProgress) throws -> Void
-  ) throws {
-    for state in live.sorted() {
-      let state = StateNumber(rawValue: state)
-      try source.readView.forEachStoredRow(in: state, after: nil) { name, row in
-        // What cannot be read was told when rows were compared.
-        try? source.readView.withWhole(row, state) { row in
-          let index = try CellIndex(row)
-          let entries = index.entries.filter { $0.cell.layout == .units }
-          if entries.isEmpty { return }
-          let made = try MadeRow(of: name, state, fresh)
-          for entry in entries {
-            let problem = try index.withRow(of: entry, in: row) {
-              Self.problem(of: entry.cell, in: $0, state, source, made, fresh)
-            }
-            guard let problem else { continue }
-            let record = location(ofRecord: name.bytes, in: state.rawValue)
-            report.add(.record, "\(record), cell \(entry.cell.rawValue)", problem)
-          }
-        }
-        try didCompare(progress)
-        return true
+/// Compares lists and texts by what they say: how their rows are cut depends on the order in which they were changed.
+enum UnitComparison {
+  /// What is wrong with the lists and texts of a record, by cell: each must be what a fresh fold makes, and its rows must fit
+  /// each other.
+  static func problems(
+    in row: RawSpan, of name: RawSpan, _ state: StateNumber, _ source: borrowing ReadTransaction,
+    _ fresh: borrowing ReadTransaction
+  ) throws -> [(cell: CellNumber, problem: String)] {
+    let index = try CellIndex(row)
+    let entries = index.entries.filter { $0.cell.layout == .units }
+    if entries.isEmpty { return [] }
+    let made = try MadeRow(of: name, state, fresh)
+    var found: [(cell: CellNumber, problem: String)] = []
+    for entry in entries {
+      let problem = try index.withRow(of: entry, in: row) {
+        Self.problem(of: entry.cell, in: $0, state, source, made, fresh)
       }
+      if let problem { found.append((entry.cell, problem)) }
     }
+    return found
   }
 
   /// A record's row as a fresh fold makes it.
@@ -64,7 +54,7 @@ extension Verification {
       }
       return try runs(found) == expected ? nil : "its units differ from the log"
     } catch {
-      return Self.text(error)
+      return Verification.text(error)
     }
   }
 

@@ -1,18 +1,22 @@
 import LMDB
 import OperationFormat
 
-/// The step of a verification that looks at assets.
-extension Verification {
-  /// Counts the assets that a transaction of the log names, each once.
-  mutating func countAssets(of operations: [OperationLayout], _ body: RawSpan, _ zone: ZoneNumber) throws {
-    var found: [AssetReference] = []
-    try operations.appendAssets(in: body, to: &found)
-    if found.isEmpty { return }
-    for asset in Set(found) { assetNames[AssetName(asset: asset, zone: zone), default: 0] += 1 }
+/// Verifies the assets: what counts and lists them is what the log names, and each file has the bytes that its hash says.
+struct AssetVerification {
+  private(set) var report: VerificationReport
+  /// How many transactions of the log name each asset, by zone.
+  private let assetNames: [AssetName: UInt64]
+  /// Whether what counts assets is behind the log.
+  private let isFoldingAgain: Bool
+
+  init(_ report: VerificationReport, names: [AssetName: UInt64], isFoldingAgain: Bool) {
+    self.report = report
+    assetNames = names
+    self.isFoldingAgain = isFoldingAgain
   }
 
   /// What is counted is what the log names, and every file has the bytes that its name says.
-  mutating func checkAssets(
+  mutating func check(
     _ source: borrowing ReadTransaction, _ files: AssetFiles,
     _ progress: (VerificationProgress) throws -> Void
   ) throws {
@@ -126,7 +130,7 @@ extension Verification {
         }
         if found != asset { report.add(.asset, "\(asset.hash)", "its file has other bytes") }
       } catch {
-        guard let error = error as? AssetFileError else { throw error }
+        guard let error = error as? FileError else { throw error }
         guard error.isNoSuchFile else {
           report.add(.asset, "\(asset.hash)", "its file cannot be read: \(error.storeError.message)")
           continue
@@ -146,19 +150,6 @@ extension Verification {
         guard let hash = ContentHash(name), name.hasPrefix(folder) else { continue }
         if try !source.tables.isNamed(hash, source.transaction) { report.unnamedAssets += 1 }
       }
-    }
-  }
-}
-
-extension TableKey {
-  /// Whether a key of the table `assets` has a form that one has.
-  static func isOfAssets(_ key: RawSpan) -> Bool {
-    guard key.byteCount > 0 else { return false }
-    switch key.unsafeLoad(fromByteOffset: 0, as: UInt8.self) {
-    case 0, 1, 2, 5: return key.byteCount == assetNameByteCount
-    case 3: return key.byteCount == heldAssetByteCount
-    case 4: return key.byteCount == assetPolicyByteCount
-    default: return false
     }
   }
 }

@@ -1,27 +1,6 @@
 import LMDB
 package import OperationFormat
 
-extension LocalStore {
-  /// How far the store is in step with its remote, as of one commit. Zones that were removed are not in it.
-  ///
-  /// - Throws: ``StoreError`` `closed`, `damaged`, `system`.
-  /// - Complexity: linear in the zones.
-  package func syncState() throws -> StoreSyncState { try read { try $0.syncState() } }
-
-  /// The id of the store's last commit, by this process or any other. It only grows.
-  ///
-  /// - Throws: ``StoreError`` `closed`.
-  package var lastCommitID: UInt64 {
-    get throws {
-      do {
-        return try environment.lastTransactionID
-      } catch {
-        throw StoreError.translate(error)
-      }
-    }
-  }
-}
-
 extension ReadTransaction {
   package func syncState() throws -> StoreSyncState {
     try tables.checkLogTail(transaction)
