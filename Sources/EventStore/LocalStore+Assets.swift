@@ -9,8 +9,10 @@ extension LocalStore {
   /// try await store.write { tx in try tx.set("photo", of: person, to: .asset(photo)) }
   /// ```
   ///
-  /// It is read piece by piece. Until a write that names it is committed it is kept for a day, also if the process ends.
-  /// - Throws: ``StoreError`` `readOnly`, `full`, `valueInvalid` for more than 1 TiB, `system`; `CancellationError`.
+  /// It is read piece by piece. Until a write that names it is committed it is kept for a day, also if the
+  /// process ends.
+  /// - Throws: ``StoreError`` `readOnly`, `full`, `valueInvalid` for more than 1 TiB, `system`;
+  ///   `CancellationError`.
   /// - Complexity: linear in the bytes; memory for one piece of 256 KiB.
   @concurrent public func importAsset(file path: String) async throws -> AssetReference {
     try await AssetImport(core).run(file: path)
@@ -38,12 +40,14 @@ extension LocalStore {
 
   /// Opens an asset for reading.
   ///
-  /// - Throws: ``StoreError`` `assetMissing` if it is not here; `assetDamaged` if its file has another size; `system`.
+  /// - Throws: ``StoreError`` `assetMissing` if it is not here; `assetDamaged` if its file has another size;
+  ///   `system`.
   public func openAsset(_ asset: AssetReference) throws -> AssetReader { try core.assets.open(asset) }
 
   /// The path of an asset's file, for code that can only read files. The file must not be changed.
   ///
-  /// It is valid while something in the store names the asset. A file that was opened stays readable whatever comes.
+  /// It is valid while something in the store names the asset. A file that was opened stays readable whatever
+  /// comes.
   /// - Throws: ``StoreError``, as ``openAsset(_:)``.
   public func assetPath(_ asset: AssetReference) throws -> String {
     _ = try core.assets.open(asset)
@@ -87,8 +91,8 @@ extension LocalStore {
     try read { try $0.forEachAsset(in: core.assets, body) }
   }
 
-  /// Lists the assets that the log of a zone names, as ``forEachAsset(_:)`` does. Rows of other zones are not read: they may
-  /// be damaged.
+  /// Lists the assets that the log of a zone names, as ``forEachAsset(_:)`` does. Rows of other zones are not
+  /// read: they may be damaged.
   package func forEachAsset(namedIn zone: ZoneID, _ body: (NamedAsset) throws -> Bool) throws {
     try read { try $0.forEachAsset(in: core.assets, of: zone, body) }
   }

@@ -3,12 +3,12 @@ package import OperationFormat
 extension LocalStore {
   /// Drops what is derived and folds the log again: records come out as the same bytes.
   ///
-  /// It works in steps, and reads and writes go on meanwhile. Records are made again beside the present ones, which
-  /// one small commit then replaces. If it is cut short, by a crash or a thrown error, nothing has changed, and the
-  /// next call continues where it ended.
+  /// It works in steps, and other reads and writes continue meanwhile. Records are made again beside the
+  /// present ones, which one small commit then replaces. If it is cut short, by a crash or a thrown error,
+  /// nothing has changed, and the next call continues where it ended.
   ///
-  /// - Parameter progress: called after each step with how many transactions are done, of how many; what it throws
-  ///   ends the work.
+  /// - Parameter progress: called after each step with how many transactions are done, of how many; what it
+  ///   throws ends the work.
   /// - Throws: ``StoreError`` `readOnly`, `damaged`, `full`; what `progress` throws.
   /// - Complexity: linear in the log.
   public func rebuild(
@@ -17,12 +17,12 @@ extension LocalStore {
     try await RebuildRun(core).run(progress: progress)
   }
 
-  /// Takes away what deleted zones have left: records, transactions, places; and the files of assets that nothing names.
-  /// The data file does not get smaller; its pages are used again.
+  /// Removes what deleted zones have left: records, transactions, places; and the files of assets that
+  /// nothing names. The data file does not get smaller; its pages are used again.
   ///
-  /// It works in steps, and reads and writes go on meanwhile. If it is cut short, by a crash or a thrown error, the
-  /// next call continues where it ended. Positions of transactions that are gone are not given out again. A zone
-  /// whose remote does not yet know of its deletion is left as it is.
+  /// It works in steps, and other reads and writes continue meanwhile. If it is cut short, by a crash or a
+  /// thrown error, the next call continues where it ended. Positions of transactions that are gone are not
+  /// given out again. A zone whose remote does not yet know of its deletion is left as it is.
   ///
   /// - Parameter progress: called after each step with what was done so far; what it throws ends the work.
   /// - Throws: ``StoreError`` `readOnly`, `damaged`, `full`; what `progress` throws.
@@ -33,21 +33,22 @@ extension LocalStore {
     try await Reclaim.run(core, progress: progress)
   }
 
-  /// Checks the pages of the data file, every entry of the log with its CRC and its sequence, every cell against a
-  /// fresh fold of the log, and every asset's file against its hash. It changes nothing.
+  /// Checks the pages of the data file, every entry of the log with its CRC and its sequence, every cell
+  /// against a fresh fold of the log, and every asset's file against its hash. It changes nothing.
   ///
   /// - Parameter progress: called now and then; what it throws ends the work.
-  /// - Throws: ``StoreError`` `closed`, `full`, `system`; what `progress` throws. What is wrong with the store is
-  ///   not thrown but reported.
-  /// - Complexity: linear in the log, the records and the bytes of assets. It holds a snapshot while it works.
+  /// - Throws: ``StoreError`` `closed`, `full`, `system`; what `progress` throws. What is wrong with the
+  ///   store is not thrown but reported.
+  /// - Complexity: linear in the log, the records and the bytes of assets. It holds a snapshot while it
+  ///   works.
   public func verify(
     progress: (VerificationProgress) throws -> Void = { _ in }
   ) throws -> VerificationReport {
     try Verification.run(core, progress)
   }
 
-  /// Throws if a page of the data file is damaged. Work that reaches all of the file calls it first: LMDB would end the
-  /// process at such a page.
+  /// Throws if a page of the data file is damaged. Work that reaches all of the file calls it first: LMDB
+  /// would end the process at such a page.
   ///
   /// - Throws: ``StoreError`` `damaged`, `closed`, `full`, `system`.
   package func checkAllPages() throws { try core.checkAllPages() }
@@ -69,15 +70,18 @@ extension LocalStore {
     try core.environment.checkPages(of: Tables.names.filter { !others.contains($0) })
   }
 
-  /// Makes the store's log from exported lines, in their order. May be called again with more lines: until the last of
-  /// them are there, nobody else opens the store, and neither does this process once it has closed it.
+  /// Makes the store's log from exported lines, in their order. May be called again with more lines: until
+  /// the last of them are there, no other process opens the store, and neither does this one once it has
+  /// closed it.
   ///
-  /// The store keeps its own identity; in each zone it continues the exported store's, so that what it writes has
-  /// seen what the other had written. What the other had not shipped is pending here: this store ships it as it was, bytes
-  /// and identity, before anything of its own. If the other one still does so too, both ship the same.
+  /// The store keeps its own identity; in each zone it continues the exported store's, so that what it writes
+  /// has seen what the other had written. What the other had not shipped is pending here: this store ships it
+  /// as it was, bytes and identity, before its own transactions. If the other one still does so too, both
+  /// ship the same.
   ///
   /// - Parameter isMoreToCome: whether the log has more lines than these.
-  /// - Throws: ``StoreError`` `importInvalid`, `outOfOrder`, `damaged`; then nothing of the lines is in the store.
+  /// - Throws: ``StoreError`` `importInvalid`, `outOfOrder`, `damaged`; then nothing of the lines is in the
+  ///   store.
   package func importLines(_ lines: [ExportedLine], isMoreToCome: Bool = false) async throws {
     try await LogImport.run(lines, isMoreToCome: isMoreToCome, core)
   }

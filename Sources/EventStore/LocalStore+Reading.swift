@@ -3,8 +3,8 @@ import LMDB
 extension LocalStore {
   /// Runs a closure that reads a snapshot of the store: all of it as it was after one commit.
   ///
-  /// It runs at once, on the calling thread, and never waits for a write. While it runs, the space of what later
-  /// writes replace cannot be used again: keep it short.
+  /// It runs at once, on the calling thread, and never waits for a write. While it runs, the space of what
+  /// later writes replace cannot be used again: keep it short.
   ///
   /// - Throws: what the closure throws; ``StoreError`` `closed`, `damaged`, `system`.
   public func read<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R { try core.read(body) }
@@ -24,8 +24,8 @@ extension LocalStore {
   ///
   /// - Parameters:
   ///   - position: the last position that counts; ``Position/start`` for the empty store.
-  ///   - progress: called now and then with how many transactions are done, of how many; what it throws ends the
-  ///     work.
+  ///   - progress: called now and then with how many transactions are done, of how many; what it throws ends
+  ///     the work.
   /// - Throws: ``StoreError`` `positionUnknown`, `damaged`, `full`, `system`.
   /// - Complexity: linear in the transactions up to the position. It holds a snapshot while it works.
   public func past(
@@ -49,8 +49,8 @@ extension LocalStore {
 
   /// Calls a closure after each commit of this process, as long as what it returns is held.
   ///
-  /// The closure runs on the writer's thread, and the next write waits for it: it must be quick, and must not write.
-  /// Commits of other processes show only in ``lastCommitID``.
+  /// The closure runs on the writer's thread, and the next write waits for it: it must be quick, and must not
+  /// write. Commits of other processes show only in ``lastCommitID``.
   package func onCommit(_ handler: @escaping @Sendable () -> Void) -> CommitObservation {
     core.observers.add(handler)
   }

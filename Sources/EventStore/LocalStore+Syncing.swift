@@ -15,13 +15,14 @@ extension LocalStore {
 
   /// Takes over a part of the remote's list of zones: what its events say and the token, in one commit.
   ///
-  /// Events up to the stored token are known: then nothing changes, since two processes may read one list. Nor does
-  /// anything where the stored token is before them: the list is to be read again from there.
+  /// Events up to the stored token are known: then nothing changes, since two processes may read one list.
+  /// Nor does anything where the stored token is before them: the list is to be read again from there.
   ///
   /// - Parameters:
   ///   - events: the events after a token, in order.
   ///   - start: that token's offset; 0 for the list's start.
-  ///   - later: events behind one that cannot be read, which the token does not pass. They may be applied again.
+  ///   - later: events behind one that cannot be read, which the token does not pass. They may be applied
+  ///     again.
   ///   - token: where they end.
   ///   - chosen: the zones to sync if they are new; nil for all. Others are remembered as offered.
   /// - Throws: ``StoreError`` `remoteChanged`, `nameInvalid`.
@@ -32,11 +33,12 @@ extension LocalStore {
     return try await core.perform { try ZoneCatalog($0).apply(events, later, start, token, chosen) }
   }
 
-  /// Lets the list of zones be read from its start once more, where the store syncs no zone that the remote has: then it
-  /// does not matter that the list went back.
+  /// Lets the list of zones be read from its start once more, where the store syncs no zone that the remote
+  /// has: then it does not matter that the list went back.
   package func forgetPlaceInZoneList() async throws { try await ZoneSync(core).forgetPlaceInZoneList() }
 
-  /// The incarnation to make a zone under: the one that an earlier try proposed, else this one, which is stored.
+  /// The incarnation to make a zone under: the one that an earlier try proposed, else this one, which is
+  /// stored.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown` for a zone that is not synced.
   package func proposeIncarnation(
@@ -45,10 +47,11 @@ extension LocalStore {
     try await ZoneSync(core).proposeIncarnation(incarnation, of: zone)
   }
 
-  /// Ties a zone that is synced, or offered, to an incarnation of its remote log: the remote has it under that one.
+  /// Ties a zone that is synced, or offered, to an incarnation of its remote log: the remote has it under
+  /// that one.
   ///
-  /// - Throws: ``StoreError`` `zoneUnknown`; `incarnationChanged` if something of the zone is in another, or the
-  ///   incarnation is that of a zone that was deleted here.
+  /// - Throws: ``StoreError`` `zoneUnknown`; `incarnationChanged` if something of the zone is in another, or
+  ///   the incarnation is that of a zone that was deleted here.
   package func adopt(_ zone: ZoneID, _ incarnation: IncarnationID) async throws {
     try await core.perform { try ZoneCatalog($0).adopt(zone, incarnation) }
   }
@@ -58,23 +61,24 @@ extension LocalStore {
 
   /// Does for one zone what the event of its deletion does, where a round of replication meets it first.
   ///
-  /// - Returns: whether the zone is gone; if not, it has what was never shipped, or is not of that incarnation.
+  /// - Returns: whether the zone is gone; if not, it has what was never shipped, or is not of that
+  ///   incarnation.
   package func withdraw(_ zone: ZoneID, _ incarnation: IncarnationID) async throws -> Bool {
     try await ZoneSync(core).withdraw(zone, incarnation)
   }
 
   /// Ends the deletion of a zone.
   ///
-  /// - Parameter isTold: whether the remote knows of it. If not, since it does not have the log, the deletion begins again
-  ///   once the list of zones names that log: a remote that was an old copy may be put right.
+  /// - Parameter isTold: whether the remote knows of it. If not, since it does not have the log, the deletion
+  ///   begins again once the list of zones names that log: a remote that was an old copy may be put right.
   package func finishDeletion(
     of zone: ZoneID, _ incarnation: IncarnationID, isTold: Bool = true
   ) async throws {
     try await core.perform { try ZoneCatalog($0).finishDeletion(of: zone, incarnation, isTold: isTold) }
   }
 
-  /// Sets every zone's token back to the start of its incarnation, so that all of it is fetched and compared again.
-  /// What was folded stays, and so do its placements.
+  /// Sets every zone's token back to the start of its incarnation, so that all of it is fetched and compared
+  /// again. What was folded stays, and so do its placements.
   package func forgetTokens() async throws { try await core.perform { try ZoneCatalog($0).forgetTokens() } }
 
   // MARK: Shipping
@@ -91,24 +95,25 @@ extension LocalStore {
   /// A header with the content of the stored one takes its place: another codec may have packed it.
   ///
   /// - Returns: the stored one, which is to be shipped.
-  /// - Throws: ``StoreError`` `zoneUnknown`, `incarnationChanged`, `mismatch`; `outOfOrder` if another process has
-  ///   shipped what it cuts.
+  /// - Throws: ``StoreError`` `zoneUnknown`, `incarnationChanged`, `mismatch`; `outOfOrder` if another
+  ///   process has shipped what it cuts.
   package func storeCut(_ header: SegmentHeader) async throws -> SegmentHeader {
     try await core.perform { try ZoneCatalog($0).storeCut(header) }
   }
 
   /// Records that the remote has a run of this store's transactions. They are pending no more.
   ///
-  /// Where that makes the token pass them, they are checked by the rules that every replica folds by: what breaks one is
-  /// rejected, as everywhere else, and the report says so.
+  /// Where that makes the token pass them, they are checked by the rules that every replica folds by: what
+  /// breaks one is rejected, as everywhere else, and the report says so.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `incarnationChanged`, `outOfOrder`, `mismatch`.
   package func acknowledge(_ acknowledgement: Acknowledgement) async throws -> IngestReport {
     return try await IngestRun(core).acknowledge(acknowledgement)
   }
 
-  /// The offset of what comes before a segment in its lane, in the segment's zone and incarnation; 0 where the store knows
-  /// none. The segment was put behind it, if it was put at all: a lane is shipped in its order.
+  /// The offset of what comes before a segment in its lane, in the segment's zone and incarnation; 0 where
+  /// the store knows none. The segment was put behind it, if it was put at all: a lane is shipped in its
+  /// order.
   package func offset(before segment: SegmentHeader) throws -> UInt64 {
     try read { try $0.offset(before: segment) }
   }
@@ -117,25 +122,26 @@ extension LocalStore {
 
   /// Ingests segments of remote logs, in the order given: transactions and token in one commit, or nothing.
   ///
-  /// It ends after a segment by which it has touched so many rows that others who write have waited long enough;
-  /// ``IngestReport/segments`` says how far it came.
+  /// It ends after a segment by which it has touched so many rows that others who write have waited long
+  /// enough; ``IngestReport/segments`` says how far it came.
   ///
   /// A segment at or before the zone's token is compared and changes nothing.
   ///
-  /// - Parameter isMoreToCome: whether segments of the same zone follow at once. Where the records fall behind the token,
-  ///   they stay behind it, to be folded once for all of them: ``finishRenewal()`` is to be called after the last.
-  /// - Throws: ``StoreError`` `zoneUnknown`, `incarnationChanged`, `outOfOrder`, `fork`, `mismatch`, `damaged`,
-  ///   `newerFormat`. Where the segment is invalid for everyone, ``StoreError/rejection`` says why: then
-  ///   ``reject(_:_:)`` is to be called.
+  /// - Parameter isMoreToCome: whether segments of the same zone follow at once. Where the records fall
+  ///   behind the token, they stay behind it, to be folded once for all of them: ``finishRenewal()`` is to be
+  ///   called after the last.
+  /// - Throws: ``StoreError`` `zoneUnknown`, `incarnationChanged`, `outOfOrder`, `fork`, `mismatch`,
+  ///   `damaged`, `newerFormat`. Where the segment is invalid for everyone, ``StoreError/rejection`` says
+  ///   why: then ``reject(_:_:)`` is to be called.
   package func ingest(_ segments: [RemoteSegment], isMoreToCome: Bool = false) async throws -> IngestReport {
     return try await IngestRun(core).ingest(segments, isMoreToCome: isMoreToCome)
   }
 
-  /// Does with segments what ``ingest(_:isMoreToCome:)`` does, and rejects those that are invalid for everyone, as
-  /// ``reject(_:_:)`` does: all in one commit, or nothing.
+  /// Does with segments what ``ingest(_:isMoreToCome:)`` does, and rejects those that are invalid for
+  /// everyone, as ``reject(_:_:)`` does: all in one commit, or nothing.
   ///
-  /// It ends before a segment that can be neither folded nor rejected, and where ``ingest(_:isMoreToCome:)`` ends;
-  /// ``IngestReport/segments`` says how far it came.
+  /// It ends before a segment that can be neither folded nor rejected, and where ``ingest(_:isMoreToCome:)``
+  /// ends; ``IngestReport/segments`` says how far it came.
   ///
   /// - Throws: as ``ingest(_:isMoreToCome:)`` for the first segment, unless that is invalid for everyone.
   package func ingestOrReject(
@@ -154,30 +160,31 @@ extension LocalStore {
 
   // MARK: Lanes that the log does not take
 
-  /// Whether the log takes no more of a lane of a zone that the store writes, or wrote and has something to ship of: it has
-  /// closed it, or the first transaction of the present one is pending and names more of its parent than there is.
+  /// Whether the log takes no more of a lane of a zone that the store writes, or wrote and has something to
+  /// ship of: it has closed it, or the first transaction of the present one is pending and names more of its
+  /// parent than there is.
   package func isOwnLaneClosed(of zone: ZoneID) throws -> Bool {
     try read { try $0.isOwnLaneClosed(of: zone) }
   }
 
-  /// Gives a lane of this store's own of a zone a new epoch, and makes what the log cannot take any more new transactions of
-  /// it: with their own bases and timestamps, so that they mean what they meant. Nothing is lost.
-  /// ``finishRenewal()`` is to be called afterwards.
+  /// Gives a lane of this store's own of a zone a new epoch, and makes what the log cannot take any more new
+  /// transactions of it: with their own bases and timestamps, so that they mean what they meant. Nothing is
+  /// lost. ``finishRenewal()`` is to be called afterwards.
   ///
-  /// - Parameter segment: the other branch's segment, whose transactions differ from pending ones; nil where the log has
-  ///   closed the lane.
+  /// - Parameter segment: the other branch's segment, whose transactions differ from pending ones; nil where
+  ///   the log has closed the lane.
   /// - Returns: how many transactions were issued again; nil if the lane is neither closed nor contested.
   /// - Throws: ``StoreError`` `zoneUnknown`, `incarnationChanged`, `damaged`.
   package func renewLane(of zone: ZoneID, contestedBy segment: RemoteSegment? = nil) async throws -> Int? {
     try await core.performIfFolded { try LaneRewrite($0).renewLane(of: zone, contestedBy: segment) }
   }
 
-  /// Folds the log again after ``renewLane(of:contestedBy:)``, unless that was done. If it is cut short, the next call or
-  /// the next opening of the store continues it.
+  /// Folds the log again after ``renewLane(of:contestedBy:)``, unless that was done. If it is cut short, the
+  /// next call or the next opening of the store continues it.
   package func finishRenewal() async throws { try await RebuildRun(core).finish() }
 
-  /// Remembers that the log has another branch of a lane that this store imported and is to ship. Its user decides what
-  /// becomes of it here: ``settleClosedLanes(of:_:)``.
+  /// Remembers that the log has another branch of a lane that this store imported and is to ship. Its user
+  /// decides what becomes of it here: ``settleClosedLanes(of:_:)``.
   ///
   /// - Parameter segment: the log's branch.
   /// - Returns: the error to show the user; nil if the store ships no such lane.
@@ -185,8 +192,9 @@ extension LocalStore {
     try await LaneSettlement.contestLane(of: zone, by: segment, core)
   }
 
-  /// Settles what is pending in a zone of lanes that are not this store's own, and that the remote log has closed, or has
-  /// another branch of: nobody can ship it as it is. ``finishRenewal()`` is to be called afterwards.
+  /// Settles what is pending in a zone of lanes that are not this store's own, and that the remote log has
+  /// closed, or has another branch of: no store can ship it as it is. ``finishRenewal()`` is to be called
+  /// afterwards.
   ///
   /// - Returns: how many transactions were taken over, or let go.
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
@@ -196,9 +204,9 @@ extension LocalStore {
 
   // MARK: Reading a log again
 
-  /// Begins to read a zone's remote log again from an offset: what the store knew of the log from there on counts no more.
-  /// ``endRereading(_:)`` is to be called once the log was read to its end; until then nothing of the zone may be shipped.
-  /// If it is cut short, the next round continues.
+  /// Begins to read a zone's remote log again from an offset: what the store knew of the log from there on
+  /// counts no more. ``endRereading(_:)`` is to be called once the log was read to its end; until then
+  /// nothing of the zone may be shipped. If it is cut short, the next round continues.
   ///
   /// - Parameter offset: from 1; one behind the token stands for the token's next one.
   /// - Returns: the first offset that is read again; nil if the store knows no log of the zone.
@@ -212,12 +220,14 @@ extension LocalStore {
   /// Whether a zone's log is being read again.
   package func isRereading(_ zone: ZoneID) throws -> Bool { try ZoneSync(core).isRereading(zone) }
 
-  /// Whether the store knows segments behind the token: it shipped them while nobody could read what comes before.
+  /// Whether the store knows segments behind the token: it shipped them while no store could read what comes
+  /// before.
   package func hasSegmentsAhead(in zone: ZoneID) throws -> Bool {
     try ZoneSync(core).hasSegmentsAhead(in: zone)
   }
 
-  /// Takes away what others' segment says otherwise of a lane that waits: the log counts.
+  /// Removes the transactions of a waiting lane that a segment of the log has with other bytes: the log
+  /// counts.
   ///
   /// - Returns: whether a lane waited, and differs.
   package func yieldLane(of zone: ZoneID, to segment: RemoteSegment) async throws -> Bool {

@@ -3,10 +3,10 @@ public import OperationFormat
 extension LocalStore {
   /// Runs a closure that writes, and commits what it did.
   ///
-  /// The closure runs once, on the store's thread or that of another write, with no other write at the same time; it must
-  /// not wait for anything. Writes of many tasks that wait are committed together. If it throws, nothing of it remains
-  /// and the error is thrown on. A task that is cancelled before its turn throws `CancellationError`, and its
-  /// closure does not run; after that, cancellation has no effect.
+  /// The closure runs once, on the store's thread or that of another write, with no other write at the same
+  /// time; it must not wait for anything. Writes of many tasks that wait are committed together. If it
+  /// throws, nothing of it remains and the error is thrown on. A task that is cancelled before its turn
+  /// throws `CancellationError`, and its closure does not run; after that, cancellation has no effect.
   ///
   /// - Returns: what the closure returns, once it is committed by the store's ``durability``.
   /// - Throws: what the closure throws; ``StoreError`` `closed`, `readOnly`, `full`, `transactionTooLarge`,
@@ -19,10 +19,11 @@ extension LocalStore {
     return result.value!
   }
 
-  /// As ``write(_:)``, but blocks the calling thread until the commit. For tools, tests, and threads of your own: in an
-  /// app's tasks it takes a thread from the others.
+  /// As ``write(_:)``, but blocks the calling thread until the commit. For tools, tests, and threads of your
+  /// own: in an app's tasks it takes a thread from the others.
   ///
-  /// Where nothing else is being written the closure runs on the calling thread, and no other thread is waited for.
+  /// Where nothing else is being written the closure runs on the calling thread, and no other thread is
+  /// waited for.
   @inlinable
   public func writeBlockingThisThread<R: Sendable>(
     _ body: @escaping @Sendable (inout WriteTransaction) throws -> R
@@ -65,8 +66,8 @@ extension LocalStore {
     }
   }
 
-  /// Lets writes queue up until ``releaseWrites()``, so that they share a commit. For a simulator's store, which must
-  /// be one that writes on the calling thread.
+  /// Lets writes queue up until ``releaseWrites()``, so that they share a commit. For a simulator's store,
+  /// which must be one that writes on the calling thread.
   package func holdWrites() { core.writerOfCallingThread.hold() }
 
   /// Does the writes that queued up, as one group, before it returns.

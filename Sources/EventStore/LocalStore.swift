@@ -33,10 +33,10 @@ public final class LocalStore: Sendable {
   ///   - durability: what a commit that returned means in a power cut.
   ///   - configuration: what else may be chosen.
   ///
-  /// If the log has operations that a former version kept and did not know, and this one does, it is folded again before
-  /// the call returns, unless the store is opened read-only.
-  /// - Throws: ``StoreError`` `alreadyOpen`, `notAStore`, `newerFormat`, `importUnfinished`, `damaged`, `readOnly`,
-  ///   `full`, `system`.
+  /// If the log has operations that a former version kept and did not know, and this one does, it is folded
+  /// again before the call returns, unless the store is opened read-only.
+  /// - Throws: ``StoreError`` `alreadyOpen`, `notAStore`, `newerFormat`, `importUnfinished`, `damaged`,
+  ///   `readOnly`, `full`, `system`.
   public init(
     directory: String, durability: Durability, configuration: StoreConfiguration = StoreConfiguration()
   ) throws {
@@ -59,7 +59,8 @@ public final class LocalStore: Sendable {
 
   deinit { close() }
 
-  /// Closes the store once the queued writes are done. Open reads continue to their end; later calls throw `closed`.
+  /// Closes the store once the queued writes are done. Open reads continue to their end; later calls throw
+  /// `closed`.
   public func close() { core.close() }
 
   /// Counts what is in the store.

@@ -9,9 +9,10 @@ import Synchronization
 /// | `incoming/…` | what is being written, under 128 random bits, locked by who writes it |
 /// | `partial/abcd…` | the beginning of an asset that is being downloaded, locked by who does |
 ///
-/// An asset's file gets its name once it is whole and its bytes are on the disk: so it is whole, or not there. File and
-/// folder are synced in both durabilities: a power cut keeps nearly every commit of a `consistent` store, so what a
-/// commit names must not be younger than the commit. The folders are made when they are needed first.
+/// An asset's file gets its name once it is whole and its bytes are on the disk: so it is whole, or not
+/// there. File and folder are synced in both durabilities: a power cut keeps nearly every commit of a
+/// `consistent` store, so what a commit names must not be younger than the commit. The folders are made when
+/// they are needed first.
 final class AssetFiles: Sendable {
   /// The largest asset, 1 TiB: what lists its parts at a remote stays under 9 MiB.
   static let byteCountMax: UInt64 = 1 << 40
@@ -38,7 +39,7 @@ final class AssetFiles: Sendable {
     self.makeRandom = makeRandom
   }
 
-  // MARK: Where they lie
+  // MARK: Paths
 
   func folder(of hash: ContentHash) -> String { "\(root)/\(hash.description.prefix(2))" }
 
@@ -63,7 +64,7 @@ final class AssetFiles: Sendable {
       let name = hexadecimal(makeRandom()) + hexadecimal(makeRandom())
       let path = "\(incomingFolder)/\(name)"
       let file = try calls.createFile(path)
-      // Who sweeps may have come between: then the file has lost its name, or is about to.
+      // A sweep may have come between: then the file has lost its name, or is about to.
       if try calls.lock(file, path), try calls.status(of: file, path).links > 0 {
         return IncomingAsset(self, file, path)
       }
@@ -80,7 +81,8 @@ final class AssetFiles: Sendable {
     if isSynced { try calls.syncDirectory(folder) }
   }
 
-  /// Makes a folder of assets, and the one above it. Its name is on the disk then, whoever made it.
+  /// Makes a folder of assets, and the one above it. Its name is on the disk then, also if another process
+  /// made it.
   func makeFolder(_ path: String) throws(FileError) {
     for (folder, parent) in [(root, store), (path, root)] {
       if lasting.withLock({ $0.contains(folder) }) { continue }
@@ -120,7 +122,7 @@ final class AssetFiles: Sendable {
     }
   }
 
-  /// Removes a file unless somebody holds its lock.
+  /// Removes a file unless its lock is held.
   @discardableResult
   func removeUnlessLocked(_ path: String) throws(FileError) -> Bool {
     do throws(FileError) {
@@ -129,7 +131,7 @@ final class AssetFiles: Sendable {
       try calls.remove(path)
       return true
     } catch {
-      // Who wrote it has removed it, or given it its name.
+      // Its writer has removed or published it.
       if error.isNoSuchFile { return false }
       throw error
     }

@@ -7,7 +7,8 @@ public import OperationFormat
 /// while let piece = try photo.next() { send(piece) }
 /// ```
 ///
-/// It is valid as long as it is held: a file that is collected, or replaced, meanwhile is read to its end as it was.
+/// It is valid as long as it is held: a file that is collected, or replaced, meanwhile is read to its end as
+/// it was.
 public struct AssetReader: ~Copyable {
   /// Which asset it is, and how many bytes it has.
   public let reference: AssetReference
@@ -28,7 +29,8 @@ public struct AssetReader: ~Copyable {
   ///
   /// - Parameter bytesMax: the most bytes that it has.
   /// - Returns: nil at the end. Then all pieces together have the asset's hash.
-  /// - Throws: ``StoreError`` `assetDamaged` at the end, if they have not: what was read must not be used; `system`.
+  /// - Throws: ``StoreError`` `assetDamaged` at the end, if they have not: what was read must not be used;
+  ///   `system`.
   public mutating func next(bytesMax: Int = 256 << 10) throws -> [UInt8]? {
     precondition(bytesMax > 0, "a piece has at least one byte")
     let piece = try read(at: offset, count: bytesMax)

@@ -1,7 +1,7 @@
 import OperationFormat
 
-/// A file that is being written, hashed as it grows. If it is not published it goes with this object, or with the next
-/// sweep.
+/// A file that is being written, hashed as it grows. If it is not published it goes with this object, or with
+/// the next sweep.
 ///
 /// A class, since its end takes the file away.
 final class IncomingAsset {

@@ -13,9 +13,11 @@ public struct NamedAsset: Hashable, Sendable {
 }
 
 extension ReadTransaction {
-  /// Calls a closure with the assets that the log names, in the order of their hashes, until it returns false.
+  /// Calls a closure with the assets that the log names, in the order of their hashes, until it returns
+  /// false.
   ///
-  /// - Parameter only: the zone to look at; nil for all. Rows of other zones are not read: they may be damaged.
+  /// - Parameter only: the zone to look at; nil for all. Rows of other zones are not read: they may be
+  ///   damaged.
   func forEachAsset(
     in files: AssetFiles, of only: ZoneID? = nil, _ body: (NamedAsset) throws -> Bool
   ) throws {

@@ -1,7 +1,8 @@
 import LMDB
 package import OperationFormat
 
-/// The beginning of an asset that is being downloaded, in a file that outlives the process. One at a time has it.
+/// The beginning of an asset that is being downloaded, in a file that outlives the process. One at a time has
+/// it.
 package final class PartialAsset {
   package let reference: AssetReference
   /// How many bytes there are.
@@ -16,7 +17,8 @@ package final class PartialAsset {
     try files.makeFolder(files.partialFolder)
     let file = try files.calls.openOrCreateFile(path)
     guard try files.calls.lock(file, path) else { return nil }
-    // Who had it may have given it its name, or removed it, and another may have begun anew, since it was opened.
+    // Since it was opened, the task that had it may have published or removed it, and another may have begun
+    // it again.
     let own = try files.calls.status(of: file, path)
     guard let found = try files.calls.status(of: path), found.device == own.device, found.inode == own.inode
     else { return nil }
@@ -53,7 +55,7 @@ package final class PartialAsset {
     return bytes
   }
 
-  /// Cuts it, so that it goes on from there.
+  /// Cuts it to a size; the next bytes are added there.
   package func truncate(to count: UInt64) throws {
     do {
       try files.calls.truncate(file, to: count, path)

@@ -9,8 +9,8 @@ package enum CommitFault: Hashable, Sendable, CaseIterable {
   /// Everything is committed, and then the disk fails, so that the store cannot know at once.
   case uncertain
 
-  /// What LMDB would say. After a real failure of its last step it refuses all work until the store is opened anew;
-  /// after this one the store stays usable.
+  /// What LMDB would say. After a real failure of its last step it refuses all work until the store is opened
+  /// again; after this one the store stays usable.
   private func error(at directory: String) -> LMDBError {
     LMDBError(code: self == .full ? .noSpace : .inputOutput, call: "mdb_txn_commit", path: directory)
   }

@@ -4,19 +4,20 @@
   import Darwin
 #endif
 
-/// How a call for an asset's file fails, for tests.
+/// How a call for a file fails, for tests.
 package enum FileFault: Sendable {
-  /// It does nothing, and says this `errno`.
+  /// It does nothing, and fails with this `errno`.
   case before(Int32)
-  /// It does its work, and says that it failed.
+  /// It does its work, and fails all the same.
   case after(Int32)
 }
 
-/// Makes the operating system's calls for the files of assets, and for the mark of a store.
+/// Makes the operating system's calls for files beside the data file: those of assets, and the mark of a
+/// store.
 struct FileCalls: Sendable {
-  /// Asked before each call, by its C name; nil lets it run.
+  /// Called before each call, with its C name; nil lets it run.
   var fault: (@Sendable (StaticString) -> FileFault?)?
-  /// Told of each call that succeeded, by its C name, with its path.
+  /// Called after each call that succeeded, with its C name and its path.
   var didCall: (@Sendable (StaticString, String) -> Void)?
 
   /// Only the user who runs the app may read a store's files and folders, as LMDB makes its own.
@@ -48,7 +49,8 @@ struct FileCalls: Sendable {
     }
   }
 
-  /// The names in a directory, in the order of their bytes; nil if there is no such directory (opendir, readdir).
+  /// The names in a directory, in the order of their bytes; nil if there is no such directory (opendir,
+  /// readdir).
   func names(in path: String) throws(FileError) -> [String]? {
     guard let stream = opendir(path) else {
       if errno == ENOENT { return nil }
@@ -70,7 +72,7 @@ struct FileCalls: Sendable {
     return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 
-  /// Waits until a directory's names last (open, fsync).
+  /// Syncs the names in a directory to the disk (open, fsync).
   func syncDirectory(_ path: String) throws(FileError) {
     let directory = OpenFile(try call("open", path) { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
     try sync(directory, path)
@@ -93,7 +95,7 @@ struct FileCalls: Sendable {
     OpenFile(try call("open", path) { open(path, O_RDWR | O_CREAT | O_CLOEXEC, Self.fileMode) })
   }
 
-  /// Locks a file for this opening of it alone, until it is closed (flock).
+  /// Locks a file for this file descriptor, until it is closed (flock).
   ///
   /// - Returns: false if another opening has it, in this process or any other.
   func lock(_ file: borrowing OpenFile, _ path: String) throws(FileError) -> Bool {
@@ -115,7 +117,7 @@ struct FileCalls: Sendable {
     return Self.status(raw)
   }
 
-  /// What lies at a path; nil if nothing does (stat).
+  /// What is at a path; nil if nothing is (stat).
   func status(of path: String) throws(FileError) -> Status? {
     var raw = stat()
     do throws(FileError) {
@@ -182,7 +184,7 @@ struct FileCalls: Sendable {
     _ = try call("ftruncate", path) { ftruncate(descriptor, size) }
   }
 
-  /// Waits until a file's bytes last (fsync).
+  /// Syncs a file's bytes to the disk (fsync).
   func sync(_ file: borrowing OpenFile, _ path: String) throws(FileError) {
     let descriptor = file.descriptor
     _ = try call("fsync", path) { fsync(descriptor) }
@@ -201,7 +203,7 @@ struct FileCalls: Sendable {
     }
   }
 
-  /// Takes a file's name away; a success if there is none (unlink).
+  /// Removes a file's name; succeeds if there is none (unlink).
   func remove(_ path: String) throws(FileError) {
     do throws(FileError) {
       _ = try call("unlink", path) { unlink(path) }
@@ -238,7 +240,7 @@ struct OpenFile: ~Copyable {
 
   init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-  /// An error of close says nothing that we could use: what must last was synced before.
+  /// An error of close is of no use: what must be on the disk was synced before.
   deinit { _ = close(descriptor) }
 }
 

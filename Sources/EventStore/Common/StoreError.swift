@@ -47,7 +47,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public static let alreadyOpen = Code(rawValue: "alreadyOpen")
     /// The store was closed.
     public static let closed = Code(rawValue: "closed")
-    /// The store was opened for reading alone, or its file is not writable.
+    /// The store was opened read-only, or its file is not writable.
     public static let readOnly = Code(rawValue: "readOnly")
     /// The disk, or the store's address space, is full.
     public static let full = Code(rawValue: "full")

@@ -15,7 +15,8 @@ struct OpenedStore {
     var calls = FileCalls()
     calls.didCall = configuration.didCallForAsset
     let mark = StoreMark(directory, calls: calls)
-    // Held until the mark is written: of two processes one makes the store, and neither removes what the other begins.
+    // Held until the mark is written: of two processes one makes the store, and neither removes what the
+    // other begins.
     var making: DirectoryLock?
     if try !mark.exists && !configuration.isReadOnly {
       if creates { try SystemEnvironment.makeDirectory(directory) }
@@ -82,7 +83,8 @@ struct OpenedStore {
     }
     if isOurs { try addTables(environment, directory, configuration) }
     if let made = try make(environment, directory, configuration) { return made }
-    // Another process has made the store since. Its tables are opened by a reader: an undone write would close them.
+    // Another process has made the store since. Its tables are opened by a reader: an undone write would
+    // close them.
     let transaction = try environment.beginRead()
     let meta = try transaction.openTable("meta", create: false)
     let identity = try check(transaction, meta, directory)
@@ -180,7 +182,8 @@ struct OpenedStore {
         "the store “\(directory)” has format \(version); this program reads \(Self.formatVersion)",
         hint: "use a newer version of the program")
     }
-    // With a part of a log nothing here knows what is missing: it would say “in sync”, and that it has seen what it has not.
+    // With a part of a log nothing here knows what is missing: it would say “in sync”, and that it has seen
+    // what it has not.
     guard try !transaction.contains(TableKey.meta(.importing).span, in: meta) else {
       throw StoreError(
         .importUnfinished,

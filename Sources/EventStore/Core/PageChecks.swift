@@ -1,8 +1,8 @@
 import LMDB
 
 extension StoreCore {
-  /// Throws if a page of the data file is damaged. Work that reaches all of the file calls it first: LMDB would end the
-  /// process at such a page.
+  /// Throws if a page of the data file is damaged. Work that reaches all of the file calls it first: LMDB
+  /// would end the process at such a page.
   ///
   /// - Throws: ``StoreError`` `damaged`, `closed`, `full`, `system`.
   func checkAllPages() throws {

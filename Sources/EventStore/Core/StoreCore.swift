@@ -3,8 +3,8 @@ import OperationFormat
 
 /// An open store: its environment and tables, its writer, its files and what it was opened with.
 ///
-/// ``LocalStore`` is the public door to it. Every type that does work of a store, such as a rebuild or a transfer of
-/// assets, holds its core.
+/// ``LocalStore`` is the public door to it. Every type that does work of a store, such as a rebuild or a
+/// transfer of assets, holds its core.
 final class StoreCore: Sendable {
   /// The directory that holds the store.
   let directory: String
@@ -77,7 +77,8 @@ final class StoreCore: Sendable {
 
   deinit { close() }
 
-  /// Closes the store once the queued writes are done. Open reads continue to their end; later calls throw `closed`.
+  /// Closes the store once the queued writes are done. Open reads continue to their end; later calls throw
+  /// `closed`.
   func close() {
     writer?.stop()
     environment.close()

@@ -6,14 +6,14 @@ import LMDB
   import Darwin
 #endif
 
-/// The file `store.mark` beside the data file: it says that a store was made here, so that writes may have been
-/// acknowledged. It is written once, after the first commit is on the disk and before the store is open.
+/// The file `store.mark` beside the data file: it says that a store was made here, so that writes may have
+/// been acknowledged. It is written once, after the first commit is on the disk and before the store is open.
 ///
 /// | mark | data file | opening |
 /// |---|---|---|
 /// | there | sound | opens it |
 /// | there | none, or without bytes | refuses it: the store was lost |
-/// | none | sound | opens it and writes the mark: a copy of the data file alone, or a crash before the mark |
+/// | none | sound | opens it and writes the mark: a copy of only the data file, or a crash before the mark |
 /// | none | none, without bytes, or only begun | makes a store, if nothing else but the lock file is there |
 ///
 /// What is in the file does not matter, so that a copy of it under another store does no harm.
@@ -45,10 +45,11 @@ struct StoreMark {
       hint: "put a copy of data.mdb in its place; without one, remove the directory and sync a new store")
   }
 
-  /// Where there is no mark: makes the directory, or checks that it holds a data file, or nothing but what a crash left
-  /// while a store was being made, which is removed then.
+  /// Where there is no mark: makes the directory, or checks that it holds a data file, or nothing but what a
+  /// crash left while a store was being made, which is removed then.
   ///
-  /// To be called with the lock of ``lock(_:isRequired:)``, since another process may just be making the store.
+  /// To be called with the lock of ``lock(_:isRequired:)``, since another process may just be making the
+  /// store.
   func prepare(creates: Bool) throws {
     let hint = "give the directory of a store; a new one is made only in an empty directory"
     let isThere = try SystemEnvironment.fileBytes(dataPath) != nil
@@ -75,7 +76,7 @@ struct StoreMark {
     do throws(FileError) {
       try calls.syncDirectory("\(directory)/..")
     } catch {
-      // Who may not read the directory above has not made this one.
+      // A process that may not read the directory above has not made this one.
       if error.number != EACCES { throw error }
     }
   }

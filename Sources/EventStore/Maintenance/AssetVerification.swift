@@ -1,7 +1,8 @@
 import LMDB
 import OperationFormat
 
-/// Verifies the assets: what counts and lists them is what the log names, and each file has the bytes that its hash says.
+/// Verifies the assets: what counts and lists them is what the log names, and each file has the bytes that
+/// its hash says.
 struct AssetVerification {
   private(set) var report: VerificationReport
   /// How many transactions of the log name each asset, by zone.
@@ -34,7 +35,7 @@ struct AssetVerification {
     var listed: Set<AssetName> = []
     var unsent: Set<AssetName> = []
     var left = assetNames
-    // Where entries of the log could not be read, nobody knows what they name.
+    // Where entries of the log could not be read, it is unknown what they name.
     let isLogRead = !report.problems.contains { $0.kind == .log }
     var isGone: [ZoneNumber: Bool] = [:]
     // Of a zone that is gone the rows are taken away in any order.
@@ -115,7 +116,7 @@ struct AssetVerification {
         let file = try files.calls.openFile(path)
         let size = try files.calls.status(of: file, path).byteCount
         guard size == asset.byteCount else {
-          // A reference of somebody else that says another size was never right: that is not the file's fault.
+          // A reference with another size was never right: the file is not damaged.
           if absent.contains(asset) {
             report.missingAssets += 1
             continue

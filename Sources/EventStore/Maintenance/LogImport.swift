@@ -67,8 +67,8 @@ struct LogImport {
         try storage.closeLane(replica, segment.epoch, of: number, incarnation, at: offset)
         try storage.reject(row, in: number, incarnation, at: offset)
       } else if let closure, closure < offset {
-        // The exporter shipped it and has not read it yet: every replica rejects it, so what it holds is pending. What closed the
-        // lane comes before it: segments are exported in the log's order.
+        // The exporter shipped it and has not read it yet: every replica rejects it, so what it holds is
+        // pending. What closed the lane comes before it: segments are exported in the log's order.
         try storage.write(row, in: number, incarnation, at: offset)
       } else {
         try storage.place(row, in: number, incarnation, at: offset)
@@ -83,7 +83,7 @@ struct LogImport {
     }
   }
 
-  /// Leaves a zone as its deletion does where the remote is still to be told.
+  /// Leaves a zone as its deletion does where the remote does not know of it yet.
   private func importDeletion(of zone: ZoneID, _ incarnation: IncarnationID) throws {
     try zone.check()
     let found = try storage.makeIncarnationNumber(for: incarnation)
@@ -139,14 +139,14 @@ struct LogImport {
       try contestIfAhead(numbered)
     }
     guard try !isShipped || storage.importedIdentity()?.replica == header.replica else { return }
-    // The store continues the exporter's lane, or the one that the exporter continued without having written since: what
-    // is in no remote log is of these alone.
+    // The store continues the exporter's lane, or the one that the exporter continued without having written
+    // since: what is in no remote log is of these alone.
     let own = try storage.makeReplicaNumber(for: identity.replica)
     try continueImported((replica, header.epoch, header.sequence), as: own, isShipped: isShipped, zone)
   }
 
-  /// Remembers that the log does not have what a pending transaction had seen: a remote that went back, of which the file says nothing.
-  /// How much of that the log has, nobody knows any more.
+  /// Remembers that the log does not have what a pending transaction had seen: a remote that went back, of
+  /// which the file says nothing. How much of that the log has is unknown.
   private func contestIfAhead(_ header: LogEntryHeader) throws {
     guard let token = try storage.zoneRow(header.zone).token, let base = header.base,
       base.incarnation == token.incarnation, base.offset > token.offset
@@ -159,8 +159,8 @@ struct LogImport {
       .byBase(from: header.sequence, baseMax: 0))
   }
 
-  /// Lets this store's own lane continue an imported one. A lineage is bounded: where it would be longer, what the base says
-  /// must be enough.
+  /// Lets this store's own lane continue an imported one. A lineage is bounded: where it would be longer,
+  /// what the base says must be enough.
   private func continueImported(
     _ parent: LaneParent, as own: ReplicaNumber, isShipped: Bool, _ zone: ZoneNumber
   ) throws {

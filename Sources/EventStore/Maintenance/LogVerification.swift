@@ -9,7 +9,8 @@ struct LogVerification {
 
   init(_ report: VerificationReport) { self.report = report }
 
-  /// Every position is there, every entry can be read, and every sequence follows the one before and is named.
+  /// Every position is there, every entry can be read, and every sequence follows the one before and is
+  /// named.
   mutating func check(
     _ source: borrowing ReadTransaction, _ progress: (VerificationProgress) throws -> Void
   ) throws {

@@ -1,14 +1,14 @@
 import LMDB
 import OperationFormat
 
-/// Verifies what depends on how the log was folded: which rows of records are in parts, and which cells have an index of
-/// their heads.
+/// Verifies what depends on how the log was folded: which rows of records are in parts, and which cells have
+/// an index of their heads.
 struct PartVerification {
   private(set) var report: VerificationReport
 
   init(_ report: VerificationReport) { self.report = report }
 
-  /// Each part belongs to a record that has parts, and each index holds the heads that lie apart.
+  /// Each part belongs to a record that has parts, and each index holds the heads that are stored apart.
   mutating func check(_ source: borrowing ReadTransaction, _ live: Set<UInt32>) throws {
     var divided: Set<[UInt8]> = []
     var wide: Set<[UInt8]> = []

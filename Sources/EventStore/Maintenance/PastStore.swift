@@ -1,11 +1,11 @@
 import LMDB
 import OperationFormat
 
-/// A store's records as they were at a position of its log: folded from the log into a scratch directory, which
-/// is removed with this object.
+/// A store's records as they were at a position of its log: folded from the log into a scratch directory,
+/// which is removed with this object.
 ///
-/// It answers the same queries about records, conflicts and digests as the store. Its log is empty: the log is
-/// the store's. What the store has learnt since of the remote's receive times counts here too.
+/// It answers the same queries about records, conflicts and digests as the store. Its log is empty: the log
+/// is the store's. What the store has learnt since of the remote's receive times counts here too.
 public final class PastStore: Sendable {
   /// The position of the last transaction that is folded in.
   public let position: Position

@@ -12,8 +12,8 @@ struct PlacementVerification {
     self.isFoldingAgain = isFoldingAgain
   }
 
-  /// Every zone's token and base are at segments it has, every segment has its placement, and every placement names a
-  /// segment that holds it.
+  /// Every zone's token and base are at segments it has, every segment has its placement, and every placement
+  /// names a segment that holds it.
   mutating func check(_ source: borrowing ReadTransaction) throws {
     let last = try Interner<ZoneID>.lastNumber(in: source.tables.zones, source.transaction)
     var gone: Set<UInt32> = []
@@ -116,8 +116,8 @@ struct PlacementVerification {
     }
   }
 
-  /// The segment at an offset, `.some(nil)` if there is none. Nil if its row cannot be read: that is told once, where segments
-  /// are checked.
+  /// The segment at an offset, `.some(nil)` if there is none. Nil if its row cannot be read: that is reported
+  /// once, where segments are checked.
   private static func readSegment(
     at offset: UInt64, in zone: ZoneNumber, _ incarnation: IncarnationNumber,
     _ source: borrowing ReadTransaction

@@ -19,7 +19,8 @@ struct RecordVerification {
     self.isFoldingAgain = isFoldingAgain
   }
 
-  /// Records, elements and references are what a fresh fold makes, byte for byte; lists and texts say the same.
+  /// Records, elements and references are what a fresh fold makes, byte for byte; lists and texts say the
+  /// same.
   mutating func check(
     _ source: borrowing ReadTransaction, _ progress: (VerificationProgress) throws -> Void
   ) throws {
@@ -91,7 +92,8 @@ struct RecordVerification {
     WideRow.isBase(row.span.bytes) || DividedRow.isBase(row.span.bytes)
   }
 
-  /// Whether two rows of one record say the same. How a large one lies in parts depends on when it grew.
+  /// Whether two rows of one record say the same. How a large one is divided into parts depends on when it
+  /// grew.
   private static func isSame(
     _ row: [UInt8], _ source: borrowing ReadTransaction, _ other: [UInt8], _ fresh: borrowing ReadTransaction,
     _ key: [UInt8]
@@ -114,7 +116,7 @@ struct RecordVerification {
     for state in live.sorted() {
       let state = StateNumber(rawValue: state)
       try source.readView.forEachStoredRow(in: state, after: nil) { name, row in
-        // What cannot be read was told when rows were compared.
+        // What cannot be read was reported when rows were compared.
         try? source.readView.withWhole(row, state) { row in
           for (cell, problem) in try UnitComparison.problems(in: row, of: name, state, source, fresh) {
             let record = location(ofRecord: name.bytes, in: state.rawValue)

@@ -1,7 +1,7 @@
 import OperationFormat
 
-/// What the transactions of each lane had seen of their zones' logs: none less than the one before it, or its parent. See
-/// ``SegmentRejection/base``.
+/// What the transactions of each lane had seen of their zones' logs: none less than the one before it, or its
+/// parent. See ``SegmentRejection/base``.
 struct SeenOffsets {
   private var offsets: [Lane: UInt64] = [:]
   private var incarnations: [ZoneNumber: IncarnationNumber] = [:]

@@ -20,15 +20,17 @@ public struct StoreInformation: Hashable, Sendable {
     public let conflicts: Int
     /// Up to where the remote log was folded; nil for a zone that was never synced.
     public let token: Base?
-    /// The same with its hash; also at offset 0, for a zone that the remote has and of which nothing was folded.
+    /// The same with its hash; also at offset 0, for a zone that the remote has and of which nothing was
+    /// folded.
     public let changeToken: ChangeToken?
-    /// Who wrote in it, in the order of their identities.
+    /// Its writers, in the order of their identities.
     public let replicas: [Replica]
     /// Which of that this store wrote.
     package let writtenHere: WrittenHere
     /// The segments of its remote log that every replica rejects, in order.
     public let rejected: [RejectedSegment]
-    /// From which offset on its remote log is being read again; nil if it is not. Nothing is sent before its end.
+    /// From which offset on its remote log is being read again; nil if it is not. Nothing is sent before its
+    /// end.
     public let rereadFrom: UInt64?
     /// What is pending and cannot be sent as it is.
     public let closedLanes: [ClosedLane]

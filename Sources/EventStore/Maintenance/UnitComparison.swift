@@ -1,10 +1,11 @@
 import LMDB
 import OperationFormat
 
-/// Compares lists and texts by what they say: how their rows are cut depends on the order in which they were changed.
+/// Compares lists and texts by what they say: how their rows are cut depends on the order in which they were
+/// changed.
 enum UnitComparison {
-  /// What is wrong with the lists and texts of a record, by cell: each must be what a fresh fold makes, and its rows must fit
-  /// each other.
+  /// What is wrong with the lists and texts of a record, by cell: each must be what a fresh fold makes, and
+  /// its rows must fit each other.
   static func problems(
     in row: RawSpan, of name: RawSpan, _ state: StateNumber, _ source: borrowing ReadTransaction,
     _ fresh: borrowing ReadTransaction

@@ -1,8 +1,9 @@
 import LMDB
 
-/// Verifies a store: its pages, its tables, its log, its records against a fresh fold of the log, and its assets' files.
+/// Verifies a store: its pages, its tables, its log, its records against a fresh fold of the log, and its
+/// assets' files.
 ///
-/// Each subject has a type of its own, which adds to the report.
+/// Each subject has its own type, which adds to the report.
 enum Verification {
   static func run(
     _ core: StoreCore, _ progress: (VerificationProgress) throws -> Void

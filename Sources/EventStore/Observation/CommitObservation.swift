@@ -12,11 +12,11 @@ package final class CommitObservation: Sendable {
 
   deinit { cancel() }
 
-  /// Ends the observation. A call that has begun goes on to its end.
+  /// Ends the observation. A call that has begun is completed.
   package func cancel() { observers.remove(number) }
 }
 
-/// The closures that wait for commits.
+/// The closures to call after commits.
 final class CommitObservers: Sendable {
   private struct State {
     var last: UInt64 = 0

@@ -1,11 +1,11 @@
 import LMDB
 import OperationFormat
 
-/// Folds entries of the log anew, into other states than they were folded into first: for a rebuild, a
-/// verification, the past.
+/// Folds entries of the log again, into other states than the first time: for a rebuild, a verification, or
+/// the past.
 struct LogReplay {
-  /// A step's transaction of LMDB ends at as many bytes of log, so that memory stays bounded and others get their
-  /// turn.
+  /// A step's transaction of LMDB ends at as many bytes of log, so that memory stays bounded and others get
+  /// their turn.
   static let stepBytesMax = 8 << 20
 
   /// And at as many operations: others who write wait as long.
@@ -21,7 +21,8 @@ struct LogReplay {
       in: storage.tables.incarnations, storage.transaction)
   }
 
-  /// Folds one entry, or what is left of it: see ``StoreTransaction/fold(_:body:into:receivedMilliseconds:from:)``.
+  /// Folds one entry, or what is left of it: see
+  /// ``StoreTransaction/fold(_:body:into:receivedMilliseconds:from:)``.
   @discardableResult
   func fold(
     _ header: LogEntryHeader, body: RawSpan, into state: StateNumber, from first: Int = 0

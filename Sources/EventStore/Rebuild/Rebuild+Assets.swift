@@ -2,8 +2,9 @@ import LMDB
 import OperationFormat
 
 extension Rebuild {
-  /// Counts anew what the log names: a rebuild makes all that is derived anew, and may know operations that were kept
-  /// unread before. It does so in one go, so that nothing is counted beside it; a store without assets pays nothing.
+  /// Counts again which assets the log names: a rebuild makes all derived rows again, and may know operations
+  /// that were kept unread before. It counts in one commit, so that no write counts meanwhile; a store
+  /// without assets pays nothing.
   ///
   /// - Parameter knowsMore: whether there are operations that could not be counted before.
   /// - Complexity: linear in the log, if it names any asset.

@@ -7,7 +7,8 @@ struct RebuildProgress: Sendable {
   var position: Position
   /// How many operations of the next one were folded too.
   var operations: Int
-  /// Where in the elements of its record the next operation continues; nil if it has not begun, or begins again.
+  /// Where in the elements of its record the next operation continues; nil if it has not begun, or begins
+  /// again.
   var next: ElementKey?
   /// Whether only some zones are folded again: those that have a state for it.
   let isPartial: Bool
@@ -29,7 +30,7 @@ struct RebuildStep: Sendable {
 
 /// Folds the log again, beside the present records, in steps.
 struct Rebuild {
-  /// Rows that one step takes away of a state that was replaced.
+  /// The most rows of replaced states that one step removes.
   private static let discardedRowsMax = 10_000
   private static let rowsOfState = 20
 
@@ -49,15 +50,15 @@ struct Rebuild {
     try start(of: zone)
   }
 
-  /// Lets a rebuild that was begun continue, of some zones or of all; begins one of all where there is none and the records are behind
-  /// the log. Another task, or another process, may have ended it meanwhile.
+  /// Lets a rebuild that was begun continue, of some zones or of all; begins one of all where there is none
+  /// and the records are behind the log. Another task, or another process, may have ended it meanwhile.
   func resume() throws -> RebuildReport {
     guard try isRefolding || storage.unfinishedRebuild() != nil else { return RebuildReport() }
     return try start(isPartial: storage.unfinishedRebuild()?.progress.isPartial ?? false)
   }
 
-  /// Gives every zone a state to be folded into, unless a rebuild of the same had begun already that knows all that this
-  /// version does.
+  /// Gives every zone a state to be folded into, unless a rebuild of the same had begun already that knows
+  /// all that this version does.
   ///
   /// - Parameter isPartial: whether one of some zones continues.
   func start(isPartial: Bool = false) throws -> RebuildReport {
@@ -187,9 +188,10 @@ struct Rebuild {
     try swapStates()
     try storage.setRebuilt(nil)
     let kinds = try storage.unfoldedKinds()
-    // In other zones there may be what this version knows and nobody has folded: the next fold is of all.
+    // Other zones may have operations that this version knows and that were not folded: the next fold is of
+    // all.
     guard !progress.isPartial else { return try storage.setUnfoldedKinds(kinds.subtracting([.set])) }
-    // Assets are counted as transactions come and go, but for those in operations that nobody knew then.
+    // Assets are counted as transactions come and go, except in operations that were unknown then.
     try recountAssets(knowsMore: kinds.contains { $0.isKnown && $0 != .set })
     try storage.setUnfoldedKinds(kinds.filter { !$0.isKnown })
   }
@@ -212,7 +214,7 @@ struct Rebuild {
     }
   }
 
-  /// Takes away some rows of states that were replaced.
+  /// Removes some rows of states that were replaced.
   ///
   /// - Returns: whether there may be more.
   func discardStep() throws -> Bool {
@@ -292,7 +294,7 @@ extension TableStorage {
 }
 
 extension Tables {
-  /// Whether zones are folded again, and those alone whose token is ahead of their records.
+  /// Whether zones are being folded again, and only zones whose token is ahead of their records.
   func areOnlyBehindTokens(_ transaction: borrowing LMDBTransaction) throws -> Bool {
     var isAnyBehind = false
     for (zone, _) in try zones(transaction) {

@@ -1,7 +1,7 @@
 import LMDB
 import OperationFormat
 
-/// Runs a rebuild of a store from its first step to its last, each step in a commit of its own.
+/// Runs a rebuild of a store from its first step to its last, each step in its own commit.
 struct RebuildRun {
   let core: StoreCore
 
@@ -12,8 +12,8 @@ struct RebuildRun {
   /// - Parameters:
   ///   - start: begins it, or resumes one that was cut short.
   ///   - checksPages: whether the pages are checked though they were since the store was opened.
-  ///   - progress: called after each step with how many transactions are done, of how many; what it throws ends the
-  ///     work.
+  ///   - progress: called after each step with how many transactions are done, of how many; what it throws
+  ///     ends the work.
   func run(
     _ start: @escaping @Sendable (StoreTransaction) throws -> RebuildReport = { try Rebuild($0).start() },
     checksPages: Bool = true, progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
@@ -33,21 +33,23 @@ struct RebuildRun {
     return report
   }
 
-  /// Takes away the rows of states that were replaced, in steps.
+  /// Removes the rows of states that were replaced, in steps.
   private func discardAll() async throws {
     while try await core.performIfChanged({ try Rebuild($0).discardStep() ? true : nil }) ?? false {}
   }
 
-  /// Runs the rebuild that a change of the log has begun; does nothing where the records are not behind the log.
+  /// Runs the rebuild that a change of the log has begun; does nothing where the records are not behind the
+  /// log.
   func finish() async throws {
     guard try core.read({ try $0.isFoldingAgain() }) else { return }
     _ = try await run({ try Rebuild($0).resume() }, checksPages: false)
   }
 
-  /// Folds the log again if it has operations that a former version did not know and this one does: they were kept.
+  /// Folds the log again if it has operations that a former version did not know and this one does: they were
+  /// kept.
   ///
-  /// Where records are behind the log only because a segment was too much for one commit, the next round of sync does it:
-  /// until then they are what the zone was before it.
+  /// Where records are behind the log only because a segment was too much for one commit, the next round of
+  /// sync does it: until then they are what the zone was before it.
   func foldKnownKinds() throws {
     let reader = try core.environment.beginRead()
     let kinds = try core.tables.unfoldedKinds(reader).filter(\.isKnown)
@@ -92,8 +94,8 @@ extension StoreCore {
 private struct RecordsAreBehind: Error {}
 
 extension ReadTransaction {
-  /// Whether the records are behind the log: it has changed behind the fold, or this version knows more of it than the one
-  /// that has folded it, and it was not folded again to its end.
+  /// Whether the records are behind the log: it has changed behind the fold, or this version knows more of it
+  /// than the one that has folded it, and it was not folded again to its end.
   package func isFoldingAgain() throws -> Bool {
     try tables.unfoldedKinds(transaction).contains(where: \.isKnown)
   }

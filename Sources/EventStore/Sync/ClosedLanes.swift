@@ -2,8 +2,9 @@ import LMDB
 public import OperationFormat
 
 extension ReadTransaction {
-  /// Whether the log takes no more of a lane of a zone that the store writes, or wrote and has something to ship of: it has
-  /// closed it, or the first transaction of the present one is pending and names more of its parent than there is.
+  /// Whether the log takes no more of a lane of a zone that the store writes, or wrote and has something to
+  /// ship of: it has closed it, or the first transaction of the present one is pending and names more of its
+  /// parent than there is.
   func isOwnLaneClosed(of zone: ZoneID) throws -> Bool {
     let (number, row) = try tables.zone(zone, interned, transaction)
     guard let incarnation = row.token?.incarnation,
@@ -38,8 +39,8 @@ extension ReadTransaction {
 }
 
 extension Tables {
-  /// Whether the first transaction of a lane is pending, and names another parent than the lane has since transactions were
-  /// taken out of the log.
+  /// Whether the first transaction of a lane is pending, and names another parent than the lane has since
+  /// transactions were taken out of the log.
   func namesClippedParent(
     _ replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber, _ incarnation: IncarnationNumber,
     _ interned: Interned, _ transaction: borrowing LMDBTransaction

@@ -1,12 +1,13 @@
 import LMDB
 import OperationFormat
 
-/// A lane that this store imported and is to ship, and that cannot be shipped as it is: the log has another branch of it, or
-/// not what it had seen.
+/// A lane that this store imported and is to ship, and that cannot be shipped as it is: the log has another
+/// branch of it, or not what it had seen.
 struct ContestedLane: Hashable {
   /// The first transaction that cannot be shipped.
   var first: UInt64
-  /// The offset of the log's branch, which the store cannot fold; it is over once that was folded or given up.
+  /// The offset of the log's branch, which the store cannot fold; it is over once that was folded or given
+  /// up.
   var offset: UInt64
   /// Up to where the log has what those from there on had seen.
   var baseMax: UInt64
@@ -57,8 +58,8 @@ extension TableStorage {
     }
   }
 
-  /// Forgets which lanes of a zone the log has other branches of. Where it does not have what a lane had seen, that stays known:
-  /// the lane's bases say no more than they did.
+  /// Forgets which lanes of a zone the log has other branches of. Where it does not have what a lane had
+  /// seen, that stays known: the lane's bases say no more than they did.
   func removeBranches(of zone: ZoneNumber, _ token: ZoneRow.Token) throws {
     for (replica, epoch) in try tables.lanes(under: .rows(.contestedLanes, of: zone), transaction) {
       let contested = try tables.contest(of: replica, epoch, in: zone, token, transaction)

@@ -2,7 +2,8 @@ import LMDB
 package import OperationFormat
 
 extension ReadTransaction {
-  /// The next segment to ship of a zone: the stored cut, or a proposal that is not stored; nil if there is none.
+  /// The next segment to ship of a zone: the stored cut, or a proposal that is not stored; nil if there is
+  /// none.
   package func nextCut(of zone: ZoneID) throws -> SegmentCut? {
     try CutChoice(readView, identity).next(of: zone)
   }
@@ -60,9 +61,9 @@ private struct CutChoice {
     return SegmentCut(header: header, isStored: false, transactions: transactions)
   }
 
-  /// The lane that is shipped next: the one whose next transaction comes first in the log. What a transaction continues or
-  /// builds on lies before it there, and so before it in the remote log too. The store's own lane comes last: its first
-  /// transaction names what all of the adopted ones hold.
+  /// The lane that is shipped next: the one whose next transaction comes first in the log. What a transaction
+  /// continues or builds on comes before it there, and so before it in the remote log too. The store's own
+  /// lane comes last: its first transaction names what all of the adopted ones hold.
   private func nextLane(_ lanes: [PendingLane], _ zone: ZoneNumber) throws -> PendingLane? {
     guard lanes.count > 1 else { return lanes.first }
     var next: (lane: PendingLane, position: Position)?
@@ -139,8 +140,8 @@ private struct CutChoice {
 }
 
 extension CutRow {
-  /// Whether it cuts what is next of a lane. A stored cut that is of none is left from before the zone was re-created or
-  /// the store took another epoch.
+  /// Whether it cuts what is next of a lane. A stored cut that is of none is left from before the zone was
+  /// re-created or the store took another epoch.
   func isNext(after lane: PendingLane, _ incarnation: IncarnationNumber) -> Bool {
     self.incarnation == incarnation && replica == lane.replica && epoch == lane.epoch
       && sequences.lowerBound <= lane.placed + 1 && sequences.upperBound > lane.placed

@@ -1,8 +1,8 @@
-/// Ingests segments of a zone's remote log, each call in one commit. Where a segment is too much for one commit, it goes into
-/// the log, which is then folded again in several.
+/// Ingests segments of a zone's remote log, each call in one commit. Where a segment is too much for one
+/// commit, it goes into the log, which is then folded again in several.
 struct IngestRun {
-  /// Rows that are touched before a commit of several segments ends: what a segment takes beside the steps that can be
-  /// counted from it, such as a record's many elements that one operation looks at.
+  /// Rows that are touched before a commit of several segments ends: what a segment takes beside the steps
+  /// that can be counted from it, such as a record's many elements that one operation looks at.
   private static let touchedRowsMax = 50_000
   /// The most segments of a commit that may reject some: what a rejection takes is counted by no steps.
   private static let rejectableMax = 512
@@ -44,9 +44,9 @@ struct IngestRun {
     }
   }
 
-  /// Ingests segments in one commit, up to the first one that is too much for it. Where that is the first of all, they are
-  /// appended to the log, which is folded again beside the present records, in commits that are not too long for others who
-  /// write.
+  /// Ingests segments in one commit, up to the first one that is too much for it. Where that is the first of
+  /// all, they are appended to the log, which is folded again beside the present records, in commits that are
+  /// not too long for others who write.
   private func ingest(
     _ segments: [RemoteSegment], _ isMoreToCome: Bool,
     _ ingestAll:

@@ -1,7 +1,8 @@
 import LMDB
 import OperationFormat
 
-/// What becomes of transactions that a store was to ship for another one, and whose lane the log has closed or contests.
+/// What becomes of transactions that a store was to ship for another one, and whose lane the log has closed
+/// or contests.
 package enum ClosedLaneAnswer: Hashable, Sendable {
   /// The store that wrote them is gone: they become this store's, with their own bases and timestamps.
   case takeOver
@@ -39,11 +40,11 @@ struct LaneSettlement {
 
   init(_ store: StoreTransaction) { self.store = store }
 
-  /// Settles what is pending of lanes of others, such as those of a log that the store imported, and that the remote log has
-  /// closed, or has another branch of. Lanes that continue it are settled in the same commit.
+  /// Settles what is pending of lanes of others, such as those of a log that the store imported, and that the
+  /// remote log has closed, or has another branch of. Lanes that continue it are settled in the same commit.
   ///
-  /// If the store that wrote them issues them again and this one takes them over, they count twice: the user who decides
-  /// must know of it.
+  /// If the store that wrote them issues them again and this one takes them over, they count twice: the user
+  /// who decides must know of it.
   ///
   /// - Returns: how many transactions were taken over, or let go.
   func settleClosedLanes(of zone: ZoneID, _ answer: ClosedLaneAnswer) throws -> Int {
@@ -64,8 +65,8 @@ struct LaneSettlement {
     return settlement.count
   }
 
-  /// The adopted lanes of others that the log does not take as they are, in the order of the first transactions of that: a lane
-  /// comes after what it continues.
+  /// The adopted lanes of others that the log does not take as they are, in the order of the first
+  /// transactions of that: a lane comes after what it continues.
   private func refusedLanes(
     of zone: ZoneNumber, _ token: ZoneRow.Token, but own: ReplicaNumber
   ) throws -> [RefusedLane] {
@@ -84,7 +85,8 @@ struct LaneSettlement {
     return found.sorted { $0.position < $1.position }
   }
 
-  /// Takes what the log does not take of a lane out of the store's log. Taken over, it comes at the end, as a lane of this store's.
+  /// Takes what the log does not take of a lane out of the store's log. Taken over, it comes at the end, as a
+  /// lane of this store's.
   private func settle(
     _ lane: PendingLane, _ refusal: LaneRefusal, _ settlement: inout Settlement
   ) throws {
@@ -125,8 +127,8 @@ struct LaneSettlement {
     settlement.moved.append(moved)
   }
 
-  /// Lets a lane of this store's own, of which the log has nothing, come behind what was settled, under its own name: if it continues
-  /// that, or names units of it.
+  /// Lets a lane of this store's own, of which the log has nothing, come behind what was settled, under its
+  /// own name: if it continues that, or names units of it.
   private func rewrite(_ lane: PendingLane, _ settlement: inout Settlement) throws {
     let zone = settlement.zone
     let name = Lane(zone: zone, replica: lane.replica, epoch: lane.epoch)

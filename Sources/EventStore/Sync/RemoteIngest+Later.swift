@@ -11,11 +11,12 @@ extension RemoteIngest {
     try ingest(segment, &report)
   }
 
-  /// Folds segments of a zone. Where its records are behind its token, or are to be from here on, they go into the log alone:
-  /// ``LocalStore/finishRenewal()`` folds them. Until then what is written has not seen them.
+  /// Folds segments of a zone. Where its records are behind its token, or are to be from here on, they only
+  /// go into the log: ``LocalStore/finishRenewal()`` folds them. Until then what is written has not seen
+  /// them.
   ///
   /// - Parameters:
-  ///   - isTooMuch: whether the first segment alone was more than one commit may do.
+  ///   - isTooMuch: whether the first segment was more than one commit may do.
   ///   - ingestAll: ingests them.
   /// - Returns: nil if the log is being folded again for another reason.
   /// - Throws: ``FoldBoundReached``: what was done is to be undone.
@@ -62,9 +63,10 @@ extension RemoteIngest {
     try store.logParsed(header, body: body)
   }
 
-  /// Lets what this store writes next be of a new lane, if a transaction that is not folded yet is of its present one, as it may be
-  /// in a store that was put back from a backup: the records do not know which units the lane has made. The new lane continues
-  /// what they know of it. It is called before the transaction says what its lane continues.
+  /// Lets what this store writes next be of a new lane, if a transaction that is not folded yet is of its
+  /// present one, as it may be in a store that was put back from a backup: the records do not know which
+  /// units the lane has made. The new lane continues what they know of it. It is called before the
+  /// transaction says what its lane continues.
   private func leaveOwnLane(_ header: LogEntryHeader) throws {
     var row = try storage.zoneRow(header.zone)
     let own = try storage.replicaNumber(of: identity.replica)

@@ -17,13 +17,13 @@ package struct RemoteSegment: Sendable {
   package var previousHash: ContentHash?
   /// The canonical bytes of its transactions: consecutive ones of one replica and epoch.
   package var transactions: [[UInt8]]
-  /// Who wrote it, and which sequences it holds, as its header says; nil where only its transactions say so.
+  /// Its writer and its sequences, as its header says; nil where only its transactions say so.
   package var writer: StoreIdentity?
   package var saidSequences: ClosedRange<UInt64>?
-  /// Why it is invalid for everyone, where whoever unpacked it has found that already. It has no transactions then.
+  /// Why it is invalid for everyone, where that was found when it was unpacked. It has no transactions then.
   package var rejection: SegmentRejection?
-  /// Whether it stands for an entry that whoever runs the remote gave up: it has no transactions, and the tombstone's
-  /// hash.
+  /// Whether it stands for an entry that was given up at the remote: it has no transactions, and the
+  /// tombstone's hash.
   package var isQuarantined = false
 
   package init(
@@ -98,10 +98,11 @@ package struct IngestReport: Hashable, Sendable {
   package var rejected = 0
   /// Others' transactions that were removed, since their log, which was read again, does not have them.
   package var removed = 0
-  /// Segments that were too much for one commit, and those that came behind them: the zone's log was folded again with them,
-  /// beside the present records.
+  /// Segments that were too much for one commit, and those that came behind them: the zone's log was folded
+  /// again with them, beside the present records.
   package var foldedBeside = 0
-  /// How many of the segments were folded, from the first on: fewer than were given where they were much work.
+  /// How many of the segments were folded, from the first on: fewer than were given where they were much
+  /// work.
   package var segments = 0
   /// Up to where the zone of the last segment is folded now; nil if there was no segment.
   package var token: ChangeToken?

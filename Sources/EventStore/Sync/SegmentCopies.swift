@@ -9,7 +9,8 @@ package struct SegmentCopy: Hashable, Sendable {
 }
 
 extension ReadTransaction {
-  /// The offset of what comes before a segment in its lane, in the segment's zone and incarnation; 0 if not known.
+  /// The offset of what comes before a segment in its lane, in the segment's zone and incarnation; 0 if not
+  /// known.
   func offset(before segment: SegmentHeader) throws -> UInt64 {
     guard segment.sequences.lowerBound > 1 else { return 0 }
     let (number, _) = try tables.zone(segment.zone, interned, transaction)
@@ -23,7 +24,8 @@ extension ReadTransaction {
     return place?.offset ?? 0
   }
 
-  /// The incarnation of each synced zone's remote log, and the last offset of it where the store knows a segment.
+  /// The incarnation of each synced zone's remote log, and the last offset of it where the store knows a
+  /// segment.
   package func remoteLogs() throws -> [(zone: ZoneID, incarnation: IncarnationID, last: UInt64)] {
     try syncState().zones.compactMap { zone in
       guard let token = zone.token, [.attached, .local].contains(zone.attachment) else { return nil }
@@ -34,8 +36,8 @@ extension ReadTransaction {
     }
   }
 
-  /// The hash of the segment at an offset of a zone's remote log, by what the store folded or shipped; nil if it knows
-  /// none there.
+  /// The hash of the segment at an offset of a zone's remote log, by what the store folded or shipped; nil if
+  /// it knows none there.
   package func segmentHash(
     at offset: UInt64, of zone: ZoneID, _ incarnation: IncarnationID
   ) throws -> ContentHash? {

@@ -34,8 +34,8 @@ extension ReadTransaction {
     try changeToken(tables.zone(zone, interned, transaction).row.token, zone)
   }
 
-  /// What the next transaction of a zone has seen of its remote log: less than ``changeToken(of:)`` says while the records
-  /// are behind it.
+  /// What the next transaction of a zone has seen of its remote log: less than ``changeToken(of:)`` says
+  /// while the records are behind it.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.
   package func base(of zone: ZoneID) throws -> Base? {

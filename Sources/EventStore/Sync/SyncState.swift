@@ -48,9 +48,9 @@ public enum ZoneAttachment: UInt8, Hashable, Sendable {
   case local = 0
   /// It is synced.
   case attached = 1
-  /// The remote has it, and this store was told to leave it there. It shows in no query.
+  /// The remote has it, and the app chose not to sync it. It shows in no query.
   case offered = 2
-  /// The app has deleted it and the remote is still to be told. It shows in no query.
+  /// The app has deleted it, and the remote does not know yet. It shows in no query.
   case deleting = 3
 }
 

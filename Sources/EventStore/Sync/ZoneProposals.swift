@@ -1,8 +1,8 @@
 import LMDB
 import OperationFormat
 
-// Under which incarnation a zone is made at the remote. It is stored before the first call, so that a deletion which comes
-// while the call is under way can tell the remote what to delete.
+// Under which incarnation a zone is made at the remote. It is stored before the first call, so that a
+// deletion which comes while the call is under way can tell the remote what to delete.
 
 extension ReadTransaction {
   func proposedIncarnation(of zone: ZoneNumber) throws -> IncarnationID? {
@@ -26,7 +26,8 @@ extension TableStorage {
 }
 
 extension Tables {
-  /// The incarnation that the remote was asked to make a zone under, while no log is known of it; nil if it was not asked.
+  /// The incarnation that the remote was asked to make a zone under, while no log is known of it; nil if it
+  /// was not asked.
   func proposedIncarnation(
     of zone: ZoneNumber, _ transaction: borrowing LMDBTransaction
   ) throws -> IncarnationNumber? {

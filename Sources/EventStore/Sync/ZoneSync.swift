@@ -2,8 +2,9 @@ import OperationFormat
 
 /// How a store's zones and those of its remote come together: questions and changes of one zone each.
 ///
-/// What changes only one commit is in ``ZoneCatalog``. This type first reads whether there is anything to change: each
-/// commit starts another round of sync, so that a call which comes in each round must commit nothing.
+/// What changes only one commit is in ``ZoneCatalog``. This type first reads whether there is anything to
+/// change: each commit starts another round of sync, so that a call which comes in each round must commit
+/// nothing.
 struct ZoneSync {
   let core: StoreCore
 

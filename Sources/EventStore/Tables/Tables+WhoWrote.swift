@@ -2,7 +2,7 @@ import LMDB
 import OperationFormat
 
 extension Tables {
-  /// Who wrote in a zone: for each replica and epoch how many transactions the store has, and the last sequence.
+  /// The lanes of a zone: how many transactions of each the store has, and the last sequence.
   func lanes(
     of zone: ZoneNumber, _ transaction: borrowing LMDBTransaction
   ) throws -> [(replica: ReplicaNumber, epoch: UInt32, count: UInt64, last: UInt64)] {

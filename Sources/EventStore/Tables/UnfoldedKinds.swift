@@ -1,12 +1,12 @@
 import LMDB
 import OperationFormat
 
-/// Which kinds are noted of those that the log has and nobody has folded.
+/// Chooses which of the kinds that the log has and that were not folded are noted.
 enum UnfoldedKinds {
   static let countMax = 256
 
-  /// The least of those that this version does not know. Those that it knows, which are there until it has folded the log again,
-  /// are few and take no place.
+  /// The least of those that this version does not know. Those that it knows, which are there until it has
+  /// folded the log again, are few and take no place.
   static func kept(_ kinds: Set<OperationKind>) -> Set<OperationKind> {
     if kinds.count <= countMax { return kinds }
     let ascending = kinds.sorted { $0.rawValue < $1.rawValue }
@@ -15,7 +15,7 @@ enum UnfoldedKinds {
 }
 
 extension TableStorage {
-  /// The kinds of operations that the log has and nobody has folded.
+  /// The kinds of operations that the log has and that were not folded.
   func unfoldedKinds() throws -> Set<OperationKind> {
     if let cachedUnfolded { return cachedUnfolded }
     let found = try tables.unfoldedKinds(transaction)
@@ -31,8 +31,9 @@ extension TableStorage {
 
   /// Notes that the log has operations that this version keeps and does not fold.
   ///
-  /// No version has so many kinds: more are somebody's mischief, and would make each commit slower. The least ones stay. A
-  /// version that knows one of the others knows these too, and so folds the log again, which notes what it does not know.
+  /// No version has so many kinds: more come from a malicious writer, and would make each commit slower. The
+  /// least ones stay. A version that knows one of the others knows these too, and so folds the log again,
+  /// which notes what it does not know.
   func noteUnfolded(_ operations: [OperationLayout]) throws {
     var kinds = try unfoldedKinds()
     for operation in operations where !operation.kind.isKnown { kinds.insert(operation.kind) }
@@ -41,7 +42,7 @@ extension TableStorage {
 }
 
 extension Tables {
-  /// The kinds of operations that the log has and nobody has folded.
+  /// The kinds of operations that the log has and that were not folded.
   func unfoldedKinds(_ transaction: borrowing LMDBTransaction) throws -> Set<OperationKind> {
     let key = TableKey.meta(.unfolded)
     let found = try transaction.withValue(of: key.span, in: meta) { row in

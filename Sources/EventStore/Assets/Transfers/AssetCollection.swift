@@ -3,8 +3,9 @@ import OperationFormat
 
 /// Removes files that no transaction of the log names, and no import waits to name.
 ///
-/// What a commit counts, and what is collected, is decided inside write transactions, so of two processes one comes
-/// first. A file without a row is the leftover of a write that was not committed, or of a zone that is gone.
+/// What a commit counts, and what is collected, is decided inside write transactions, so of two processes one
+/// comes first. A file without a row is the leftover of a write that was not committed, or of a zone that is
+/// gone.
 struct AssetCollection {
   let core: StoreCore
 

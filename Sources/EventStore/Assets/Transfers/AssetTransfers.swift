@@ -51,7 +51,8 @@ package struct AssetTransfers: Sendable {
   /// Opens the file of an asset that is being downloaded, and makes it if there is none.
   ///
   /// - Returns: nil if another task or process downloads it.
-  /// - Throws: ``StoreError`` `readOnly`, `full`, `valueInvalid` for more bytes than an asset may have, `system`.
+  /// - Throws: ``StoreError`` `readOnly`, `full`, `valueInvalid` for more bytes than an asset may have,
+  ///   `system`.
   package func partial(_ asset: AssetReference) throws -> PartialAsset? {
     guard !core.configuration.isReadOnly else { throw StoreError.readOnly(core.directory) }
     guard asset.byteCount <= AssetFiles.byteCountMax else {
@@ -68,8 +69,8 @@ package struct AssetTransfers: Sendable {
 
   // MARK: Uploads
 
-  /// The next asset that a zone's remote was not given and that is here now, in the order of their hashes. One whose
-  /// file was found damaged is here again once it has another file.
+  /// The next asset that a zone's remote was not given and that is here now, in the order of their hashes.
+  /// One whose file was found damaged is here again once it has another file.
   ///
   /// - Parameter last: the asset to continue after; nil for the start.
   /// - Throws: ``StoreError`` `zoneUnknown`, `system`.
@@ -90,8 +91,8 @@ package struct AssetTransfers: Sendable {
     }
   }
 
-  /// Finds out what is wrong with the file of an asset that a zone's remote is to have, and notes that it does not have
-  /// it: a segment that names it may be shipped all the same.
+  /// Finds out what is wrong with the file of an asset that a zone's remote is to have, and notes that it
+  /// does not have it: a segment that names it may be shipped all the same.
   ///
   /// - Returns: how the file is now.
   /// - Throws: ``StoreError`` `full`, `system`; `CancellationError`.
@@ -182,7 +183,7 @@ extension TableStorage {
   fileprivate func noteUnsentAsset(
     _ asset: AssetReference, in zone: ZoneID, _ incarnation: IncarnationID, _ damaged: UInt64
   ) throws {
-    // What no transaction names would stay in the list for ever.
+    // What no transaction names would never leave the list.
     guard let number = try zoneNumber(of: zone, incarnation),
       try transaction.contains(TableKey.assetName(asset, in: number).span, in: tables.assets)
     else { return }
