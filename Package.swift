@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// What every Swift target is built with. `Lifetimes` lets our own types hold and return spans; a client that
-/// depends on them needs no flag.
+/// The settings of every Swift target. `Lifetimes` lets our types hold and return spans; a client that uses those types
+/// needs no flag.
 let settings: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
@@ -36,7 +36,7 @@ let package = Package(
     .systemLibrary(
       name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
     .target(name: "LMDB", dependencies: ["CLMDB"], swiftSettings: settings),
-    // The one instruction that Swift has no name for.
+    // The processor's instruction for CRC-32C, which Swift cannot call.
     .target(name: "CChecksum"),
     .target(
       name: "OperationFormat",
@@ -54,7 +54,7 @@ let package = Package(
         "EventStore", "OperationFormat", "CZstd", .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: settings),
-    // Other programs that the tool and the tests start.
+    // Runs other programs, for the tool and the tests.
     .target(name: "ChildProcesses", swiftSettings: settings),
     .target(
       name: "StoreTesting",
@@ -72,7 +72,7 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
-    // What measures the sources, and plants known bugs in a copy of them.
+    // Measures the sources, and plants known bugs in a copy of them.
     .executableTarget(
       name: "House",
       dependencies: ["ChildProcesses", .product(name: "ArgumentParser", package: "swift-argument-parser")],
@@ -84,7 +84,7 @@ let package = Package(
     .testTarget(
       name: "OperationFormatTests", dependencies: ["OperationFormat"], exclude: ["Golden"],
       swiftSettings: settings),
-    // What the store's tests start in processes of its own, to kill it.
+    // The store's tests start it as a separate process, to kill it.
     .executableTarget(
       name: "CrashWriter", dependencies: ["EventStore", "OperationFormat"], path: "Tests/CrashWriter",
       swiftSettings: settings),
@@ -100,7 +100,7 @@ let package = Package(
         "ChildProcesses", "Replicator", "EventStore", "OperationFormat", "StoreTesting", "RemoteWriter",
       ],
       exclude: ["Scripts"], swiftSettings: settings),
-    // What the replicator's tests start in processes of its own: many at one remote, some of them killed.
+    // The replicator's tests start it as separate processes: many at one remote, some of which they kill.
     .executableTarget(
       name: "RemoteWriter", dependencies: ["Replicator", "EventStore", "OperationFormat", "StoreTesting"],
       path: "Tests/RemoteWriter", swiftSettings: settings),
@@ -108,7 +108,7 @@ let package = Package(
       name: "StoreTestingTests",
       dependencies: ["ChildProcesses", "StoreTesting", "EventStore", "OperationFormat"],
       swiftSettings: settings),
-    // The code of the documentation's pages, built as an app's is: with public API alone, and no settings of ours.
+    // The code of the documentation's pages, built like an app: with only the public API, and without our settings.
     .testTarget(
       name: "PageExamples", dependencies: ["StoreTesting", "Replicator", "EventStore"],
       packageAccess: false),

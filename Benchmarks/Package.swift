@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, so that its rivals never reach who uses Tributary.
+// A separate package, so that users of Tributary never download what it is compared with.
 let settings: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("MemberImportVisibility"),
@@ -21,12 +21,13 @@ let package = Package(
       name: "CRawLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
     .systemLibrary(
       name: "CRawZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
-    // LMDB by its C API, with no engine: it notes what calls the engine makes, and makes the same ones alone.
+    // Raw LMDB through its C API: records the calls that an engine makes, and makes the same calls without
+    // the engine.
     .target(name: "RawLMDB", dependencies: ["CRawLMDB"]),
     .target(
       name: "Stores", dependencies: ["RawLMDB", .product(name: "EventStore", package: "tributary")],
       swiftSettings: settings),
-    // Without rivals and without tasks, so that a tool can count its instructions.
+    // Without other participants and without tasks, so that a tool can count its instructions.
     .executableTarget(
       name: "Instructions",
       dependencies: ["Stores", .product(name: "EventStore", package: "tributary")], swiftSettings: settings),

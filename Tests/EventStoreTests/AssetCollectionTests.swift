@@ -11,7 +11,7 @@ import Testing
   import Darwin
 #endif
 
-@Suite("Assets are counted, and collected when nothing names them")
+@Suite("Assets are counted, and collected when nothing refers to them")
 struct AssetCollectionTests {
   private let zones = (0..<3).map { ZoneID(name: Name("zone\($0)")) }
 
@@ -26,7 +26,7 @@ struct AssetCollectionTests {
     return store
   }
 
-  @Test("one that two records name is kept when one of them is deleted, and both: the log names it still")
+  @Test("an asset of two deleted records is kept: the log still refers to it")
   func twoRecords() async throws {
     let directory = TemporaryDirectory()
     let store = try await makeStore(directory)
@@ -57,14 +57,14 @@ struct AssetCollectionTests {
     #expect(information.assets.count == 1)
     #expect(information.assets.bytes == 70_000)
     #expect(information.assets.missing == 0)
-    // A record that comes back has its asset.
+    // A record that is restored has its asset.
     try await store.write { tx in
       try tx.create(RecordID(zone: zones[0], name: "a"), type: "note", fields: ["photo": .asset(asset)])
     }
     try await checkSound(store)
   }
 
-  @Test("one that two zones name goes with the last of them")
+  @Test("an asset of two zones is collected with the last of them")
   func twoZones() async throws {
     let directory = TemporaryDirectory()
     let store = try await makeStore(directory)
@@ -93,14 +93,14 @@ struct AssetCollectionTests {
     #expect(store.assetFiles() == [])
     let rows = try store.rows(\.assets)
     #expect(rows == [])
-    // Who had it open reads it to its end.
+    // A reader that had it open reads it to its end.
     var count = 0
     while let piece = try reader.next() { count += piece.count }
     #expect(count == 70_000)
     try await checkSound(store)
   }
 
-  @Test("an import is kept until its day is over, and then goes unless it was named")
+  @Test("an import is kept for a day, and then collected unless something refers to it")
   func imports() async throws {
     let directory = TemporaryDirectory()
     let clock = TestClock(1_700_000_000_000)
@@ -127,7 +127,7 @@ struct AssetCollectionTests {
     try await checkSound(store)
   }
 
-  @Test("a write that fails leaves a file that goes, and none that is named")
+  @Test("the file of a failed write is collected, and nothing refers to it")
   func failedWrites() async throws {
     let directory = TemporaryDirectory()
     let store = try directory.store { $0.assetThresholdBytes = 1000 }
@@ -153,7 +153,7 @@ struct AssetCollectionTests {
     try await checkSound(store)
   }
 
-  @Test("what others' transactions name is counted, wanted, and wanted no more once it has come")
+  @Test("assets of others' transactions are counted, and wanted until they arrive")
   func remote() async throws {
     let directory = TemporaryDirectory()
     let store = try directory.store()
@@ -195,7 +195,7 @@ struct AssetCollectionTests {
   }
 
   @Test(
-    "what others name and somebody here imports, or writes as bytes, is wanted no more",
+    "an asset of others is wanted no more after it is imported or written as bytes here",
     arguments: [false, true])
   func wantedAndImported(_ asBytes: Bool) async throws {
     let directory = TemporaryDirectory()
@@ -216,7 +216,7 @@ struct AssetCollectionTests {
     let left = try store.assetTransfers.nextWanted(of: noteZone, after: nil).reference
     #expect(left == nil)
     try await checkSound(store)
-    // So that its file is missed once it is gone.
+    // The verification then misses its file.
     unlink(try store.assetPath(asset))
     let report = try store.verify()
     #expect(report.problems.map(\.kind) == [.asset])
@@ -247,7 +247,7 @@ struct AssetCollectionTests {
   }
 
   @Test(
-    "a rebuild counts anew: what was wrong is right, and what came with operations that it knows now is there"
+    "a rebuild counts again: it corrects wrong counts, and counts assets of operations that it knows now"
   )
   func recount() async throws {
     let directory = TemporaryDirectory()
@@ -265,7 +265,7 @@ struct AssetCollectionTests {
     for row in rows where row.key[0] == 0 {
       for value: [UInt8]? in [nil, [9]] {
         try store.overwrite(row.key, value, in: \.assets)
-        // What a version would have left that did not know the operations.
+        // As left by a version that did not know the operations.
         if value == nil { try store.overwrite(Array("unfolded".utf8), [4], in: \.meta) }
         _ = try await store.rebuild()
         let recounted = try store.rows(\.assets)
@@ -286,7 +286,7 @@ struct AssetCollectionTests {
     try await checkSound(opened)
   }
 
-  @Test("where the log cannot be read, what it names is not missed besides")
+  @Test("if the log cannot be read, its assets are not reported as missing too")
   func damagedLog() async throws {
     let directory = TemporaryDirectory()
     let store = try await makeStore(directory)
@@ -301,7 +301,7 @@ struct AssetCollectionTests {
     #expect(report.assets == 1)
   }
 
-  @Test("the policy of a zone is kept, and goes with it")
+  @Test("the policy of a zone is stored, and removed with the zone")
   func policies() async throws {
     let directory = TemporaryDirectory()
     let store = try await makeStore(directory)
@@ -326,7 +326,7 @@ struct AssetCollectionTests {
     #expect(unknown == .zoneUnknown)
   }
 
-  @Test("what is written again since the map was full is counted once")
+  @Test("a write that is repeated because the map was full is counted once")
   func smallMap() async throws {
     let directory = TemporaryDirectory()
     let store = try directory.store { $0.mapBytes = 1 << 20 }
@@ -356,7 +356,7 @@ struct AssetCollectionTests {
     try await checkSound(store)
   }
 
-  @Test("many assets of a zone go in steps, and what is cut short goes on")
+  @Test("many assets of a zone are removed in steps, and an interrupted removal continues")
   func manyAssets() async throws {
     let directory = TemporaryDirectory()
     let store = try await makeStore(directory)

@@ -13,7 +13,7 @@ import Testing
 #endif
 
 #if DEBUG
-  @Suite("Asset files meet a crash or a full disk at any step")
+  @Suite("A crash or a full disk at any step of work with asset files")
   struct AssetFaultTests {
     private let bytes = assetBytes(600_000)
 
@@ -25,7 +25,7 @@ import Testing
       }
     }
 
-    /// A durable store, in which directories are synced too.
+    /// A durable store that also syncs directories.
     private func openDurable(_ directory: TemporaryDirectory, _ steps: StepCounter? = nil) throws
       -> LocalStore
     {
@@ -37,7 +37,7 @@ import Testing
         directory: directory.path + "/store", durability: .durable, configuration: configuration)
     }
 
-    /// Kills a piece of work at its first call for a file, at its second, and so on until it comes to its end.
+    /// Kills a piece of work at its first file call, at its second, and so on until it completes.
     private func atEachStep(
       _ work: (LocalStore) async throws -> Void,
       afterwards check: (_ store: LocalStore, _ wasKilled: Bool) async throws -> Void
@@ -62,7 +62,7 @@ import Testing
           let incoming = opened.assetFiles().filter { $0.hasPrefix("incoming/") }
           #expect(incoming == [], "step \(step)")
           try await check(opened, isKilled)
-          // The same once more, and all is well.
+          // The same work again succeeds.
           try await work(opened)
           try await check(opened, false)
           try opened.forgetHolds()
@@ -78,7 +78,7 @@ import Testing
       }
     }
 
-    @Test("an import and the write that names it, killed at each step")
+    @Test("an import and the write that refers to it, killed at each step")
     func imports() async throws {
       let bytes = bytes
       let steps = try await atEachStep { store in
@@ -112,7 +112,7 @@ import Testing
       #expect(steps > 8)
     }
 
-    @Test("a download, killed at each step, goes on with what it has")
+    @Test("a download that is killed at each step continues with the bytes it has")
     func downloads() async throws {
       let bytes = bytes
       let asset = AssetReference(hash: ContentHash(of: bytes.span.bytes), byteCount: UInt64(bytes.count))
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test(
-      "a commit that fails after its files were written takes nothing with it",
+      "a commit that fails after its files were written removes no files of others",
       arguments: CommitFault.allCases)
     func commits(_ fault: CommitFault) async throws {
       let directory = TemporaryDirectory()
@@ -165,7 +165,7 @@ import Testing
       try await checkSound(store)
     }
 
-    @Test("two processes' leavings: who lives keeps what it writes")
+    @Test("left-over files of two processes: a living process keeps its files")
     func sweeps() async throws {
       let directory = TemporaryDirectory()
       let store = try open(directory)
@@ -180,7 +180,7 @@ import Testing
       #expect(content == bytes)
     }
 
-    @Test("a process that is killed while it writes assets loses none that it has told of")
+    @Test("a process that is killed while it writes assets loses none that it has reported")
     func kills() async throws {
       let directory = TemporaryDirectory()
       var generator = SeededGenerator(seed: 5)
@@ -204,7 +204,7 @@ import Testing
         let report = try store.verify()
         #expect(report.problems == [], "cycle \(cycle)")
         #expect(store.assetFiles().filter { $0.hasPrefix("incoming/") } == [])
-        // The last one may be there without its word having come.
+        // The last one may exist although its report did not arrive.
         if try store.read({ try $0.contains(RecordID(zone: noteZone, name: Name("a\(next)"))) }) { next += 1 }
         store.close()
       }
@@ -216,7 +216,7 @@ import Testing
       try await checkSound(store)
     }
 
-    @Test("a file that cannot be read is damaged, and verification says so")
+    @Test("an unreadable file is damaged, and verification reports it")
     func unreadable() async throws {
       let directory = TemporaryDirectory()
       let isBad = Shared(false)
@@ -238,7 +238,7 @@ import Testing
       #expect(content == bytes)
     }
 
-    @Test("a download that was renamed away while another opened it is not taken for the beginning of one")
+    @Test("a download that is renamed while another process opens it is not taken for a partial one")
     func renamedPartial() throws {
       let directory = TemporaryDirectory()
       let swap = Shared<(@Sendable () -> Void)?>(nil)
@@ -255,7 +255,7 @@ import Testing
         try first.append(bytes)
       }
       try store.assets.makeFolder(store.assets.folder(of: asset.hash))
-      // Between the opening and the lock of the second, the first ends, and a third begins anew.
+      // Between the second's open and lock, the first ends, and a third starts again.
       swap.value = {
         rename(path, named)
         writeFile(path, [1, 2, 3])
@@ -271,7 +271,7 @@ import Testing
 
     #if os(Linux)
       @Test(
-        "a full disk refuses an import and a write, leaves nothing, and takes them once there is room",
+        "a full disk refuses an import and a write and leaves nothing; they succeed when there is space",
         .enabled("mounting a file system needs root", { SmallDisk.isPossible }),
         arguments: [0, 1, 20, 80, 140])
       func fullDisk(_ pagesLeft: Int) async throws {

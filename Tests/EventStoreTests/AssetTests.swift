@@ -12,7 +12,7 @@ import Testing
   import Darwin
 #endif
 
-@Suite("Assets are written, named and read")
+@Suite("Writing, referring to and reading assets")
 struct AssetTests {
   private static let threshold = 64 << 10
 
@@ -29,7 +29,7 @@ struct AssetTests {
   }
 
   @Test(
-    "bytes of any size come back, from memory, a file and a stream",
+    "bytes of any size are read back, from memory, a file and a stream",
     arguments: [0, 1, 255, 4096, (256 << 10) - 1, 256 << 10, (256 << 10) + 1, 5 << 20])
   func sizes(_ count: Int) async throws {
     let directory = TemporaryDirectory()
@@ -100,7 +100,7 @@ struct AssetTests {
     try await checkSound(store)
   }
 
-  @Test("an asset that is neither here nor named is refused, and one inside other values too")
+  @Test("an unknown asset without a file is refused, also inside other values")
   func unknown() async throws {
     let directory = TemporaryDirectory()
     let store = try await makeStore(directory)
@@ -125,7 +125,7 @@ struct AssetTests {
     try await checkSound(store)
   }
 
-  @Test("reading tells what is missing, cut or flipped, and another import mends it")
+  @Test("reading reports missing, cut or changed files, and another import repairs them")
   func damage() async throws {
     let directory = TemporaryDirectory()
     let store = try await makeStore(directory)
@@ -148,7 +148,7 @@ struct AssetTests {
       let sound = try store.verify()
       #expect(sound.problems == [])
     }
-    // A write of the bytes themselves mends it too: it does not rely on what is there.
+    // Writing the bytes themselves repairs it too: a write does not rely on the existing file.
     var flipped = bytes
     flipped[1] ^= 1
     writeFile(path, flipped)
@@ -167,11 +167,11 @@ struct AssetTests {
     #expect(condition == .missing)
     let report = try store.verify()
     #expect(report.problems.map(\.kind) == [.asset])
-    // What is named stays known: a copy of the value is no mistake.
+    // An asset that the log refers to stays known: a copy of the value is valid.
     try await store.write { try $0.set("copy", of: note("first"), to: .asset(asset)) }
   }
 
-  @Test("a file that gets shorter, or goes, while it is read")
+  @Test("a file that is cut or removed while it is read")
   func changedWhileRead() async throws {
     let directory = TemporaryDirectory()
     let store = try await makeStore(directory)
@@ -199,7 +199,7 @@ struct AssetTests {
     #expect(found == .assetDamaged)
   }
 
-  @Test("memory does not grow with an asset")
+  @Test("the memory does not grow with the size of an asset")
   func memory() throws {
     let directory = TemporaryDirectory()
     let child = ChildProcess("import", directory.path + "/store", "400")
@@ -213,7 +213,7 @@ struct AssetTests {
     #expect(end == .exit(0))
   }
 
-  @Test("an import from nowhere, from a folder or one that is cancelled leaves nothing")
+  @Test("an import of a missing file, of a folder, or a cancelled one leaves nothing")
   func failedImports() async throws {
     let directory = TemporaryDirectory()
     let store = try await makeStore(directory)

@@ -11,11 +11,11 @@ import Testing
   import Darwin
 #endif
 
-/// What of the files below a directory is on the disk, as POSIX promises it: the bytes that a file had at its last sync,
-/// and the names that a folder had at its last sync. All else is gone in a power cut.
+/// Models which files below a directory are on the disk, as POSIX guarantees it: the bytes of a file at its
+/// last sync, and the names in a folder at its last sync. A power failure loses everything else.
 ///
-/// The data file is taken as it is: all commits that LMDB has written are there. That is the worst case for what the
-/// commits name.
+/// The data file is taken as it is, with all commits that LMDB has written. That is the worst case for the
+/// assets of those commits.
 final class SyncedFiles: Sendable {
   private struct State {
     var contents: [UInt64: [UInt8]] = [:]
@@ -35,12 +35,12 @@ final class SyncedFiles: Sendable {
     self.image = image
   }
 
-  /// How many power cuts were tried, how many of them lost an asset that a commit names, and what else was wrong.
+  /// How many power failures were simulated, how many of them lost an asset of a commit, and other problems.
   var outcome: (cuts: Int, lost: Int, problems: [String]) {
     state.withLock { ($0.cuts, $0.lost, $0.problems) }
   }
 
-  /// Notes a call that succeeded, and tries a power cut right after it.
+  /// Records a successful call, and simulates a power failure after it.
   func didCall(_ name: StaticString, _ path: String) {
     if "\(name)" == "fsync" { note(path) }
     cut("after \(name) of \(path)")
@@ -62,7 +62,7 @@ final class SyncedFiles: Sendable {
     }
   }
 
-  /// Tries a power cut now: opens what is on the disk, and looks at each asset that a record names.
+  /// Simulates a power failure now: opens what is on the disk, and checks each asset of a record.
   func cut(_ moment: String) {
     do {
       let lost = try assetsLost()
@@ -127,7 +127,7 @@ final class SyncedFiles: Sendable {
   }
 }
 
-/// Removes a directory with all that is below it.
+/// Removes a directory with everything below it.
 private func removeTree(_ path: String) {
   for name in filesBelow(path) { unlink("\(path)/\(name)") }
   guard let stream = opendir(path) else { return }
@@ -141,7 +141,7 @@ private func removeTree(_ path: String) {
   rmdir(path)
 }
 
-@Suite("A power cut after assets were written")
+@Suite("A power failure after assets were written")
 struct AssetsAfterPowerCuts {
   let directory = TemporaryDirectory()
 
@@ -156,7 +156,7 @@ struct AssetsAfterPowerCuts {
   }
 
   @Test(
-    "leaves no commit that names an asset which is not whole, in both durabilities",
+    "leaves no commit with an incomplete asset, in both durabilities",
     arguments: Durability.allCases)
   func cuts(_ durability: Durability) async throws {
     let files = SyncedFiles(store: directory.path + "/store", image: directory.path + "/image")
@@ -189,7 +189,7 @@ struct AssetsAfterPowerCuts {
     #expect(cuts > 60)
   }
 
-  @Test("files and folders of a store are for its user alone")
+  @Test("only the user can access the files and folders of a store")
   func modes() async throws {
     let mask = umask(0o022)
     defer { umask(mask) }

@@ -4,13 +4,15 @@ import Testing
 
 @testable import EventStore
 
-@Suite("What a commit does that folds the log again")
+@Suite("The work of a commit that folds the log again")
 struct BoundsOfFolds {
   let directory = TemporaryDirectory()
 
-  /// Folds all of a remote log at once, and then the log again in commits of a few rows. The records must be the same.
+  /// Folds a whole remote log at once, and then the log again in commits of a few rows. The records must be
+  /// the same.
   ///
-  /// - Returns: how many rows each of these commits has read, and those that have begun with the last transaction.
+  /// - Returns: how many rows each of these commits has read, and the commits that began with the last
+  ///   transaction.
   private func rebuild(
     _ remote: TestRemote, steps: Int, at once: Int = 10
   ) async throws -> (all: [Int], last: [Int]) {
@@ -59,7 +61,7 @@ struct BoundsOfFolds {
 
   // MARK: Heads
 
-  @Test("looks at none of very many heads that an operation has not seen")
+  @Test("reads none of very many heads that an operation has not seen")
   func unseenHeads() async throws {
     var remote = TestRemote()
     for replica in UInt128(10)..<310 {
@@ -67,13 +69,14 @@ struct BoundsOfFolds {
     }
     _ = try remote.append([transaction(2, 1, (0..<500).map { set("r", "f", .int($0)) })])
     let touched = try await rebuild(remote, steps: 1000).all
-    // Some for each operation, and not the 300 heads.
+    // A few for each operation, but not the 300 heads.
     #expect(touched.reduce(0, +) < 30_000, "\(touched)")
     #expect(touched.max()! < 4000, "\(touched)")
   }
 
   @Test(
-    "takes few of very many heads that an operation has seen, each once", arguments: [310, 200] as [UInt64])
+    "removes few at a time of very many heads that an operation has seen, each once",
+    arguments: [310, 200] as [UInt64])
   func seenHeads(base: UInt64) async throws {
     var remote = TestRemote()
     for replica in UInt128(10)..<320 {
@@ -92,7 +95,7 @@ struct BoundsOfFolds {
 
   // MARK: Cells
 
-  @Test("ends between the small fields of a record that is made again")
+  @Test("can end between the small fields of a record that is created again")
   func smallFields() async throws {
     var remote = TestRemote()
     var operations = [create("r")]
@@ -107,7 +110,7 @@ struct BoundsOfFolds {
     #expect(touched.last.count > 10 && touched.last.max()! < 1500, "\(touched)")
   }
 
-  @Test("ends between the elements of a field, each of which has many heads")
+  @Test("can end between the elements of a field, each of which has many heads")
   func elementsOfManyHeads() async throws {
     var remote = TestRemote()
     for replica in UInt128(10)..<40 {
@@ -120,7 +123,7 @@ struct BoundsOfFolds {
   }
 
   @Test(
-    "ends between the blocks of a record of very many fields, and reads each once",
+    "can end between the blocks of a record with very many fields, and reads each once",
     arguments: [1, nil] as [UInt64?])
   func blocks(base: UInt64?) async throws {
     var remote = TestRemote()
@@ -131,7 +134,7 @@ struct BoundsOfFolds {
     #expect(touched.count > (base == nil ? 2 : 25) && touched.max()! < 15, "\(touched)")
   }
 
-  @Test("counts the references that go with a value")
+  @Test("counts the references that are removed with a value")
   func references() throws {
     var fold = Fold(storage: MemoryFoldStorage(replicas: [ReplicaID(rawValue: 1)]) { _, _, _, _, _ in nil })
     let type = NameNumber(rawValue: 2)
@@ -172,7 +175,7 @@ struct BoundsOfFolds {
     return remote
   }
 
-  @Test("ends between the leaves of a text that is taken away")
+  @Test("can end between the leaves of a text that is removed")
   func seenText() async throws {
     var remote = try text(pieces: 200)
     _ = try remote.append([transaction(2, 1, base: 1, [create("r")])])
@@ -180,7 +183,7 @@ struct BoundsOfFolds {
     #expect(touched.count > 5 && touched.max()! < 1000, "\(touched)")
   }
 
-  @Test("ends between the leaves in which the units of one removal are")
+  @Test("can end between the leaves with the units of one removal")
   func removedText() async throws {
     var remote = try text(pieces: 200)
     let all = UnitSpan(
@@ -191,7 +194,7 @@ struct BoundsOfFolds {
     #expect(touched.count > 5 && touched.max()! < 1000, "\(touched)")
   }
 
-  @Test("ends between the leaves of a text of which nothing goes, and continues behind them")
+  @Test("can end between the leaves of a text from which nothing is removed, and continues after them")
   func unseenText() async throws {
     var remote = try text(pieces: 200)
     _ = try remote.append([transaction(2, 1, (0..<12).map { _ in create("r") })])
@@ -199,7 +202,7 @@ struct BoundsOfFolds {
     #expect(touched.count > 20 && touched.max()! < 300, "\(touched)")
   }
 
-  @Test("counts the units that an insertion comes behind, and that its writer has not seen")
+  @Test("counts the units before an insertion that its writer has not seen")
   func unseenUnits() async throws {
     let (writers, insertions) = (100, 20)
     var remote = TestRemote()
@@ -213,18 +216,18 @@ struct BoundsOfFolds {
     for writer in 0..<writers {
       _ = try remote.append([transaction(UInt128(writer) + 2, 1, base: 1, [insertion])])
     }
-    // Each has seen more than the one before, and none of the writers.
+    // Each has seen more than the previous one, and none of the writers.
     let last = (0..<insertions).map { number in
       transaction(UInt128(writers) + 2, UInt64(number) + 1, base: UInt64(number) + 1, [insertion])
     }
     _ = try remote.append(last)
-    // Those of the last writer pass all the others each.
+    // Each insertion of the last writer passes all the others.
     let commits = try await rebuild(remote, steps: 400).all.count
     let counted = insertions * writers * FoldBound.stepsOfUnit / 400
     #expect(commits > counted, "\(commits)")
   }
 
-  @Test("hides the same units of a text in parts as at once", arguments: 0..<30 as Range<UInt64>)
+  @Test("hides the same units of a text in several commits as in one", arguments: 0..<30 as Range<UInt64>)
   func hiding(seed: UInt64) throws {
     var writers = UnitOrderWriters(3, nodeBytesMax: 64, seed: seed)
     for _ in 0..<120 { try writers.step() }

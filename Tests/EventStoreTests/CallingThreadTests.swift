@@ -23,7 +23,7 @@ struct CallingThreadTests {
     return store
   }
 
-  /// Starts a write, which sets a field of the shared record, and keeps what it ended with.
+  /// Starts a write that sets a field of the shared record, and keeps its result.
   private func start(_ number: Int, in store: LocalStore, _ ended: Shared<[Int]>) -> Task<Void, any Error> {
     Task.immediate {
       try await store.write { tx in
@@ -34,13 +34,13 @@ struct CallingThreadTests {
     }
   }
 
-  @Test("a write runs there, and is in the store when the call that asked for it is back")
+  @Test("a write runs on the calling thread, and is in the store when the call returns")
   func atOnce() async throws {
     let store = try makeStore()
     let here = currentThreadNumber()
     let thread = try store.writeBlockingThisThread { _ in currentThreadNumber() }
     #expect(thread == here)
-    // The task suspends after its write has been queued; by then it is done.
+    // The task suspends after its write was queued; by then the write is done.
     let ended = Shared<[Int]>([])
     let task = start(7, in: store, ended)
     let value = try store.value("number", note("shared"))
@@ -50,7 +50,7 @@ struct CallingThreadTests {
     try await checkSound(store)
   }
 
-  @Test("each write is a commit of its own, and an error is its own too")
+  @Test("each write has its own commit and its own error")
   func oneByOne() async throws {
     let store = try makeStore()
     let before = try store.environment.lastTransactionID
@@ -65,7 +65,7 @@ struct CallingThreadTests {
   }
 
   @Test(
-    "while they are held writes wait, then share one commit; one that fails or was cancelled takes none with it"
+    "held writes wait, then share one commit; a failed or cancelled one does not affect the others"
   )
   func held() async throws {
     let store = try makeStore()
@@ -87,12 +87,12 @@ struct CallingThreadTests {
     for index in [0, 2, 4] { try await tasks[index].value }
     let entries = try store.entries()
     #expect(entries.count == 4)
-    // It goes on one by one.
+    // Afterwards, writes run one by one.
     try store.writeBlockingThisThread { try $0.set("number", of: note("shared"), to: 5) }
     try await checkSound(store)
   }
 
-  @Test("a write that a closure starts without waiting for it comes after it, in the same commit")
+  @Test("a write that a closure starts without waiting runs after it, in the same commit")
   func startedInside() async throws {
     let store = try makeStore()
     let before = try store.environment.lastTransactionID
@@ -123,7 +123,7 @@ struct CallingThreadTests {
     #expect(message?.contains("a write inside a write") == true)
   }
 
-  @Test("closing does what is held first; after it, writes are refused")
+  @Test("closing first runs the held writes; afterwards, writes are refused")
   func closing() async throws {
     let store = try makeStore()
     store.holdWrites()

@@ -3,9 +3,9 @@ import Testing
 
 @testable import EventStore
 
-@Suite("Chains of cascades longer than what is remembered of them")
+@Suite("Chains of cascades longer than the cache")
 struct ChainsLongerThanTheCache {
-  /// How many records are followed where each record of a chain is asked for in turn.
+  /// How many records are followed if each record of a chain is read in turn.
   private func steps(_ count: Int, countMax: Int, backward: Bool, _ fate: RecordFates.Fate) -> Int {
     var fates = RecordFates(countMax: countMax)
     let state = StateNumber(rawValue: 1)
@@ -25,7 +25,7 @@ struct ChainsLongerThanTheCache {
     return steps
   }
 
-  @Test("a scan follows few records for each", arguments: [false, true])
+  @Test("a scan follows few records for each record", arguments: [false, true])
   func scanned(backward: Bool) {
     for fate in [RecordFates.Fate.there, .gone(missing: [])] {
       for count in [100, 1000, 10_000, 20_000] {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import EventStore
 
-@Suite("Clocks are wrong")
+@Suite("Wrong clocks")
 struct ClockTests {
   static let now: Int64 = 1_700_000_000_000
   static let future: Int64 = 4_070_908_800_000  // 2099
@@ -18,7 +18,7 @@ struct ClockTests {
     return try directory.store(name) { $0.wallMilliseconds = { clock.milliseconds } }
   }
 
-  /// Writes once, and gives the timestamp of that.
+  /// Writes once, and returns the timestamp.
   private func write(_ store: LocalStore, _ value: Value = 1) async throws -> Timestamp {
     try await store.write { tx in
       try tx.createZone(noteZone)
@@ -28,7 +28,7 @@ struct ClockTests {
     return try store.entries().last!.transaction.timestamp
   }
 
-  /// A segment with one transaction of replica 1 with a timestamp.
+  /// A segment with one transaction of replica 1 at this time.
   private func segment(_ offset: UInt64, at milliseconds: UInt64, base: UInt64? = nil) throws -> RemoteSegment
   {
     var remote = TestRemote()
@@ -41,7 +41,7 @@ struct ClockTests {
   }
 
   @Test(
-    "timestamps rise within a millisecond, over restarts, and when the clock goes back by less than the drift"
+    "timestamps rise within a millisecond, after restarts, and if the clock goes back by less than the drift"
   )
   func monotone() async throws {
     var last = Timestamp(rawValue: 0)
@@ -70,7 +70,7 @@ struct ClockTests {
   }
 
   @Test(
-    "after the wall clock went back by more, writes go on from there, and still replace what came before",
+    "if the wall clock goes back by more, writes continue from there, and still replace earlier ones",
     arguments: [now - 3_600_000, now - 86_400_000, 0, -1, -86_400_000, .min])
   func goesBack(wall: Int64) async throws {
     let store = try open()
@@ -95,7 +95,7 @@ struct ClockTests {
   }
 
   @Test(
-    "a clock at the end of time, or beyond, stands still and does not trap",
+    "a clock at or beyond the greatest timestamp stops and does not trap",
     arguments: [Int64(Timestamp.millisecondsMax) - 1, Int64(Timestamp.millisecondsMax), 1 << 50, .max])
   func endOfTime(wall: Int64) async throws {
     clock.milliseconds = wall
@@ -129,7 +129,8 @@ struct ClockTests {
   }
 
   @Test(
-    "a remote timestamp moves the clock up to the drift and no further", arguments: [-1, 0, 1, 1_000_000_000])
+    "a remote timestamp advances the clock up to the drift and no further",
+    arguments: [-1, 0, 1, 1_000_000_000])
   func driftBoundary(beyond: Int64) async throws {
     let store = try open()
     _ = try await write(store)
@@ -141,13 +142,13 @@ struct ClockTests {
     } else {
       #expect(timestamp.milliseconds == UInt64(Self.now))
     }
-    // Without receive times the remote's timestamp counts as it is.
+    // Without times of receipt, the remote's timestamp counts as it is.
     let winner = try store.read { try $0.heads(of: "f", in: note("theirs"))[0].timestamp.milliseconds }
     #expect(winner == remote)
   }
 
   @Test(
-    "a wall clock that comes back within the drift of the clock keeps it rising, one millisecond more does not",
+    "if the wall clock returns to within the drift, the clock rises; one millisecond more, it does not",
     arguments: [-1, 0, 1])
   func backBoundary(beyond: Int64) async throws {
     let store = try open()
@@ -175,7 +176,7 @@ struct ClockTests {
   }
 
   @Test(
-    "a receive time that an acknowledgement brings caps from the drift on, to the millisecond",
+    "a receive time in an acknowledgement caps from the drift on, to the millisecond",
     arguments: [-1, 0, 1])
   func acknowledgedCapBoundary(beyond: Int64) async throws {
     let store = try open()
@@ -191,7 +192,8 @@ struct ClockTests {
     try await checkSound(store)
   }
 
-  @Test("receive times at the ends of what fits do not trap", arguments: [0, 1, .max - 1, .max] as [UInt64])
+  @Test(
+    "the least and the greatest receive times do not trap", arguments: [0, 1, .max - 1, .max] as [UInt64])
   func receiveTimes(received: UInt64) async throws {
     let store = try open()
     try await store.makeZone()
@@ -207,7 +209,7 @@ struct ClockTests {
   }
 
   @Test(
-    "an edit made after seeing another replaces it whatever the clocks say",
+    "an edit replaces another that it has seen, whatever the clocks say",
     arguments: [3_600_000, future - now])
   func causalSuccessor(ahead: Int64) async throws {
     let (fast, slow) = (TestClock(Self.now + ahead), TestClock(Self.now))
@@ -228,7 +230,7 @@ struct ClockTests {
       #expect(heads == ["successor"])
       try await checkSound(store)
     }
-    // Corrected, the fast one can write at once, and what it writes counts.
+    // With its clock corrected, the fast device can write immediately, and its write counts.
     fast.milliseconds = Self.now
     let corrected = try await write(stores.0, "corrected")
     #expect(corrected.milliseconds <= UInt64(Self.now + Self.drift))
@@ -241,7 +243,7 @@ struct ClockTests {
     #expect(digests.0 == digests.1)
   }
 
-  @Test("timestamps of a year ago are taken")
+  @Test("timestamps of a year ago are accepted")
   func oldTimestamps() async throws {
     let store = try open()
     let recent = try await write(store, "recent")

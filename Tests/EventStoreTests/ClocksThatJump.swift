@@ -4,9 +4,9 @@ import Testing
 
 @testable import EventStore
 
-@Suite("Wall clocks that jump, and clocks that go on after a restart")
+@Suite("Wall clocks that jump, and clocks that continue after a restart")
 struct ClocksThatJump {
-  /// A wall clock that passes, and jumps now and then: by an hour or a day, to 1970, before it, or to 2099.
+  /// A wall clock that sometimes jumps: by an hour or a day, to 1970, before 1970, or to 2099.
   private struct Wall {
     var milliseconds: Int64 = 1_700_000_000_000
     var random: SeededRandom
@@ -21,7 +21,7 @@ struct ClocksThatJump {
       milliseconds = jumps[random.next(below: jumps.count)]
     }
 
-    /// Another's timestamp: close to the drift, or anywhere.
+    /// Another replica's timestamp: close to the drift, or anywhere.
     mutating func remote() -> Timestamp {
       let near = UInt64(max(milliseconds, 0)) + 299_998 + UInt64(random.next(below: 5))
       let anywhere: [UInt64] = [0, 1_700_000_000_000, 4_070_908_800_000, near]
@@ -31,7 +31,8 @@ struct ClocksThatJump {
   }
 
   @Test(
-    "ten thousand clocks: every write is accepted, after the one before unless that lies beyond the drift")
+    "ten thousand clocks: every write is accepted, and later than the last unless that is beyond the drift"
+  )
   func clocks() throws {
     var back = 0
     for seed in 0..<10_000 as Range<UInt64> {
@@ -54,16 +55,16 @@ struct ClocksThatJump {
           Issue.record("seed \(seed): \(error)")
           return
         }
-        // The process ends, and what the store kept is all that the next one knows.
+        // The process ends; the next one knows only what the store has.
         if wall.random.chance(20) { clock = HybridClock(last: timestamp) }
       }
     }
-    // The jumps do go further than the drift.
+    // The jumps exceed the drift.
     #expect(back > 10_000)
   }
 
   @Test(
-    "stores that are opened again where the clock jumped", .serialized, arguments: 0..<24 as Range<UInt64>)
+    "stores that are opened again after the clock jumped", .serialized, arguments: 0..<24 as Range<UInt64>)
   func stores(seed: UInt64) async throws {
     let directory = TemporaryDirectory()
     var wall = Wall(random: SeededRandom(seed: seed))

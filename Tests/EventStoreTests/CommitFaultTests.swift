@@ -4,11 +4,11 @@ import Testing
 
 @testable import EventStore
 
-@Suite("A commit is made to fail")
+@Suite("Commits that fail")
 struct CommitFaultTests {
   let directory = TemporaryDirectory()
 
-  /// The fault of the next commit, and how often one was asked for.
+  /// The fault of the next commit, and how many commits were attempted.
   final class Plan: Sendable {
     let next = Shared<CommitFault?>(nil)
     let askedCount = Shared(0)
@@ -54,7 +54,7 @@ struct CommitFaultTests {
     #expect(isThere == (fault == .uncertain))
     let count = try store.entries().count
     #expect(count == (fault == .uncertain ? 2 : 1))
-    // The names and numbers of the write that failed are given out anew.
+    // The names and numbers of the failed write are used again.
     try store.writeBlockingThisThread { tx in
       if try !tx.contains(note("second")) { try tx.create(note("second"), type: "other") }
       try tx.set("field", of: note("second"), to: 1)
@@ -67,7 +67,7 @@ struct CommitFaultTests {
     try checkContiguous(opened)
   }
 
-  @Test("the error names what the disk said", arguments: CommitFault.allCases)
+  @Test("the error contains the disk's error", arguments: CommitFault.allCases)
   func underlying(_ fault: CommitFault) throws {
     let plan = Plan()
     let store = try makeStore(plan)
@@ -79,7 +79,7 @@ struct CommitFaultTests {
     #expect(underlying?.contains(fault == .full ? "ENOSPC, mdb_txn_commit" : "EIO, mdb_txn_commit") == true)
   }
 
-  @Test("a write that appends nothing: it failed, or nobody can tell", arguments: CommitFault.allCases)
+  @Test("a write that appends nothing: it failed, or its outcome is unknown", arguments: CommitFault.allCases)
   func zoneAlone(_ fault: CommitFault) throws {
     let plan = Plan()
     let store = try makeStore(plan)
@@ -93,7 +93,7 @@ struct CommitFaultTests {
     #expect(isNew == (fault != .uncertain))
   }
 
-  @Test("all of a group hear the same, one commit is asked for", arguments: CommitFault.allCases)
+  @Test("all writes of a group get the same error, of one commit", arguments: CommitFault.allCases)
   func group(_ fault: CommitFault) async throws {
     let plan = Plan()
     let store = try makeStore(plan)
@@ -114,7 +114,7 @@ struct CommitFaultTests {
     try await checkSound(store)
   }
 
-  @Test("a new store's first commit: there is none, or a whole one", arguments: CommitFault.allCases)
+  @Test("a new store's first commit: the store is missing, or whole", arguments: CommitFault.allCases)
   func opening(_ fault: CommitFault) throws {
     let plan = Plan()
     plan.next.value = fault
@@ -122,7 +122,7 @@ struct CommitFaultTests {
     #expect(failed == (fault == .full ? .full : .system))
     #expect(plan.askedCount.value == 1)
     let store = try makeStore(plan)
-    // What was committed is opened, so that only the write asks.
+    // A committed store opens without a commit, so only the write attempts one.
     #expect(plan.askedCount.value == (fault == .uncertain ? 2 : 3))
     let count = try store.entries().count
     #expect(count == 1)

@@ -10,7 +10,7 @@ func contribute(_ record: Name, _ payload: Value) -> LogOperation {
 }
 
 extension LocalStore {
-  /// The payloads that were contributed to the field “log” of a record, in their order.
+  /// The payloads contributed to the field “log” of a record, in order.
   func contributed(_ record: RecordID = note("r")) throws -> [Value]? {
     try read { try $0.contributions(of: "log", in: record)?.map(\.payload) }
   }
@@ -20,7 +20,7 @@ extension LocalStore {
 struct ContributionTests {
   let directory = TemporaryDirectory()
 
-  @Test("read in their order, in the write and after it, beside a value of the same name")
+  @Test("are read in order, in the write and after it, beside a value of the same name")
   func reading() async throws {
     let store = try await directory.noteStore()
     let large = Value.string(String(repeating: "x", count: 3000))
@@ -54,7 +54,7 @@ struct ContributionTests {
     #expect(try store.read { try $0.contributions(of: "none", in: note("r")) } == nil)
   }
 
-  @Test("need a record that is there, a name and a value that can be stored; a refused one changes nothing")
+  @Test("need an existing record, a valid name and a valid value; a refused one changes nothing")
   func refusals() async throws {
     let store = try await directory.noteStore()
     try await store.write { try $0.create(note("r"), type: "note") }
@@ -73,12 +73,12 @@ struct ContributionTests {
     #expect(try store.readView() == before)
   }
 
-  @Test("count once each, in one order at all stores, in whatever order and however often they come")
+  @Test("count once each, in the same order at all stores, however often and in whatever order they arrive")
   func everyOnce() async throws {
     let store = try await directory.noteStore()
     let other = try await directory.noteStore("other")
     var remote = TestRemote()
-    // Its clock is far ahead of those that have seen it.
+    // Its clock is far ahead of the clocks of those that have seen it.
     _ = try remote.append([transaction(1, 1, at: 9_000_000, [create("r"), contribute("r", "first")])])
     _ = try remote.append([transaction(5, 1, at: 1_000_000, [contribute("r", "unseen")])])
     for replica in 2..<9 as Range<UInt128> {
@@ -101,7 +101,7 @@ struct ContributionTests {
     try await checkSound(other)
   }
 
-  @Test("of which a later create has seen some are those that it has not seen")
+  @Test("after a later create, are those that it has not seen")
   func recreated() async throws {
     let store = try await directory.noteStore()
     var remote = TestRemote()
@@ -124,11 +124,11 @@ struct ContributionTests {
     try await checkSound(store)
   }
 
-  @Test("have digests that tell what was contributed, not what stores number")
+  @Test("have digests that depend on the contributions, not on a store's numbers")
   func digests() async throws {
     let store = try await directory.noteStore()
     let other = try await directory.noteStore("other")
-    // Other names and replicas come first, so that no number is the same.
+    // Other names and replicas come first, so that all numbers differ.
     try await other.write { tx in
       try tx.createZone(ZoneID(name: "else"))
       try tx.create(RecordID(zone: ZoneID(name: "else"), name: "x"), type: "t", fields: ["a": 1, "b": 2])
@@ -148,7 +148,7 @@ struct ContributionTests {
     #expect(try store.digest() != third.digest())
   }
 
-  @Test("are explained in their order, by who contributed what, and by what a create has seen of it")
+  @Test("are explained in order: who contributed what, and what a create has seen")
   func explained() async throws {
     let store = try await directory.noteStore()
     try await store.write { tx in
@@ -172,7 +172,7 @@ struct ContributionTests {
     #expect(anew.replaced.map(\.content) == [.contribution("a"), .contribution("b")])
   }
 
-  @Test("of many bytes are assets, which stay as long as the log names them")
+  @Test("of many bytes are assets, which stay as long as the log refers to them")
   func assets() async throws {
     let store = try directory.store("store") { $0.assetThresholdBytes = 1000 }
     try await store.makeZone()
@@ -191,7 +191,7 @@ struct ContributionTests {
     try await checkSound(store)
   }
 
-  @Test("have another order once a receive time caps a timestamp, which the state's row counts")
+  @Test("are reordered when a receive time caps a timestamp; the state's row counts that")
   func retimed() async throws {
     let future: Int64 = 4_070_908_800_000
     let store = try directory.store("store") { $0.wallMilliseconds = { future } }
@@ -215,14 +215,14 @@ struct ContributionTests {
     let acknowledgement = try #require(try remote.ship(store, receivedMilliseconds: now + 1_000_000))
     let report = try await store.acknowledge(acknowledgement)
     #expect(report.retimed == 1)
-    // Its time is 300 s after it was received.
+    // Its time is 300 s after its receipt.
     #expect(try store.contributed() == [1, 2, 3, "ahead", 4, 5, 6])
     let row = try #require(try store.rows(\.states).first)
     #expect(try StateRow(row.value.span.bytes).retimings == 1)
     try await checkSound(store)
   }
 
-  @Test("whose rows are gone or of another form are a typed error")
+  @Test("with missing or changed rows are a typed error")
   func damaged() async throws {
     let store = try await directory.noteStore()
     try await store.write { tx in
@@ -242,7 +242,7 @@ struct ContributionTests {
         var flipped = row.value
         flipped[bit / 8] ^= 1 << UInt8(bit % 8)
         try store.overwrite(row.key, flipped, in: \.elements)
-        // A bit of the timestamp or the number gives another; no other does.
+        // A changed bit of the timestamp or the number gives another contribution; no other bit does.
         let result = code { _ = try store.contributed() }
         #expect(result == .damaged || result == nil && (bit < 64 || bit >= row.value.count * 8 - 16))
       }
@@ -260,7 +260,7 @@ struct ContributionTests {
     #expect(try store.contributed()?.count == 12)
   }
 
-  @Test("a payload says what it was contributed on, and no other bytes are one")
+  @Test("a payload contains what it was contributed to, and other bytes are refused")
   func payloads() throws {
     for base in [nil, (IncarnationNumber(rawValue: 255), 300)] as [(IncarnationNumber, UInt64)?] {
       var writer = ByteWriter()

@@ -2,7 +2,7 @@ import EventStore
 import OperationFormat
 import Testing
 
-@Suite("The sum of what was added to a counter")
+@Suite("The sum of a counter's addends")
 struct CounterSumTests {
   private static let values: [Value] = [
     .int(0), .int(1), .int(-1), .int(.max), .int(.min), .int(1_000_000),
@@ -32,7 +32,7 @@ struct CounterSumTests {
     return writer.bytes
   }
 
-  @Test("integers add up, past 64 bits and back")
+  @Test("integers are added, beyond 64 bits and back")
   func integers() throws {
     #expect(try Self.sum([]).counter.value == .int(0))
     #expect(try Self.sum([.int(2), .int(-5)]).counter.value == .int(-3))
@@ -47,7 +47,7 @@ struct CounterSumTests {
     #expect(least.value == .int(.min) && least.isClamped)
   }
 
-  @Test("a decimal makes it a decimal, exact at any distance that a value holds")
+  @Test("a decimal makes the sum a decimal, exact for all exponents of a value")
   func decimals() throws {
     #expect(try Self.sum([.int(1), Self.decimal("0.5")]).counter.value == Self.decimal("1.5"))
     #expect(try Self.sum([Self.decimal("0.1"), Self.decimal("0.2")]).counter.value == Self.decimal("0.3"))
@@ -67,7 +67,7 @@ struct CounterSumTests {
       under.value == .decimal(DecimalNumber(coefficient: -Int128.max, exponent: 38)!) && under.isClamped)
   }
 
-  @Test("in any order, with what was taken back, it is the sum of the rest; so is its row", arguments: 1...40)
+  @Test("in any order, after removals, it is the sum of the rest, and so is its row", arguments: 1...40)
   func random(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     func value() -> Value {
@@ -102,7 +102,7 @@ struct CounterSumTests {
     #expect(sum.isEmpty == kept.isEmpty)
   }
 
-  @Test("a damaged row is an error that says so, and taking back what was not added is one")
+  @Test("a damaged row is an error, and so is removing an addend that was not added")
   func damaged() throws {
     let row = Self.row(try Self.sum([.int(5), Self.decimal("2.25"), Self.decimal("1e30")]))
     for length in row.indices {

@@ -20,7 +20,7 @@ struct CounterTests {
     try store.read { try $0.heads(of: "n", in: note("r"), as: .counter) }
   }
 
-  /// How many rows hold a counter's contributions that lie apart, and their sum.
+  /// How many rows hold a counter's addends apart from the record's row, and their sum.
   private func rowsApart(_ store: LocalStore) throws -> Int {
     try store.rows(\.elements).count {
       CellNumber(rawValue: try $0.key.span.bytes.bigEndian32(at: 8)).kind == .counter
@@ -28,7 +28,7 @@ struct CounterTests {
     }
   }
 
-  @Test("what was added reads as a sum, in the write and after it, beside a value of the same name")
+  @Test("addends are read as a sum, in the write and after it, beside a value of the same name")
   func reading() async throws {
     let store = try await directory.noteStore()
     try await store.write { tx in
@@ -53,7 +53,7 @@ struct CounterTests {
     try await checkSound(store)
   }
 
-  @Test("only integers and decimals are added, to a record that is there; a refused one changes nothing")
+  @Test("only integers and decimals can be added, to an existing record; a refused one changes nothing")
   func refusals() async throws {
     let store = try await directory.noteStore()
     try await store.write { try $0.create(note("r"), type: "note") }
@@ -69,7 +69,7 @@ struct CounterTests {
     #expect(try store.readView() == before)
   }
 
-  @Test("what one write adds is one contribution, unless it is more than a number holds")
+  @Test("the additions of one write are one addend, unless their sum does not fit")
   func merging() async throws {
     let store = try await directory.noteStore()
     try await store.write { tx in
@@ -91,7 +91,7 @@ struct CounterTests {
     try await checkSound(store)
   }
 
-  @Test("each contribution of each replica counts once, in any order, however often it comes")
+  @Test("each addend of each replica counts once, in any order, however often it arrives")
   func everyOnce() async throws {
     let store = try await directory.noteStore()
     let other = try await directory.noteStore("other")
@@ -110,12 +110,12 @@ struct CounterTests {
     #expect(try counter(other) == 166)
     #expect(try heads(store).count == 21)
     #expect(try store.digest() == other.digest())
-    // Four lie in the record's row, the others apart, with their sum.
+    // Four are in the record's row, the others apart, with their sum.
     #expect(try rowsApart(store) == 18)
     try await checkSound(store)
   }
 
-  @Test("a later create removes what it has seen, and nothing else")
+  @Test("a later create removes the addends that it has seen, and no others")
   func recreated() async throws {
     let store = try await directory.noteStore()
     var remote = TestRemote()
@@ -140,7 +140,7 @@ struct CounterTests {
     try await checkSound(store)
   }
 
-  @Test("a thousand writes cost a row each, and reading none of them")
+  @Test("a thousand writes cost one row each, and a read reads none of them")
   func many() async throws {
     let store = try await directory.noteStore()
     try await store.write { try $0.create(note("r"), type: "note") }
@@ -153,7 +153,7 @@ struct CounterTests {
     try await checkSound(store)
   }
 
-  @Test("it is explained by who added what, and by what a create has seen of it")
+  @Test("its explanation has who added what, and what a create has seen")
   func explained() async throws {
     let store = try await directory.noteStore()
     try await store.write { tx in
@@ -177,7 +177,7 @@ struct CounterTests {
     #expect(anew.replaced.map(\.content) == [.addend(1), .addend(2)])
   }
 
-  @Test("what one transaction added in many pieces is explained with one copy of the transaction")
+  @Test("many addends of one transaction are explained with one copy of the transaction")
   func explainedInPieces() async throws {
     let store = try await directory.noteStore()
     let piece = Value.decimal(try #require(DecimalNumber(coefficient: .max, exponent: 0)))
@@ -195,7 +195,7 @@ struct CounterTests {
     try await checkSound(store)
   }
 
-  @Test("a receive time moves a contribution, and changes nothing that reads")
+  @Test("a receive time moves an addend, and changes no read value")
   func retimed() async throws {
     let future: Int64 = 4_070_908_800_000
     let store = try directory.store("store") { $0.wallMilliseconds = { future } }

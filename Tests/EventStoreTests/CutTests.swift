@@ -5,7 +5,7 @@ import Testing
 
 @testable import EventStore
 
-@Suite("A segment is cut to be shipped")
+@Suite("Cutting a segment to send")
 struct CutTests {
   let directory = TemporaryDirectory()
 
@@ -14,7 +14,8 @@ struct CutTests {
   }
 
   @Test(
-    "it is all that is pending; stored, it stays the same over writes and openings until it is acknowledged")
+    "it has everything pending; once stored, it stays the same over writes and reopens until acknowledged"
+  )
   func storedCut() async throws {
     var store = try directory.store()
     try await store.makeAttachedZone()
@@ -31,7 +32,7 @@ struct CutTests {
     #expect(header.unpackedBytes == UInt64(proposal.transactions.reduce(0) { $0 + $1.count + 1 }))
     let bytes = try store.read { tx in try (1...2).map { try tx.bytes(at: Position(rawValue: $0)) } }
     #expect(proposal.transactions == bytes)
-    // A proposal that is not stored grows with what is written.
+    // A proposal that is not stored grows with new writes.
     try await write(store, "c")
     let grown = try store.nextCut(of: noteZone)
     #expect(grown?.header.sequences == 1...3)
@@ -42,7 +43,7 @@ struct CutTests {
     store = try directory.store()
     cut = try store.nextCut(of: noteZone)
     #expect(cut == SegmentCut(header: header, isStored: true, transactions: bytes))
-    // Another try packed it otherwise; another cut does not take its place.
+    // Another attempt packed it differently; another cut does not replace it.
     var packed = header
     packed.codec = .zstandard
     packed.packedBytes = header.unpackedBytes - 1
@@ -68,7 +69,7 @@ struct CutTests {
     try await checkSound(store)
   }
 
-  @Test("its base is the greatest offset that its transactions had seen, with that segment's hash")
+  @Test("its base is the greatest offset that its transactions have seen, with that segment's hash")
   func base() async throws {
     let store = try directory.store()
     try await store.makeAttachedZone()
@@ -80,7 +81,7 @@ struct CutTests {
     try await write(store, "a")
     let cut = try #require(try store.nextCut(of: noteZone))
     #expect(cut.header.base == 2 && cut.header.baseHash == remote.segments[1].hash)
-    // Its own segment comes back before the acknowledgement did.
+    // Its own segment is read before the acknowledgement arrives.
     _ = try await remote.shipCut(store)
     let stored = try store.nextCut(of: noteZone)?.isStored
     #expect(stored == true)
@@ -93,14 +94,14 @@ struct CutTests {
     try await checkSound(store)
   }
 
-  @Test("of which the remote has a part already, it stays what is next, also packed otherwise")
+  @Test("if the remote already has a part of it, it stays the next one, also packed differently")
   func partlyPlaced() async throws {
     let store = try directory.store()
     try await store.makeAttachedZone()
     for name in ["a", "b", "c"] { try await write(store, name) }
     let header = try #require(try store.nextCut(of: noteZone)).header
     _ = try await store.storeCut(header)
-    // Whoever restored this store from a copy had shipped the first two.
+    // A store that was restored from a copy had sent the first two.
     var remote = TestRemote()
     let own = try store.read { try $0.pending(in: noteZone, limit: 2).map(\.transaction) }
     _ = try remote.append(own)
@@ -123,7 +124,7 @@ struct CutTests {
     #expect(places == [1, 1, 2])
     let rows = try store.rows(\.zones).filter { $0.key[0] == 3 }
     #expect(rows == [])
-    // Whoever fetches both segments comes to the same.
+    // A store that fetches both segments has the same state.
     let other = try directory.store("other")
     try await other.makeAttachedZone()
     let report = try await other.ingest(remote.segments)
@@ -160,7 +161,7 @@ struct CutTests {
     #expect(absent == .zoneUnknown)
   }
 
-  @Test("it ends at half of the work that a segment may be", arguments: [-1, 0, 1])
+  @Test("it ends at half of the work that a segment may have", arguments: [-1, 0, 1])
   func operations(_ excess: Int) async throws {
     let store = try directory.store()
     try await store.makeAttachedZone()
@@ -180,7 +181,7 @@ struct CutTests {
     #expect(again?.transactions == cut.transactions)
   }
 
-  @Test("it ends at the bytes that a segment holds", arguments: [-1, 0, 1])
+  @Test("it ends at the bytes that a segment may have", arguments: [-1, 0, 1])
   func bytes(_ excess: Int) async throws {
     let store = try directory.store()
     try await store.makeAttachedZone()
@@ -198,7 +199,8 @@ struct CutTests {
     try await write("one", 500_000)
     let before = try #require(try store.nextCut(of: noteZone)).header
     #expect(before.sequences == 1...2)
-    // Another is as much longer than the second as its value is: all their varints have equal widths.
+    // Another transaction is longer than the second by the size of its value: all their varints have equal
+    // widths.
     let second =
       Int(before.unpackedBytes) - (try store.read { try $0.bytes(at: Position(rawValue: 1)).count }) - 4
     let room = Limits.segmentPackedBytesMax - Int(before.unpackedBytes)
@@ -212,7 +214,7 @@ struct CutTests {
   }
 
   @Test(
-    "the cut of another process is shipped, and one that was shipped by another is none",
+    "the cut of another process is sent, and a cut that another process has sent is gone",
     .timeLimit(.minutes(20)))
   func otherProcess() async throws {
     let store = try directory.store()
@@ -278,7 +280,7 @@ struct CutTests {
     for store in stores {
       let state = try store.sync()
       #expect(state?.pending == 0 && state?.token?.offset == remote.last, "seed \(seed)")
-      // All is fetched and compared once more.
+      // Everything is fetched and compared again.
       try await store.forgetTokens()
       let forgotten = try store.sync()
       #expect(forgotten?.token == .start(of: noteZone, testIncarnation) && forgotten?.pending == 0)
@@ -293,7 +295,7 @@ struct CutTests {
   }
 }
 
-@Suite("What a segment says of those before it is checked")
+@Suite("A segment's references to earlier segments are checked")
 struct SegmentCheckTests {
   let directory = TemporaryDirectory()
 
@@ -310,7 +312,7 @@ struct SegmentCheckTests {
     #expect(after == before, comment)
   }
 
-  @Test("another segment at its base, or before it, is refused; what cannot be told is folded")
+  @Test("another segment at its base, or before it, is refused; if that is unknown, it is folded")
   func hashes() async throws {
     let store = try directory.store()
     try await store.makeZone()
@@ -333,7 +335,7 @@ struct SegmentCheckTests {
     }
     try await refuse(store, next, "another one before") { $0.previousHash = wrong }
     try await refuse(store, next, "none before") { $0.previousHash = .zero }
-    // One that overlaps begins inside another: which came before cannot be told.
+    // A segment that overlaps begins inside another one, so its predecessor is unknown.
     var overlapping = next
     overlapping.transactions.insert(remote.segments[1].transactions[1], at: 0)
     overlapping.previousHash = wrong
@@ -342,7 +344,7 @@ struct SegmentCheckTests {
     let report = try await store.ingest([overlapping])
     #expect(report.folded == 1 && report.known == 1)
     #expect(report.token?.offset == 3)
-    // What lies in two is not compared either.
+    // A transaction in two segments is not compared either.
     _ = try remote.append([transaction(2, 4, base: 2, [create("e")])])
     var fourth = remote.segments[3]
     fourth.previousHash = wrong
@@ -352,11 +354,11 @@ struct SegmentCheckTests {
   }
 }
 
-@Suite("Commits are observed")
+@Suite("Observing commits")
 struct CommitObservationTests {
   let directory = TemporaryDirectory()
 
-  @Test("each commit of this process is told until the observation ends, and ids only grow")
+  @Test("each commit of this process is reported until the observation ends, and ids only grow")
   func told() async throws {
     let store = try directory.store()
     let (first, second) = (Shared(0), Shared(0))
@@ -384,7 +386,7 @@ struct CommitObservationTests {
     #expect(closed == .closed)
   }
 
-  @Test("another process's commit shows in the id", .timeLimit(.minutes(20)))
+  @Test("another process's commit changes the id", .timeLimit(.minutes(20)))
   func otherProcess() async throws {
     let store = try directory.store()
     try await store.makeZone()

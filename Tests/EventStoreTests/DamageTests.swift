@@ -10,13 +10,14 @@ import Testing
   import Darwin
 #endif
 
-@Suite("A data file is damaged", .serialized)
+@Suite("Damaged data files", .serialized)
 struct DamageTests {
   let directory = TemporaryDirectory()
-  /// How many damaged files each case has: few in a working day's tests, all with `DAMAGED_FILES=3000`.
+  /// How many damaged files each case has: few in daily tests, all with `DAMAGED_FILES=3000`.
   private static let count = getenv("DAMAGED_FILES").flatMap { UInt64(String(cString: $0)) } ?? 400
 
-  /// Damages copies of a small store's file in other processes; gives the outcomes, and how processes ended.
+  /// Damages copies of a small store's file in other processes; returns the outcomes, and how the processes
+  /// ended.
   private func run(
     _ seeds: Range<UInt64>, _ mode: String
   ) -> (outcomes: [String: Int], ends: [ChildProcess.End]) {
@@ -49,7 +50,7 @@ struct DamageTests {
         _ = child.wait()
         break
       }
-      // It hangs, or it is dead.
+      // It hangs or has ended.
       child.send(SIGKILL)
       let end = child.wait()
       ends.append(end)
@@ -60,7 +61,7 @@ struct DamageTests {
   }
 
   @Test(
-    "verified before it is read, it is refused, reported or right, and no process dies",
+    "verified before it is read, it is refused, reported or correct, and no process crashes",
     .timeLimit(.minutes(20)))
   func verified() {
     let (outcomes, ends) = run(0..<Self.count, "verify")
@@ -72,12 +73,13 @@ struct DamageTests {
   }
 
   @Test(
-    "read, written and rebuilt without verification, it is refused or serves, and no process dies",
+    "read, written and rebuilt without verification, it is refused or works, and no process crashes",
     .timeLimit(.minutes(20)), arguments: ["read", "flip"])
   func unverified(_ mode: String) {
     let (outcomes, ends) = run(0..<Self.count, mode)
     print("damage, \(mode): \(outcomes.sorted { $0.key < $1.key }), \(ends.count) processes died")
-    // LMDB trusts its pages: its assertion, or its access beyond a page, ends the process. Opening checks them.
+    // LMDB trusts its pages: an assertion, or an access beyond a page, would end the process. Opening checks
+    // them.
     #expect(ends == [])
     #expect(Set(outcomes.keys).isSubset(of: ["refused", "correct", "other"]))
     #expect(outcomes.values.reduce(0, +) == Int(Self.count))

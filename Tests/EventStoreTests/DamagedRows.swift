@@ -3,10 +3,10 @@ import Testing
 
 @testable import EventStore
 
-/// Rows that were cut short or changed give values or typed errors, never a trap: LMDB has no checksums.
-@Suite("Rows that are damaged")
+/// Rows that were cut or changed give values or typed errors, but never trap: LMDB has no checksums.
+@Suite("Damaged rows")
 struct DamagedRows {
-  /// A record with two conflicting values, one of them apart.
+  /// A record with two conflicting values, one of them in its own row.
   static func makeRow() throws -> (row: [UInt8], element: [UInt8]) {
     let replicas = [ReplicaID(rawValue: 1), ReplicaID(rawValue: 2)]
     let storage = MemoryFoldStorage(replicas: replicas) { _, _, _, _, _ in nil }
@@ -32,7 +32,7 @@ struct DamagedRows {
     return (row, element)
   }
 
-  /// Reads all of a record's row: how many heads it has, or the error's code.
+  /// Reads a whole record's row: returns the number of heads, or the error's code.
   static func read(_ row: [UInt8]) -> Result<Int, FormatError> {
     do throws(FormatError) {
       _ = try RecordLayout.recordNumber(of: row.span.bytes)
@@ -47,7 +47,8 @@ struct DamagedRows {
     }
   }
 
-  /// Reads the values of a row's cells in one pass, and compares them with what the general way finds, if it reads all.
+  /// Reads the values of a row's cells in one pass, and compares them with those of the general way, if that
+  /// reads all.
   static func checkWinners(_ row: [UInt8]) {
     let found: [CellNumber: RecordLayout.Winner]
     do {
@@ -103,7 +104,7 @@ struct DamagedRows {
     #expect(heads == 4)
     var whole = 0
     for count in 0..<row.count {
-      // Cut between two cells it is a row with fewer of them.
+      // A row that is cut between two cells is a row with fewer cells.
       Self.checkWinners(Array(row.prefix(count)))
       if case .success(let found) = Self.read(Array(row.prefix(count))) {
         #expect(found < heads)
@@ -121,7 +122,7 @@ struct DamagedRows {
     #expect(refused > row.count)
   }
 
-  @Test("a head kept apart, cut at each byte and with each bit flipped")
+  @Test("a head in its own row, cut at each byte and with each bit flipped")
   func element() throws {
     let element = try Self.makeRow().element
     let owned = try OwnedHead(apart: element.span.bytes)

@@ -5,11 +5,11 @@ import Testing
 
 @testable import EventStore
 
-@Suite("Sync state is damaged")
+@Suite("Damaged sync state")
 struct DamagedSyncState {
   let directory = TemporaryDirectory()
 
-  /// A store that has shipped two transactions, has folded one of another replica, and has three that are pending.
+  /// A store that has sent two transactions, has folded one of another replica, and has three pending ones.
   private func makeStore() async throws -> LocalStore {
     let store = try directory.store()
     try await store.makeAttachedZone()
@@ -29,7 +29,7 @@ struct DamagedSyncState {
     return store
   }
 
-  /// What a round would begin from: nil where it fails.
+  /// Where a round would begin; nil if it fails.
   private func found(_ store: LocalStore) throws -> (pending: UInt64?, first: UInt64?)? {
     do {
       let state = try store.sync()
@@ -47,7 +47,7 @@ struct DamagedSyncState {
     ]
   }
 
-  @Test("no flipped bit of a row makes work that was not sent look sent")
+  @Test("no flipped bit of a row makes unsent work look sent")
   func flips() async throws {
     let store = try await makeStore()
     let sound = try #require(try found(store))
@@ -78,13 +78,13 @@ struct DamagedSyncState {
     let store = try await makeStore()
     let rows = try store.rows(\.sequences)
     let last = try #require(rows.last { $0.key.prefix(8) == rows[0].key.prefix(8) })
-    // As if the sequence had never been pending: the row of one before it stands in its place.
+    // As if the sequence had never been pending: the row of an earlier one is in its place.
     try store.overwrite(last.key, rows[0].value, in: \.sequences)
     let refused = try found(store)
     #expect(refused == nil)
   }
 
-  @Test("rows that are missing are noticed, or sent again")
+  @Test("missing rows are noticed, or the transactions are sent again")
   func missing() async throws {
     let store = try await makeStore()
     for (name, table) in Self.tables.prefix(2) {
@@ -97,7 +97,7 @@ struct DamagedSyncState {
         try store.overwrite(row.key, row.value, in: table)
       }
     }
-    // The last sequence, and the first that is pending.
+    // The last sequence, and the first pending one.
     let own = try store.rows(\.sequences).filter { $0.key[7] == 1 }
     try #require(own.count == 6)
     for row in [own[3], own[5]] {

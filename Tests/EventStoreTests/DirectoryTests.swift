@@ -11,7 +11,7 @@ import Testing
   import Darwin
 #endif
 
-@Suite("The directory is not as it should be")
+@Suite("Problems of a store's directory")
 struct DirectoryTests {
   let directory = TemporaryDirectory()
 
@@ -22,14 +22,14 @@ struct DirectoryTests {
     store.close()
   }
 
-  /// What opening gives: a code, nil if it opens.
+  /// The error code of an open; nil if it succeeds.
   private func opening(
     _ name: String = "store", _ configure: (inout StoreConfiguration) -> Void = { _ in }
   ) -> StoreError.Code? {
     code { try directory.store(name, configure).close() }
   }
 
-  @Test("a store that is open in this process is not opened again, by whatever path")
+  @Test("a store that is open in this process cannot be opened again, under any path")
   func alreadyOpen() async throws {
     try await makeStore()
     let store = try directory.store()
@@ -74,7 +74,7 @@ struct DirectoryTests {
     #expect(found == .damaged)
   }
 
-  @Test("a clock row that cannot be read is damaged for writers; readers go on")
+  @Test("an unreadable clock row is damage for writers; readers continue")
   func clockRow() async throws {
     try await makeStore()
     let store = try directory.store()
@@ -88,7 +88,7 @@ struct DirectoryTests {
     try await store.write { try $0.set("title", of: note("first"), to: 1) }
   }
 
-  @Test("a directory without a store is refused where none is to be made, and one with other files always")
+  @Test("a directory without a store is refused if none may be created, and one with other files always")
   func noStore() throws {
     mkdir(directory.path + "/empty", 0o700)
     mkdir(directory.path + "/other", 0o700)
@@ -148,7 +148,7 @@ struct DirectoryTests {
     }
   }
 
-  @Test("an empty data file, as a crash leaves one, becomes a store; without a lock file it opens")
+  @Test("an empty data file, as a crash may leave it, becomes a store; a store without a lock file opens")
   func leftovers() async throws {
     mkdir(directory.path + "/empty", 0o700)
     writeFile(directory.path + "/empty/data.mdb", [])

@@ -8,7 +8,8 @@ import Testing
 struct DividedRowTests {
   let directory = TemporaryDirectory()
 
-  /// A record with registers of so many bytes in all, a reference that cascades among them, and one thing besides registers.
+  /// A record with registers of this many bytes in total, one of them a cascade reference, and one other
+  /// thing.
   private func makeStore(registers: Int, count: Int = 10) async throws -> LocalStore {
     let store = try directory.store()
     try await store.makeZone()
@@ -25,18 +26,18 @@ struct DividedRowTests {
     return store
   }
 
-  /// The row in the table of records, of the record in question.
+  /// The record's row in the table of records.
   private func base(_ store: LocalStore) throws -> Row {
     try #require(
       try store.rows(\.records).first { String(decoding: $0.key.dropFirst(4), as: UTF8.self) == "large" })
   }
 
-  /// The rows of registers that are kept apart.
+  /// The rows of registers that are stored apart.
   private func registers(_ store: LocalStore) throws -> [Row] {
     try store.rows(\.elements).filter { $0.key.count == 13 && $0.key[12] == 6 }
   }
 
-  /// Each kind of field that is no register, changed by one write.
+  /// Each kind of field but registers, changed by one write.
   enum Change: CaseIterable {
     case add, insert, put, append, type, contribute
   }
@@ -55,7 +56,7 @@ struct DividedRowTests {
     }
   }
 
-  @Test("what merges is changed without the registers being written again", arguments: Change.allCases)
+  @Test("a change of a field that merges does not write the registers again", arguments: Change.allCases)
   func leavesRegisters(_ change: Change) async throws {
     let store = try await makeStore(registers: 9000)
     #expect(try base(store).value.count > 9000)
@@ -63,7 +64,7 @@ struct DividedRowTests {
     try await make(change, store, 1)
     let first = try registers(store)
     #expect(first.count == 1 && first[0].value.count > 9000)
-    // Who reads or writes registers would come across the damage.
+    // Reading or writing the registers would meet the damage.
     try store.overwrite(first[0].key, nil, in: \.elements)
     for number in 2...9 { try await make(change, store, number) }
     #expect(try base(store).value.count < 600)
@@ -77,7 +78,7 @@ struct DividedRowTests {
     #expect(record.fields["field3"] == .string(String(repeating: "3", count: 900)))
     let scanned = try store.read { try $0.records(in: noteZone).map(\.id.name) }
     #expect(scanned == ["large", "target"])
-    // Whoever looks at a record to see whether another is hidden finds it too.
+    // Reading whether another record is hidden finds it too.
     let holders = try store.read { try $0.holders(of: note("target"), in: nil).map(\.record) }
     #expect(holders == [note("large")])
     try await store.write { try $0.delete(note("target")) }
@@ -88,7 +89,7 @@ struct DividedRowTests {
   }
 
   @Test(
-    "it is whole again where registers are small or nothing else is left, and in two parts from 1,501 bytes on"
+    "it is one row if registers are small or nothing else is left, and two parts from 1,501 bytes on"
   )
   func becomesWhole() async throws {
     let store = try await makeStore(registers: 9000)
@@ -126,7 +127,7 @@ struct DividedRowTests {
     try await checkSound(store)
   }
 
-  @Test("several writes of one commit, and one that is undone among them")
+  @Test("several writes of one commit, one of which is undone")
   func sharesCommits() async throws {
     struct Stop: Error {}
     let store = try await makeStore(registers: 3000)
@@ -157,7 +158,7 @@ struct DividedRowTests {
   }
 
   @Test(
-    "a part that is missing, cut or changed is damage that is told, found by a verification, mended by a rebuild"
+    "a missing, cut or changed part is reported as damage, found by a verification, repaired by a rebuild"
   )
   func damage() async throws {
     let store = try await makeStore(registers: 3000)
@@ -173,7 +174,7 @@ struct DividedRowTests {
     var refusals = 0
     for row in damaged {
       try store.overwrite(apart.key, row, in: \.elements)
-      // Any answer but a trap.
+      // Any result but a trap.
       for read in [
         { _ = try store.read { try $0.record(note("large")) } },
         { _ = try store.read { try $0.records(in: noteZone) } },

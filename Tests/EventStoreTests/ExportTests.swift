@@ -4,11 +4,11 @@ import Testing
 
 @testable import EventStore
 
-@Suite("A log is exported and imported")
+@Suite("Exporting and importing a log")
 struct ExportTests {
   let directory = TemporaryDirectory()
 
-  /// A store with two zones, of which one has met a remote, a conflict, a policy and pending writes.
+  /// A store with two zones. One of them has met a remote, a conflict, a policy and pending writes.
   private func makeStore() async throws -> (LocalStore, TestRemote) {
     let store = try directory.store("exported")
     try await store.makeZone()
@@ -30,7 +30,7 @@ struct ExportTests {
     return (store, remote)
   }
 
-  @Test("a log without a transaction that its segments name, or with another token or base, is refused whole")
+  @Test("a log without a transaction of its segments, or with another token or base, is refused as a whole")
   func changed() async throws {
     let (store, _) = try await makeStore()
     let lines = try store.exportedLines()
@@ -60,7 +60,7 @@ struct ExportTests {
     }
   }
 
-  @Test("the imported store has the same digests, log and tokens, and its writes have seen the old ones")
+  @Test("the imported store has the same digests, log and tokens, and its new writes have seen the old ones")
   func roundTrip() async throws {
     let (old, exportedRemote) = try await makeStore()
     var remote = exportedRemote
@@ -71,7 +71,7 @@ struct ExportTests {
     #expect(snapshots.1.digests == snapshots.0.digests)
     #expect(snapshots.1.tokens == snapshots.0.tokens)
     #expect(snapshots.1.lastPosition == snapshots.0.lastPosition)
-    // What the old store had not shipped is pending in the new one too.
+    // What the old store had not sent is pending in the new one too.
     #expect(snapshots.0.pending == [1, 1])
     #expect(snapshots.1.pending == [1, 1])
     let logs = (try old.entries(), try new.entries())
@@ -81,7 +81,7 @@ struct ExportTests {
     let exportedAgain = try new.exportedLines()
     #expect(exportedAgain.dropFirst() == lines.dropFirst())
 
-    // Both go on. What the new one writes has seen all that it imported, shipped or not.
+    // Both continue. The writes of the new store have seen everything it imported, sent or not.
     let conflicts = try new.read { try $0.conflicts(in: noteZone).count }
     try await new.write { tx in
       try tx.set("big", of: note("s"), to: "new")
@@ -107,7 +107,7 @@ struct ExportTests {
     #expect(settled == ["new"])
   }
 
-  @Test("lines that do not fit are refused, and nothing of them stays")
+  @Test("lines that do not fit are refused, and leave nothing")
   func refusals() async throws {
     let (old, _) = try await makeStore()
     let lines = try old.exportedLines()
@@ -132,7 +132,7 @@ struct ExportTests {
     #expect(full == .importInvalid)
   }
 
-  @Test("a store that was imported and wrote nothing can be exported and imported in turn")
+  @Test("an imported store that wrote nothing can be exported and imported again")
   func chain() async throws {
     let (old, _) = try await makeStore()
     let second = try directory.store("second")
@@ -145,7 +145,7 @@ struct ExportTests {
     try await checkSound(third)
   }
 
-  @Test("what the old store had not shipped keeps an imported zone that the remote deletes")
+  @Test("unsent transactions of the old store keep an imported zone that the remote deletes")
   func withdrawal() async throws {
     let old = try directory.store("old")
     try await old.makeAttachedZone()
@@ -162,7 +162,7 @@ struct ExportTests {
     #expect(!isGone)
     let names = try new.read { try $0.records(in: noteZone).map(\.id.name) }
     #expect(names == ["shipped", "unshipped"])
-    // With all of it shipped it goes.
+    // After all of it is sent, the zone is deleted.
     let rest = try #require(try remote.ship(old))
     _ = try await old.acknowledge(rest)
     let last = try directory.store("last")
@@ -172,16 +172,16 @@ struct ExportTests {
   }
 
   @Test(
-    "an import that is cut between its commits leaves a store that is not opened; a whole one is, once it ends"
+    "an import that ends between its commits leaves a store that cannot be opened; a whole import can"
   )
   func cutImport() async throws {
     let (old, _) = try await makeStore()
     let lines = try old.exportedLines()
-    // All but the last transaction; and the end alone, which has no line of its own here.
+    // All but the last transaction; and only the end, which has no line of its own here.
     for (name, kept) in [("by a transaction", lines.count - 1), ("by the end", lines.count), ("early", 1)] {
       let cut = try directory.store(name)
       try await cut.importLines(Array(lines.prefix(kept)), isMoreToCome: true)
-      // As a process that was killed leaves it.
+      // As a killed process leaves it.
       cut.close()
       for readOnly in [false, true] {
         let found = code {
@@ -201,7 +201,7 @@ struct ExportTests {
     new = try directory.store("whole")
     #expect(try new.readView() == old.readView())
     try await checkSound(new)
-    // What throws in its first commit leaves an empty store, which opens.
+    // An error in its first commit leaves an empty store, which opens.
     let empty = try directory.store("empty")
     let found = await awaitedCode {
       try await empty.importLines(lines + [lines[lines.count - 1]], isMoreToCome: true)

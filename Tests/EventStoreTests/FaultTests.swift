@@ -12,26 +12,26 @@
     import Darwin
   #endif
 
-  @Suite("A call of LMDB fails", .timeLimit(.minutes(20)))
+  @Suite("Calls of LMDB that fail", .timeLimit(.minutes(20)))
   struct FaultTests {
     let directory = TemporaryDirectory()
 
-    /// What a run of the workload did.
+    /// The result of a run of the workload.
     struct Outcome {
       /// Labels of the writes that returned.
       var acknowledged: [String] = []
-      /// Labels of the writes that failed, but for those whose outcome is unknown.
+      /// Labels of the writes that failed, except those whose outcome is unknown.
       var refused: [String] = []
       var isFolded = false
       var isRefusedFold = false
-      /// Errors that are none of the store's.
+      /// Errors that are not the store's.
       var foreign: [String] = []
     }
 
     private static let other = ReplicaID(rawValue: 7)
     private static let incarnation = IncarnationID(rawValue: 9)
 
-    /// Does the same work each time, going on after every error.
+    /// Does the same work each time, and continues after every error.
     private func work(_ store: LocalStore) async -> Outcome {
       let outcome = Shared(Outcome())
       @Sendable func settle(_ label: String, _ error: (any Error)?) {
@@ -62,7 +62,7 @@
       }
       await put("one", "title")
       await put("two", "body")
-      // Three that share a commit, so that two of them are nested.
+      // Three writes that share a commit, so that two of them are nested.
       let gate = Signal()
       let held = Task.immediate {
         await write("held") { tx in
@@ -110,7 +110,7 @@
         receivedMilliseconds: nil, transactions: [try transaction.encoded()])
     }
 
-    /// Runs the workload in a new store, with a plan, and checks what it leaves.
+    /// Runs the workload in a new store, with a plan, and checks the store afterwards.
     private func run(_ plan: FaultPlan, _ comment: Comment) async throws {
       let name = "store"
       let path = directory.path + "/" + name
@@ -126,7 +126,7 @@
         let store = try open(faults: plan)
         outcome = await work(store)
         if plan.hasFailed {
-          // Only a panic, or a map that was lost, outlasts the call.
+          // Only a panic, or the loss of the map, outlasts the call.
           let later = await awaitedCode { try await store.write { $0.label = "later" } }
           #expect(later == nil || later == .system, comment)
         }
@@ -158,7 +158,8 @@
       store.close()
     }
 
-    @Test("inside a closure that goes on after every error: nothing, or all that it could do, is there")
+    @Test(
+      "in a closure that continues after every error: the store has nothing, or everything that succeeded")
     func swallowed() async throws {
       let names = ["mdb_get", "mdb_put", "mdb_del", "mdb_cursor_open", "mdb_cursor_get"]
       var failures = 0
@@ -209,7 +210,7 @@
 
     private static let codes: [LMDBError.Code] = [.mapFull, .inputOutput, .noSpace, .panic]
 
-    @Test("at any place: a typed error or success, and all that was acknowledged is there afterwards")
+    @Test("at any call: a typed error or success, and the store has everything acknowledged")
     func everyCall() async throws {
       let counter = FaultPlan()
       try await run(counter, "no fault")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Setting a field in place")
 struct FoldInPlaceTests {
-  /// Values whose sizes lie at the edges: a byte count of one byte and of two, a value in the row and apart.
+  /// Values with sizes at the limits: a byte count of one byte and of two, a value in the row and apart.
   private static let sizes = [1, 2, 50, 90, 97, 98, 99, 100, 101, 110, 127, 128, 1023, 1024, 1025]
 
   private func makeStorage() -> MemoryFoldStorage {
@@ -15,7 +15,7 @@ struct FoldInPlaceTests {
   }
 
   @Test(
-    "leaves the bytes that the general step leaves, whatever came before", arguments: 0..<150 as Range<UInt64>
+    "gives the same bytes as the general step, whatever came before", arguments: 0..<150 as Range<UInt64>
   )
   func isTheGeneralStep(_ seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
@@ -24,7 +24,7 @@ struct FoldInPlaceTests {
     var general = Fold(storage: plainStorage)
     general.editsInPlace = false
     let state = StateNumber(rawValue: 1)
-    // One of them numbers all that fits into a byte, the other not; some seeds meet no one else.
+    // In one of them all numbers fit into a byte, in the other not; some seeds meet no other replica.
     let large = random.next(below: 2) == 0
     let replicas = random.next(in: 1...3)
     var sequences: [UInt64] = [0, 0, 0]
@@ -77,7 +77,7 @@ struct FoldInPlaceTests {
   }
 
   @Test(
-    "a row that is cut or has any byte changed comes to what the general step makes of it, and never traps")
+    "a row that is cut or has a changed byte gives the same as the general step, and never traps")
   func isAsStrictAsTheGeneralStep() throws {
     let state = StateNumber(rawValue: 1)
     let record = Array("record".utf8)
@@ -123,7 +123,7 @@ struct FoldInPlaceTests {
           results.append(.failure(error))
         }
       }
-      // What is damaged behind the field only the general step may come across, or neither.
+      // The general step may meet damage after the field that this one does not, or neither may.
       if case .success(let edited) = results[0], case .success(let general) = results[1] {
         #expect(edited == general, "\(row)")
         sound += 1

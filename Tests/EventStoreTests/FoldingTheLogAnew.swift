@@ -2,7 +2,7 @@ import EventStore
 import StoreTesting
 import Testing
 
-@Suite("Folding the log anew")
+@Suite("Folding the log again")
 struct FoldingTheLogAnew {
   let directory = TemporaryDirectory()
   let zone = ZoneID(name: "notes")
@@ -22,7 +22,7 @@ struct FoldingTheLogAnew {
     return store
   }
 
-  @Test("a rebuild makes the same digest, and verification finds nothing wrong before and after")
+  @Test("a rebuild gives the same digest, and verification finds no problem before and after")
   func rebuilds() async throws {
     let store = try await makeStore()
     let before = try store.verify()
@@ -39,7 +39,7 @@ struct FoldingTheLogAnew {
     #expect(information.zones.map(\.transactions) == [50])
   }
 
-  @Test("the past is what it was")
+  @Test("the past is read as it was")
   func readsThePast() async throws {
     let store = try await makeStore()
     let past = try store.past(at: Position(rawValue: 10))

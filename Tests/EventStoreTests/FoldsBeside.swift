@@ -5,14 +5,15 @@ import Testing
 
 @testable import EventStore
 
-@Suite("A segment that takes more than one commit may do")
+@Suite("A segment with more work than one commit may have")
 struct FoldsBeside {
   let directory = TemporaryDirectory()
   private let record = note("r")
 
-  /// A remote log in which a record has many rows of each kind, and then is made again.
+  /// A remote log in which a record has many rows of each kind, and then is created again.
   ///
-  /// - Parameter seen: up to where who makes it again has seen the log; nil for nothing.
+  /// - Parameter seen: the last offset of the log that the replica has seen that creates it again; nil for
+  ///   none.
   private func makeRemote(seen: UInt64?, of zone: ZoneID = noteZone) throws -> TestRemote {
     var remote = TestRemote()
     remote.zone = zone
@@ -25,7 +26,8 @@ struct FoldsBeside {
     operations.append(update("items", .insertElements((0..<30).map { .int($0) }, after: nil)))
     for index in 0..<20 { operations.append(update("body", .insertText("line \(index)", after: nil))) }
     _ = try remote.append([transaction(1, 1, zone: zone, operations)])
-    // One each, which have seen nothing of each other, so that they are concurrent: heads that lie apart.
+    // One transaction of each replica, none of which has seen another, so that they are concurrent: heads in
+    // their own rows.
     for replica in UInt128(10)..<50 {
       let operations = [
         set("r", "f", .int(Int64(replica))), update("likes", .add(.int(1))),
@@ -39,7 +41,8 @@ struct FoldsBeside {
     return remote
   }
 
-  /// Folds all of a remote log; gives how many commits its last segment took, and whether it was folded beside the records.
+  /// Folds a whole remote log; returns how many commits its last segment took, and whether it was folded
+  /// beside the records.
   private func fold(
     _ remote: TestRemote, into store: LocalStore, _ commits: borrowing Atomic<Int>
   ) async throws -> (commits: Int, beside: Int) {
@@ -52,7 +55,7 @@ struct FoldsBeside {
     return last
   }
 
-  @Test("is folded in many, and comes to the same", arguments: [41, 20, 1, nil] as [UInt64?])
+  @Test("is folded in many commits, with the same result", arguments: [41, 20, 1, nil] as [UInt64?])
   func same(seen: UInt64?) async throws {
     let remote = try makeRemote(seen: seen)
     final class Commits: Sendable { let count = Atomic(0) }
@@ -78,7 +81,7 @@ struct FoldsBeside {
     }
   }
 
-  @Test("is folded once with all that come behind it, and what comes before it is not tried again and again")
+  @Test("is folded once with all later segments, and earlier segments are not tried repeatedly")
   func many() async throws {
     final class Commits: Sendable { let count = Atomic(0) }
     var remote = try makeRemote(seen: nil)
@@ -99,7 +102,7 @@ struct FoldsBeside {
       reports.append(try await bounded.ingest(Array(left), isMoreToCome: true))
       left = left.dropFirst(reports.last!.segments)
     }
-    // Those before it, and then it with those behind it: each tried once before.
+    // The segments before it, and then it with those after it: each was tried once before.
     #expect(reports.map(\.segments) == [41, 20], "\(reports)")
     #expect(reports.map(\.foldedBeside) == [0, 20])
     #expect(commits.count.load(ordering: .relaxed) == 4)
@@ -107,11 +110,11 @@ struct FoldsBeside {
     let all = commits.count.load(ordering: .relaxed)
     #expect(try bounded.digest() == plain.digest())
     #expect(try bounded.verify().problems == [])
-    // Each looks at the same rows in vain: linear in them.
+    // Each reads the same rows without a result: linear in them.
     #expect(all < 20 * 40, "\(all) commits")
   }
 
-  @Test("what is written before it is folded has not seen it, and everybody agrees afterwards")
+  @Test("local writes before it is folded have not seen it, and all replicas agree afterwards")
   func window() async throws {
     var remote = try makeRemote(seen: 41)
     let heavy = remote.segments[41]
@@ -125,13 +128,13 @@ struct FoldsBeside {
     #expect(again.known == 1 && again.token?.offset == 42)
     #expect(try store.read { try $0.isFoldingAgain() })
     #expect(try store.verify().problems == [])
-    // It still shows what was there, and what is set says so.
+    // It still has its old state, and a write of a field depends on that.
     #expect(try store.value("g", record) == nil)
     let record = record
     try await store.write { try $0.set("f", of: record, to: "mine") }
     let mine = try #require(try store.entries().last?.transaction)
     #expect(mine.base?.offset == 41)
-    // What is shipped meanwhile does not make it seen.
+    // Sending meanwhile does not make it seen.
     let acknowledgement = try #require(try remote.ship(store))
     _ = try await store.acknowledge(acknowledgement)
     try await store.write { try $0.set("h", of: record, to: "mine") }
@@ -148,7 +151,7 @@ struct FoldsBeside {
     #expect(try store.verify().problems == [])
   }
 
-  @Test("who opens the store meanwhile does not wait for it, and the next segment does")
+  @Test("a process that opens the store meanwhile does not wait for it, and the next segment does")
   func opened() async throws {
     let remote = try makeRemote(seen: 41)
     let heavy = remote.segments[41]
@@ -175,7 +178,7 @@ struct FoldsBeside {
   }
 
   @Test(
-    "what its store writes before its own lost transactions are folded names no units of theirs, and has not seen them",
+    "writes before a store's own lost transactions are folded have not seen them or their units",
     arguments: [false, true])
   func ownLane(hasNextEpoch: Bool) async throws {
     var remote = try makeRemote(seen: 41)
@@ -183,7 +186,7 @@ struct FoldsBeside {
     let reader = try directory.store("reader")
     for store in [store, reader] { try await store.makeZone() }
     for segment in remote.segments.dropLast() { _ = try await store.ingest([segment]) }
-    // The store was put back from a backup: it has forgotten what it had written.
+    // The store was restored from a backup: it has forgotten its writes.
     let lost = LogOperation.update(record: "r", type: "note", field: "body", .insertText("LOST", after: nil))
     let own = transaction(store.identity.replica.rawValue, 1, base: 42, [lost])
     _ = try remote.append([own])
@@ -216,7 +219,7 @@ struct FoldsBeside {
     for store in [store, reader] { #expect(try store.verify().problems == []) }
   }
 
-  @Test("a log that is exported before it is folded gives a store that has seen all of it")
+  @Test("a log exported before it is folded gives a store that has seen all of it")
   func exported() async throws {
     var remote = try makeRemote(seen: 41)
     let store = try directory.store("exported") { $0.foldStepsMax = 80 }
@@ -232,7 +235,7 @@ struct FoldsBeside {
     #expect(try imported.entries().last?.transaction.base?.offset == 43)
   }
 
-  @Test("an operation that is paused in a zone that is deleted then leaves nothing to the next one")
+  @Test("an operation that is paused in a zone which is then deleted leaves nothing to the next one")
   func deleted() async throws {
     let store = try directory.store { $0.foldStepsMax = 80 }
     let other = ZoneID(name: "other")
@@ -292,7 +295,7 @@ struct FoldsBeside {
       let remote = try makeRemote(seen: 41, of: zone)
       for segment in remote.segments.dropLast() { _ = try await store.ingest([segment]) }
       _ = try await store.ingest([remote.segments[41]], isMoreToCome: true)
-      // Some of it is done before the next one comes.
+      // Some of it is done before the next one arrives.
       _ = try await store.perform { try Rebuild($0).step() }
     }
     let place = try await store.perform { try $0.storage.unfinishedRebuild()?.progress }
@@ -310,7 +313,7 @@ struct FoldsBeside {
     #expect(try store.verify().problems == [])
   }
 
-  @Test("a rebuild that another has ended is not begun again")
+  @Test("a rebuild that another has completed does not begin again")
   func ended() async throws {
     let store = try directory.store()
     try await store.makeZone(noteZone)
@@ -319,7 +322,7 @@ struct FoldsBeside {
     #expect(try await store.perform { try $0.storage.unfinishedRebuild() == nil })
   }
 
-  @Test("a rebuild that was asked for folds every zone again, also where one zone was being folded")
+  @Test("a requested rebuild folds every zone again, even if one zone was being folded")
   func whole() async throws {
     let remote = try makeRemote(seen: 41)
     let store = try directory.store { $0.foldStepsMax = 80 }

@@ -8,7 +8,7 @@ import Testing
 struct FoldsOfManyRows {
   let directory = TemporaryDirectory()
 
-  @Test("who makes a record and has not seen its elements reads them and changes none: commits end early")
+  @Test("creating a record without having seen its elements reads them and changes none: commits end early")
   func making() async throws {
     let store = try directory.store()
     try await store.makeAttachedZone()
@@ -28,7 +28,7 @@ struct FoldsOfManyRows {
     }
     #expect(commits.count > 3 && commits.reduce(0, +) == 41)
     #expect(try store.read { try $0.elements(of: "tags", in: note("r")) }?.count == 6000)
-    // One that has seen them takes them away.
+    // A creation that has seen them removes them.
     _ = try remote.append([transaction(50, 1, base: 41, [.create(record: "r", type: "t")])])
     #expect(try await store.ingest(try remote.news(for: store)).segments == 1)
     #expect(try store.read { try $0.elements(of: "tags", in: note("r")) } == nil)
@@ -36,7 +36,7 @@ struct FoldsOfManyRows {
     #expect(report.problems == [])
   }
 
-  @Test("who makes a wide record and has not seen its fields reads each block of it once, and writes none")
+  @Test("creating a wide record without having seen its fields reads each block once, and writes none")
   func wide() async throws {
     let store = try directory.store()
     try await store.makeAttachedZone()
@@ -64,7 +64,7 @@ struct FoldsOfManyRows {
     #expect(report.problems == [])
   }
 
-  @Test("who sets fields all over a wide record reads and writes each block of it once")
+  @Test("setting fields all over a wide record reads and writes each block once")
   func allOver() async throws {
     let store = try directory.store()
     try await store.makeAttachedZone()

@@ -28,8 +28,8 @@ import Testing
 
     deinit { umount2(path, Int32(MNT_DETACH)) }
 
-    /// Removes a large file, and waits until its space is free: a process that another test has just forked may hold
-    /// it open for a moment.
+    /// Removes a large file, and waits until its space is free: a process that another test has just forked
+    /// may have it open for a moment.
     func remove(_ file: String) {
       unlink(file)
       for _ in 0..<1000 {
@@ -44,7 +44,7 @@ import Testing
     /// Makes it read-only, or writable again.
     func setReadOnly(_ isReadOnly: Bool) {
       let flags = UInt(MS_REMOUNT) | (isReadOnly ? UInt(MS_RDONLY) : 0)
-      // A store that was closed lets go of its files when its writer's thread has ended.
+      // A closed store releases its files when its writer's thread has ended.
       for _ in 0..<1000 {
         if mount("tmpfs", path, "tmpfs", flags, nil) == 0 { return }
         precondition(errno == EBUSY, "mount refused with error \(errno)")
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Suite(
-    "The disk is full or read-only",
+    "A disk that is full or read-only",
     .enabled("mounting a file system needs root", { SmallDisk.isPossible }))
   struct FullDiskTests {
     private func open(
@@ -67,7 +67,9 @@ import Testing
         directory: disk.path + "/store", durability: .durable, configuration: configuration)
     }
 
-    @Test("writes fail, typed, reads go on, and once there is room writes go on, also to new names and zones")
+    @Test(
+      "writes fail with typed errors, reads continue; with free space writes continue, also to new zones"
+    )
     func full() async throws {
       let disk = try SmallDisk(bytes: 8 << 20)
       let store = try open(disk)
@@ -78,7 +80,7 @@ import Testing
       var refused: [StoreError.Code] = []
       var written = ["first"]
       for round in 0..<20 {
-        // Takes what is left but for some pages, so that it gets full at another place each time.
+        // Takes the free space but for some pages, so that the disk gets full at another call each time.
         var information = statvfs()
         statvfs(disk.path, &information)
         let left = Int(information.f_bavail) * Int(information.f_frsize)
@@ -126,12 +128,12 @@ import Testing
       #expect(again == written.count)
     }
 
-    @Test("a store cannot be made on a full disk, and can once there is room", arguments: 0..<20)
+    @Test("a store cannot be created on a full disk, and can be when there is space", arguments: 0..<20)
     func making(pages: Int) throws {
       let disk = try SmallDisk(bytes: 1 << 20)
       writeFile(disk.path + "/ballast", [UInt8](repeating: 1, count: (1 << 20) - pages * 4096))
       let full = code { try open(disk).close() }
-      // LMDB calls a write that was cut short EIO.
+      // LMDB reports EIO for an incomplete write.
       let isTyped = full == .full || full == .system
       #expect(isTyped || full == nil && pages > 17, "\(String(describing: full))")
       disk.remove(disk.path + "/ballast")
@@ -139,7 +141,7 @@ import Testing
       #expect(free == nil)
     }
 
-    @Test("on a read-only file system a store opens for reading alone")
+    @Test("on a read-only file system a store opens only for reading")
     func readOnly() async throws {
       let disk = try SmallDisk(bytes: 4 << 20)
       do {

@@ -1,7 +1,8 @@
 import EventStore
 import Testing
 
-/// The bytes of rows as version 1 writes them. They must be read for ever: a change here is a change of the format.
+/// The bytes of rows as version 1 writes them. They must stay readable: a change here is a change of the
+/// format.
 @Suite("Rows of format version 1")
 struct GoldenRows {
   static let hash = ContentHash(of: [1, 2, 3].span.bytes)

@@ -6,13 +6,13 @@ import Testing
 
 @testable import EventStore
 
-@Suite("Many write at once")
+@Suite("Many writes at the same time")
 struct GroupCommitTests {
   struct Stop: Error, Equatable {}
 
   let directory = TemporaryDirectory()
 
-  /// Starts a write that holds the writer's thread until the gate is raised.
+  /// Starts a write that blocks the writer's thread until the gate is raised.
   private func hold(_ store: LocalStore) -> (gate: Signal, task: Task<Void, any Error>) {
     let gate = Signal()
     let started = Signal()
@@ -35,7 +35,7 @@ struct GroupCommitTests {
     return store
   }
 
-  @Test("each of 64 gets its own outcome, those that succeed are all there, and one commit serves them")
+  @Test("each of 64 gets its own outcome, the store has all that succeed, and they share one commit")
   func sixtyFour() async throws {
     let store = try await makeStore()
     let before = try store.environment.lastTransactionID
@@ -47,7 +47,7 @@ struct GroupCommitTests {
           runs.value.append(number)
           try tx.create(note("n\(number)"), type: "note", fields: ["number": .int(Int64(number))])
           try tx.set("last", of: note("shared"), to: .int(Int64(number)))
-          // What the failed one gave numbers to must get them anew.
+          // What got numbers from the failed write must get them again.
           if number == 10 || number == 11 { try tx.set("special", of: note("n\(number)"), to: 1) }
           if number == 10 { throw Stop() }
           if number == 20 {
@@ -90,7 +90,7 @@ struct GroupCommitTests {
 
   private static let mebibyte = [UInt8](repeating: 7, count: (1 << 20) - 16)
 
-  @Test("more than a group holds are committed in few commits, in their order")
+  @Test("more writes than a group may have take few commits, in order")
   func moreThanAGroup() async throws {
     let store = try await makeStore()
     let before = try store.environment.lastTransactionID
@@ -112,7 +112,7 @@ struct GroupCommitTests {
     #expect(values == expected)
   }
 
-  @Test("a closure that goes on after an error commits the rest; one that goes on after a refused value too")
+  @Test("a closure that continues after an error commits the rest, also after a refused value")
   func swallowedErrors() async throws {
     let store = try await makeStore()
     let codes = try await store.write { tx -> [StoreError.Code?] in
@@ -279,7 +279,7 @@ struct GroupCommitTests {
   }
 }
 
-/// Runs a body on a thread of its own.
+/// Runs a body on a new thread.
 func onThread<R: Sendable>(_ body: @escaping @Sendable () -> R) -> R {
   let result = Shared<R?>(nil)
   let done = Signal()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import EventStore
 
-@Suite("A read is held open")
+@Suite("A read that stays open")
 struct HeldReadTests {
   let directory = TemporaryDirectory()
 
@@ -15,7 +15,7 @@ struct HeldReadTests {
     }
   }
 
-  @Test("after 100 commits and a deleted zone it reads what it read at first")
+  @Test("after 100 commits and a deleted zone it still reads the same")
   func hundredCommits() async throws {
     let store = try makeStore()
     let other = ZoneID(name: "other")
@@ -53,7 +53,7 @@ struct HeldReadTests {
     try await checkSound(store)
   }
 
-  @Test("the map cannot grow: writes fail as full, at once, until it ends")
+  @Test("the map cannot grow: writes fail as full immediately, until the read ends")
   func fullMap() throws {
     let store = try makeStore(mapBytes: 1 << 20)
     let held = try store.beginHeldRead()
@@ -81,7 +81,7 @@ struct HeldReadTests {
     try checkContiguous(store)
   }
 
-  @Test("a store that is closed meanwhile is read to the end, and can be opened after it")
+  @Test("it continues when the store is closed, which can be opened again after it")
   func closed() throws {
     let store = try makeStore()
     try store.writeBlockingThisThread { _ = try $0.createZone(noteZone) }
@@ -98,7 +98,7 @@ struct HeldReadTests {
     #expect(opened.identity == store.identity)
   }
 
-  @Test("what its closure throws passes, and the snapshot goes on")
+  @Test("an error of its closure is passed on, and the snapshot stays valid")
   func throwing() throws {
     struct Stop: Error {}
     let store = try makeStore()

@@ -11,9 +11,9 @@ import Testing
   import Darwin
 #endif
 
-@Suite("A process is killed while it writes", .serialized)
+@Suite("Processes that are killed while they write", .serialized)
 struct KillTests {
-  /// What the cycles of one durability came to.
+  /// The results of the cycles of one durability.
   private struct Figures {
     var cycles = 0
     var acknowledged = 0
@@ -21,7 +21,7 @@ struct KillTests {
     var unacknowledgedMost = 0
   }
 
-  /// Writes, kills at a random moment, and checks what is there; a new store every few cycles.
+  /// Writes, kills at a random moment, and checks the store; a new store every few cycles.
   private func run(_ durability: String, in parent: String, cycles: Int, seed: UInt64) throws -> Figures {
     let directory = TemporaryDirectory(in: parent)
     var generator = SeededGenerator(seed: seed)
@@ -35,7 +35,7 @@ struct KillTests {
       }
       let tasks = 1 + cycle % 4
       let child = ChildProcess("write", path, durability, "c\(cycle)", "\(tasks)", "1000000")
-      // Now and then it is killed before it has written at all.
+      // Sometimes it is killed before it has written at all.
       let count = generator.chance(10) ? 0 : generator.below(30)
       var lines: [String] = []
       while lines.count < count, let line = child.line() { lines.append(line) }
@@ -73,7 +73,7 @@ struct KillTests {
   }
 
   @Test(
-    "every write that was acknowledged is there, at most one group more, and the store verifies",
+    "the store has every acknowledged write and at most one group more, and it verifies",
     .timeLimit(.minutes(20)),
     arguments: [("durable", "/var/tmp", 100), ("consistent", TemporaryDirectory.memoryBacked, 100)])
   func cycles(durability: String, parent: String, count: Int) throws {
@@ -86,7 +86,7 @@ struct KillTests {
     #expect(figures.acknowledged > figures.cycles)
   }
 
-  @Test("a rebuild that is killed goes on afterwards")
+  @Test("a rebuild that is killed continues afterwards")
   func rebuild() async throws {
     let directory = TemporaryDirectory()
     let store = try directory.store()
@@ -126,7 +126,7 @@ struct KillTests {
   }
 }
 
-@Suite("Two processes write one store")
+@Suite("Two processes that write one store")
 struct TwoProcessTests {
   let directory = TemporaryDirectory()
 
@@ -139,11 +139,11 @@ struct TwoProcessTests {
       for number in 0..<writer.count {
         #expect(labels.contains("\(writer.prefix)-\(number)"), "\(writer.prefix)-\(number)")
       }
-      // One after the other, as the process wrote them.
+      // In order, as the process wrote them.
       let own = labels.filter { $0.hasPrefix(writer.prefix + "-") }
       #expect(Set(own).count == writer.count)
     }
-    // They share the row of the clock: no transaction is earlier than the one before.
+    // They share the clock's row: no transaction is earlier than the one before.
     for (before, after) in zip(entries, entries.dropFirst()) {
       let isLater = after.transaction.timestamp > before.transaction.timestamp
       #expect(
@@ -156,7 +156,7 @@ struct TwoProcessTests {
     store.close()
   }
 
-  @Test("in turn: each sees what the other wrote, and all is there")
+  @Test("in turn: each sees what the other wrote, and the store has everything")
   func inTurn() async throws {
     let own = try directory.store()
     try await own.makeZone()
@@ -179,7 +179,7 @@ struct TwoProcessTests {
     try check((0..<4).map { ("p\($0)", 20) } + [("own", 4)])
   }
 
-  @Test("at once, from the store's making on: all writes of all are there")
+  @Test("at the same time, from the store's creation on: the store has all writes of both")
   func atOnce() throws {
     let path = directory.path + "/store"
     let children = (0..<3).map { ChildProcess("write", path, "unsynced", "p\($0)", "\(1 + $0)", "150") }
@@ -192,7 +192,7 @@ struct TwoProcessTests {
     try check((0..<3).map { ("p\($0)", 150) })
   }
 
-  @Test("many make one store at the same moment, and all find it")
+  @Test("many create one store at the same moment, and all open it")
   func making() throws {
     for round in 0..<10 {
       let path = directory.path + "/made\(round)"
@@ -211,7 +211,7 @@ struct TwoProcessTests {
     }
   }
 
-  @Test("one that holds the writer's lock and is killed lets the other go on")
+  @Test("if one that holds the writer's lock is killed, the other continues")
   func killedHolder() async throws {
     let store = try directory.store()
     try await store.makeZone()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import EventStore
 
-@Suite("A store that kept operations which its version did not know")
+@Suite("A store with operations that its version did not know")
 struct KindsOfLaterVersions {
   let directory = TemporaryDirectory()
 
@@ -29,7 +29,7 @@ struct KindsOfLaterVersions {
     Set(try store.read { try $0.tables.unfoldedKinds($0.transaction) }.map(\.rawValue))
   }
 
-  /// Makes it a store of a former version: the kinds are noted, and nobody has folded them.
+  /// Turns it into a store of an earlier version: the kinds are noted, and nobody has folded them.
   private func age(_ store: LocalStore, kinds: [UInt8]) throws {
     let row = try #require(try store.rows(\.records).first)
     try store.overwrite(row.key, nil, in: \.records)
@@ -37,20 +37,20 @@ struct KindsOfLaterVersions {
     store.close()
   }
 
-  @Test("notes which, and opens as ever while none of them is known")
+  @Test("notes their kinds, and opens as usual while none of them is known")
   func unknown() async throws {
     let store = try await makeStore()
     #expect(try unfolded(store) == [99])
     try age(store, kinds: [98, 99])
     let again = try open()
-    // Nothing was folded: what was taken away is not there.
+    // Nothing was folded: the removed rows are missing.
     #expect(try again.rows(\.records).isEmpty)
     #expect(try unfolded(again) == [98, 99])
     _ = try await again.rebuild()
     #expect(try again.read { try $0.counter("n", of: note("r")) }?.value == 5)
   }
 
-  @Test("folds its log again when a version opens it that knows some of them, and keeps the others noted")
+  @Test("is folded again by a version that knows some of them; the others stay noted")
   func known() async throws {
     let store = try await makeStore()
     let digest = try store.digest()
@@ -62,10 +62,10 @@ struct KindsOfLaterVersions {
     try await checkSound(again)
   }
 
-  @Test("does not go on with a rebuild that knew less")
+  @Test("does not continue a rebuild by a version that knew fewer kinds")
   func unfinished() async throws {
     let store = try await makeStore()
-    // As a former version left it after its first step: a position, and no kind.
+    // As an earlier version left it after its first step: a position, and no kind.
     try await store.perform { store in
       _ = try Rebuild(store).start()
       try store.storage.put(.meta(.rebuild), in: store.storage.tables.meta) { $0.append(varint: 1) }
@@ -78,12 +78,12 @@ struct KindsOfLaterVersions {
     try await checkSound(store)
   }
 
-  @Test("folds all of its log again where a version that knows less has done steps of a rebuild")
+  @Test("is folded from the start if a version that knows fewer kinds did steps of a rebuild")
   func withFormerVersion() async throws {
     let store = try await makeStore()
     try await store.perform { store in
       _ = try Rebuild(store).start()
-      // The former version has passed over the whole log, and noted what it does not know.
+      // The earlier version has passed the whole log, and noted what it does not know.
       let last = try store.storage.lastPosition()
       try store.storage.setRebuilt(RebuildProgress(last), lastKnown: .set)
       try store.storage.setUnfoldedKinds([.add, OperationKind(rawValue: 99)])
@@ -101,7 +101,7 @@ struct KindsOfLaterVersions {
     try await checkSound(store)
   }
 
-  @Test("keeps what another version noted in other zones while one zone is folded again")
+  @Test("keeps the kinds that another version noted in other zones while one zone is folded again")
   func notedElsewhere() async throws {
     let store = try await makeStore()
     let zone = try await store.perform { try $0.storage.zone(noteZone).0 }
@@ -116,7 +116,7 @@ struct KindsOfLaterVersions {
     try await checkSound(store)
   }
 
-  @Test("notes the least kinds, however many somebody invented before and after; the row stays small")
+  @Test("notes the least kinds, however many were invented; the row stays small")
   func invented() async throws {
     let store = try directory.store("store") { $0.wallMilliseconds = { 1_000_000 } }
     try await store.makeZone()
@@ -129,22 +129,22 @@ struct KindsOfLaterVersions {
     _ = try remote.append([transaction(1, 3, (900..<1100).map { .unknown(kind: $0, payload: []) })])
     _ = try await store.ingest(remote.segments)
     #expect(try unfolded(store) == Set([next] + (900..<1155)))
-    // Those that are greater than all that are noted change nothing: the row is not written.
+    // Kinds greater than all noted ones change nothing: the row is not written.
     let row = try store.rows(\.meta).first { $0.key == Array("unfolded".utf8) }
     _ = try remote.append([transaction(1, 4, (5000..<6000).map { .unknown(kind: $0, payload: []) })])
     _ = try await store.ingest([remote.segments[3]])
     #expect(try store.rows(\.meta).first { $0.key == Array("unfolded".utf8) }?.value == row?.value)
 
-    // A former version noted as many kinds as there is room for, and this one knows them all.
+    // An earlier version noted as many kinds as there is space for, and this one knows all of them.
     try age(store, kinds: Array(1...UInt8(OperationKind.lastKnown.rawValue)))
     let again = try open()
     #expect(try again.read { try $0.counter("n", of: note("r")) }?.value == 5)
-    // Folding the log again has noted what there was no room for.
+    // Folding the log again has noted the kinds for which there was no space.
     #expect(try unfolded(again) == Set([next] + (900..<1155)))
     try await checkSound(again)
   }
 
-  @Test("kinds that are known take no place until the log was folded again")
+  @Test("known kinds take no space in the row, even before the log is folded again")
   func known256() {
     func kinds(_ numbers: some Sequence<UInt64>) -> Set<OperationKind> {
       Set(numbers.map { OperationKind(rawValue: $0) })
@@ -157,7 +157,7 @@ struct KindsOfLaterVersions {
     #expect(UnfoldedKinds.kept(kinds(1000...1000 + max)) == kinds(1000..<1000 + max))
   }
 
-  @Test("is not changed when it is opened to be read")
+  @Test("is not changed when it is opened for reading")
   func readOnly() async throws {
     let store = try await makeStore()
     try age(store, kinds: [4])

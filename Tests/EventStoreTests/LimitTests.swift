@@ -17,7 +17,7 @@ struct LimitTests {
     return store
   }
 
-  /// Expects a write to fail with a code, or to succeed with nil; one that fails leaves all as it was.
+  /// Expects a write to fail with a code, or with nil to succeed; a failed write must change nothing.
   private func expect(
     _ expected: StoreError.Code?, _ store: LocalStore, _ comment: Comment,
     sourceLocation: SourceLocation = #_sourceLocation,
@@ -165,7 +165,7 @@ struct LimitTests {
       let value = nested(depth)
       try await expect(expected, store, "depth \(depth)") { try $0.set("deep", of: note("first"), to: value) }
     }
-    // A tag and a length of three bytes come before the bytes.
+    // A tag and a length of three bytes precede the bytes.
     let most = (1 << 20) - 4
     for (count, expected) in [
       (most, nil), (most + 1, StoreError.Code.valueInvalid), (most + 2, .valueInvalid),
@@ -198,7 +198,7 @@ struct LimitTests {
     try checkContiguous(store)
   }
 
-  @Test("a transaction has at most 49,152 steps of work, two for each set, each zone's counted alone")
+  @Test("a transaction has at most 49,152 steps of work, two for each set; each zone is counted separately")
   func operations() async throws {
     let store = try await makeStore()
     let other = RecordID(zone: ZoneID(name: "other"), name: "r")
@@ -219,7 +219,7 @@ struct LimitTests {
     #expect(report.problems == [])
   }
 
-  @Test("a transaction makes one record again 11 times at the most: each looks at all its fields")
+  @Test("a transaction creates one record again at most 11 times: each time visits all fields")
   func makingAgain() async throws {
     let store = try await makeStore()
     try await expect(.transactionTooLarge, store, "12 times") { tx in
@@ -244,7 +244,7 @@ struct LimitTests {
     try await expect(.transactionTooLarge, store, "over 8 MiB") { tx in
       for number in 0..<8 { try tx.set(Name("f\(number)"), of: note("first"), to: value) }
     }
-    // As much as is left for the last one.
+    // As much as is left for the last value.
     try await expect(nil, store, "just below") { tx in
       for number in 0..<7 { try tx.set(Name("f\(number)"), of: note("first"), to: value) }
       try tx.set("f7", of: note("first"), to: .bytes([UInt8](repeating: 5, count: (1 << 20) - 4096)))

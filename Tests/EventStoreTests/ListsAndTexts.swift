@@ -57,7 +57,7 @@ struct ListsAndTexts {
     try await checkSound(store)
   }
 
-  @Test("what is typed bit by bit in one write is one operation, and all is as if it had come at once")
+  @Test("text typed in pieces in one write is one operation, with the same result as one insertion")
   func joined() async throws {
     let store = try await makeStore()
     let other = try await makeStore("other")
@@ -80,7 +80,7 @@ struct ListsAndTexts {
     try await checkSound(store)
   }
 
-  @Test("text of more than one operation holds is inserted by several, and none splits a scalar")
+  @Test("a text too long for one operation takes several, and none splits a scalar")
   func long() async throws {
     let store = try await makeStore()
     let long = String(repeating: "aä𝄞", count: 30_000)
@@ -121,7 +121,7 @@ struct ListsAndTexts {
     try await checkSound(store)
   }
 
-  @Test("seventeen thousand elements are read and moved about: no number is taken for another thing")
+  @Test("seventeen thousand elements are read and moved: no number is misread")
   func manyElements() async throws {
     let store = try await makeStore()
     var expected = (0..<17_000).map { Value.int($0) }
@@ -142,7 +142,7 @@ struct ListsAndTexts {
     try await checkSound(store)
   }
 
-  @Test("an index that is not there, and a record that is not, change nothing")
+  @Test("a missing index, and a missing record, change nothing")
   func refusals() async throws {
     let store = try await makeStore()
     try await store.write { tx in
@@ -179,7 +179,7 @@ struct ListsAndTexts {
   }
 
   @Test(
-    "concurrent changes merge: a move and an edit both stay, of two moves one, and what was removed stays so")
+    "concurrent changes merge: a move and an edit both stay, one of two moves wins, removals stay")
   func concurrently() async throws {
     let store = try await directory.noteStore("one")
     let other = try await directory.noteStore("two")
@@ -224,7 +224,7 @@ struct ListsAndTexts {
     try await checkSound(other)
   }
 
-  @Test("a later create removes what it has seen, and nothing else")
+  @Test("a later create removes the units that it has seen, and no others")
   func recreated() async throws {
     let store = try await directory.noteStore()
     var remote = TestRemote()
@@ -261,7 +261,7 @@ struct ListsAndTexts {
   }
 
   @Test(
-    "units that are nowhere, unseen or beyond all numbers are passed over; the numbers of what comes later stay right"
+    "units that are missing, unseen or too large are skipped; later units keep their numbers"
   )
   func hostile() async throws {
     let store = try await directory.noteStore()
@@ -298,7 +298,7 @@ struct ListsAndTexts {
     try await checkSound(store)
   }
 
-  @Test("a text is explained by who inserted what is left of it, a list's element by what it was before")
+  @Test("a text's explanation has who inserted its parts, a list element's has its earlier values")
   func explained() async throws {
     let store = try await makeStore()
     try await store.write { tx in
@@ -322,7 +322,7 @@ struct ListsAndTexts {
     #expect(one.heads.map(\.head.content.value) == ["B"])
   }
 
-  @Test("a text that was typed takes few bytes a character, in records and in the log")
+  @Test("typed text takes few bytes for each character, in records and in the log")
   func bytes() async throws {
     let count = 5000
     func size(_ rows: [Row]) -> Double {

@@ -4,11 +4,12 @@ import Testing
 
 @testable import EventStore
 
-@Suite("Losers of a record's existence are restored, and conflicts end")
+@Suite("Restoring losers of a record's existence")
 struct LosersThatAreRestored {
   let directory = TemporaryDirectory()
 
-  /// A store with a record of every kind of field, whose deletion elsewhere won over a change that it did not see.
+  /// A store with a record that has every kind of field. Its deletion elsewhere won over a change that it had
+  /// not seen.
   private func makeStore(_ name: String) async throws -> (LocalStore, TestRemote) {
     let store = try directory.store(name) { $0.wallMilliseconds = { 1_500_000 } }
     try await store.makeZone()
@@ -36,7 +37,7 @@ struct LosersThatAreRestored {
           .delete(record: "merging"),
         ])
     ])
-    // Not seen by the deletion, and earlier.
+    // The deletion has not seen it, and it is earlier.
     try await store.write { tx in
       try tx.set("title", of: note("r"), to: "Soy milk")
       try tx.remove("none", from: "tags", of: note("bare"))
@@ -51,7 +52,7 @@ struct LosersThatAreRestored {
   }
 
   @Test(
-    "a record whose deletion won comes back whole, with the conflicts of its fields",
+    "a record whose deletion won is restored completely, with the conflicts of its fields",
     arguments: ["r", "bare", "merging"])
   func comesBack(_ name: String) async throws {
     let (store, _) = try await makeStore("store")
@@ -62,7 +63,7 @@ struct LosersThatAreRestored {
     #expect(try store.read { try $0.record(record) } == nil)
     let fieldConflicts = try store.read { try $0.conflicts(of: record) }.filter { $0.field != nil }
     #expect(fieldConflicts.map(\.field) == (name == "r" ? ["title"] : []))
-    // A field of a record that is not there cannot be restored before the record is.
+    // A field of a deleted record cannot be restored before the record.
     if let first = fieldConflicts.first {
       await #expect(throws: StoreError.self) {
         try await store.write { try $0.restore(first.losers[0].operation, in: first.field, of: record) }
@@ -84,7 +85,7 @@ struct LosersThatAreRestored {
     try await checkSound(store)
   }
 
-  @Test("a record of very many fields keeps a set that is named as none is by chance")
+  @Test("a record of very many fields keeps a set with a reserved name")
   func wideRecord() async throws {
     let store = try directory.store("wide") { $0.wallMilliseconds = { 2_000_000 } }
     try await store.makeZone()
@@ -102,14 +103,14 @@ struct LosersThatAreRestored {
     try await checkSound(store)
   }
 
-  @Test("where both are folded, every store ends with the record")
+  @Test("every store that folds both has the record at the end")
   func convergence() async throws {
     var (store, remote) = try await makeStore("one")
     let conflict = try #require(try existenceConflict(note("r"), store))
     try await store.write { try $0.restore(conflict.losers[0].operation, of: note("r")) }
     let shipped = try #require(try remote.ship(store))
     _ = try await store.acknowledge(shipped)
-    // Former versions know the operation.
+    // Earlier versions know the operation.
     #expect(try store.read { try $0.tables.unfoldedKinds($0.transaction) }.isEmpty)
     let other = try directory.store("other")
     try await other.makeZone()
@@ -119,7 +120,7 @@ struct LosersThatAreRestored {
     #expect(try other.digest() == store.digest())
   }
 
-  @Test("an edit that won can be given up again; a move that lost or won too")
+  @Test("a winning edit can be undone, and so can a move that lost or won")
   func otherWays() async throws {
     let place = RecordID(zone: ZoneID(name: "other"), name: "r")
     let cases: [(LogOperation, UInt64)] = [
@@ -148,7 +149,7 @@ struct LosersThatAreRestored {
     }
   }
 
-  @Test("an element of the set that stands for nothing is never taken from a set of the app's")
+  @Test("the reserved set's element is never removed from a set of the app")
   func ownSet() async throws {
     let (store, _) = try await makeStore("store")
     let other = try #require(try existenceConflict(note("bare"), store))
@@ -158,7 +159,7 @@ struct LosersThatAreRestored {
       try tx.delete(note("bare"))
     }
     let dead = try store.read { try $0.existence(of: note("bare")) }
-    // As if the deletion had been concurrent: only the verb below the conflict counts.
+    // As if the deletion had been concurrent: only the internal call of the conflict matters.
     try await store.perform { store in
       let write = LocalWrite(store)
       write.begin()
@@ -171,7 +172,7 @@ struct LosersThatAreRestored {
     try await checkSound(store)
   }
 
-  @Test("conflicts of a record that is deleted by all are listed by nothing")
+  @Test("conflicts of a record that all have deleted are not listed")
   func deletedLater() async throws {
     let store = try directory.store("store") { $0.wallMilliseconds = { 3_000_000 } }
     try await store.makeZone()
@@ -198,7 +199,7 @@ struct LosersThatAreRestored {
     try await checkSound(store)
   }
 
-  @Test("a record made anew has no field of its former life, and what is emptied is absent everywhere")
+  @Test("a record that is created again has no earlier fields, and emptied fields are absent everywhere")
   func madeAnew() async throws {
     let store = try directory.store("store")
     try await store.makeZone()
@@ -226,7 +227,7 @@ struct LosersThatAreRestored {
     }
     let view = try store.read { tx in try tx.withRecord(note("r")) { view in try view.value(of: "items") } }
     #expect(view == .some(nil))
-    // What is inserted again shows alone.
+    // Only what is inserted again is visible.
     try await store.write { try $0.insertText("new", at: 0, in: "body", of: note("r")) }
     #expect(try store.read { try $0.record(note("r"))?.fields } == ["body": "new"])
     try await checkSound(store)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import EventStore
 
-@Suite("The map is small")
+@Suite("A small map")
 struct MapGrowthTests {
   let directory = TemporaryDirectory()
 
@@ -13,7 +13,7 @@ struct MapGrowthTests {
     .bytes([UInt8](repeating: UInt8(truncatingIfNeeded: number), count: count))
   }
 
-  @Test("it grows, nothing is lost, and each closure runs once")
+  @Test("it grows without losing data, and each closure runs once")
   func grows() async throws {
     let store = try directory.store { $0.mapBytes = 1 << 20 }
     let runs = Shared(0)
@@ -39,14 +39,14 @@ struct MapGrowthTests {
     let report = try store.verify()
     #expect(report.problems == [])
     store.close()
-    // The map that another opens is again small, but holds the file.
+    // The map of the next open is small again, but it holds the file.
     let opened = try directory.store { $0.mapBytes = 1 << 20 }
     try await opened.write { try $0.create(note("more"), type: "note") }
     let count = try opened.read { try $0.records(in: noteZone).count }
     #expect(count == 81)
   }
 
-  @Test("a write larger than what is left fails as full, once run, and succeeds when it is tried again")
+  @Test("a write larger than the free space fails as full after running once, and succeeds when tried again")
   func largeWrite() async throws {
     let store = try directory.store { $0.mapBytes = 1 << 20 }
     let runs = Shared(0)
@@ -80,7 +80,9 @@ struct MapGrowthTests {
   }
 
   #if DEBUG
-    @Test("a commit that finds it full is done again: zones, names and identities too, closures not")
+    @Test(
+      "a commit that finds it full is repeated, with zones, names and identities, without running closures"
+    )
     func fullCommit() async throws {
       let plan = FaultPlan()
       let store = try directory.store {

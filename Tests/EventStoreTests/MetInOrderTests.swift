@@ -2,7 +2,7 @@ import Testing
 
 @testable import EventStore
 
-@Suite("What one read meets of many zones")
+@Suite("Many zones in one read")
 struct MetInOrderTests {
   private final class Counter { var comparisons = 0 }
 
@@ -19,7 +19,7 @@ struct MetInOrderTests {
   }
 
   @Test(
-    "each is found where it came, at as many comparisons among 20,000 as among 1,000",
+    "each is found at its index, with as many comparisons among 20,000 as among 1,000",
     arguments: [1000, 20_000])
   func comparisons(count: Int) {
     let counter = Counter()
@@ -36,11 +36,11 @@ struct MetInOrderTests {
       #expect(found.map { met.entries[$0].value } == 2 * number)
     }
     #expect(met.index(of: Key(number: count, counter: counter)) == nil)
-    // The last one that was looked up, and those that hashing puts beside it by chance; without it, hundreds each.
+    // The last one looked up, and those with close hashes; without the hash, hundreds for each.
     #expect(counter.comparisons <= 64 * count)
   }
 
-  @Test("few are found without a hash, and stay where they are when more come")
+  @Test("a few are found without a hash, and keep their index when more are added")
   func few() {
     for count in 0...20 {
       var met = MetInOrder<Int, Int>()

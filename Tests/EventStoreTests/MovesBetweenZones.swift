@@ -4,7 +4,7 @@ import Testing
 
 @testable import EventStore
 
-@Suite("A record moves to another zone")
+@Suite("Moving a record to another zone")
 struct MovesBetweenZones {
   let directory = TemporaryDirectory()
   private let record = note("r")
@@ -18,7 +18,7 @@ struct MovesBetweenZones {
     return store
   }
 
-  /// Every kind of cell, some of them under one name.
+  /// Every kind of cell, some of them with the same name.
   private static func fill(_ record: RecordID, _ tx: inout WriteTransaction) throws {
     try tx.create(record, type: "note", fields: ["title": "Hello", "large": large, "gone": 1])
     try tx.clear("gone", of: record)
@@ -49,7 +49,7 @@ struct MovesBetweenZones {
     try tx.removeText(0..<1, from: "empty", of: record)
   }
 
-  /// All that a record shows, whichever cell a field shows first.
+  /// Everything that a record shows, whichever cell a field shows first.
   private struct Shown: Equatable {
     var type: Name?
     var fields: [Name: Value]
@@ -63,7 +63,7 @@ struct MovesBetweenZones {
     init(_ record: RecordID, _ tx: borrowing ReadTransaction) throws {
       let found = try tx.record(record)
       type = found?.type
-      // A text that was emptied is one; there is nothing to copy of it.
+      // An emptied text exists, but there is nothing to copy.
       fields = (found?.fields ?? [:]).filter { $0.key != "empty" }
       counters = try ["votes", "mixed"].map { try tx.counter($0, of: record) }
       sets = try ["tags", "mixed"].map { try tx.elements(of: $0, in: record) }
@@ -74,7 +74,7 @@ struct MovesBetweenZones {
     }
   }
 
-  @Test("all that it shows goes with it, and each zone's transaction names the other place")
+  @Test("everything it shows moves with it, and each zone's transaction has the other place")
   func everyKind() async throws {
     let store = try await makeStore()
     try await store.write { tx in try Self.fill(note("r"), &tx) }
@@ -124,13 +124,14 @@ struct MovesBetweenZones {
     let found = try store.read { try $0.text(of: "body", in: copy) }
     #expect(found == text)
     let operations = try store.entries().last?.transaction.operations ?? []
-    // One says where from, one is the list, and of the text each takes 64 KiB less what must not be cut.
+    // One operation has the origin, one is the list, and each for the text takes 64 KiB less the part that
+    // must not be split.
     #expect(operations.count == 8_000 + 2 + 4)
     let report = try store.verify()
     #expect(report.problems == [])
   }
 
-  @Test("what cannot be moved is refused, and nothing of it is done, even if the write goes on")
+  @Test("what cannot be moved is refused and changes nothing, even if the write continues")
   func refused() async throws {
     let store = try await makeStore()
     let full = ZoneID(name: "full")
@@ -143,7 +144,7 @@ struct MovesBetweenZones {
       }
       try tx.create(RecordID(zone: Self.other, name: "there"), type: "note")
       try tx.delete(note("deleted"))
-      // Each of them gets the name of its zone.
+      // Each reference gets the name of its zone.
       try tx.set("refs", of: note("wide"), to: .array(references))
     }
     let before = try store.readView()
@@ -169,7 +170,7 @@ struct MovesBetweenZones {
       try tx.create(RecordID(zone: full, name: "s"), type: "note")
       for _ in 0..<24_574 { try tx.set("f", of: RecordID(zone: full, name: "s"), to: 1) }
       let counts = tx.operationCounts
-      // The copy takes three operations, and one is left.
+      // The copy takes three operations, and only one is left.
       let refusal = code { try tx.move(note("r"), to: full) }
       #expect(refusal == .transactionTooLarge)
       #expect(tx.operationCounts == counts)
@@ -192,7 +193,7 @@ struct MovesBetweenZones {
     try await checkSound(store)
   }
 
-  @Test("there and back: what it became there is what it is, and nothing is left of before")
+  @Test("there and back: it has its new state, and nothing of the old one")
   func back() async throws {
     let store = try await makeStore()
     try await store.write { tx in try Self.fill(note("r"), &tx) }
@@ -208,7 +209,7 @@ struct MovesBetweenZones {
     #expect(after == before && after.fields["title"] == nil && after.texts[0]?.first == "!")
     #expect(try store.read { try $0.existence(of: record).map(\.content) } == [.alive(type: "note")])
     #expect(try store.read { try $0.existence(of: copy).map(\.content) } == [.moved(to: record)])
-    // In one write, through a third zone, and made in the same write.
+    // In one write, through a third zone, which is created in the same write.
     let third = ZoneID(name: "third")
     try await store.write { tx in
       try tx.createZone(third)
@@ -226,7 +227,7 @@ struct MovesBetweenZones {
     try await checkSound(store)
   }
 
-  @Test("references name what they named, however deep they lie")
+  @Test("references keep their targets, however deeply they are nested")
   func references() async throws {
     let store = try await makeStore()
     let here = Value.reference(Reference(record: "x", rule: .cascade))
@@ -245,19 +246,19 @@ struct MovesBetweenZones {
     try await store.write { _ = try $0.move(note("r"), to: Self.other) }
     let found = try store.read { try $0.record(copy) }
     #expect(found?["one"] == named && found?["two"] == there)
-    // What reads as missing is not lost, and from another zone nobody can tell.
+    // A reference that reads as missing is not lost; in another zone nobody can tell.
     #expect(found?["missing"] == .reference(Reference(zone: noteZone, record: "y", rule: .nullify)))
     let holders = try store.read { try $0.holders(of: note("y"), in: Self.other) }
     #expect(holders.map(\.field) == ["missing"])
     #expect(found?["deep"] == [["k": [named, 1]]])
     #expect(found?["set"] == [named] && found?["map"] == ["k": named] && found?["list"] == [named, there])
-    // And back: they name the zone still.
+    // And back: they still have the zone's name.
     try await store.write { _ = try $0.move(RecordID(zone: Self.other, name: "r"), to: noteZone) }
     #expect(try store.value("one", record) == named)
     #expect(try store.value("missing", record) == nil)
   }
 
-  @Test("a counter that no value can say goes as what it reads; losers of conflicts stay behind")
+  @Test("a counter beyond any value moves as its clamped value; losers of conflicts do not move")
   func losers() async throws {
     let store = try await makeStore()
     var remote = TestRemote()
@@ -309,7 +310,7 @@ struct MovesBetweenZones {
     #expect(content == photo)
     let deepContent = try store.assetContent(assets[1])
     #expect(deepContent == deep)
-    // An asset that is not here moves by its name.
+    // An asset that is not here moves by its reference.
     try await store.write { tx in
       try tx.createZone(noteZone)
       try tx.move(RecordID(zone: Self.other, name: "r"), to: noteZone)
@@ -317,7 +318,7 @@ struct MovesBetweenZones {
     try await checkSound(store)
   }
 
-  @Test("the past has it where it was, and an exported log makes the same state")
+  @Test("the past has it in its old zone, and an exported log gives the same state")
   func pastAndExport() async throws {
     let store = try await makeStore()
     try await store.write { tx in try Self.fill(note("r"), &tx) }

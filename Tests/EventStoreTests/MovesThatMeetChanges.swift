@@ -4,7 +4,7 @@ import Testing
 
 @testable import EventStore
 
-@Suite("Moves of a record meet what others did to it")
+@Suite("Moves of a record that others change concurrently")
 struct MovesThatMeetChanges {
   let directory = TemporaryDirectory()
   private let record = note("r")
@@ -19,7 +19,7 @@ struct MovesThatMeetChanges {
     transaction(replica, 1, base: 1, at: milliseconds, [set("r", "f", .int(Int64(replica)))])
   }
 
-  /// A store that has folded a creation, then these, none of which has seen another.
+  /// A store that has folded a creation, then these transactions, none of which has seen another.
   private func store(_ name: String, _ concurrent: [LogTransaction], received: UInt64? = nil) async throws
     -> LocalStore
   {
@@ -34,7 +34,7 @@ struct MovesThatMeetChanges {
     return store
   }
 
-  @Test("a source that survives is listed with its copy, by every policy; what wins is the policy's")
+  @Test("a surviving source is listed with its copy under every policy; the policy decides the winner")
   func survivors() async throws {
     for (policy, isLater, survives): (ExistencePolicy, Bool, Bool) in [
       (.latest, true, true), (.latest, false, false), (.updateWins, true, true), (.updateWins, false, true),
@@ -61,7 +61,7 @@ struct MovesThatMeetChanges {
     }
   }
 
-  @Test("two moves to two zones are a conflict, to one zone none; a deletion beside a move is one too")
+  @Test("two moves to two zones are a conflict, to one zone none; a deletion and a move are a conflict too")
   func concurrentMoves() async throws {
     let (a, b) = (away(2, to: first, at: 2_000_000), away(3, to: second, at: 2_000_001))
     let two = try await store("two", [a, b])
@@ -69,7 +69,7 @@ struct MovesThatMeetChanges {
     let conflicts = try two.read { try $0.conflicts(in: noteZone) }
     #expect(conflicts.map(\.winner.content) == [.moved(to: second)])
     #expect(conflicts.first?.losers.map(\.content) == [.moved(to: first)])
-    // It is not there: nothing survived beside the copies.
+    // It does not exist: nothing survived beside the copies.
     #expect(try two.read { try $0.survivingSources(in: noteZone) } == [])
     let one = try await store("one", [a, away(3, to: first, at: 2_000_001)])
     #expect(try one.read { try $0.conflicts(in: noteZone) } == [])
@@ -79,21 +79,21 @@ struct MovesThatMeetChanges {
       [$0.winner.content] + $0.losers.map(\.content)
     }
     #expect(contents == [.moved(to: first), .dead])
-    // With a change beside them it survives, and both copies are listed, the later first.
+    // With a change beside them it survives, and both copies are listed, the later one first.
     let all = try await store("all", [a, change(4, at: 2_000_002), b])
     let expected = [SurvivingSource(record: record, copies: [second, first])]
     #expect(try all.read { try $0.survivingSources(in: noteZone) } == expected)
     for store in [two, one, deleted, all] { try await checkSound(store) }
   }
 
-  @Test("the state is the same in whichever order they come, and by whoever made them")
+  @Test("the state is the same in any order, and for any makers")
   func commutes() async throws {
     let made = [
       away(2, to: first, at: 2_000_000), change(3, at: 2_000_000), away(4, to: second, at: 1_000_000),
       transaction(5, 1, base: 1, at: 3_000_000, [.delete(record: "r")]),
       transaction(6, 1, base: 1, at: 500_000, [.moveHere(record: "r", type: "task", from: first)]),
     ]
-    // Without places in a remote log: all are of a zone that was never synced, read from a log.
+    // Without places in a remote log: all are in a zone that was never synced, read from a log.
     var states: Set<String> = []
     for turn in made.indices {
       for isReversed in [false, true] {
@@ -113,7 +113,7 @@ struct MovesThatMeetChanges {
     #expect(states.count == 1)
   }
 
-  @Test("a store that moved it itself, and one that only heard of it, agree once both have all")
+  @Test("the store that moved it and a store that received the move agree when both have everything")
   func ownMove() async throws {
     let clock = TestClock(2_000_000)
     let store = try directory.store { $0.wallMilliseconds = { clock.milliseconds } }
@@ -136,11 +136,11 @@ struct MovesThatMeetChanges {
       #expect(try store.read { try $0.survivingSources(in: noteZone) } == expected)
       try await checkSound(store)
     }
-    // What the copy holds is of before: the change stayed behind.
+    // The copy has the earlier state: the change did not move.
     #expect(try store.value("f", first) == 1 && store.value("f", record) == 3)
   }
 
-  @Test("a move of a clock that was ahead counts from when it was received")
+  @Test("a move with a clock that was ahead counts from its time of receipt")
   func capped() async throws {
     let store = try await store(
       "capped", [away(2, to: first, at: 4_070_908_800_000), change(3, at: 5_000_000)], received: 2_000_000)
@@ -150,7 +150,7 @@ struct MovesThatMeetChanges {
     try await checkSound(store)
   }
 
-  @Test("a transaction that moves a record to where it is, is not folded")
+  @Test("a transaction that moves a record to its own place is not folded")
   func ownPlace() async throws {
     let store = try await store("refused", [])
     var bytes = try transaction(
@@ -166,7 +166,7 @@ struct MovesThatMeetChanges {
     #expect(try store.readView() == before)
   }
 
-  @Test("what a head says of a move is read whole or not at all")
+  @Test("a head's data about a move is read completely or not at all")
   func payloads() throws {
     var writer = ByteWriter()
     Existence.moved(to: second).append(to: &writer)
@@ -186,7 +186,7 @@ struct MovesThatMeetChanges {
     try store.read { try $0.explain(record, field: field) }
   }
 
-  @Test("it is explained where it is and where it was, and its origin is named")
+  @Test("it is explained at its new and its old place, with its origin")
   func explained() async throws {
     let store = try await store("explained", [])
     try await store.makeZone(first.zone)
@@ -201,7 +201,7 @@ struct MovesThatMeetChanges {
     #expect(copy.movedFrom == record && copy.isVisible)
     let field = try #require(try explanation(of: first, "f", in: store))
     #expect(field.movedFrom == record && field.heads[0].entry.transaction.author == "ann")
-    // Made anew under the name, it came from nowhere.
+    // A record created again under the name has no origin.
     try await store.write { [first] tx in
       try tx.delete(first)
       try tx.create(first, type: "note")

@@ -3,7 +3,7 @@ import Testing
 @testable import EventStore
 @testable import OperationFormat
 
-@Suite("Operations and the kinds of fields they work on")
+@Suite("Operations and their kinds of fields")
 struct OperationsOfKinds {
   @Test("each known operation on a field belongs to one kind, and every other to none")
   func oneKindEach() {

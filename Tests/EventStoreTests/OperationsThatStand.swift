@@ -5,7 +5,7 @@ import Testing
 
 @testable import EventStore
 
-/// A sight that counts what is asked of another.
+/// A view of what others have seen that counts its calls.
 private final class CountingSight: ContributionSight {
   private let claims: Claims
   private(set) var offsets = 0
@@ -34,9 +34,9 @@ extension ContributionKey {
   }
 }
 
-@Suite("The operations that stand on a cell")
+@Suite("The operations that remain on a cell")
 struct OperationsThatStand {
-  /// What one operation does to a cell with elements.
+  /// The effect of one operation on a cell with elements.
   private struct Step {
     var key: ContributionKey
     /// Nil for all elements.
@@ -45,7 +45,7 @@ struct OperationsThatStand {
     var adds: Bool
   }
 
-  /// What each step takes: each of the others is asked for.
+  /// The operations that each step removes: compares it with each of the others.
   private func naive(_ steps: [Step], _ claims: Claims) -> [[Int]] {
     var standing: [(number: Int, step: Step)] = []
     var count = 0
@@ -83,7 +83,7 @@ struct OperationsThatStand {
     }
   }
 
-  @Test("are those of a search through all, whatever lanes, logs and elements there are", arguments: 1...3)
+  @Test("are those of a search through all, for any lanes, logs and elements", arguments: 1...3)
   func histories(logs: Int) throws {
     var taken = 0
     for seed in 1...400 as ClosedRange<UInt64> {
@@ -105,7 +105,7 @@ struct OperationsThatStand {
     #expect(taken > 4000)
   }
 
-  /// Lanes that each wrote once, and had seen the first offset; each lies at an offset of its own.
+  /// Lanes that each wrote once, and had seen the first offset; each has its own offset.
   private func concurrent(_ count: Int) -> (steps: [Step], claims: Claims) {
     var claims = Claims()
     let steps = (1...count).map { number in
@@ -123,12 +123,12 @@ struct OperationsThatStand {
     let (steps, claims) = concurrent(count)
     let sight = CountingSight(claims)
     let taken = try fast(steps, sight)
-    // The second has seen the first, and nobody any other.
+    // The second has seen the first, and nobody has seen any other.
     #expect(taken.joined().map { $0 } == [0])
     #expect(sight.offsets == count - 1 && sight.lineages == count)
   }
 
-  @Test("one that saw all takes all, and looks none up again")
+  @Test("one that has seen all removes all, and looks none up again")
   func all() throws {
     let (first, claims) = concurrent(1000)
     var steps = first
@@ -145,7 +145,8 @@ struct OperationsThatStand {
   }
 
   #if DEBUG
-    /// The calls of LMDB that an explanation takes of a field which so many replicas have set, each after the first.
+    /// The calls of LMDB for an explanation of a field that this many replicas have set, each after the
+    /// first.
     private func calls(heads: UInt64) async throws -> Int {
       let directory = TemporaryDirectory()
       let plan = FaultPlan()

@@ -14,7 +14,7 @@ struct OrderOfContributions {
     return ground
   }
 
-  @Test("is that of a search for the next one, whatever clocks, copies and logs there were", arguments: 1...3)
+  @Test("is that of a naive search, for any clocks, copies and logs", arguments: 1...3)
   func histories(logs: Int) throws {
     var byHeads = 0
     for seed in 1...400 as ClosedRange<UInt64> {
@@ -28,7 +28,7 @@ struct OrderOfContributions {
     #expect(byHeads < 200)
   }
 
-  @Test("is that of a search also where claims contradict each other")
+  @Test("is that of a naive search, also if claims contradict each other")
   func hostile() throws {
     var contradictions = 0
     for seed in 1...400 as ClosedRange<UInt64> {
@@ -37,7 +37,7 @@ struct OrderOfContributions {
       if try check(history, seed) == .contradictions { contradictions += 1 }
     }
     #expect(contradictions > 100)
-    // Each has seen the other, by another log.
+    // Each has seen the other, through another log.
     var claims = Claims(replicas: [ReplicaID(rawValue: 1), ReplicaID(rawValue: 2)])
     claims.places = [1: [[1, 0, 1]: 1], 2: [[2, 0, 1]: 1]]
     func key(_ replica: UInt32, _ log: UInt32) -> ContributionKey {
@@ -51,7 +51,7 @@ struct OrderOfContributions {
     #expect(keys.map(\.head.id.replica.rawValue) == [2, 1])
   }
 
-  @Test("is found in time for very many whose clocks say the opposite")
+  @Test("is found quickly for very many whose clocks have the opposite order")
   func many() throws {
     var claims = Claims(replicas: [ReplicaID(rawValue: 1), ReplicaID(rawValue: 2)])
     var keys: [ContributionKey] = []

@@ -4,7 +4,7 @@ import Testing
 
 @testable import EventStore
 
-@Suite("Stores exchange everything in random order")
+@Suite("Stores that exchange everything in random order")
 struct RandomScheduleTests {
   let directory = TemporaryDirectory()
 
@@ -16,14 +16,14 @@ struct RandomScheduleTests {
     var serverClock: UInt64 = 1_700_000_000_000
     var keepsReceiveTimes: Bool
     var generator: SeededGenerator
-    /// Acknowledgements that are still under way.
+    /// Acknowledgements that have not arrived yet.
     var late: [(store: Int, Acknowledgement)] = []
     var conflictsSeen = 0
 
     mutating func tick() {
       serverClock += UInt64(generator.below(2000))
       for clock in clocks { clock.milliseconds += Int64(generator.below(2000)) }
-      // A device's clock jumps now and then: an hour, a day, to 1970, to 2099.
+      // A device's clock sometimes jumps: by an hour or a day, to 1970, to 2099.
       if generator.chance(5) {
         let clock = clocks[generator.below(clocks.count)]
         let now = Int64(serverClock)
@@ -44,7 +44,7 @@ struct RandomScheduleTests {
       case ..<95:
         _ = try await store.ingest(try remote.news(for: store, limit: 1 + generator.below(4)))
       default:
-        // What is known comes again.
+        // Known segments arrive again.
         let count = Int(try store.read { try $0.token(of: noteZone) }?.offset ?? 0)
         guard count > 0 else { return }
         let before = try store.readView()
@@ -78,7 +78,7 @@ struct RandomScheduleTests {
     }
 
     private mutating func ship(_ index: Int) async throws {
-      // A replica ships only what nobody has of it: what is under way is acknowledged first.
+      // A replica sends only what nobody has: earlier sends are acknowledged first.
       for (store, acknowledgement) in late where store == index {
         _ = try await stores[store].acknowledge(acknowledgement)
       }
@@ -139,7 +139,7 @@ struct RandomScheduleTests {
       try checkContiguous(store)
       try await checkSound(store, "seed \(seed)")
     }
-    // Everything comes to one of them fifty times more.
+    // One of the stores receives everything fifty times more.
     let index = world.generator.below(world.stores.count)
     for _ in 0..<50 {
       let report = try await world.stores[index].ingest(world.remote.segments)
@@ -151,13 +151,13 @@ struct RandomScheduleTests {
     #expect(
       again.tokens == snapshots[index].tokens && again.digests == snapshots[index].digests, "seed \(seed)")
     #expect(again.lastPosition == snapshots[index].lastPosition && again.pending == [0], "seed \(seed)")
-    // One that folds all of it at once comes to the same.
+    // A store that folds everything at once has the same state.
     let fresh = try directory.store("\(seed)-fresh")
     try await fresh.makeZone()
     _ = try await fresh.ingest(world.remote.segments)
     let digest = try fresh.digest()
     #expect(digest == snapshots[0].digests[0], "seed \(seed)")
-    // No clock runs further ahead than allowed, and all go on writing.
+    // No clock is further ahead than allowed, and all continue to write.
     for (store, clock) in zip(world.stores, world.clocks) {
       try await store.write { try $0.create(note("end"), type: "note") }
       let last = try store.information().clock

@@ -4,13 +4,13 @@ import Testing
 
 @testable import EventStore
 
-@Suite("A rebuild is interrupted")
+@Suite("Interrupted rebuilds")
 struct RebuildTests {
   struct Stop: Error {}
 
   let directory = TemporaryDirectory()
 
-  /// A store whose log takes a rebuild several steps, of which each folds at most 8 MiB.
+  /// A store whose log takes several steps to rebuild; each step folds at most 8 MiB.
   private func makeStore(_ segments: [RemoteSegment] = []) async throws -> LocalStore {
     let store = try directory.store()
     try await store.makeZone()
@@ -28,7 +28,7 @@ struct RebuildTests {
     try store.rows(\.states).map { try StateRow($0.value.span.bytes).status }
   }
 
-  @Test("after any step it goes on where it ended; what is written in between is in; what is stale goes")
+  @Test("after any step it continues; it includes writes in between, and removes stale states")
   func interruptedByAnError() async throws {
     let store = try await makeStore()
     var interruptions = 0
@@ -51,7 +51,7 @@ struct RebuildTests {
       try await store.write { tx in
         try tx.set("n", of: note("n\(number)"), to: .int(Int64(100 + number)))
         try tx.create(note("between\(number)"), type: "note")
-        // A zone made meanwhile is left as it is.
+        // A zone that was created meanwhile is left as it is.
         let record = RecordID(zone: ZoneID(name: Name("zone\(number)")), name: "r")
         try tx.createZone(record.zone)
         try tx.create(record, type: "t", fields: ["f": 1])
@@ -64,7 +64,8 @@ struct RebuildTests {
       let isThere = try store.read { try $0.contains(note("between\(number)")) }
       #expect(isThere)
     }
-    // The interruption came after the last step: the replaced state is still there, and goes with the next rebuild.
+    // It was interrupted after the last step: the replaced state still exists, and the next rebuild removes
+    // it.
     let stale = try states(store)
     #expect(stale.contains(.discarded))
     try await checkSound(store)
@@ -74,9 +75,9 @@ struct RebuildTests {
     #expect(left == 22)
   }
 
-  @Test("a receive time that is learnt in between is in, and so is what a remote brings")
+  @Test("it includes receive times and segments that arrive in between")
   func learningInBetween() async throws {
-    // One lies before where the rebuild is interrupted, one after that.
+    // One is before the place of the interruption, one after it.
     var remote = TestRemote()
     _ = try remote.append([transaction(3, 1, at: 4_070_908_800_000, [create("early"), set("early", "n", 7)])])
     let store = try await makeStore(remote.segments)
@@ -100,7 +101,7 @@ struct RebuildTests {
     try await checkSound(store)
   }
 
-  @Test("two at once end, and leave nothing behind")
+  @Test("two at the same time end, and leave nothing")
   func twoAtOnce() async throws {
     let store = try await makeStore()
     let readView = try store.readView()
@@ -117,7 +118,7 @@ struct RebuildTests {
   }
 }
 
-@Suite("The past is folded")
+@Suite("Folding the past")
 struct PastTests {
   let directory = TemporaryDirectory()
 

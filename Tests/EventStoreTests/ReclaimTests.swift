@@ -12,15 +12,15 @@ import Testing
   import Darwin
 #endif
 
-/// Zones whose transactions lie between each other's in the log, some deleted: what must remain, and be refused.
+/// Zones whose transactions alternate in the log, some deleted: what must remain, and what must be refused.
 private struct Mixed {
   static let zones = (0..<4).map { ZoneID(name: Name("zone\($0)")) }
   let store: LocalStore
-  /// What the log had before zones were deleted.
+  /// The log before zones were deleted.
   let entries: [LogEntry]
   let gone: Set<ZoneID>
 
-  /// - Parameter run: how many transactions of a zone follow each other at most.
+  /// - Parameter run: how many consecutive transactions a zone has at most.
   init(
     in directory: TemporaryDirectory, seed: UInt64, count: Int, run: Int = 3, bytes: Int = 10,
     gone: Set<ZoneID>
@@ -60,7 +60,7 @@ private struct Mixed {
 
   var left: [LogEntry] { entries.filter { !gone.contains($0.transaction.zone) } }
 
-  /// The remote was told of all deletions.
+  /// Records that the remote knows all deletions.
   func finish() async throws {
     for zone in gone { try await store.finishDeletion(of: zone, testIncarnation) }
   }
@@ -85,14 +85,14 @@ private struct Mixed {
   }
 }
 
-@Suite("The space of deleted zones is reclaimed")
+@Suite("Reclaiming the space of deleted zones")
 struct ReclaimTests {
   let directory = TemporaryDirectory()
 
   struct Stop: Error {}
 
   @Test(
-    "the others stay as they were, positions too; nothing of the deleted ones is left",
+    "the other zones keep their positions and contents; nothing of the deleted ones is left",
     arguments: [[0], [1, 2], [0, 1, 2, 3]])
   func whole(_ indices: [Int]) async throws {
     let seed = UInt64.random(in: 0...999_999)
@@ -112,7 +112,7 @@ struct ReclaimTests {
     try await checkSound(store, "seed \(seed)")
     let again = try await store.reclaim()
     #expect(again == ReclaimReport())
-    // Every run of removed entries is one row.
+    // Each run of removed entries is one row.
     var runs = 0
     var wasGone = false
     for entry in mixed.entries {
@@ -129,7 +129,7 @@ struct ReclaimTests {
     }
     let states = try store.rows(\.states).count
     #expect(states == 4 - gone.count)
-    // The log goes on after its last position, and past and history go over the gaps.
+    // The log continues after its last position; past and history skip the gaps.
     try await store.write { tx in
       try tx.createZone(Mixed.zones[0])
       try tx.create(RecordID(zone: Mixed.zones[0], name: "after"), type: "t")
@@ -145,12 +145,12 @@ struct ReclaimTests {
     try await checkSound(store, "seed \(seed)")
   }
 
-  @Test("after any step it goes on where it ended, and the store is sound in between; so does a rebuild")
+  @Test("after any step it continues, and the store is sound in between; so does a rebuild")
   func interrupted() async throws {
     let mixed = try await Mixed(
       in: directory, seed: 4, count: 90, bytes: 900_000, gone: [Mixed.zones[1], Mixed.zones[3]])
     let store = mixed.store
-    // A rebuild that had begun before does not bring them back.
+    // A rebuild that began before does not restore them.
     await #expect(throws: Stop.self) { try await store.rebuild { _, _ in throw Stop() } }
     try await mixed.finish()
     var steps = 0
@@ -172,7 +172,7 @@ struct ReclaimTests {
     try await checkSound(store)
   }
 
-  @Test("a rebuild under way while zones are deleted and reclaimed comes out right")
+  @Test("a rebuild during which zones are deleted and reclaimed gives the right result")
   func duringARebuild() async throws {
     let mixed = try await Mixed(in: directory, seed: 6, count: 24, bytes: 900_000, gone: [])
     let store = mixed.store
@@ -198,7 +198,7 @@ struct ReclaimTests {
     try await checkSound(store)
   }
 
-  @Test("a process that reclaims is killed: the next one goes on", .timeLimit(.minutes(20)))
+  @Test("if a process that reclaims is killed, the next one continues", .timeLimit(.minutes(20)))
   func killed() async throws {
     let seed = UInt64.random(in: 0...999_999)
     var generator = SeededGenerator(seed: seed)
@@ -253,7 +253,7 @@ struct ReclaimTests {
     #expect(verified.problems == [])
   }
 
-  @Test("verification tells a lost entry from a removed one")
+  @Test("verification distinguishes a lost entry from a removed one")
   func lost() async throws {
     let mixed = try await Mixed(in: directory, seed: 8, count: 40, gone: [Mixed.zones[1]])
     let store = mixed.store
@@ -279,7 +279,8 @@ struct ReclaimTests {
     #expect(report.problems == [])
   }
 
-  @Test("a log with removed entries is exported without them, and imported densely, with its attachments")
+  @Test(
+    "a log with removed entries is exported without them, and imported without gaps, with its attachments")
   func export() async throws {
     let mixed = try await Mixed(in: directory, seed: 9, count: 40, gone: [Mixed.zones[1], Mixed.zones[2]])
     try await mixed.store.finishDeletion(of: Mixed.zones[1], testIncarnation)
@@ -291,7 +292,7 @@ struct ReclaimTests {
     #expect(entries == mixed.left.map(\.transaction))
     try checkContiguous(imported)
     let attachments = try imported.syncState().zones.map(\.attachment)
-    // The remote is still to be told of one deletion.
+    // The remote must still learn of one deletion.
     #expect(attachments == [.local, .attached, .deleting, .attached])
     let zones = try imported.syncState().zones.map(\.zone)
     #expect(zones == [noteZone, Mixed.zones[0], Mixed.zones[2], Mixed.zones[3]])

@@ -4,11 +4,11 @@ import Testing
 
 @testable import EventStore
 
-@Suite("Records where they lie")
+@Suite("Views of records")
 struct RecordViewTests {
   let directory = TemporaryDirectory()
 
-  /// A record with everything that a row can hold, and others around it.
+  /// A record with everything that a row can have, and other records around it.
   private func makeStore() async throws -> LocalStore {
     let store = try directory.store()
     try await store.makeAttachedZone(noteZone, testIncarnation)
@@ -34,7 +34,7 @@ struct RecordViewTests {
     return store
   }
 
-  @Test("read as copies of them do")
+  @Test("read the same as copies")
   func areTheRecords() async throws {
     let store = try await makeStore()
     try checkViews(store)
@@ -59,7 +59,7 @@ struct RecordViewTests {
     }
   }
 
-  @Test("are scanned by type, from a name on, and until the closure has enough")
+  @Test("are scanned by type, from a name on, until the closure ends it")
   func scans() async throws {
     let store = try await makeStore()
     func names(type: Name? = nil, after name: Name? = nil, max: Int = .max) throws -> [Name] {
@@ -83,7 +83,7 @@ struct RecordViewTests {
     #expect(code { try store.read { try $0.scan(ZoneID(name: "none")) { _ in true } } } == .zoneUnknown)
   }
 
-  @Test("a row that is damaged is a typed error, or reads; nothing traps")
+  @Test("a damaged row is a typed error or a value; nothing traps")
   func damaged() async throws {
     let store = try await makeStore()
     let rows = try store.rows(\.records)
@@ -106,7 +106,7 @@ struct RecordViewTests {
     try checkViews(store)
   }
 
-  /// Reads all records, and each field that there is in each of them. 1 if that went well, 0 if there was an error.
+  /// Reads all records, and each field of each record. Returns 1 if that succeeds, 0 after an error.
   private func readAll(_ store: LocalStore) -> Int {
     let failure = code {
       try store.read { tx in
@@ -130,7 +130,7 @@ private func text(of field: Name, in view: borrowing RecordView) throws -> Strin
   return String(copying: text)
 }
 
-/// What a scan gives is what the records are, and what their greatest heads say.
+/// A scan gives the records, and agrees with their greatest heads.
 func checkViews(_ store: LocalStore, sourceLocation: SourceLocation = #_sourceLocation) throws {
   try store.read { tx in
     for zone in try tx.zones() {
@@ -144,7 +144,7 @@ func checkViews(_ store: LocalStore, sourceLocation: SourceLocation = #_sourceLo
           let seen = try view.value(of: field)
           #expect(seen == value, sourceLocation: sourceLocation)
           let text = try text(of: field, in: view)
-          // A text that merges lies in pieces.
+          // A text that merges is stored in pieces.
           let isRegister = try !tx.heads(of: field, in: id).allSatisfy { $0.content == .value(.null) }
           if isRegister, case .string(let string) = value {
             #expect(text == string, sourceLocation: sourceLocation)
@@ -178,7 +178,7 @@ func checkViews(_ store: LocalStore, sourceLocation: SourceLocation = #_sourceLo
             return target.zone != zone || (try? tx.contains(target)) ?? false
           }
         }
-        // A sum that is clamped is more than the oracle holds.
+        // A clamped sum is more than the oracle can hold.
         for field in try tx.fields(of: id) where fields[field] == nil {
           fields[field] = try tx.counter(field, of: id)?.value
         }
@@ -190,7 +190,7 @@ func checkViews(_ store: LocalStore, sourceLocation: SourceLocation = #_sourceLo
   }
 }
 
-/// What a value reads, nil for a nullified reference: null inside of others.
+/// The value as it is read; nil for a nullified reference, null inside others.
 private func shown(_ value: Value, isInside: Bool, _ isThere: (Reference) -> Bool) -> Value? {
   switch value {
   case .reference(let reference) where reference.rule == .nullify && !isThere(reference):

@@ -5,7 +5,7 @@ import Testing
 
 @testable import EventStore
 
-/// A reducer that does not commute: it lists the payloads. It counts its calls.
+/// A non-commutative reducer that lists the payloads, and counts its calls.
 private final class Lister: Sendable {
   private let calls = Mutex(0)
   private let shared: Mutex<ContributionReducer<[Value]>?> = Mutex(nil)
@@ -21,7 +21,7 @@ private final class Lister: Sendable {
 
   var reducer: ContributionReducer<[Value]> { shared.withLock { $0! } }
 
-  /// How often the function was called since this was asked last.
+  /// How often the function was called since the last call of this.
   func takeCalls() -> Int {
     calls.withLock { count in
       defer { count = 0 }
@@ -46,7 +46,7 @@ struct ReducersOfContributions {
     return store
   }
 
-  @Test("give one value, in the write and after it, and nil for what is not there")
+  @Test("give one value, in the write and after it, and nil for a missing record")
   func results() async throws {
     let store = try await makeStore()
     let balance = ContributionReducer(of: "moves", initial: 0) { (balance: inout Int64, move) in
@@ -65,7 +65,7 @@ struct ReducersOfContributions {
     #expect(try store.read { try balance.result(of: note("r"), in: $0) } == nil)
   }
 
-  @Test("are called once for one more of 100,000, and not at all for none")
+  @Test("are called once for a new one after 100,000, and not at all without a new one")
   func appended() async throws {
     let store = try await makeStore()
     let lister = Lister()
@@ -87,7 +87,7 @@ struct ReducersOfContributions {
     #expect(try lister.list(store) == store.contributed())
   }
 
-  @Test("change their result in place: a copy is made where one is kept, and where it grows")
+  @Test("change their result in place: it is copied only when it is cached or grows")
   func inPlace() async throws {
     let store = try await makeStore()
     let moves = Shared(0)
@@ -102,11 +102,11 @@ struct ReducersOfContributions {
       let count = try store.read { try reducer.result(of: note("r"), in: $0)?.count }
       #expect(count == Int(number) + 1)
     }
-    // 15 times it was kept, and each time it doubles.
+    // It was cached 15 times, and each growth doubles it.
     #expect(moves.value <= 40)
   }
 
-  @Test("are called for a late one as often as there are others behind it, four times over at most")
+  @Test("are called for a late one at most four times as often as there are later ones")
   func late() async throws {
     let store = try await makeStore()
     let lister = Lister()
@@ -124,7 +124,7 @@ struct ReducersOfContributions {
     for (turn, distance) in [0, 1, 10, 63, 64, 65, 100, 129, 500, 1000, 2049, 4000, 0, 1, 70, 4999]
       .enumerated()
     {
-      // Between those that stand so far from the end, and nobody has seen it.
+      // Between those at this distance from the end, and nobody has seen it.
       let behind = try #require(try store.read { try $0.contributions(of: "log", in: note("r")) })
       let time =
         distance == 0 ? 90_000_000 + UInt64(turn) : behind[count - distance].timestamp.milliseconds - 1
@@ -141,7 +141,7 @@ struct ReducersOfContributions {
     }
   }
 
-  @Test("one that others' clocks put before what it has seen comes last, at the price of one call")
+  @Test("one that others' clocks put before what it has seen comes last, with one call")
   func behindClocks() async throws {
     let store = try await makeStore()
     let lister = Lister()
@@ -151,7 +151,7 @@ struct ReducersOfContributions {
     _ = try await store.ingest(remote.segments)
     #expect(try lister.list(store)?.count == 1000)
     _ = lister.takeCalls()
-    // The store's clock is not dragged along by one that is so far ahead.
+    // The store's clock does not follow one that is so far ahead.
     for number in 0..<100 as Range<Int64> {
       try await store.write { try $0.contribute(.int(-number), to: "log", of: note("r")) }
       #expect(try lister.list(store)?.last == .int(-number))
@@ -160,7 +160,7 @@ struct ReducersOfContributions {
     #expect(try lister.list(store) == store.contributed())
   }
 
-  @Test("reduce anew what was made anew, retimed or rebuilt")
+  @Test("reduce again after a record was created again, retimed or rebuilt")
   func anew() async throws {
     let clock = TestClock(4_070_908_800_000)
     let store = try await makeStore(at: clock)
@@ -170,7 +170,7 @@ struct ReducersOfContributions {
       for number in 0..<10 as Range<Int64> { try tx.contribute(.int(number), to: "log", of: note("r")) }
     }
     #expect(try lister.list(store)?.count == 10)
-    // As many as before, and all of them others.
+    // As many as before, all of them new.
     try await store.write { tx in
       try tx.delete(note("r"))
       try tx.create(note("r"), type: "note")
@@ -193,7 +193,7 @@ struct ReducersOfContributions {
     #expect(lister.takeCalls() == 11)
   }
 
-  @Test("pass on what the function throws, and start over")
+  @Test("pass on the function's error, and start again")
   func throwing() async throws {
     struct Refused: Error {}
     let store = try await makeStore()
@@ -214,7 +214,7 @@ struct ReducersOfContributions {
     #expect(try store.read { try reducer.result(of: note("r"), in: $0) } == 3)
   }
 
-  @Test("read an older snapshot as it was, and lose nothing by it")
+  @Test("read an older snapshot correctly, and keep their cache")
   func olderSnapshots() async throws {
     let store = try await makeStore()
     let lister = Lister()
@@ -236,7 +236,7 @@ struct ReducersOfContributions {
     #expect(try past.read { try lister.reducer.result(of: note("r"), in: $0) } == [1, 2])
   }
 
-  @Test("keep as many records as they may, those that were asked for last")
+  @Test("cache at most a given number of records, those read last")
   func records() async throws {
     let store = try await makeStore()
     let lister = Lister(recordsMax: 3)
@@ -337,7 +337,7 @@ struct ReducersOfContributions {
           1_700_000_000_000 + [0, -5_000_000, 200_000, 90_000_000, 1_000][random.below(5)]
       case 95..<97: _ = try await store.rebuild()
       case 97:
-        // The same data, by another store object.
+        // The same data, through another store object.
         if place == 0 { held.take()?.end() }
         store.close()
         let clock = clocks[place]
@@ -371,13 +371,13 @@ struct ReducersOfContributions {
     try await checkSound(stores[0])
   }
 
-  @Test("follow claims that contradict each other, and places that come after what has seen them")
+  @Test("handle claims that contradict each other, and places that arrive after what has seen them")
   func contradictions() async throws {
     let store = try await makeStore()
     let lister = Lister()
     let (former, later) = (IncarnationID(rawValue: 0xF0), IncarnationID(rawValue: 0xF1))
     var remote = TestRemote()
-    // Each claims to have seen what lies in another log, where the store knows of nothing yet.
+    // Each claims to have seen a part of another log that the store does not know yet.
     var first = transaction(1, 1, at: 3_000_000, [create("r"), contribute("r", 1)])
     first.base = Base(incarnation: former, offset: 9)
     var second = transaction(2, 1, at: 2_000_000, [contribute("r", 2)])
@@ -403,7 +403,7 @@ struct ReducersOfContributions {
     try await place(2, in: former)
     #expect(try store.contributed() == [2, 1])
     #expect(try lister.list(store) == [2, 1])
-    // Those that are free come before those that never are.
+    // Those that become free come before those that never do.
     for number in 3..<8 as Range<UInt64> {
       _ = try remote.append([
         transaction(UInt128(number), 1, at: 1_000_000 * number, [contribute("r", .int(Int64(number)))])
@@ -415,7 +415,7 @@ struct ReducersOfContributions {
     }
   }
 
-  @Test("keep results where a late one can go on from, few of them")
+  @Test("cache few results, at points where a late one can continue")
   func checkpoints() {
     var kept: Set<Int> = []
     for count in 1...6000 {

@@ -38,7 +38,7 @@ struct ReferenceTests {
 
   // MARK: The index
 
-  @Test("holders are found by what each kind of field shows, and no longer when it does not")
+  @Test("holders are found by the visible values of each kind of field, and only by those")
   func holders() async throws {
     let store = try await directory.noteStore()
     let long = Name(String(repeating: "long", count: 60))
@@ -93,7 +93,7 @@ struct ReferenceTests {
     try await checkSound(store)
   }
 
-  @Test("a record without references has no rows, and its row no flag")
+  @Test("a record without references has no rows in the index, and no flag in its row")
   func none() async throws {
     let store = try await directory.noteStore()
     try await make(store, "t", "r")
@@ -107,7 +107,7 @@ struct ReferenceTests {
     try await checkSound(store)
   }
 
-  @Test("a loser's references do not count, until it is restored")
+  @Test("a loser's references do not count until it is restored")
   func losers() async throws {
     let store = try directory.store { $0.wallMilliseconds = { 1_000_000 } }
     try await store.makeAttachedZone()
@@ -131,7 +131,7 @@ struct ReferenceTests {
 
   // MARK: Rules
 
-  @Test("each way to read follows the rules, and what is alive again is back")
+  @Test("each read follows the rules, and a restored target restores its holders")
   func rules() async throws {
     let store = try await directory.noteStore()
     try await make(store, "t", "r", "c")
@@ -183,7 +183,7 @@ struct ReferenceTests {
     }
   }
 
-  @Test("only targets of the own zone count, whether or not it is named")
+  @Test("only targets in the holder's zone count, whether or not the reference names the zone")
   func zones() async throws {
     let store = try await directory.noteStore()
     let other = ZoneID(name: "other")
@@ -211,7 +211,7 @@ struct ReferenceTests {
     try await checkSound(store)
   }
 
-  @Test("what a cascade hides can be changed, made anew and deleted")
+  @Test("a hidden record can be changed, created again and deleted")
   func hiddenOnes() async throws {
     let store = try await directory.noteStore()
     try await make(store, "t", "u", "a", "b", "c")
@@ -232,7 +232,7 @@ struct ReferenceTests {
     try await checkSound(store)
   }
 
-  @Test("the policy of a target's type tells whether it is there")
+  @Test("the policy of a target's type decides whether the target exists")
   func policies() async throws {
     let store = try directory.store { $0.wallMilliseconds = { 1_000_000 } }
     try await store.makeAttachedZone()
@@ -258,7 +258,7 @@ struct ReferenceTests {
 
   // MARK: Graphs
 
-  @Test("a chain of 20,000 cascades goes with its first record, and comes back")
+  @Test("a chain of 20,000 cascades is hidden with its first record, and restored with it")
   func chain() async throws {
     let store = try await directory.noteStore()
     let count = 20_000
@@ -282,7 +282,7 @@ struct ReferenceTests {
     #expect(try names(store).count == count + 1)
   }
 
-  /// The greatest set of records that are alive and whose cascades stay within it.
+  /// The greatest set of records that are alive and whose cascades stay within the set.
   private static func shown(_ alive: Set<Int>, _ cascades: [Int: Set<Int>]) -> Set<Int> {
     var shown = alive
     while let next = shown.first(where: { !cascades[$0, default: []].isSubset(of: shown) }) {
@@ -291,7 +291,7 @@ struct ReferenceTests {
     return shown
   }
 
-  @Test("random graphs with cycles show the greatest set that holds itself", arguments: 1...6)
+  @Test("random graphs with cycles show the greatest self-contained set", arguments: 1...6)
   func graphs(seed: UInt64) async throws {
     let store = try await directory.noteStore()
     var generator = SeededGenerator(seed: seed)
@@ -320,7 +320,7 @@ struct ReferenceTests {
       }
       let expected = Self.shown(alive, edges)
       try store.read { tx in
-        // In the order of names, and each alone, in a snapshot that has met nothing else.
+        // In the order of names, and each separately, in a snapshot without a cache.
         let found = try tx.records(in: noteZone).map(\.id.name)
         #expect(Set(found) == Set(expected.map { Name("\($0)") }), "seed \(seed), round \(round)")
         let hidden = try tx.hiddenRecords(in: noteZone)
@@ -333,9 +333,9 @@ struct ReferenceTests {
     try await checkSound(store)
   }
 
-  // MARK: Damage and former versions
+  // MARK: Damage and earlier versions
 
-  @Test("a row of the index that is gone or changed is reported, and no reading traps")
+  @Test("a missing or changed row of the index is reported, and no read traps")
   func damage() async throws {
     let store = try await directory.noteStore()
     try await make(store, "t", "r")
@@ -363,7 +363,7 @@ struct ReferenceTests {
     try await checkSound(store)
   }
 
-  @Test("a deleted zone takes its rows of the index with it")
+  @Test("a zone's rows of the index are deleted with the zone")
   func reclaimed() async throws {
     let store = try await directory.noteStore()
     try await make(store, "t", "r")
@@ -373,7 +373,7 @@ struct ReferenceTests {
     #expect(try store.rows(\.references).isEmpty)
   }
 
-  @Test("one record with 10,000 holders goes by one operation, and they with it")
+  @Test("one operation deletes a record with 10,000 holders, and hides them")
   func manyHolders() async throws {
     let store = try await directory.noteStore()
     try await make(store, "t")

@@ -4,11 +4,11 @@ import Testing
 
 @testable import EventStore
 
-@Suite("Segments of others are folded in")
+@Suite("Folding segments of others")
 struct RemoteHeadsTests {
   let directory = TemporaryDirectory()
 
-  /// A store whose clock stands at 1,000,000 ms, with a zone.
+  /// A store whose clock is stopped at 1,000,000 ms, with a zone.
   private func makeStore(_ name: String = "store", clock: Int64 = 1_000_000) async throws -> LocalStore {
     let store = try directory.store(name) { $0.wallMilliseconds = { clock } }
     try await store.makeZone()
@@ -28,7 +28,7 @@ struct RemoteHeadsTests {
     let value = try store.value("f", note("r"))
     #expect(value == "late")
     let conflicts = try store.read { try $0.conflicts(in: noteZone) }
-    // Two heads are left of existence too, which say the same.
+    // Two heads of existence are left too; they agree.
     #expect(conflicts.map(\.field) == ["f"] && report.conflicts == 1)
     let existence = try store.read { try $0.existence(of: note("r")) }
     #expect(existence.count == 2)
@@ -57,7 +57,7 @@ struct RemoteHeadsTests {
     try await store.write { try $0.set("f", of: note("r"), to: "later") }
     let later = try store.heads("f", note("r"))
     #expect(later == ["later"])
-    // Shipped with its base, it settles the conflict at others too.
+    // Sent with its base, it settles the conflict at other replicas too.
     let acknowledgement = try #require(try remote.ship(store))
     _ = try await store.acknowledge(acknowledgement)
     let base = try store.entries().last?.transaction.base
@@ -103,7 +103,7 @@ struct RemoteHeadsTests {
     #expect(same == digest)
   }
 
-  @Test("a record made anew starts clean, but keeps what was edited without having seen the deletion")
+  @Test("a record that is created again starts empty, but keeps edits that had not seen the deletion")
   func recreation() async throws {
     let store = try await makeStore()
     var remote = TestRemote()
@@ -118,7 +118,7 @@ struct RemoteHeadsTests {
     try await checkSound(store)
   }
 
-  @Test("more heads than a row holds, and values over 1 KiB, go apart and come back")
+  @Test("more heads than a row may have, and values over 1 KiB, are stored apart and read")
   func manyHeads() async throws {
     let store = try await makeStore()
     var remote = TestRemote()
@@ -134,11 +134,11 @@ struct RemoteHeadsTests {
     _ = try await store.ingest(remote.segments)
     let heads = try store.heads("f", note("r"))
     #expect(heads == values.reversed())
-    // Winner and three losers lie in the row; what lies apart is the rest, and the large one of the four.
+    // Winner and three losers are in the row; apart are the rest, and the large one of the four.
     let apart = try store.rows(\.elements).count
     #expect(apart == 5 + 1 + 5)
     try await checkSound(store)
-    // One that has seen the first five of them.
+    // An operation that has seen the first five of them.
     _ = try remote.append([transaction(30, 1, base: 6, at: 1_000_001, [set("r", "f", "some")])])
     _ = try await store.ingest(try remote.news(for: store))
     let fewer = try store.heads("f", note("r"))
@@ -154,7 +154,7 @@ struct RemoteHeadsTests {
     try await checkSound(store)
   }
 
-  @Test("a large loser can be restored after it went apart")
+  @Test("a large loser that is stored apart can be restored")
   func largeLoser() async throws {
     let store = try await makeStore()
     var remote = TestRemote()
@@ -197,7 +197,7 @@ struct RemoteHeadsTests {
     try await checkSound(store)
   }
 
-  @Test("a receive time that is learnt with the acknowledgement caps the timestamp and may change the winner")
+  @Test("a receive time in an acknowledgement caps the timestamp and may change the winner")
   func cappedAtAcknowledgement() async throws {
     let future: Int64 = 4_070_908_800_000  // 2099
     let store = try await makeStore(clock: future)
@@ -225,7 +225,7 @@ struct RemoteHeadsTests {
   }
 
   @Test(
-    "a receive time that a redelivery brings counts as after a rebuild", arguments: [nil, 2_000_000_000_000])
+    "a receive time in a repeated segment counts as after a rebuild", arguments: [nil, 2_000_000_000_000])
   func redeliveredReceiveTime(first: UInt64?) async throws {
     let future: UInt64 = 4_070_908_800_000
     let store = try await makeStore()
@@ -244,7 +244,7 @@ struct RemoteHeadsTests {
     #expect(timestamp == 1_000_000_300_000)
   }
 
-  @Test("a transaction that lies in two segments counts at the first of them")
+  @Test("a transaction in two segments counts at the first of them")
   func overlap() async throws {
     let future: UInt64 = 4_070_908_800_000
     let store = try await makeStore()

@@ -4,11 +4,11 @@ import Testing
 
 @testable import EventStore
 
-@Suite("What a remote says cannot be")
+@Suite("Invalid data from a remote")
 struct RemoteRefusalTests {
   let directory = TemporaryDirectory()
 
-  /// A store that has folded two segments of replica 1, one of replica 2, and shipped one of its own.
+  /// A store that has folded two segments of replica 1 and one of replica 2, and has sent one of its own.
   private func makeStore() async throws -> (LocalStore, TestRemote) {
     let store = try directory.store()
     try await store.makeZone()
@@ -27,7 +27,8 @@ struct RemoteRefusalTests {
     return (store, remote)
   }
 
-  /// Expects a call to be refused with a code and all to stay as it was, also what comes in one call before it.
+  /// Expects a call to be refused with a code and to change nothing, including earlier parts of the same
+  /// call.
   private func expect(
     _ expected: StoreError.Code, _ store: LocalStore, _ comment: Comment,
     sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
@@ -49,7 +50,7 @@ struct RemoteRefusalTests {
     _ expected: StoreError.Code, _ store: LocalStore, _ remote: TestRemote, _ comment: Comment,
     sourceLocation: SourceLocation = #_sourceLocation, _ change: (inout RemoteSegment) throws -> Void
   ) async throws {
-    // A good one comes before the bad one: it must not stay either.
+    // A valid segment comes before the invalid one: it must not stay either.
     let good = RemoteSegment(
       zone: noteZone, incarnation: testIncarnation, offset: remote.last + 1,
       hash: ContentHash(of: [9].span.bytes), receivedMilliseconds: nil,
@@ -69,7 +70,9 @@ struct RemoteRefusalTests {
     try transactions.map { try $0.encoded() }
   }
 
-  @Test("a segment that is out of order, foreign, forked, forged or damaged is refused, and nothing changes")
+  @Test(
+    "a segment out of order, of another zone, forked, forged or damaged is refused and changes nothing"
+  )
   func segments() async throws {
     let (store, remote) = try await makeStore()
     let token = try store.read { try $0.token(of: noteZone)?.offset }
@@ -149,7 +152,7 @@ struct RemoteRefusalTests {
     try await checkSound(store)
   }
 
-  @Test("a segment with a bit flipped or an end missing is refused as damaged, or changes what it says")
+  @Test("a segment with a flipped bit or a missing end is refused as damaged, or has other contents")
   func damagedBytes() async throws {
     let (store, remote) = try await makeStore()
     let bytes = try transaction(5, 1, base: 2, [create("r"), set("r", "f", "text"), .delete(record: "r")])
@@ -161,7 +164,7 @@ struct RemoteRefusalTests {
       let segment = RemoteSegment(
         zone: noteZone, incarnation: testIncarnation, offset: remote.last + 1,
         hash: ContentHash(of: flipped.span.bytes), receivedMilliseconds: nil, transactions: [flipped])
-      // The content hash, which the replicator checks, would find these: here they must not trap.
+      // The replicator's check of the content hash would find these: here they must not trap.
       let before = try store.lastPosition()
       let found = await awaitedCode {
         _ = try await store.perform { store in
@@ -190,7 +193,7 @@ struct RemoteRefusalTests {
 
   private struct Undo: Error {}
 
-  @Test("an acknowledgement that does not fit is refused, and nothing changes")
+  @Test("an invalid acknowledgement is refused and changes nothing")
   func acknowledgements() async throws {
     let (store, remote) = try await makeStore()
     let good = Acknowledgement(
@@ -221,7 +224,8 @@ struct RemoteRefusalTests {
     try await checkSound(store)
   }
 
-  @Test("what is pending is listed in order and placed by its acknowledgement, also ahead of the token")
+  @Test(
+    "pending transactions are listed in order and placed by their acknowledgement, also ahead of the token")
   func pending() async throws {
     let store = try directory.store()
     try await store.makeZone()
@@ -249,14 +253,14 @@ struct RemoteRefusalTests {
     #expect(token == 2)
     let rest = try #require(try remote.ship(store))
     #expect(rest.sequences == 3...6)
-    // The acknowledgement is lost; the segment comes back instead.
+    // The acknowledgement is lost; instead the segment is read again.
     _ = try await store.ingest(try remote.news(for: store))
     let count = try store.read { try $0.pendingCount(in: noteZone) }
     #expect(count == 0)
     try await checkSound(store)
   }
 
-  @Test("a remote log that begins behind the first own transaction: those before stay pending")
+  @Test("if a remote log begins after the first own transaction, the earlier ones stay pending")
   func hole() async throws {
     let store = try directory.store()
     try await store.makeAttachedZone()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import EventStore
 
-@Suite("Room that a write leaves for being issued again")
+@Suite("The reserve of a write for being issued again")
 struct RoomForRenaming {
   private struct Size {
     var steps: Int
@@ -21,7 +21,7 @@ struct RoomForRenaming {
     }
   }
 
-  @Test("is enough wherever the lane is cut, for every kind of operation that names units")
+  @Test("is enough wherever the lane is cut, for every kind of operation with units")
   func isEnough() throws {
     var random = SeededRandom(seed: 31)
     let maker = UnitMaker(replica: ReplicaID(rawValue: .max), epoch: .max)
@@ -51,7 +51,7 @@ struct RoomForRenaming {
     #expect(cuts > 100)
   }
 
-  @Test("a write that would be too much work then is refused when it is made")
+  @Test("a write that would be too much work when issued again is refused immediately")
   func isRefused() async throws {
     let directory = TemporaryDirectory()
     let store = try directory.store()
@@ -65,7 +65,7 @@ struct RoomForRenaming {
         }
       }
     }
-    // 42 steps each: 1,100 of them fold, and 1,100 of them that are cut in two, with 16 steps more, do not.
+    // 42 steps each: 1,100 of them fit. 1,100 of them that are split, with 16 steps more each, do not.
     await #expect(throws: StoreError.self) {
       try await store.write { tx in
         for text in texts[..<1100] { try tx.removeText(1..<3, from: "body", of: text) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import EventStore
 
-@Suite("What a store ships keeps the rules of the log, or is rejected here too")
+@Suite("A store's own segments follow the rules of the log, or are rejected here too")
 struct RulesOfOwnSegments {
   let directory = TemporaryDirectory()
 
@@ -13,7 +13,7 @@ struct RulesOfOwnSegments {
     try await store.write { try $0.create(note(name), type: "note") }
   }
 
-  /// What a store ships next, with its header, as the remote acknowledges it.
+  /// What a store sends next, with its header, as the remote acknowledges it.
   private func ship(_ store: LocalStore, at offset: UInt64) async throws -> Acknowledgement {
     let cut = try #require(try store.nextCut(of: noteZone))
     let header = try await store.storeCut(cut.header)
@@ -26,7 +26,7 @@ struct RulesOfOwnSegments {
   private enum Lie: CaseIterable { case none, base, previous }
 
   @Test(
-    "An acknowledgement that moves the token asks the rules first: what breaks one is rejected, and issued again",
+    "An acknowledgement that moves the token checks the rules first: a bad segment is rejected and issued again",
     arguments: Lie.allCases)
   private func acknowledged(lie: Lie) async throws {
     let store = try directory.store()
@@ -54,7 +54,7 @@ struct RulesOfOwnSegments {
     try await checkSound(store)
   }
 
-  @Test("Places that are taken back take the receive times with them")
+  @Test("Places that are removed are removed with their receive times")
   func retimed() async throws {
     let store = try directory.store { $0.wallMilliseconds = { 10_000_000 } }
     try await store.makeAttachedZone()
@@ -64,7 +64,7 @@ struct RulesOfOwnSegments {
     let report = try await store.acknowledge(acknowledgement)
     #expect(report.rejected == 0 && report.token?.offset == 0)
     let capped = try store.read { try $0.digest(of: noteZone) }
-    // What lies before it closes its lane.
+    // An earlier segment closes its lane.
     var transaction = transaction(0, 5, [create("second")])
     transaction.replica = store.identity.replica
     var remote = TestRemote()
@@ -81,7 +81,7 @@ struct RulesOfOwnSegments {
     #expect(try store.read { try $0.digest(of: noteZone) } == uncapped)
   }
 
-  /// A transaction that a write made, as a commit that is done again has it.
+  /// A transaction of a write, as a repeated commit has it.
   private func kept(_ store: LocalStore, epoch: UInt32 = 0, _ operations: [LogOperation]) throws
     -> KeptTransaction
   {
@@ -103,7 +103,7 @@ struct RulesOfOwnSegments {
     }
   }
 
-  @Test("A commit that is done again after another process took the next epoch comes under that one")
+  @Test("A commit that is repeated after another process took the next epoch uses that epoch")
   func againAfterRenewal() async throws {
     let store = try directory.store()
     try await store.makeAttachedZone()
@@ -122,13 +122,13 @@ struct RulesOfOwnSegments {
     #expect(try store.read { try $0.pendingCount(in: noteZone) } == 2)
     let cut = try store.nextCut(of: noteZone)
     #expect(cut?.transactions.count == 2)
-    // The units that it names were counted in the epoch before.
+    // Its units were numbered in the epoch before.
     let code = await awaitedCode { _ = try await again(store, units) }
     #expect(code == .commitFailed)
     try await checkSound(store)
   }
 
-  @Test("A commit that is done again has seen what the transaction before it has")
+  @Test("A repeated commit has seen what the transaction before it has seen")
   func againAfterReading() async throws {
     let store = try directory.store()
     try await store.makeAttachedZone()
@@ -149,7 +149,7 @@ struct RulesOfOwnSegments {
     try await checkSound(store)
   }
 
-  @Test("A commit that is done again after another process read a shorter log names no base behind it")
+  @Test("A commit that is repeated after another process read a shorter log has no base beyond that log")
   func againAfterRereading() async throws {
     let store = try directory.store()
     try await store.makeAttachedZone()
@@ -170,7 +170,7 @@ struct RulesOfOwnSegments {
   }
 
   #if DEBUG
-    /// The calls of LMDB that folding a segment takes while a log of so many lanes is read again.
+    /// The calls of LMDB for folding a segment while a log with this many lanes is read again.
     private func calls(lanes: UInt64) async throws -> Int {
       let plan = FaultPlan()
       let store = try directory.store("\(lanes)") { $0.faults = plan }
@@ -192,13 +192,13 @@ struct RulesOfOwnSegments {
       return count
     }
 
-    @Test("A segment that is read again looks at its own lane, whatever others wait")
+    @Test("A segment that is read again checks only its own lane, whatever others wait")
     func manyLanes() async throws {
       let (few, many) = (try await calls(lanes: 8), try await calls(lanes: 200))
       #expect(many <= few + 20, "\(few) and \(many) calls")
     }
 
-    @Test("The end of a rereading takes work for each lane that went, however many there are")
+    @Test("The end of a rereading takes work only for the removed lanes, however many lanes there are")
     func manyLanesThatWent() async throws {
       func calls(lanes: UInt64) async throws -> Int {
         let plan = FaultPlan()

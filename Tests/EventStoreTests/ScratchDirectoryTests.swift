@@ -4,7 +4,7 @@ import Testing
 
 @testable import EventStore
 
-@Suite("The log is folded anew in a scratch directory that was chosen")
+@Suite("Folding the log again in a chosen scratch directory")
 struct ScratchDirectoryTests {
   let directory = TemporaryDirectory()
   let scratch = TemporaryDirectory()
@@ -25,7 +25,7 @@ struct ScratchDirectoryTests {
     try FileManager.default.contentsOfDirectory(atPath: scratch.path)
   }
 
-  @Test("the past lies there as long as it is held; a verification leaves nothing")
+  @Test("the past is there while it is open; a verification leaves nothing")
   func chosen() throws {
     let store = try makeStore(scratch: scratch.path)
     let report = try store.verify()
@@ -39,7 +39,7 @@ struct ScratchDirectoryTests {
     #expect(try names() == [])
   }
 
-  @Test("one that is not there is an error that names it")
+  @Test("a missing directory is an error with its path")
   func missing() throws {
     let path = scratch.path + "/absent"
     let store = try makeStore(scratch: path)

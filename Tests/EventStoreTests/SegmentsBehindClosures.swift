@@ -4,12 +4,13 @@ import Testing
 
 @testable import EventStore
 
-@Suite("Segments that were acknowledged behind where the log closes their lane")
+@Suite("Acknowledged segments after the place where the log closes their lane")
 struct SegmentsBehindClosures {
   let directory = TemporaryDirectory()
 
-  /// A store that has read the log to offset 1 and shipped two transactions, which lie at offset 3. At offset 2 is what everybody
-  /// rejects, in the name of their lane: the store's own, or one that it adopted with a log that it imported.
+  /// A store that has read the log to offset 1 and sent two transactions, which are at offset 3. At offset 2
+  /// is a segment in the name of their lane that everybody rejects. The lane is the store's own, or one that
+  /// it adopted with an imported log.
   private func makeStore(isAdopted: Bool) async throws -> (LocalStore, TestRemote) {
     var remote = TestRemote()
     let writer = try directory.store("writer")
@@ -29,7 +30,7 @@ struct SegmentsBehindClosures {
     return (store, remote)
   }
 
-  /// Reads the rest of the log, ships what is pending, and compares with a store that reads all.
+  /// Reads the rest of the log, sends what is pending, and compares with a store that reads everything.
   private func finish(_ store: LocalStore, _ remote: inout TestRemote, rejected: Int) async throws {
     _ = try await store.ingestOrReject(try remote.news(for: store))
     try await checkSound(store)
@@ -48,7 +49,7 @@ struct SegmentsBehindClosures {
   }
 
   @Test(
-    "what was shipped is pending again, also of a lane that was adopted and is dropped by then",
+    "the sent transactions are pending again, also those of an adopted lane that was dropped meanwhile",
     arguments: [false, true])
   func inTheStoreThatShipped(isAdopted: Bool) async throws {
     var (store, remote) = try await makeStore(isAdopted: isAdopted)
@@ -61,22 +62,23 @@ struct SegmentsBehindClosures {
       #expect(try await store.renewLane(of: noteZone) == 2)
     }
     try await store.finishRenewal()
-    // The segment at offset 3 is known here, and what it holds is in the log under other names.
+    // The segment at offset 3 is known here, and the log has its contents under other names.
     try await checkSound(store)
     try await finish(store, &remote, rejected: 2)
   }
 
   /// When a store is exported.
   enum Moment: CaseIterable {
-    /// It has not read what closes the lane.
+    /// It has not read the entry that closes the lane.
     case ahead
     case closed
-    /// It has read that and issued its transactions again.
+    /// It has read that entry, and issued its transactions again.
     case renewed
   }
 
   @Test(
-    "a store that imports the log has them pending too, and no replica differs", arguments: Moment.allCases,
+    "they are pending too in a store that imports the log, and all replicas agree",
+    arguments: Moment.allCases,
     [false, true])
   func imported(moment: Moment, isAdopted: Bool) async throws {
     var (store, remote) = try await makeStore(isAdopted: isAdopted)
@@ -102,7 +104,7 @@ struct SegmentsBehindClosures {
     try await finish(new, &remote, rejected: 2)
   }
 
-  @Test("a place behind a closure that is known goes when the segment is rejected")
+  @Test("a place after a known closure is removed when the segment is rejected")
   func knownClosure() async throws {
     let (store, remote) = try await makeStore(isAdopted: false)
     _ = try await store.ingestOrReject(try remote.news(for: store, limit: 1))

@@ -8,7 +8,7 @@ import Testing
 struct SegmentsInEveryOrder {
   let directory = TemporaryDirectory()
 
-  /// All orders of the numbers below a count.
+  /// All permutations of the numbers below a count.
   static func orders(_ count: Int) -> [[Int]] {
     var orders: [[Int]] = [[]]
     for number in 0..<count {
@@ -19,7 +19,7 @@ struct SegmentsInEveryOrder {
     return orders
   }
 
-  /// What replica and sequence a number stands for: two of each of three replicas.
+  /// The operations of a replica's transaction: there are two of each of three replicas.
   private static func operations(_ replica: Int, _ sequence: Int) -> [LogOperation] {
     var operations = [
       set("shared", "f", .int(Int64(replica * 10 + sequence))),
@@ -30,13 +30,13 @@ struct SegmentsInEveryOrder {
     return operations + [set(Name("r\(replica)"), "g", .int(Int64(sequence)))]
   }
 
-  /// A zone's log whose segments come in an order of their numbers: number / 2 is the replica.
+  /// A zone's log whose segments have a given order of their numbers: number / 2 is the replica.
   private func log(_ zone: ZoneID, _ order: [Int], basesFollow: Bool) throws -> TestRemote {
     var remote = TestRemote()
     remote.zone = zone
     for number in order {
       let (replica, sequence) = (number / 2, number % 2 + 1)
-      // The last one of each replica has seen what was there two places before.
+      // The last one of each replica has seen the log up to two places before it.
       let base = basesFollow && sequence == 2 && remote.last > 1 ? remote.last - 1 : nil
       _ = try remote.append([
         transaction(
@@ -47,7 +47,7 @@ struct SegmentsInEveryOrder {
   }
 
   @Test(
-    "one log that arrives in any of the 720 orders: what comes too early waits, and the state is the same")
+    "one log that arrives in any of the 720 orders: early segments wait, and the state is the same")
   func arrivals() async throws {
     let store = try directory.store()
     let orders = Self.orders(6)
@@ -81,14 +81,14 @@ struct SegmentsInEveryOrder {
       #expect(token == 6)
     }
     #expect(digests.count == 1)
-    // One order has none that is too early; the others have.
+    // In one order none is too early; in the others some are.
     #expect(refusals > 719)
     let report = try store.verify()
     #expect(report.problems == [])
     store.close()
   }
 
-  @Test("the 90 logs that three replicas can make of them without having seen each other end in one state")
+  @Test("the 90 logs of three replicas that have not seen each other end in the same state")
   func interleavings() async throws {
     let store = try directory.store()
     var digests: Set<ContentHash> = []

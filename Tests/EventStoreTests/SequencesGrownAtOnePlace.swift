@@ -4,9 +4,10 @@ import Testing
 
 @testable import EventStore
 
-@Suite("Sequences that many insert into at one place, unseen by each other")
+@Suite("Sequences with many concurrent insertions at one place")
 struct SequencesGrownAtOnePlace {
-  /// How somebody inserts: in front, each behind the one before it, both in turn, or lines of several units in front.
+  /// How a writer inserts: in front, each after the previous one, alternating, or lines of several units in
+  /// front.
   enum Manner: CaseIterable {
     case backward, forward, mixed, onTop
 
@@ -52,9 +53,9 @@ struct SequencesGrownAtOnePlace {
     Inserter(replica: ReplicaNumber(rawValue: UInt32(writer)), epoch: UInt32(epoch))
   }
 
-  /// Rows read and written, where each writer's insertions come one after another.
+  /// How many rows are read and written if each writer's insertions follow each other.
   ///
-  /// - Parameter keepsView: whether a writer's insertions are folded in one go, or each as if alone.
+  /// - Parameter keepsView: whether a writer's insertions are folded together, or each separately.
   private func work(
     _ manner: Manner, writers: Int, each count: Int, isText: Bool, keepsView: Bool
   ) throws -> Int {
@@ -82,7 +83,7 @@ struct SequencesGrownAtOnePlace {
     }
   }
 
-  @Test("cost about as much where writers that see each other meet one that was away")
+  @Test("cost about as much if writers that see each other meet one that was offline")
   func costOfOneAway() throws {
     func work(_ count: Int) throws -> Int {
       var grown = Grown(writers: 4, isText: true)
@@ -99,7 +100,7 @@ struct SequencesGrownAtOnePlace {
     #expect(Double(many) / Double(few) <= 2.3, "\(few), then \(many)")
   }
 
-  @Test("cost about as much where each is of another epoch that has seen nothing")
+  @Test("cost about as much if each is of another epoch that has seen nothing")
   func costOfEpochs() throws {
     func work(_ count: Int) throws -> Int {
       var grown = Grown(writers: 1, isText: true)
@@ -116,7 +117,7 @@ struct SequencesGrownAtOnePlace {
     #expect(Double(many) / Double(few) <= 2.5, "\(few), then \(many)")
   }
 
-  @Test("are what the tree says, in any order", arguments: 0..<12 as Range<UInt64>)
+  @Test("equal the tree, in any order", arguments: 0..<12 as Range<UInt64>)
   func areWhatTheTreeSays(_ seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let writers = 2 + Int(seed % 4)
@@ -144,7 +145,7 @@ struct SequencesGrownAtOnePlace {
     }
   }
 
-  @Test("are hidden with work for what is visible alone")
+  @Test("are hidden with work only for visible units")
   func hiding() throws {
     var grown = Grown(writers: 1, isText: true, nodeBytesMax: 300)
     let writer = Self.inserter(1)

@@ -3,18 +3,18 @@ import OperationFormat
 import StoreTesting
 import Testing
 
-@Suite("Sequences whose operations come in every order")
+@Suite("Sequences whose operations arrive in every order")
 struct SequencesInEveryOrder {
-  /// Calls a closure with each history of some operations: whoever makes each of them, whatever it has seen, and whatever
-  /// it inserts behind or hides.
+  /// Calls a closure with each history of some operations: for any writers, whatever each has seen, and
+  /// wherever it inserts or hides.
   private func forEachHistory(
     writers: Int, operations: Int, hides: Bool, _ body: (UnitOrderHistory) throws -> Void
   ) throws {
     var history = UnitOrderHistory(writers: writers)
-    // What each writer has seen: of each writer, how many operations.
+    // What each writer has seen: for each writer, the number of operations.
     func extend(_ seen: [[Int]]) throws {
       if history.operations.count == operations { return try body(history) }
-      // Writers are alike but for their identities: the next new one is as good as any other.
+      // Writers differ only by their identities, so one choice of the next new writer is enough.
       let met = history.operations.map { Int($0.id.replica.rawValue) }
       for writer in 1...min(writers, (met.max() ?? 0) + 1) {
         for view in views(writer, from: seen[writer - 1], history) {
@@ -43,7 +43,8 @@ struct SequencesInEveryOrder {
     try extend([[Int]](repeating: [Int](repeating: 0, count: writers), count: writers))
   }
 
-  /// What a writer may have seen at its next operation: what it has seen, and more of the others', with what those had seen.
+  /// What a writer may have seen at its next operation: what it has seen before, more of the others'
+  /// operations, and what those had seen.
   private func views(_ writer: Int, from seen: [Int], _ history: UnitOrderHistory) -> Set<[Int]> {
     var views: Set<[Int]> = [seen]
     for operation in history.operations {
@@ -74,7 +75,7 @@ struct SequencesInEveryOrder {
     }
   }
 
-  @Test("are what the tree says: two writers", arguments: 1...4)
+  @Test("equal the tree: two writers", arguments: 1...4)
   func twoWriters(_ operations: Int) throws {
     var count = 0
     try forEachHistory(writers: 2, operations: operations, hides: true) { history in
@@ -87,7 +88,7 @@ struct SequencesInEveryOrder {
     #expect(count >= operations)
   }
 
-  @Test("are what the tree says: three writers")
+  @Test("equal the tree: three writers")
   func threeWriters() throws {
     var count = 0
     try forEachHistory(writers: 3, operations: 4, hides: false) { history in

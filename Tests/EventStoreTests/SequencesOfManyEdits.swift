@@ -5,9 +5,9 @@ import Testing
 
 @testable import EventStore
 
-@Suite("Sequences that several writers edit for long")
+@Suite("Sequences with many edits by several writers")
 struct SequencesOfManyEdits {
-  @Test("are the same everywhere, and what the tree says", arguments: 0..<60 as Range<UInt64>)
+  @Test("are the same everywhere, and equal the tree", arguments: 0..<60 as Range<UInt64>)
   func areWhatTheTreeSays(_ seed: UInt64) throws {
     let nodeBytesMax = [64, 96, 128, 300, 2000][Int(seed % 5)]
     let isText = seed % 3 != 0
@@ -69,7 +69,7 @@ struct SequencesOfManyEdits {
     }
   }
 
-  @Test("are the same in a data file, read there by one who only reads")
+  @Test("are the same in a data file, read by a reader")
   func areTheSameInADataFile() throws {
     var writers = UnitOrderWriters(3, nodeBytesMax: 200, seed: 77)
     for _ in 0..<400 { try writers.step() }

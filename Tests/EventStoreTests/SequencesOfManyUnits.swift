@@ -41,7 +41,7 @@ struct SequencesOfManyUnits {
       }
     }
 
-    /// Rows read and written by each of some changes, in the mean.
+    /// How many rows each of some changes reads and writes, on average.
     mutating func cost(_ change: (inout Writer) throws -> Void) throws -> (reads: Double, writes: Double) {
       let count = 300
       let (reads, writes) = (sequence.storage.reads, sequence.storage.writes)
@@ -53,7 +53,7 @@ struct SequencesOfManyUnits {
     }
   }
 
-  @Test("cost about twice the rows of short ones for a change at the most")
+  @Test("cost at most about twice the rows of short ones for a change")
   func costs() throws {
     let changes: [(String, (inout Writer) throws -> Void)] = [
       ("append", { try $0.insert("a", at: $0.sequence.count) }),
@@ -72,7 +72,7 @@ struct SequencesOfManyUnits {
     #expect(problems == [])
   }
 
-  @Test("that lie all over the tree are hidden with some rows for each leaf, not for each unit")
+  @Test("that are all over the tree are hidden with some rows for each leaf, not for each unit")
   func scattered() throws {
     var writer = Writer(seed: 4)
     let count = 3000
@@ -96,7 +96,7 @@ struct SequencesOfManyUnits {
     #expect(bytes < 3)
   }
 
-  @Test("take some bytes when they are edited all over")
+  @Test("take some bytes when they are edited everywhere")
   func bytesOfRandomEdits() throws {
     var writer = Writer(seed: 4)
     for index in 0..<6000 {
@@ -113,7 +113,7 @@ struct SequencesOfManyUnits {
     #expect(bytes < 40)
   }
 
-  @Test("leave no more than a few nodes when all is hidden")
+  @Test("leave only a few nodes when everything is hidden")
   func allHidden() throws {
     var writer = Writer(seed: 5)
     try writer.write(20_000)

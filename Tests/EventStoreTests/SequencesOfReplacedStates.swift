@@ -9,7 +9,7 @@ import Testing
 struct SequencesOfReplacedStates {
   let directory = TemporaryDirectory()
 
-  @Test("go with it, and no other's")
+  @Test("are removed with it, and no others")
   func goWithIt() async throws {
     let store = try directory.store()
     try await store.write { tx in

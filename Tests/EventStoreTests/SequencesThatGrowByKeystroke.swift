@@ -4,7 +4,7 @@ import Testing
 
 @testable import EventStore
 
-@Suite("Sequences whose operations get their units one by one")
+@Suite("Sequences whose operations grow unit by unit")
 struct SequencesThatGrowByKeystroke {
   private static let replica = ReplicaNumber(rawValue: 1)
 
@@ -21,7 +21,9 @@ struct SequencesThatGrowByKeystroke {
     return rows
   }
 
-  @Test("are as if each had brought them at once", arguments: 0..<16 as Range<UInt64>)
+  @Test(
+    "are the same as if each operation had inserted all its units at once", arguments: 0..<16 as Range<UInt64>
+  )
   func areAsIfAtOnce(_ seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let nodeBytesMax = [64, 100, 300, 2000][Int(seed % 4)]
@@ -69,7 +71,7 @@ struct SequencesThatGrowByKeystroke {
     #expect(operations.isEmpty)
   }
 
-  @Test("take no unit that is not there, nor one that the operation has not seen, for a left origin")
+  @Test("use no missing unit as left origin, nor one that the operation has not seen")
   func strangeOrigins() throws {
     var sequence = makeSequence()
     let text = Array("ab".utf8)

@@ -3,16 +3,16 @@ import OperationFormat
 import StoreTesting
 import Testing
 
-@Suite("Sequences that three type into at one place, unseen by each other")
+@Suite("Sequences that three writers type into concurrently at one place")
 struct SequencesTypedAtOnePlace {
-  /// How somebody types: each character behind the one before it, in front of it, or on both sides in turn.
+  /// How a writer types: each character after the previous one, before it, or on both sides in turn.
   enum Manner: CaseIterable {
     case forward, backward, both
   }
 
   private static let count = 6
 
-  /// Types into a copy of its own, after what all have seen.
+  /// Types into a separate copy, after what all have seen.
   private func type(
     _ manner: Manner, _ writer: Int, at start: Int, into history: inout UnitOrderHistory, seen: Set<Int>
   ) throws {
@@ -36,7 +36,7 @@ struct SequencesTypedAtOnePlace {
     }
   }
 
-  @Test("keep what each has typed together", arguments: ["", "[]", "[", "x[]y"])
+  @Test("keep the text of each writer together", arguments: ["", "[]", "[", "x[]y"])
   func keepTogether(_ before: String) throws {
     let orders = [[1, 2, 3], [1, 3, 2], [2, 1, 3], [2, 3, 1], [3, 1, 2], [3, 2, 1]]
     var random = SeededGenerator(seed: 5)
@@ -60,7 +60,7 @@ struct SequencesTypedAtOnePlace {
             for typed in ["AAAAAA", "BBBBBB", "CCCCCC"] {
               #expect(text.contains(typed), "\(text), typed \(first), \(second), \(third) by \(identities)")
             }
-            // Those who typed in one manner come in the order of their identities.
+            // Writers who typed in the same way are ordered by their identities.
             if first == second, second == third, let a = text.firstIndex(of: "A"),
               let b = text.firstIndex(of: "B")
             {

@@ -19,7 +19,7 @@ struct SequencesWithDamagedRows {
     return (sequence, history)
   }
 
-  /// Does all that can be done. What is wrong may show as a typed error, never as a trap.
+  /// Calls everything. Damage may give a typed error, but never a trap.
   private func useAll(_ sequence: UnitOrder<CountingRunStorage>, _ random: inout SeededGenerator) throws {
     func attempt(_ body: () throws -> Void) throws {
       do { try body() } catch is FormatError {}
@@ -103,7 +103,7 @@ struct SequencesWithDamagedRows {
       damaged[random.below(damaged.count)] = UInt8(random.below(256))
       let root: UnitOrderRoot
       do throws(FormatError) { root = try UnitOrderRoot(damaged.span.bytes) } catch { continue }
-      // Counts that are far too great are ranges that a caller would not ask for.
+      // Counts that are far too great give ranges that a caller would not request.
       if root.visible > 100_000 { continue }
       let wrong = UnitOrder(
         sequence.storage, UnitOrderHistory.keys, root: root, isText: true,

@@ -23,7 +23,7 @@ struct SetsAndMaps {
   /// A value that is named by its hash.
   private static let long = Value.string(String(repeating: "long ", count: 500))
 
-  @Test("a set reads what was put into it and not taken out, in the write and after it")
+  @Test("a set has the elements that were inserted and not removed, in the write and after it")
   func sets() async throws {
     let store = try await directory.noteStore()
     try await store.write { tx in
@@ -56,7 +56,7 @@ struct SetsAndMaps {
     try await checkSound(store)
   }
 
-  @Test("a map reads the last value of each key")
+  @Test("a map has the last value of each key")
   func maps() async throws {
     let store = try await directory.noteStore()
     let key = Name(String(repeating: "k", count: 255))
@@ -86,7 +86,8 @@ struct SetsAndMaps {
   }
 
   @Test(
-    "a concurrent add survives a remove; of two values at a key the greater shows, and the other is a loser")
+    "a concurrent insertion survives a removal; of two values at a key the greater wins, the other loses"
+  )
   func concurrently() async throws {
     let store = try await directory.noteStore()
     let other = try await directory.noteStore("other")
@@ -113,7 +114,7 @@ struct SetsAndMaps {
     let conflicts = try store.read { try $0.conflicts(in: noteZone) }
     #expect(conflicts.count == 1 && conflicts[0].field == "prices" && conflicts[0].key == "k")
     #expect(conflicts[0].losers.map(\.content) == [.entry(key: "k", Self.long)])
-    // What has seen them all removes them all.
+    // An operation that has seen all of them removes all of them.
     _ = try remote.append([
       transaction(2, 2, base: 4, at: 100, [change("tags", .remove("x")), change("prices", .removeKey("k"))])
     ])
@@ -140,7 +141,7 @@ struct SetsAndMaps {
     try await checkSound(store)
   }
 
-  @Test("more heads of one element than its row holds lie apart, and go with what has seen them")
+  @Test("more heads of one element than its row may have are stored apart, and removed by what has seen them")
   func manyHeads() async throws {
     let store = try await directory.noteStore()
     var remote = TestRemote()
@@ -155,7 +156,7 @@ struct SetsAndMaps {
     _ = try await store.ingest(remote.segments)
     #expect(try store.read { try $0.heads(of: "tags", in: note("r"), as: .set) }.count == 18)
     #expect(try prices(store) == ["k": 19])
-    // Two elements, and of each and of the record's existence the heads that lie apart.
+    // Two elements, and for each of them and for the record's existence the heads that are stored apart.
     let rows = try store.rows(\.elements).filter { !ElementKey(bytes: $0.key).isOfApartIndex }
     #expect(rows.count == 2 + 2 * 14 + 14)
     try await checkSound(store)
@@ -172,7 +173,7 @@ struct SetsAndMaps {
     try await checkSound(store)
   }
 
-  @Test("eight thousand elements: a change touches one row of them, and the record's row stays small")
+  @Test("with eight thousand elements a change touches one of their rows, and the record's row stays small")
   func many() async throws {
     let store = try await directory.noteStore()
     try await store.write { try $0.create(note("r"), type: "note") }
@@ -199,7 +200,7 @@ struct SetsAndMaps {
     try await checkSound(store)
   }
 
-  @Test("they are explained element by element: who put it there, and what took another away")
+  @Test("they are explained element by element: who inserted it, and what removed another")
   func explained() async throws {
     let store = try await directory.noteStore()
     try await store.write { tx in

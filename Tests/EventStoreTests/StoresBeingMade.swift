@@ -11,7 +11,7 @@ import Testing
   import Darwin
 #endif
 
-@Suite("A store that was only begun is made again, one that was made is never overwritten")
+@Suite("An unfinished store is created again, a complete store is never overwritten")
 struct StoresBeingMade {
   let directory = TemporaryDirectory()
   private var path: String { directory.path + "/store" }
@@ -30,7 +30,7 @@ struct StoresBeingMade {
     code { try directory.store("store", configure).close() }
   }
 
-  @Test("an emptied or removed data file is refused, whatever is beside it", arguments: [true, false])
+  @Test("an emptied or removed data file is refused, whatever files are beside it", arguments: [true, false])
   func emptied(_ hasAssets: Bool) async throws {
     let identity = try await makeStore()
     let bytes = fileBytes(data)
@@ -52,11 +52,11 @@ struct StoresBeingMade {
     try await checkSound(store)
   }
 
-  @Test("a copy of the data file alone opens as the store that it is, and is marked then")
+  @Test("a copy of only the data file opens as the same store, and is marked then")
   func withoutMark() async throws {
     let identity = try await makeStore()
     unlink(path + "/store.mark")
-    // A store of a former version, whose data file was lost: what is beside it says that there was one.
+    // A store of an earlier version whose data file was lost: the other files show that there was a store.
     let bytes = fileBytes(data)
     writeFile(data, [])
     let code = opening()
@@ -76,7 +76,7 @@ struct StoresBeingMade {
     #expect(again == .damaged)
   }
 
-  @Test("a power cut at any step of the making leaves what is made again; with the mark nothing is")
+  @Test("after a power failure at any step of its creation a store is created again; with the mark it is not")
   func powerCuts() async throws {
     let made = try directory.store()
     let identity = made.identity
@@ -109,20 +109,21 @@ struct StoresBeingMade {
     #expect(again > 0 && kept > 0 && refused > 0, "\(again), \(kept), \(refused)")
   }
 
-  /// What a power cut can leave of a data file between its making and its first commit: of what was not synced any page
-  /// or none, and any length.
+  /// The possible contents of a data file after a power failure between its creation and its first commit: of
+  /// what was not synced, any pages, and any length.
   private static func states(_ final: [UInt8]) -> Set<[UInt8]> {
     let pageBytes = 4096
     let zeros = [UInt8](repeating: 0, count: pageBytes)
     var pages = stride(from: 0, to: final.count, by: pageBytes).map { Array(final[$0..<$0 + pageBytes]) }
     let lastMeta = pages[1]
-    // As LMDB makes the file: both meta pages alike but for their numbers, without a transaction.
+    // As LMDB creates the file: both meta pages equal but for their numbers, without a transaction.
     pages[1] = pages[0]
     pages[1][0] = 1
     var states: Set<[UInt8]> = [final]
     for written in 0..<1 << pages.count {
       let bytes = pages.indices.flatMap { written >> $0 & 1 == 1 ? pages[$0] : zeros }
-      // The pages of the commit, and the meta page that names them, come after the meta pages are on the disk.
+      // The pages of the commit, and the meta page that refers to them, are written after the meta pages are
+      // on the disk.
       for length in [0, 512, pageBytes, pageBytes + 512, 2 * pageBytes, bytes.count - 512, bytes.count] {
         states.insert(Array(bytes.prefix(length)))
       }
@@ -132,7 +133,7 @@ struct StoresBeingMade {
     return states
   }
 
-  @Test("the mark and the directory's own name are on the disk before a store is open")
+  @Test("the mark and the directory's name are on the disk before a store is open")
   func synced() throws {
     let calls = Mutex<[String]>([])
     var configuration = StoreConfiguration()
@@ -153,7 +154,9 @@ struct StoresBeingMade {
     }
   }
 
-  @Test("of threads that make a store at the same moment one does, and the others find it open or made")
+  @Test(
+    "if several threads create a store at the same moment, one succeeds, the others find it open or created"
+  )
   func together() async throws {
     for round in 0..<20 {
       let name = "store \(round)"
@@ -178,7 +181,7 @@ struct StoresBeingMade {
   }
 
   @Test(
-    "a store in whose place another one was put acknowledges nothing, and removes no asset of the other's")
+    "a store that was replaced by another acknowledges nothing, and removes no asset of the other")
   func replaced() async throws {
     let store = try LocalStore(directory: path, durability: .consistent)
     try await store.makeZone()
@@ -195,7 +198,7 @@ struct StoresBeingMade {
     #expect(isHere)
   }
 
-  @Test("a write into a data file that has lost its name is not acknowledged", arguments: Durability.allCases)
+  @Test("a write into a deleted data file is not acknowledged", arguments: Durability.allCases)
   func removed(_ durability: Durability) async throws {
     var configuration = StoreConfiguration()
     configuration.mapBytes = 1 << 30

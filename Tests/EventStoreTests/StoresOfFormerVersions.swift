@@ -5,13 +5,13 @@ import Testing
 
 @testable import EventStore
 
-@Suite("Stores of a former version")
+@Suite("Stores of an earlier version")
 struct StoresOfFormerVersions {
   let directory = TemporaryDirectory()
 
   private static let reference = Value.reference(Reference(record: "b", rule: .cascade))
 
-  /// A store as it was before there was a table.
+  /// A store as it was before the table existed.
   private func makeOldStore(without table: String) async throws {
     let store = try directory.store("new")
     try await store.write { tx in
@@ -34,7 +34,7 @@ struct StoresOfFormerVersions {
       while try cursor.next() {
         try cursor.withEntry { key, row in
           var row = row.bytes
-          // Records said nothing of references.
+          // Records had no flag for references.
           if name == "records" { row[1] = 0 }
           try target.put(row.span.bytes, for: key, in: copy)
         }
@@ -43,7 +43,7 @@ struct StoresOfFormerVersions {
     try target.commit()
   }
 
-  @Test("are folded again for the index of references, which they lack")
+  @Test("are folded again to get the index of references")
   func getReferences() async throws {
     try await makeOldStore(without: "references")
     let store = try directory.store()
@@ -58,7 +58,7 @@ struct StoresOfFormerVersions {
     #expect(holders.0 == 1 && holders.1 == [])
   }
 
-  @Test("get the tables that they lack when they are opened for writing")
+  @Test("get their missing tables when they are opened for writing")
   func getTables() async throws {
     try await makeOldStore(without: "runs")
     let error = #expect(throws: StoreError.self) { try directory.store { $0.isReadOnly = true } }
@@ -77,7 +77,7 @@ struct StoresOfFormerVersions {
   }
 
   @Test(
-    "are told from one of which a table has lost its name: that is damage, and nothing is made in its place")
+    "are distinguished from one with a table that lost its name: that is damage, and no new table is created")
   func renamedTable() async throws {
     try await makeOldStore(without: "zones")
     do {

@@ -11,11 +11,11 @@ import Testing
   import Darwin
 #endif
 
-@Suite("Assets that a remote was shipped segments without")
+@Suite("Assets that a remote lacks although it has their segments")
 struct UnsentAssetTests {
   private let bytes = assetBytes(5000)
 
-  /// A store with a zone that names an asset.
+  /// A store with a zone that refers to an asset.
   private func makeStore(_ directory: TemporaryDirectory) async throws -> (LocalStore, AssetReference) {
     let store = try directory.store()
     try await store.makeAttachedZone()
@@ -28,7 +28,8 @@ struct UnsentAssetTests {
     try store.syncState().zones.contains(where: \.hasUnsentAssets)
   }
 
-  @Test("one is due once it is here again, whoever brings it, and after a restart too", arguments: 0..<4)
+  @Test(
+    "an asset is due when it is here again, however it arrived, and also after a restart", arguments: 0..<4)
   func untilHere(_ kind: Int) async throws {
     let directory = TemporaryDirectory()
     var (store, asset) = try await makeStore(directory)
@@ -45,12 +46,12 @@ struct UnsentAssetTests {
     #expect(try hasUnsent(store))
     let early = try store.assetTransfers.nextUnsent(of: noteZone, after: nil)
     #expect(early == nil)
-    // What is known costs no commit.
+    // A known asset costs no commit.
     let commit = try store.lastCommitID
     _ = try await store.assetTransfers.noteUnsent(asset, in: noteZone, testIncarnation)
     #expect(try store.lastCommitID == commit)
     if kind == 3 {
-      // By another process that ended before it noted so.
+      // By another process that ended before it recorded that.
       let other = path + ".other"
       writeFile(other, bytes)
       #expect(rename(other, path) == 0)
@@ -71,7 +72,7 @@ struct UnsentAssetTests {
     try await checkSound(store)
   }
 
-  @Test("a file that is sound when it is looked at is due, whatever was wrong before")
+  @Test("a file that is sound when it is checked is due, whatever was wrong before")
   func soundMeanwhile() async throws {
     let directory = TemporaryDirectory()
     let (store, asset) = try await makeStore(directory)
@@ -82,7 +83,7 @@ struct UnsentAssetTests {
   }
 
   @Test(
-    "a file that was damaged twice is due again once it is imported, if it has the former one's inode too")
+    "a file that was damaged twice is due again when it is imported, even with the same inode")
   func sameInode() async throws {
     let directory = TemporaryDirectory()
     let (store, asset) = try await makeStore(directory)
@@ -96,7 +97,7 @@ struct UnsentAssetTests {
     }
   }
 
-  @Test("what no zone names, or another life of it, or a zone that is gone, is noted nowhere")
+  @Test("an asset of no zone, of another incarnation, or of a removed zone is not recorded")
   func nobodys() async throws {
     let directory = TemporaryDirectory()
     let (store, asset) = try await makeStore(directory)
@@ -122,7 +123,7 @@ struct UnsentAssetTests {
   }
 
   @Test(
-    "the position of the last transaction that names a wanted asset is kept, so that a new one is noticed")
+    "the position of the last transaction with a wanted asset is stored, so that a new one is noticed")
   func namedAnew() async throws {
     let directory = TemporaryDirectory()
     let store = try directory.store()
@@ -144,7 +145,7 @@ struct UnsentAssetTests {
     _ = try await store.ingest(try remote.news(for: store))
     let again = try store.assetTransfers.nextWanted(of: noteZone, after: nil, namedAfter: first.logEnd)
     #expect(again.reference == asset)
-    // What is here is not wanted because it is named once more.
+    // An asset that is here is not wanted because of another reference.
     _ = try await store.importAsset(bytes: bytes)
     _ = try remote.append([transaction(9, 4, base: 3, [set("theirs", "third", .asset(asset))])])
     _ = try await store.ingest(try remote.news(for: store))
@@ -153,7 +154,7 @@ struct UnsentAssetTests {
     try await checkSound(store)
   }
 
-  @Test("a row of the list with a number that is none is told, and one without is as 0")
+  @Test("a row of the list with an invalid number is reported, and a row without a number means 0")
   func damagedRow() async throws {
     let directory = TemporaryDirectory()
     let (store, asset) = try await makeStore(directory)
@@ -170,7 +171,7 @@ struct UnsentAssetTests {
 }
 
 extension LocalStore {
-  /// The rows of assets that are left once a removed zone's rows were taken away, holds aside.
+  /// The rows of assets that are left after a removed zone's rows were removed, without holds.
   fileprivate func withdrawnRows() async -> [Row] {
     do {
       for zone in try syncState().zones where zone.attachment == .deleting {

@@ -4,11 +4,12 @@ import Testing
 
 @testable import EventStore
 
-@Suite("A verification while the log is folded again")
+@Suite("Verifying while the log is folded again")
 struct VerificationDuringRenewals {
   let directory = TemporaryDirectory()
 
-  /// Nothing is wrong in a step; records are compared with the log unless they are behind it, or it is being read again.
+  /// Finds no problem in any step; records are compared with the log unless they lag behind it, or it is
+  /// being read again.
   private func check(
     _ store: LocalStore, folding isFolding: Bool = false, rereading isRereading: Bool = false, _ step: String
   ) throws {
@@ -20,7 +21,7 @@ struct VerificationDuringRenewals {
     #expect((information.zones[0].rereadFrom != nil) == isRereading, "\(step)")
   }
 
-  /// A write of all that names what earlier ones have made.
+  /// A write with everything, which uses what earlier writes made.
   private func write(_ store: LocalStore, _ number: Int, elements: Int = 3000) async throws {
     try await store.write { tx in
       if try !tx.contains(note("r")) { try tx.create(note("r"), type: "note") }
@@ -34,7 +35,7 @@ struct VerificationDuringRenewals {
     }
   }
 
-  @Test("a lane that gets another epoch: after the commit that renews it, and in each step of folding again")
+  @Test("a lane that gets a new epoch: after the commit that renews it, and in each step of folding again")
   func renewal() async throws {
     let store = try directory.store()
     try await store.makeAttachedZone()
@@ -57,7 +58,7 @@ struct VerificationDuringRenewals {
     try await checkSound(store)
   }
 
-  @Test("a lane that gets another epoch: its zone alone is folded again, and what names assets stays counted")
+  @Test("a lane that gets a new epoch: only its zone is folded again, and assets stay counted")
   func renewalOfOneZone() async throws {
     let store = try directory.store()
     try await store.makeAttachedZone()
@@ -87,7 +88,8 @@ struct VerificationDuringRenewals {
     #expect(counts == [3])
   }
 
-  @Test("a log that is read again: at each segment, where a lane gives way, and to the end of folding again")
+  @Test(
+    "a log that is read again: at each segment, where a lane is replaced, and to the end of folding again")
   func rereading() async throws {
     let store = try directory.store()
     try await store.makeAttachedZone()
@@ -99,7 +101,7 @@ struct VerificationDuringRenewals {
     func theirs(_ value: Value) -> [LogTransaction] {
       [transaction(7, 1, base: 2, at: 3_000_000, [set("r", "title", value), create("theirs")])]
     }
-    // What names the asset goes with it.
+    // The transaction with the asset is removed with it.
     let absent = AssetReference(hash: ContentHash(of: [1].span.bytes), byteCount: 70_000)
     _ = try await store.ingest([try remote.append(theirs(.asset(absent)))])
     try await write(store, 2, elements: 3)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import EventStore
 
-@Suite("A store is verified")
+@Suite("Verifying a store")
 struct VerificationTests {
   let directory = TemporaryDirectory()
 
@@ -34,7 +34,7 @@ struct VerificationTests {
     return store
   }
 
-  @Test("it changes nothing, also when it is ended early")
+  @Test("it changes nothing, also if it ends early")
   func changesNothing() async throws {
     let store = try await makeStore()
     let path = directory.path + "/store/data.mdb"
@@ -52,7 +52,7 @@ struct VerificationTests {
     #expect(again.problems == [])
   }
 
-  /// Flips each bit of a row in turn, and gives those that verification does not report.
+  /// Flips each bit of a row in turn, and returns the bits that verification does not report.
   private func unreported(
     _ store: LocalStore, _ row: Row, _ table: (Tables) -> Table, kind: VerificationReport.Problem.Kind? = nil
   ) throws -> [Int] {
@@ -80,7 +80,7 @@ struct VerificationTests {
       flips += row.value.count * 8
     }
     print("verification: \(flips) bits of log entries flipped, all reported")
-    // Of the long entry, some bits of each byte region.
+    // Some bits in each region of the long entry.
     let long = try #require(try store.rows(\.log).first { $0.value.count > 1000 })
     for bit in stride(from: 0, to: long.value.count * 8, by: 37) {
       var value = long.value
@@ -94,7 +94,7 @@ struct VerificationTests {
     #expect(report.problems == [])
   }
 
-  @Test("a missing, moved or doubled log entry is reported")
+  @Test("a missing, moved or repeated log entry is reported")
   func logRows() async throws {
     let store = try await makeStore()
     let rows = try store.rows(\.log)
@@ -164,7 +164,7 @@ struct VerificationTests {
     #expect(report.problems == [])
   }
 
-  @Test("rows that belong to nothing are reported")
+  @Test("rows without an owner are reported")
   func strangers() async throws {
     let store = try await makeStore()
     let record = try #require(try store.rows(\.records).first)
@@ -190,7 +190,7 @@ struct VerificationTests {
     #expect(report.problems == [])
   }
 
-  @Test("an entry that cannot be read is a typed error with its position; the others stay readable")
+  @Test("an unreadable entry is a typed error with its position; the others stay readable")
   func damagedEntry() async throws {
     let store = try await makeStore()
     let row = try store.rows(\.log)[2]
@@ -216,7 +216,7 @@ struct VerificationTests {
     try await checkSound(store)
   }
 
-  @Test("a record that is damaged is mended by a rebuild")
+  @Test("a rebuild repairs a damaged record")
   func mends() async throws {
     let store = try await makeStore()
     let digest = try store.digest()

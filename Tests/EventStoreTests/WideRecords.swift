@@ -10,7 +10,7 @@ struct WideRecords {
 
   private func field(_ number: Int) -> Name { Name("field\(number)") }
 
-  @Test("are read cell by cell from rows that have no other cell, and whose bytes are those of the whole row")
+  @Test("are read cell by cell from rows with only that cell, whose bytes are those of the whole row")
   func readCellByCell() throws {
     let (first, last) = (1 as UInt32, 3000 as UInt32)
     var writer = ByteWriter()
@@ -50,7 +50,7 @@ struct WideRecords {
     #expect(throws: FormatError.self) { _ = try CellIndex(unordered.span.bytes) }
   }
 
-  @Test("are read field by field and whole, verified, rebuilt, and damage of their parts is told")
+  @Test("are read by field and whole, verified and rebuilt; damage of their parts is reported")
   func readAndVerified() async throws {
     let store = try directory.store()
     try await store.makeZone()

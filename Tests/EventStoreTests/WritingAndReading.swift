@@ -12,7 +12,7 @@ struct WritingAndReading {
     try LocalStore(directory: directory.path + "/store", durability: .consistent)
   }
 
-  @Test("what was written is read, also after the store was closed and opened")
+  @Test("writes are read, also after the store was closed and opened")
   func readsWhatWasWritten() async throws {
     let note = RecordID(zone: zone, name: "first")
     do {
@@ -49,7 +49,7 @@ struct WritingAndReading {
     #expect(entries[0].transaction.operations.count == 3)
   }
 
-  @Test("records are found by zone and by type, from any name on, until the reader has enough")
+  @Test("records are found by zone and by type, from any name on, until the reader ends it")
   func enumerates() async throws {
     let store = try open()
     let other = ZoneID(name: "other")
@@ -84,7 +84,7 @@ struct WritingAndReading {
     #expect(none == [])
   }
 
-  @Test("a write that throws leaves nothing")
+  @Test("a write that throws changes nothing")
   func throwingWriteLeavesNothing() async throws {
     struct Stop: Error {}
     let store = try open()

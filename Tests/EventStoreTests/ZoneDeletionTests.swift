@@ -6,7 +6,7 @@ import Testing
 
 @testable import EventStore
 
-@Suite("A zone is deleted")
+@Suite("Deleting a zone")
 struct ZoneDeletionTests {
   let directory = TemporaryDirectory()
 
@@ -20,7 +20,7 @@ struct ZoneDeletionTests {
     }
   }
 
-  @Test("it is gone from every query at once, and one that is made under its name has nothing of it")
+  @Test("it is gone from every query immediately, and a new zone with its name has nothing of it")
   func madeAgain() async throws {
     let store = try directory.store()
     try await store.makeZone(ZoneID(name: "other"))
@@ -49,7 +49,7 @@ struct ZoneDeletionTests {
     #expect(shown == [ZoneID(name: "other")])
     let entries = try store.entries()
     #expect(entries == [])
-    // It was never synced: nothing is to be told to a remote.
+    // It was never synced: the remote need not learn of it.
     let state = try store.syncState().zones.map(\.zone)
     #expect(state == [ZoneID(name: "other")])
     try await checkSound(store)
@@ -68,7 +68,7 @@ struct ZoneDeletionTests {
     #expect(after == again)
   }
 
-  @Test("what is pending goes too; the row of a synced one stays until the remote was told")
+  @Test("pending transactions are deleted too; a synced zone's row stays until the remote knows")
   func synced() async throws {
     let store = try directory.store()
     try await store.makeAttachedZone()
@@ -93,12 +93,12 @@ struct ZoneDeletionTests {
       code { _ = try store.nextCut(of: noteZone) },
     ]
     #expect(refused == Array(repeating: .zoneUnknown, count: refused.count))
-    // Reclaiming leaves it: the remote is still to be told.
+    // Reclaiming keeps it: the remote does not know yet.
     _ = try await store.reclaim()
     state = try store.syncState().zones
     #expect(state == [deleting])
     try await checkSound(store)
-    // One of its name is another zone, at the same time.
+    // A zone with its name is another zone, at the same time.
     let next = IncarnationID(rawValue: 77)
     try await store.makeAttachedZone(noteZone, next)
     try await write(store, "c")
@@ -121,7 +121,7 @@ struct ZoneDeletionTests {
     #expect(records == ["c"])
   }
 
-  @Test("inside a write: what the write did in it goes, and what it does after is in the new one")
+  @Test("in a write: the write's earlier changes in it are deleted, its later ones are in the new zone")
   func inOneWrite() async throws {
     let store = try directory.store()
     try await write(store, "old")
@@ -158,7 +158,7 @@ struct ZoneDeletionTests {
     try await checkSound(store)
   }
 
-  @Test("in a group of writes that share a commit: one that is undone undoes its deletion, and no other")
+  @Test("in a group of writes that share a commit: undoing one undoes only its deletion")
   func inAGroup() async throws {
     let store = try directory.store()
     try await write(store, "a")
@@ -200,7 +200,7 @@ struct ZoneDeletionTests {
   }
 
   #if DEBUG
-    @Test("a commit that finds the map full is done again, with what it did to zones")
+    @Test("a commit that finds the map full is repeated with its changes to zones")
     func fullCommit() async throws {
       let plan = FaultPlan()
       let store = try directory.store {
@@ -230,7 +230,8 @@ struct ZoneDeletionTests {
       try await checkSound(store)
     }
 
-    @Test("a commit that failed and yet is there says so, also if it deleted what it wrote to")
+    @Test(
+      "a commit that failed although the store has it reports that, also if it deleted a zone it wrote to")
     func uncertainCommit() async throws {
       let plan = FaultPlan()
       let store = try directory.store {
@@ -252,7 +253,7 @@ struct ZoneDeletionTests {
     }
   #endif
 
-  @Test("a reader that was open before still sees it, whatever the others have met since")
+  @Test("a reader that was open before still sees it, whatever others have read since")
   func openReader() async throws {
     let store = try directory.store()
     try await write(store, "old")
@@ -281,7 +282,7 @@ struct ZoneDeletionTests {
     #expect(entry == 2)
   }
 
-  @Test("by another process: what this one has cached of it does not count", .timeLimit(.minutes(20)))
+  @Test("by another process: this one's cache does not count", .timeLimit(.minutes(20)))
   func otherProcess() async throws {
     let store = try directory.store()
     try await write(store, "first")

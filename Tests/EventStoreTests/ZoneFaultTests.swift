@@ -12,7 +12,8 @@
     import Darwin
   #endif
 
-  @Suite("A call of LMDB fails while zones are listed, cut, deleted and reclaimed", .timeLimit(.minutes(20)))
+  @Suite(
+    "Calls of LMDB that fail while zones are listed, cut, deleted and reclaimed", .timeLimit(.minutes(20)))
   struct ZoneFaultTests {
     let directory = TemporaryDirectory()
     private let listed = ZoneID(name: "listed")
@@ -26,7 +27,7 @@
       }
     }
 
-    /// A synced zone with a segment of its own, one of another, and something pending.
+    /// A synced zone with a segment of its own, a segment of another replica, and pending transactions.
     private func prepare(_ store: LocalStore) async throws {
       try await store.makeAttachedZone()
       var remote = TestRemote()
@@ -42,7 +43,7 @@
       }
     }
 
-    /// Does one thing, and gives whether it is done; an error must be the store's.
+    /// Does one thing, and returns whether it succeeded; an error must be the store's.
     private func attempt(_ comment: Comment, _ body: () async throws -> Void) async -> Bool? {
       do {
         try await body()
@@ -81,7 +82,7 @@
       try store.read { try $0.records(in: noteZone).map(\.id.name) }
     }
 
-    /// What must be so after any call: all of a step or nothing.
+    /// What must hold after any call: a whole step or nothing.
     private func check(_ store: LocalStore, isDeleted: Bool?, isListed: Bool?, _ comment: Comment) throws {
       let report = try store.verify()
       #expect(report.problems == [], comment)
@@ -96,7 +97,7 @@
         #expect(!state.zones.contains { $0.attachment == .deleting }, comment)
       }
       let found = state.zones.contains { $0.zone == listed }
-      // A deletion that ended has let the list be read again from its start.
+      // After a completed deletion, the list is read again from its start.
       #expect(found == (state.databaseToken != nil), comment)
       if let isListed { #expect(found == isListed, comment) }
     }
@@ -133,7 +134,7 @@
 
       let opened = try open(nil)
       try check(opened, isDeleted: isDeleted, isListed: isListed, comment)
-      // Done again without a fault, all ends in one state.
+      // Repeated without a fault, everything ends in one state.
       try await list(opened)
       if try names(opened) != ["new"] { try await deleteAndMakeAgain(opened) }
       try await opened.finishDeletion(of: noteZone, testIncarnation)
@@ -149,7 +150,7 @@
       return hasFailed
     }
 
-    @Test("at any place: all of a step or nothing, and done again it ends as ever")
+    @Test("at any call: a whole step or nothing; repeated, it ends as usual")
     func everyCall() async throws {
       let codes: [LMDBError.Code] = [.mapFull, .inputOutput, .noSpace]
       var number = 1

@@ -5,7 +5,7 @@ import Testing
 
 @testable import EventStore
 
-@Suite("The remote's list of zones is taken over")
+@Suite("Reading the remote's list of zones")
 struct ZoneListTests {
   let directory = TemporaryDirectory()
   private let remote = RemoteID(rawValue: 5)
@@ -17,7 +17,7 @@ struct ZoneListTests {
       remote: remote ?? self.remote, offset: offset, hash: ContentHash(of: [UInt8(offset)].span.bytes))
   }
 
-  /// A store with a zone that is attached, and a record in it.
+  /// A store with an attached zone that has a record.
   private func makeAttached() async throws -> LocalStore {
     let store = try directory.store()
     try await store.write { tx in
@@ -32,7 +32,7 @@ struct ZoneListTests {
     ZoneEvent(kind: kind, zone: zone, incarnation: incarnation)
   }
 
-  @Test("a zone that is new is attached if it is chosen, and offered if not; the token is there with it")
+  @Test("a new zone is attached if it is chosen, and offered if not; the token is in the same commit")
   func created() async throws {
     let store = try directory.store()
     let empty = try store.syncState()
@@ -52,7 +52,7 @@ struct ZoneListTests {
     #expect(shown == [noteZone])
     let attachment = try store.read { try $0.attachment(of: noteZone) }
     #expect(attachment == .attached)
-    // What is offered is in no query, and nothing is written into it.
+    // An offered zone is in no query, and cannot be written.
     let record = RecordID(zone: other, name: "r")
     let codes = [
       code { _ = try store.read { try $0.records(in: other) } },
@@ -64,7 +64,7 @@ struct ZoneListTests {
       await awaitedCode { try await store.write { try $0.deleteZone(other) } },
     ]
     #expect(codes == Array(repeating: .zoneUnknown, count: codes.count))
-    // It becomes the app's, with its number and token, and is the app's to attach.
+    // It becomes the app's zone, with its number and token, and the app may attach it.
     let rows = try store.rows(\.zones).count
     let isNew = try await store.write { tx in
       let isNew = try tx.createZone(other)
@@ -84,7 +84,7 @@ struct ZoneListTests {
     try await checkSound(opened)
   }
 
-  @Test("what was read before changes nothing, and another remote's list is refused")
+  @Test("events that were read before change nothing, and another remote's list is refused")
   func known() async throws {
     let store = try directory.store()
     let events = [event(.created, noteZone, x), event(.deleted, noteZone, x)]
@@ -120,7 +120,7 @@ struct ZoneListTests {
     #expect(last == token(4))
   }
 
-  @Test("a zone that is here already is tied to the incarnation, unless something lies in another")
+  @Test("an existing zone gets the incarnation, unless it has data in another one")
   func tying() async throws {
     let store = try directory.store()
     try await store.write { tx in
@@ -138,7 +138,7 @@ struct ZoneListTests {
     var shared = TestRemote(incarnation: y)
     let acknowledgement = try #require(try await shared.shipCut(store))
     _ = try await store.acknowledge(acknowledgement)
-    // Now it is of y, also once its token goes back to the start.
+    // Now it has y, also after its token is reset to the start.
     try await store.forgetTokens()
     let report = try await store.applyZoneEvents(
       [event(.created, noteZone, x), event(.created, noteZone, y)], token: token(4), chosen: nil)
@@ -150,7 +150,7 @@ struct ZoneListTests {
     try await checkSound(store)
   }
 
-  @Test("a zone that is deleted goes, unless it is the app's alone, or has what was never shipped")
+  @Test("a deleted zone is deleted here, unless it is only the app's, or has unsent transactions")
   func deleted() async throws {
     let store = try directory.store()
     let zones = ["offered", "attached", "pending", "local", "foreign"].map { ZoneID(name: Name($0)) }
@@ -189,7 +189,7 @@ struct ZoneListTests {
     #expect(shown == [zones[3], zones[2]])
   }
 
-  @Test("the events of a zone that was made and deleted here bring nothing back")
+  @Test("the events of a zone that was created and deleted here restore nothing")
   func lateEvents() async throws {
     let store = try directory.store()
     try await store.makeAttachedZone(noteZone, x)
@@ -210,7 +210,7 @@ struct ZoneListTests {
   }
 
   @Test(
-    "a deletion that the remote could not be told of begins again once the list names its log, and once only")
+    "a deletion that the remote could not learn of begins again when the list has its log, and only once")
   func untoldDeletion() async throws {
     let store = try directory.store()
     let events = [event(.created, noteZone, x)]
@@ -219,7 +219,7 @@ struct ZoneListTests {
     try await store.finishDeletion(of: noteZone, x, isTold: false)
     _ = try await store.reclaim()
     try await checkSound(store)
-    // One of its name that was made since keeps its own.
+    // A zone with its name that was created since keeps its own incarnation.
     try await store.write { tx in
       try tx.createZone(noteZone)
       try tx.attachZone(noteZone)
@@ -240,7 +240,7 @@ struct ZoneListTests {
     try await checkSound(store)
   }
 
-  @Test("a deletion that the remote could not be told of does not begin again where the list tells it")
+  @Test("a deletion that the remote could not learn of does not begin again if the list already has it")
   func deletionInList() async throws {
     let store = try directory.store()
     try await store.makeAttachedZone(noteZone, x)
@@ -252,7 +252,7 @@ struct ZoneListTests {
     try await checkSound(store)
   }
 
-  @Test("the place in the list of zones is forgotten only where no zone is synced")
+  @Test("the place in the list of zones is forgotten only if no zone is synced")
   func forgottenPlace() async throws {
     let store = try directory.store()
     let other = ZoneID(name: "other")
@@ -266,7 +266,7 @@ struct ZoneListTests {
     #expect(place?.offset == 0 && place?.remote == remote)
   }
 
-  @Test("adopting ties a synced or offered zone, and no other")
+  @Test("adopting an incarnation works only for a synced or offered zone")
   func adopting() async throws {
     let store = try directory.store()
     let offered = ZoneID(name: "offered")
@@ -302,7 +302,7 @@ struct ZoneListTests {
     #expect(zone?.token?.offset == 1 && zone?.pending == 0)
   }
 
-  @Test("two processes that read one page at once change as much as one", .timeLimit(.minutes(20)))
+  @Test("two processes that read one page at the same time change as much as one", .timeLimit(.minutes(20)))
   func twoProcesses() async throws {
     let store = try directory.store()
     let path = directory.path + "/store"
@@ -322,7 +322,7 @@ struct ZoneListTests {
     try await checkSound(store)
   }
 
-  @Test("the answer to a call for a zone that was deleted since does not tie a new one to the old log")
+  @Test("a late answer for a deleted zone does not give a new zone the old log")
   func staleAnswer() async throws {
     let store = try await makeAttached()
     try await store.adopt(noteZone, x)
@@ -339,7 +339,7 @@ struct ZoneListTests {
   }
 
   @Test(
-    "a page of the list that comes when a zone's deletion is done with, and its rows are gone, brings nothing back"
+    "a page of the list that arrives after a zone's deletion is complete restores nothing"
   )
   func stalePage() async throws {
     let store = try await makeAttached()
@@ -348,7 +348,7 @@ struct ZoneListTests {
     try await store.write { try $0.deleteZone(noteZone) }
     try await store.finishDeletion(of: noteZone, x)
     _ = try await store.reclaim()
-    // Another replicator read it before, from the start, from where the list is to be read once more.
+    // Another replicator read it before, from the start, from where the list must be read again.
     let report = try await store.applyZoneEvents(events, token: token(1), chosen: nil)
     #expect(report == ZoneListReport())
     let zones = try store.read { try $0.zones() }
@@ -365,12 +365,12 @@ struct ZoneListTests {
   }
 
   @Test(
-    "one that was deleted here while it was made at the remote comes back empty, and nobody's work is deleted"
+    "one that was deleted here while it was created at the remote returns empty, and nobody's work is lost"
   )
   func deletedWhileMade() async throws {
     let store = try await makeAttached()
     try await store.write { try $0.deleteZone(noteZone) }
-    // The remote's answer to the making. Whether the zone there was another store's first, nobody can tell.
+    // The remote's answer to the creation. Nobody knows whether another store had created the zone first.
     let adopted = await awaitedCode { try await store.adopt(noteZone, x) }
     #expect(adopted == .zoneUnknown)
     let state = try store.syncState().zones
@@ -385,7 +385,7 @@ struct ZoneListTests {
   }
 
   @Test(
-    "a segment of a deleted log that comes late is not folded into a new zone of its name",
+    "a late segment of a deleted log is not folded into a new zone with its name",
     arguments: [true, false])
   func staleSegment(isToldByTheList: Bool) async throws {
     let store = try directory.store()
@@ -412,14 +412,15 @@ struct ZoneListTests {
     #expect(problems == [])
   }
 
-  @Test("a page that was asked for before the list is to be read from its start again is passed over")
+  @Test("a page requested before the list is reset to its start is skipped")
   func readAgain() async throws {
     let store = try directory.store()
     let other = ZoneID(name: "other")
     let events = [event(.created, noteZone, x), event(.created, other, y)]
     try await store.makeZone()
     _ = try await store.applyZoneEvents([events[0]], token: token(1), chosen: nil)
-    // While the next page is under way the app deletes its own zone, which kept the remote's from appearing.
+    // While the next page is fetched, the app deletes its own zone, which had kept the remote's from
+    // appearing.
     try await store.write { try $0.deleteZone(noteZone) }
     let late = try await store.applyZoneEvents([events[1]], after: 1, token: token(2), chosen: nil)
     #expect(late == ZoneListReport())

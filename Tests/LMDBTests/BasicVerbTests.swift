@@ -5,7 +5,7 @@ import Testing
 struct BasicVerbTests {
   let directory = TemporaryDirectory()
 
-  @Test("what was committed is read, in order, also after it was opened again")
+  @Test("committed entries are read in order, also after the store is opened again")
   func commitAndRead() throws {
     do {
       let environment = try Environment(directory: directory.path, options: .test())

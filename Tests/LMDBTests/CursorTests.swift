@@ -9,7 +9,7 @@ struct CursorTests {
     case first, last, next, previous, delete, putInside, putAtEnd
   }
 
-  @Test("every sequence of four moves over every table of up to three entries goes where it must")
+  @Test("every sequence of four moves over every table of up to three entries moves to the right place")
   func allMoves() throws {
     let environment = try Environment(directory: directory.path, options: .test())
     let table = try environment.table("t")
@@ -66,7 +66,7 @@ struct CursorTests {
     }
   }
 
-  @Test("every key is sought over every table of up to four entries")
+  @Test("every key is found in every table of up to four entries")
   func allSeeks() throws {
     let environment = try Environment(directory: directory.path, options: .test())
     let table = try environment.table("t")
@@ -92,7 +92,7 @@ struct CursorTests {
     cursor.hasEntry ? cursor.withEntry { key, _ in Bytes(key) } : nil
   }
 
-  @Test("an entry that is written over by other means is seen as it is then")
+  @Test("an entry that was overwritten without the cursor is read with its new value")
   func writtenOver() throws {
     let environment = try Environment(directory: directory.path, options: .test())
     let table = try environment.table("t")

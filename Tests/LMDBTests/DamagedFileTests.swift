@@ -13,7 +13,7 @@ struct DamagedFileTests {
   private var file: String { directory("data.mdb") }
   private static let pageBytes = 4096
 
-  @Test("that the page check finds sound is read whole without ending the process", arguments: UInt64(1)...6)
+  @Test("if the page check finds no problem, reading does not end the process", arguments: UInt64(1)...6)
   func randomDamage(seed: UInt64) throws {
     print("random damage: seed \(seed)")
     var random = SeededGenerator(seed: seed)
@@ -43,18 +43,18 @@ struct DamagedFileTests {
           }
         }
       } catch let error as LMDBError {
-        // A table's name may have become another, or the file no store.
+        // A table's name may be damaged, or the file is no LMDB file any more.
         let isExpected = [.notFound, .notAStore, .versionMismatch, .damagedPage].contains(error.code)
         #expect(isExpected, "\(offset): \(error)")
       }
     }
     #expect(found > 50)
     #expect(sound > 50)
-    // And whatever is found at open, the file as it was is sound.
+    // And whatever the open reports, the undamaged file is sound.
     #expect(try PageCheck.check(directory: directory.path) == [])
   }
 
-  /// Some bytes to overwrite: a bit, a byte or a number, mostly where pages keep their structure.
+  /// Random damage: a bit, a byte or a number, mostly in the structure of the pages.
   private static func damage(
     _ bytes: Bytes, _ random: inout SeededGenerator
   ) -> (offset: Int, patch: Bytes) {
@@ -112,7 +112,7 @@ struct DamagedFileTests {
     #expect(kinds.count == 14)
   }
 
-  @Test("is named with the page, by its number, as the first problem")
+  @Test("the first problem has the number of the page")
   func pageNumber() throws {
     _ = try SampleStore(in: directory.path, seed: 1)
     let bytes = readFile(file)
@@ -137,7 +137,7 @@ struct DamagedFileTests {
     }
   }
 
-  @Test("whose last page is any number is refused at open, in memory that goes by the file")
+  @Test("with a random number as its last page is refused at open, in memory limited by the file's size")
   func lastPage() throws {
     _ = try SampleStore(in: directory.path, seed: 1)
     let bytes = readFile(file)
@@ -147,7 +147,7 @@ struct DamagedFileTests {
         let offset = meta + 136 + bit / 8
         writeFile(file, bytes)
         patchFile(file, at: offset, [bytes[offset] ^ (1 << UInt8(bit % 8))])
-        // Without the bound it took gigabytes, or ended the process: 2⁶³ pages are 2⁵⁷ words of bits.
+        // Without the limit it took gigabytes, or ended the process: 2⁶³ pages are 2⁵⁷ words of bits.
         let code = thrownCode { _ = try Environment(directory: directory.path, options: .test()) }
         #expect(code == nil || code == .damagedPage || code == .truncatedFile, "bit \(bit)")
         if code != nil { refused += 1 }
@@ -158,7 +158,7 @@ struct DamagedFileTests {
     #expect(refused > 30)
   }
 
-  @Test("of which no page within the bound can end the process, of more than the bound no branch page can")
+  @Test("no page within the bound can end the process; beyond the bound, no branch page can")
   func structure() throws {
     _ = try SampleStore(in: directory.path, seed: 1)
     let bytes = readFile(file)
@@ -178,7 +178,7 @@ struct DamagedFileTests {
     #expect(missed > 0 && missed < live.count)
   }
 
-  @Test("a value that would reach beyond the file is an error to a reader, not the end of the process")
+  @Test("a value that reaches beyond the file is an error for a reader, and does not end the process")
   func valueBeyondFile() throws {
     let key: Bytes = Bytes("a key to be found")
     do {
@@ -188,7 +188,7 @@ struct DamagedFileTests {
     }
     let bytes = readFile(file)
     let place = try #require(Self.lastPlace(of: key, in: bytes))
-    // The size of the value stands before its key: low and high half, flags, size of the key.
+    // The size of the value is before its key: low and high half, flags, size of the key.
     patchFile(file, at: place - 8 + 2, [0x40])
     #expect(thrownCode { _ = try Environment(directory: directory.path, options: .test()) } == .damagedPage)
     let environment = try Environment(directory: directory.path, options: .unchecked())
@@ -201,13 +201,13 @@ struct DamagedFileTests {
     #expect(try PageCheck.check(directory: directory.path).contains { $0.kind == .wrongOverflow })
   }
 
-  @Test("on which LMDB gives up, says so before the process ends")
+  @Test("if LMDB gives up on it, it prints a message before the process ends")
   func assertion() async throws {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       let directory = TemporaryDirectory()
       _ = try SampleStore(in: directory.path, seed: 1)
       let bytes = readFile(directory("data.mdb"))
-      // All branch pages get one entry, which LMDB's assertion forbids.
+      // All branch pages get one entry; an assertion of LMDB forbids that.
       for page in 2..<bytes.count / 4096 where bytes[page * 4096 + 10] == 1 {
         patchFile(directory("data.mdb"), at: page * 4096 + 12, [18, 0])
       }
@@ -265,7 +265,7 @@ struct DamagedFileTests {
     #expect(try PageCheck.check(directory: path) == [])
   }
 
-  @Test("a check during which pages were used again is done anew")
+  @Test("a check starts again if pages were reused meanwhile")
   func checkAgain() throws {
     let environment = try Environment(directory: directory.path, options: .test())
     let large = try environment.table("a")
@@ -279,7 +279,8 @@ struct DamagedFileTests {
     var calls = 0
     let problems = try PageCheck.check(directory: directory.path) { _, _ in
       calls += 1
-      // Called first amid the large table, before the other one is looked at: its pages become something else.
+      // The first call is inside the large table, before the other table is checked: that table's pages are
+      // reused now.
       guard calls == 1 else { return }
       for round in UInt8(0)..<10 {
         #expect(throws: Never.self) {
@@ -294,10 +295,10 @@ struct DamagedFileTests {
     #expect(calls > 3)
   }
 
-  // MARK: Looking into the file
+  // MARK: Reading the file
 
   private func livePages(_ bytes: Bytes) throws -> [Int] {
-    // Those pages whose number, when wrong, is a problem.
+    // The pages that are a problem if their number is wrong.
     try (2..<bytes.count / Self.pageBytes).filter { page in
       writeFile(file, bytes)
       patchFile(file, at: page * Self.pageBytes + 1, [0x7F])

@@ -5,7 +5,7 @@ import Testing
 struct EndOfLifeTests {
   let directory = TemporaryDirectory()
 
-  @Test("after close everything is refused, and more closes do nothing")
+  @Test("after a close everything is refused, and further closes do nothing")
   func useAfterClose() throws {
     let environment = try Environment(directory: directory.path, options: .test())
     environment.close()
@@ -20,7 +20,7 @@ struct EndOfLifeTests {
     #expect(thrownCode { try environment.copy(to: directory.path, compacting: false) } == .closed)
   }
 
-  @Test("transactions that are open at close go on, and the file is closed after the last")
+  @Test("transactions that are open at the close continue, and the file is closed after the last of them")
   func closeWithOpenTransactions() throws {
     let environment = try Environment(directory: directory.path, options: .test())
     let table = try environment.table("t")
@@ -69,7 +69,7 @@ struct EndOfLifeTests {
     #expect(try environment.read { try $0.entries(table) } == [])
   }
 
-  @Test("a table that was created in an aborted transaction is not there, and can be created again")
+  @Test("a table that was created in an aborted transaction does not exist, and can be created again")
   func abortedTable() throws {
     let environment = try Environment(directory: directory.path, options: .test())
     do {
@@ -86,7 +86,7 @@ struct EndOfLifeTests {
   }
 
   @Test(
-    "a table that a nested transaction has created goes with it or stays with it", arguments: [false, true])
+    "a table that a nested transaction created exists only after its commit", arguments: [false, true])
   func nestedTable(commits: Bool) throws {
     let environment = try Environment(directory: directory.path, options: .test())
     try environment.write { parent in
@@ -109,7 +109,7 @@ struct EndOfLifeTests {
     }
   }
 
-  @Test("more tables than the limit are refused, and the transaction that wanted them can be aborted")
+  @Test("more tables than the limit are refused, and the transaction can be aborted")
   func tooManyTables() throws {
     var options = Environment.Options.test()
     options.tablesMax = 2
@@ -136,7 +136,7 @@ struct EndOfLifeTests {
     #expect(try reader.id == environment.lastTransactionID)
   }
 
-  @Test("a reader that began before a table was created finds no such table, one that began later does")
+  @Test("a reader that began before a table was created does not find it, a later reader does")
   func lateTable() throws {
     let environment = try Environment(directory: directory.path, options: .test())
     _ = try environment.table("a")
@@ -192,7 +192,7 @@ struct EndOfLifeTests {
     }
   }
 
-  @Test("a write transaction on another thread than its own, or a second one on its own, ends the process")
+  @Test("using a write transaction on another thread, or a second one on its thread, ends the process")
   func wrongThread() async {
     await #expect(processExitsWith: .failure) {
       let directory = TemporaryDirectory()
@@ -209,7 +209,7 @@ struct EndOfLifeTests {
       second.abort()
       first.abort()
     }
-    // The same on its own thread is well: so it is the thread that ends the others.
+    // The same works on the transaction's own thread: so it is the other thread that ends the process.
     await #expect(processExitsWith: .success) {
       let directory = TemporaryDirectory()
       let environment = try Environment(directory: directory.path, options: .test())
@@ -219,7 +219,7 @@ struct EndOfLifeTests {
     }
   }
 
-  @Test("a reader may go from thread to thread")
+  @Test("a reader may change its thread")
   func readerOnOtherThread() throws {
     let environment = try Environment(directory: directory.path, options: .test())
     let table = try environment.table("t")
@@ -230,7 +230,7 @@ struct EndOfLifeTests {
   }
 }
 
-/// Carries a transaction to another thread, which the compiler would forbid.
+/// Moves a transaction to another thread, which the compiler would forbid.
 private final class TransactionHolder: @unchecked Sendable {
   private let transaction: Transaction
   private(set) var value: Bytes?

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("An error's text")
 struct ErrorTests {
-  @Test("is one line: what, which symbol and call, where, and what to do")
+  @Test("is one line: the message, symbol and call, the path, and what to do")
   func description() {
     let error = LMDBError(code: .mapFull, call: "mdb_put", path: "somewhere")
     #expect(
@@ -12,7 +12,7 @@ struct ErrorTests {
         + "Grow the map, then run the transaction again.")
   }
 
-  @Test("is there for each of LMDB's codes and each of ours, and for any other")
+  @Test("exists for each of LMDB's codes, for each of ours, and for any other")
   func allCodes() {
     for number in Array(-30799 ... -30780) + Array(-7 ... -1) as [Int32] {
       let code = LMDBError.Code(rawValue: number)
@@ -23,7 +23,7 @@ struct ErrorTests {
     #expect(LMDBError.Code(rawValue: 9999).description == "errno 9999")
   }
 
-  @Test("tells the sizes that LMDB refuses, not the bytes")
+  @Test("has the sizes that LMDB refuses, not the bytes")
   func sizes() throws {
     let directory = TemporaryDirectory()
     let environment = try Environment(directory: directory.path, options: .test())
@@ -39,13 +39,13 @@ struct ErrorTests {
         #expect(error.path == directory.path)
       }
     }
-    // What cannot be put is not there, which is no error.
+    // A key that cannot be put does not exist; asking for it is not an error.
     #expect(try transaction.get([], table) == nil)
     #expect(try transaction.delete([], table) == false)
     #expect(try transaction.get(Bytes(repeating: 1, count: 600), table) == nil)
   }
 
-  @Test("an append out of order is an error, in order it is none")
+  @Test("an append out of order is an error, an append in order is not")
   func append() throws {
     let directory = TemporaryDirectory()
     let environment = try Environment(directory: directory.path, options: .test())

@@ -2,21 +2,21 @@
   import LMDB
   import Testing
 
-  @Suite("A C call that fails, whichever it is")
+  @Suite("Any C call that fails")
   struct FaultTests {
-    /// What a run of the workload has got done before it failed.
+    /// The progress of a run of the workload until it failed.
     private final class Run {
-      /// The rows that are committed for certain.
+      /// The rows that are certainly committed.
       var committed: [Bytes] = []
 
-      /// Those whose commit was called and has not returned well.
+      /// The rows whose commit was called and did not return successfully.
       var attempted: [Bytes] = []
 
-      /// Whether a reader that began before has seen something else than at its begin.
+      /// Whether a reader saw something else than at its begin.
       var readerWasDisturbed = false
     }
 
-    /// Commits batch after batch: by put, insert, reserve, delete, cursor and nested transaction.
+    /// Commits batch after batch: with put, insert, reserve, delete, cursor and nested transaction.
     private static func work(_ directory: String, _ faults: FaultPlan, _ run: Run) throws {
       var options = Environment.Options.test()
       options.faults = faults
@@ -47,7 +47,7 @@
         try transaction.commit()
         run.committed += rows
         run.attempted = []
-        // The reader from before sees none of it, though its table may be younger than it.
+        // The earlier reader sees none of it, even if its table was created later.
         if batch > 0 {
           let entries = try reader.entries(table)
           run.readerWasDisturbed = run.readerWasDisturbed || entries.count != Int(batch) * 5
@@ -58,7 +58,7 @@
     }
 
     @Test(
-      "gives its error, leaves nothing half done, no lock held and no file open",
+      "gives its error, and leaves no partial change, no lock and no open file",
       arguments: [LMDBError.Code.inputOutput, .noSpace, .mapFull, .panic])
     func everyCall(code: LMDBError.Code) throws {
       var number = 1
@@ -90,7 +90,8 @@
       }
     }
 
-    /// Opens the store anew, and finds whole batches, those committed and at most the one being committed.
+    /// Opens the store again. It must have whole batches: those committed, and at most the one being
+    /// committed.
     private static func checkAfterFault(_ directory: String, _ run: Run, _ number: Int) throws {
       let environment = try Environment(directory: directory, options: .test())
       let reader = try environment.beginRead()
@@ -130,7 +131,7 @@
     }
 
     @Test(
-      "with a panic makes everything be refused until the store is opened again",
+      "if it is a panic, everything is refused until the store is opened again",
       arguments: ["mdb_txn_commit", "mdb_txn_begin"])
     func panic(call: String) throws {
       let directory = TemporaryDirectory()
@@ -155,7 +156,7 @@
       try again.write { try $0.put([1], [1], $0.openTable("t", create: false)) }
     }
 
-    @Test("is tried again where that helps: readers full, map resized, address space refused")
+    @Test("is tried again if that helps: readers full, map resized, address space refused")
     func retries() throws {
       let directory = TemporaryDirectory()
       let faults = FaultPlan(failing: 1, of: "mdb_env_open", with: .outOfMemory)

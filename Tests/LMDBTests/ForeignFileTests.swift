@@ -7,7 +7,7 @@ import Testing
   import Darwin
 #endif
 
-@Suite("A directory or file that is no store, or not this process's to open")
+@Suite("A directory or file that is not a store, or that this process may not open")
 struct ForeignFileTests {
   let directory = TemporaryDirectory()
   private var file: String { directory("data.mdb") }
@@ -16,7 +16,7 @@ struct ForeignFileTests {
     thrownCode { _ = try Environment(directory: directory.path, options: options) }
   }
 
-  @Test("another file is no store", arguments: [1, 151, 152, 4095, 4096, 8192, 40_000])
+  @Test("another file is not a store", arguments: [1, 151, 152, 4095, 4096, 8192, 40_000])
   func otherFile(byteCount: Int) {
     for byte in [0, 0x41, 0xFF] as Bytes {
       writeFile(file, Bytes(repeating: byte, count: byteCount))
@@ -24,14 +24,14 @@ struct ForeignFileTests {
     }
   }
 
-  @Test("a file of another version is one that another library must open")
+  @Test("a file of another version is refused with its version")
   func otherVersion() throws {
     _ = try SampleStore(in: directory.path, seed: 1)
     patchFile(file, at: 20, [2])
     #expect(openingCode() == .versionMismatch)
   }
 
-  @Test("a damaged meta page is found, be it the first or the second")
+  @Test("damage of the first and of the second meta page is found")
   func damagedMeta() throws {
     _ = try SampleStore(in: directory.path, seed: 1)
     let bytes = readFile(file)
@@ -41,7 +41,7 @@ struct ForeignFileTests {
         writeFile(file, bytes)
         patchFile(file, at: page * 4096 + offset, patch)
         let code = openingCode()
-        // Of the older meta page the last page is not used.
+        // The last page of the older meta page is not used.
         #expect([.damagedPage, .truncatedFile].contains(code) || offset == 142, "\(offset) of page \(page)")
       }
     }
@@ -53,7 +53,7 @@ struct ForeignFileTests {
     #expect(openingCode() == .damagedPage)
   }
 
-  @Test("what is missing or of another kind is named by the operating system")
+  @Test("a missing path or a wrong kind of file gives the operating system's error")
   func missing() throws {
     var options = Environment.Options.test()
     options.createsFile = false
@@ -70,13 +70,13 @@ struct ForeignFileTests {
     #expect(thrownCode { _ = try Environment(directory: directory.path, options: .test()) } != nil)
   }
 
-  @Test("a pipe is no store, and does not block")
+  @Test("a pipe is not a store, and does not block")
   func pipe() {
     mkfifo(file, 0o600)
     #expect(openingCode() == .notAStore)
   }
 
-  @Test("access that is denied is an error")
+  @Test("denied access is an error")
   func accessDenied() async throws {
     _ = try SampleStore(in: directory.path, seed: 1)
     chmod(file, 0)
@@ -96,12 +96,12 @@ struct ForeignFileTests {
     }
   }
 
-  @Test("too many open files are an error, at each of the files that are opened")
+  @Test("too many open files are an error, for each of the files that are opened")
   func tooManyFiles() async {
     await #expect(processExitsWith: .success) {
       let directory = TemporaryDirectory()
       var codes: [LMDBError.Code?] = []
-      // Each round allows one more, until all can be opened.
+      // Each round allows one more file, until all can be opened.
       var allowed = 3
       while codes.last != .some(nil) && allowed < 100 {
         Limit.openFiles.set(allowed)
@@ -113,7 +113,7 @@ struct ForeignFileTests {
     }
   }
 
-  @Test("read-only: all is read, nothing can be written, and the file stays as it is")
+  @Test("a read-only environment reads everything, writes nothing, and does not change the file")
   func readOnly() throws {
     let sample = try SampleStore(in: directory.path, seed: 1)
     let bytes = readFile(file)

@@ -9,9 +9,9 @@ import Testing
 
 @Suite("A child made by fork")
 struct ForkTests {
-  @Test("is refused, may drop all that it has inherited, and does its parent no harm")
+  @Test("is refused, may release everything it inherited, and does not harm its parent")
   func child() async {
-    // In a process of its own, since to fork one with many threads is a risk.
+    // In a separate process, since forking one with many threads is a risk.
     await #expect(processExitsWith: .success) {
       let directory = TemporaryDirectory()
       let environment = try Environment(directory: directory.path, options: .test())
@@ -32,7 +32,7 @@ struct ForkTests {
       var status: Int32 = 0
       waitpid(child, &status, 0)
       precondition(status == 0, "the child was not refused, or crashed: status \(status)")
-      // Had the child aborted the reader in truth, its slot would be free and its pages written over.
+      // If the child had really aborted the reader, its slot would be free and its pages overwritten.
       try demand(environment.information.readersUsed == 1)
       try writer.commit()
       for round in UInt8(0)..<20 {
@@ -67,7 +67,7 @@ struct ForkTests {
   }
 }
 
-/// Calls fork, which Swift hides.
+/// Calls `fork`, which Swift hides.
 private func forkProcess() -> pid_t {
   typealias Fork = @convention(c) () -> pid_t
   let symbol = dlsym(nil, "fork")

@@ -7,9 +7,9 @@ import Testing
   import Darwin
 #endif
 
-@Suite("A disk that is full, or a limit for the file's size")
+@Suite("A full disk, or a limit for the file's size")
 struct FullDiskTests {
-  @Test("is an error, readers go on, and after space was freed so do writers")
+  @Test("is an error; readers continue, and writers too when space is free again")
   func fullDisk() throws {
     let directory = TemporaryDirectory()
     let disk = directory.directory("disk")
@@ -38,7 +38,7 @@ struct FullDiskTests {
     #expect(count == Int(written) + 1)
   }
 
-  @Test("a limit for the size of files is an error, and no half transaction is left")
+  @Test("a limit for the size of files is an error, and leaves no partial transaction")
   func fileLimit() async {
     await #expect(processExitsWith: .success) {
       signal(SIGXFSZ, SIG_IGN)
@@ -56,7 +56,7 @@ struct FullDiskTests {
     }
   }
 
-  @Test("a file system that is read-only refuses writers, not readers")
+  @Test("a read-only file system refuses writers, not readers")
   func readOnlyFileSystem() throws {
     let directory = TemporaryDirectory()
     let disk = directory.directory("disk")
@@ -82,7 +82,7 @@ struct FullDiskTests {
   }
 }
 
-/// Puts a row a transaction until one is refused with a code; gives the number of the row that was refused.
+/// Puts one row in each transaction until one is refused with a code; returns the number of the refused row.
 private func fill(
   _ environment: Environment, _ table: Table, until code: LMDBError.Code, or other: LMDBError.Code? = nil,
   from start: UInt8 = 0
@@ -99,7 +99,7 @@ private func fill(
   return 0
 }
 
-/// Runs a command, and says whether it went well.
+/// Runs a command, and returns whether it succeeded.
 private func run(_ command: String) -> Bool {
   var process = pid_t()
   var arguments: [UnsafeMutablePointer<CChar>?] = []

@@ -4,11 +4,11 @@
   import Darwin
 #endif
 
-/// A limit that the operating system sets a process; to be lowered in helper processes alone (setrlimit).
+/// A limit of the operating system for this process. Lower it only in helper processes (setrlimit).
 enum Limit {
   case openFiles, fileBytes
 
-  /// Sets what the process has at most; it can be raised again.
+  /// Sets the limit for the process; it can be raised again.
   func set(_ value: Int) {
     let resource = self == .openFiles ? RLIMIT_NOFILE : RLIMIT_FSIZE
     var limit = rlimit()

@@ -1,7 +1,7 @@
 import LMDB
 import Testing
 
-@Suite("The map, when it is full, is moved or is not granted")
+@Suite("A map that is full, is moved or is refused")
 struct MapTests {
   let directory = TemporaryDirectory()
 
@@ -22,12 +22,12 @@ struct MapTests {
     #expect(try environment.information.mapBytes == 1 << 22)
     try fill()
     #expect(try environment.read { try $0.entries(table).count } == 100)
-    // A smaller one is ignored.
+    // A smaller size is ignored.
     try environment.growMap(to: 1 << 20)
     #expect(try environment.information.mapBytes == 1 << 22)
   }
 
-  @Test("growing waits for open transactions, and gives up when its time is over")
+  @Test("growing waits for open transactions, and gives up after its time limit")
   func growWaits() throws {
     let environment = try Environment(directory: directory.path, options: .test(mapBytes: 1 << 20))
     let table = try environment.table("t")
@@ -35,7 +35,7 @@ struct MapTests {
     let reader = try environment.beginRead()
     #expect(thrownCode { try environment.growMap(to: 1 << 22, waitingSeconds: 0.05) } == .busy)
     #expect(try reader.get([1], table) == [1])
-    // A reader that was reset does not hinder it, and sees all when renewed.
+    // A reader that was reset does not block it, and sees everything after a renewal.
     var resting = try environment.beginRead()
     resting.reset()
     reader.abort()
@@ -44,7 +44,7 @@ struct MapTests {
     #expect(try resting.get([1], table) == [1])
   }
 
-  @Test("growing while others read and write loses and breaks nothing")
+  @Test("growing while others read and write loses no data and causes no error")
   func growUnderLoad() async throws {
     let environment = try Environment(directory: directory.path, options: .test(mapBytes: 1 << 20))
     let table = try environment.table("t")
@@ -77,7 +77,7 @@ struct MapTests {
     #expect(try environment.read { try $0.entries(table).count } == 60)
   }
 
-  @Test("address space beyond what there is leaves the map as it was")
+  @Test("if the address space is not available, the map stays as it was")
   func growTooFar() throws {
     let environment = try Environment(directory: directory.path, options: .test(mapBytes: 1 << 20))
     let table = try environment.table("t")
@@ -87,7 +87,7 @@ struct MapTests {
   }
 
   @Test(
-    "many environments share the address space: the first get what they ask for, and there is some left for others"
+    "many environments share the address space: the first get what they ask for, and some is left for others"
   )
   func shared() async {
     await #expect(processExitsWith: .success) {
@@ -102,15 +102,15 @@ struct MapTests {
       try demand(sizes.reduce(0, +) <= 64 << 40)
       let table = try environments[199].table("t")
       try environments[199].write { try $0.put([1], [1], table) }
-      // What is closed makes room.
+      // A closed environment returns its space.
       environments.removeFirst(100)
       try demand(open(200).information.mapBytes == 1 << 40)
     }
   }
 
-  @Test("more address space than is granted at open is halved until it is")
+  @Test("a request for too much address space at open is halved until it is granted")
   func halved() async {
-    // In a process of its own: the stores of other tests take address space too.
+    // In a separate process: the stores of other tests take address space too.
     await #expect(processExitsWith: .success) {
       let directory = TemporaryDirectory()
       let environment = try Environment(directory: directory.path, options: .test(mapBytes: 1 << 50))
@@ -121,7 +121,7 @@ struct MapTests {
   }
 
   #if DEBUG
-    @Test("after LMDB has lost the map everything is refused until it is opened again")
+    @Test("after LMDB has lost the map, everything is refused until the store is opened again")
     func lostMap() throws {
       var options = Environment.Options.test(mapBytes: 1 << 20)
       let faults = FaultPlan()

@@ -6,7 +6,7 @@ struct NestedTransactionTests {
   let directory = TemporaryDirectory()
 
   @Test(
-    "what was committed inside is there, what was aborted is not, to any depth", arguments: UInt64(1)...12)
+    "committed inner changes exist, aborted ones do not, at any depth", arguments: UInt64(1)...12)
   func random(seed: UInt64) throws {
     print("nested transactions: seed \(seed)")
     var random = SeededGenerator(seed: seed)
@@ -30,7 +30,7 @@ struct NestedTransactionTests {
   }
 
   @Test(
-    "LMDB begins one when it first changes something or opens a cursor: until then it reads as its parent")
+    "LMDB begins one at its first change or cursor: until then it reads through its parent")
   func deferred() throws {
     let environment = try Environment(directory: directory.path, options: .test())
     let table = try environment.table("t")

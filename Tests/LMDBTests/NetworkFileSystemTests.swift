@@ -5,7 +5,7 @@ import Testing
 @Suite("A network file system")
 struct NetworkFileSystemTests {
   @Test(
-    "is known by its number, as is a local one",
+    "is recognized by its number, and so is a local one",
     arguments: [
       (0x6969, true), (0x517B, true), (0xFF53_4D42, true), (0xFE53_4D42, true), (0x0102_1997, true),
       (0x5346_414F, true), (0x6B41_4653, true), (0x7375_7245, true), (0x00C3_6400, true), (0x0BD0_0BD0, true),

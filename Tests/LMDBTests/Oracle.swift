@@ -1,8 +1,8 @@
-/// A table as a sorted array: slow, and obviously right.
+/// A table as a sorted array: slow, and obviously correct.
 struct Oracle {
   var pairs: [Pair] = []
 
-  /// The place of the first key that is not less.
+  /// The index of the first key that is equal or greater.
   func place(of key: Bytes) -> Int {
     pairs.firstIndex { !$0.key.lexicographicallyPrecedes(key) } ?? pairs.count
   }
@@ -29,7 +29,7 @@ struct Oracle {
   }
 }
 
-/// What `Cursor` promises, on an `Oracle`.
+/// The specification of `Cursor`, on an `Oracle`.
 struct OracleCursor {
   private enum Position {
     case nowhere, start, end

@@ -5,7 +5,7 @@ import Testing
 struct OtherProcessTests {
   let directory = TemporaryDirectory()
 
-  @Test("a file that another process has grown beyond this one's map is mapped anew")
+  @Test("if another process grows the file beyond this one's map, it is mapped again")
   func mapResized() async throws {
     let environment = try Environment(directory: directory.path, options: .test(mapBytes: 1 << 20))
     let table = try environment.table("t")
@@ -30,7 +30,7 @@ struct OtherProcessTests {
     var options = Environment.Options.test()
     options.tablesMax = 100
     do {
-      // A large table of tables, of which the last page is written with each commit.
+      // A large table of tables, whose last page is written by each commit.
       let environment = try Environment(directory: path, options: options)
       for number in 10..<70 { _ = try environment.table(String(repeating: "\(number)", count: 200)) }
       _ = try environment.table("t")
@@ -60,7 +60,7 @@ struct OtherProcessTests {
             let entries = try environment.read { try $0.entries($0.openTable("t", create: false)) }
             #expect(Set(entries.map(\.value.count)).count <= 1)
           }
-          // Another test may have the other thread for long.
+          // Another test may use the other thread for a long time.
           await Task.yield()
         }
       }

@@ -1,13 +1,13 @@
 import LMDB
 import Testing
 
-/// Random work on a table beside a sorted array that does the same. The keys are few and short, so that they collide
-/// and neighbour; the values reach from none to several pages, so that trees split, merge and take long values.
-@Suite("Random work, beside a sorted array")
+/// Random work on a table and on a sorted array. The keys are few and short, so that they collide and are
+/// neighbours. The values have zero bytes to several pages, so that trees split, merge and take long values.
+@Suite("Random work, compared with a sorted array")
 struct RandomWorkTests {
   let directory = TemporaryDirectory()
 
-  @Test("all verbs give what the array gives", arguments: UInt64(1)...8)
+  @Test("all verbs give the same as the array", arguments: UInt64(1)...8)
   func verbs(seed: UInt64) throws {
     print("random work: seed \(seed)")
     var random = SeededGenerator(seed: seed)
@@ -73,7 +73,7 @@ struct RandomWorkTests {
     }
   }
 
-  /// Moves a cursor about, at times deleting and putting through it.
+  /// Moves a cursor at random, and sometimes deletes and puts through it.
   private static func walk(
     _ oracle: inout Oracle, _ transaction: borrowing Transaction, _ table: Table,
     _ random: inout SeededGenerator

@@ -17,7 +17,7 @@ struct ReaderTableTests {
     return options
   }
 
-  @Test("that is full is an error, until a reader ends")
+  @Test("is full: an error, until a reader ends")
   func full() throws {
     let environment = try Environment(directory: directory.path, options: options)
     let first = try environment.beginRead()
@@ -30,7 +30,7 @@ struct ReaderTableTests {
       #expect(error.code == .readersFull)
       #expect(error.hint.contains("readersMax"))
     }
-    // One that was reset keeps its place.
+    // A reader that was reset keeps its slot.
     third.reset()
     #expect(thrownCode { _ = try environment.beginRead() } == .readersFull)
     first.abort()
@@ -39,7 +39,7 @@ struct ReaderTableTests {
     second.abort()
   }
 
-  @Test("is cleared of dead processes when it is full, and when asked to be")
+  @Test("is cleared of dead processes when it is full, and on request")
   func stale() async throws {
     let environment = try Environment(directory: directory.path, options: options)
     for isAsked in [false, true] {
@@ -65,7 +65,7 @@ struct ReaderTableTests {
     #expect(try environment.information.readersMax == 3)
   }
 
-  @Test("keeps the pages that a reader sees from being used again, however much is written")
+  @Test("prevents that pages which a reader sees are reused, however much is written")
   func longReader() throws {
     let environment = try Environment(directory: directory.path, options: options)
     let table = try environment.table("t")

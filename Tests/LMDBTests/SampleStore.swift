@@ -1,11 +1,11 @@
 import LMDB
 
-/// A small store with all that a data file can hold: inner pages, long values, free pages, several tables.
+/// A small store with every structure of a data file: inner pages, long values, free pages, several tables.
 struct SampleStore {
-  /// What each table holds.
+  /// The contents of each table.
   var tables: [String: [Pair]] = [:]
 
-  /// Makes the store in a directory and closes it.
+  /// Creates the store in a directory, and closes it.
   init(in directory: String, seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let environment = try Environment(directory: directory, options: .test())
@@ -14,7 +14,7 @@ struct SampleStore {
     ] {
       let table = try environment.table(name)
       var oracle = Oracle()
-      // Twice, so that the first time's pages are free, and a third of the rows goes again.
+      // Twice, so that the first round's pages become free, and a third of the rows is deleted again.
       for round in 0..<2 {
         try environment.write { transaction in
           for row in 0..<rows {
@@ -35,7 +35,7 @@ struct SampleStore {
     environment.close()
   }
 
-  /// Whether an environment holds just this.
+  /// Whether an environment has exactly these contents.
   func isIn(_ environment: Environment) throws -> Bool {
     try environment.read { transaction in
       for (name, pairs) in tables {

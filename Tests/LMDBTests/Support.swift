@@ -7,7 +7,7 @@ import Synchronization
   import Darwin
 #endif
 
-/// A directory of its own for a test, removed when the test lets go of it.
+/// A temporary directory for a test. It is removed when the test releases it.
 final class TemporaryDirectory: Sendable {
   let path: String
 
@@ -23,10 +23,10 @@ final class TemporaryDirectory: Sendable {
     rmdir(path)
   }
 
-  /// A path inside.
+  /// A path inside the directory.
   func callAsFunction(_ name: String) -> String { path + "/" + name }
 
-  /// Makes a directory inside.
+  /// Creates a directory inside it.
   func directory(_ name: String) -> String {
     mkdir(self(name), 0o700)
     return self(name)
@@ -52,7 +52,7 @@ final class TemporaryDirectory: Sendable {
   }
 }
 
-/// A generator whose sequence its seed tells (SplitMix64).
+/// A random generator that is determined by its seed (SplitMix64).
 struct SeededGenerator: RandomNumberGenerator {
   var state: UInt64
 
@@ -69,7 +69,7 @@ struct SeededGenerator: RandomNumberGenerator {
 
 typealias Bytes = [UInt8]
 
-/// What a call threw, if it was an `LMDBError`.
+/// The code of an `LMDBError` that a call threw, if any.
 func thrownCode(_ body: () throws -> Void) -> LMDBError.Code? {
   do {
     try body()
@@ -80,7 +80,7 @@ func thrownCode(_ body: () throws -> Void) -> LMDBError.Code? {
 }
 
 extension Environment.Options {
-  /// Fast, and with a map that suits a test.
+  /// Fast, with a map that suits a test.
   static func test(mapBytes: Int = 1 << 30, sync: SyncMode = .none) -> Environment.Options {
     var options = Environment.Options(sync: sync)
     options.mapBytes = mapBytes
@@ -110,7 +110,7 @@ extension Environment {
     return try body(transaction)
   }
 
-  /// Opens a table in a transaction of its own.
+  /// Opens a table in a separate transaction.
   func table(_ name: String) throws -> Table {
     try write { try $0.openTable(name, create: true) }
   }
@@ -157,7 +157,7 @@ extension Bytes {
   }
 }
 
-/// Runs a body on a thread of its own and waits for it.
+/// Runs a body on a new thread and waits for it.
 func onOtherThread(_ body: @escaping @Sendable () -> Void) {
   let box = Unmanaged.passRetained(ThreadBody(run: body))
   var thread = pthread_t()
@@ -187,7 +187,7 @@ func readFile(_ path: String) -> Bytes {
   return bytes
 }
 
-/// Replaces a whole file's bytes, in place.
+/// Replaces a whole file's bytes, without a new file.
 func writeFile(_ path: String, _ bytes: Bytes) {
   let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
   precondition(descriptor >= 0, "\(path) cannot be opened: error \(errno)")
@@ -210,7 +210,7 @@ func demand(_ condition: Bool, _ message: String = "a helper process found what 
   precondition(condition, message)
 }
 
-/// Something that one task tells another.
+/// A flag that one task sets for another.
 final class Flag: Sendable {
   private let atomic = Atomic(false)
 

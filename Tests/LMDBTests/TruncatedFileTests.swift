@@ -7,13 +7,13 @@ import Testing
   import Darwin
 #endif
 
-@Suite("A data file that is shorter than it was")
+@Suite("A data file that was cut")
 struct TruncatedFileTests {
   let directory = TemporaryDirectory()
   private var file: String { directory("data.mdb") }
 
   @Test(
-    "is refused, or opens with all its data, at each page boundary and a byte around it",
+    "is refused, or opens with all its data, if cut at each page boundary and a byte before or after",
     arguments: [false, true])
   func everyBoundary(readOnly: Bool) throws {
     let sample = try SampleStore(in: directory.path, seed: 1)
@@ -37,11 +37,11 @@ struct TruncatedFileTests {
         }
       }
     }
-    // Only free pages at the end may be missing, and there are few.
+    // Only a few free pages at the end may be missing.
     #expect(refusals > 3 * (bytes.count / pageBytes) - 20)
   }
 
-  @Test("by pages that a transaction has added and freed, opens, and is made as long as it should be")
+  @Test("opens if only pages are missing that a transaction added and freed, and is extended again")
   func neverWritten() throws {
     var shortFiles = 0
     for round in UInt8(0)..<20 {
@@ -49,7 +49,7 @@ struct TruncatedFileTests {
       let table = try environment.table("t")
       let expected = try environment.write { transaction in
         try transaction.put([round], [0, round], table)
-        // More than the time before, so that the free pages do not suffice, and new ones are the last to go.
+        // More rows than the time before, so that the free pages are not enough and new pages are freed last.
         let rows = 0..<10 * (round + 1)
         for row in rows { try transaction.put(Bytes(repeating: row, count: 1500), [1, row], table) }
         for row in rows.reversed() { _ = try transaction.delete([1, row], table) }
@@ -68,7 +68,7 @@ struct TruncatedFileTests {
     #expect(shortFiles > 0, "LMDB has written all pages, so that this test has tested nothing")
   }
 
-  @Test("to nothing is a new store, unless it is opened for reading alone")
+  @Test("to zero bytes is a new store, unless it is opened read-only")
   func empty() throws {
     _ = try SampleStore(in: directory.path, seed: 1)
     truncate(file, 0)

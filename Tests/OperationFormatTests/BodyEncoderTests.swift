@@ -2,9 +2,9 @@ import Testing
 
 @testable import OperationFormat
 
-@Suite("Bodies built while a transaction is made")
+@Suite("Bodies encoded operation by operation")
 struct BodyBuilderTests {
-  /// Appends the operations of a transaction as the store does.
+  /// Appends the operations of a transaction as a store does.
   static func append(_ operations: [LogOperation], to builder: inout BodyEncoder) throws {
     for operation in operations {
       switch operation {
@@ -43,7 +43,7 @@ struct BodyBuilderTests {
     return work.steps
   }
 
-  @Test("The steps of operations are as the format's page counts them")
+  @Test("The steps of operations are those of the format's page")
   func weights() throws {
     func steps(_ operations: LogOperation...) throws -> Int {
       var builder = BodyEncoder()
@@ -81,7 +81,7 @@ struct BodyBuilderTests {
     #expect(try steps(.unknown(kind: 999, payload: [UInt8](repeating: 0, count: 1024))) == 4)
   }
 
-  @Test("One builder makes body after body, each with the bytes of the obvious encoder")
+  @Test("One encoder makes many bodies, each with the bytes of the naive encoder")
   func reuse() throws {
     var random = SeededGenerator(91)
     var builder = BodyEncoder()
@@ -120,7 +120,7 @@ struct BodyBuilderTests {
   @Test("Misuse stops the program before wrong bytes are written")
   func misuse() async {
     await #expect(processExitsWith: .failure) {
-      // A number that was given and not used.
+      // An index that was requested and not used.
       var builder = BodyEncoder()
       var writer = ByteWriter()
       builder.appendDelete(record: builder.nameIndex("r"))
@@ -128,7 +128,7 @@ struct BodyBuilderTests {
       builder.finish(timestamp: Timestamp(rawValue: 0), into: &writer)
     }
     await #expect(processExitsWith: .failure) {
-      // Numbers given in another order than they are used in.
+      // Indexes requested in another order than they are used.
       var builder = BodyEncoder()
       let type = builder.nameIndex("T")
       builder.appendCreate(record: builder.nameIndex("r"), type: type)

@@ -124,7 +124,7 @@ struct ByteReaderTests {
     try reader.finish("e")
   }
 
-  @Test("Counts are checked against what is left")
+  @Test("Counts are checked against the bytes left")
   func counts() {
     func code(_ bytes: [UInt8], elementBytesMin: Int = 1, max: Int = .max) -> FormatError.Code? {
       do throws(FormatError) {
@@ -145,7 +145,7 @@ struct ByteReaderTests {
     #expect(code(NaiveTransaction.varint(UInt64(Int.max))) == .truncated)
   }
 
-  @Test("UTF-8 in every form, against the standard library")
+  @Test("UTF-8 in every form, compared with the standard library")
   func utf8() {
     var random = SeededGenerator(11)
     let alphabet: [UInt8] = [
@@ -163,7 +163,7 @@ struct ByteReaderTests {
     #expect(faults.isEmpty, "seed \(random.seed)")
   }
 
-  @Test("Byte strings in order, against comparison byte by byte")
+  @Test("The order of byte strings, compared with comparison byte by byte")
   func comparison() {
     var random = SeededGenerator(12)
     var faults: [String] = []

@@ -1,7 +1,7 @@
 import OperationFormat
 import Testing
 
-@Suite("What operations say of fields")
+@Suite("Changes of fields")
 struct ChangesOfFields {
   private static let other = UnitMaker(replica: ReplicaID(rawValue: 7), epoch: 2)
   private static let third = UnitMaker(replica: ReplicaID(rawValue: 8), epoch: 0)
@@ -21,7 +21,7 @@ struct ChangesOfFields {
     return nil
   }
 
-  @Test("each has the bytes of the tables, and comes back")
+  @Test("each has the bytes of the format's tables, and is decoded again")
   func roundTrip() throws {
     let runs = [
       UnitSpan(first: UnitReference(number: 3), count: 2),
@@ -53,7 +53,7 @@ struct ChangesOfFields {
     }
   }
 
-  @Test("what is no change is refused, by the encoder and the decoder alike")
+  @Test("invalid changes are refused by the encoder and the decoder")
   func refused() {
     let unit = UnitReference(number: 1)
     for (change, code): (FieldChange, FormatError.Code) in [
@@ -77,7 +77,7 @@ struct ChangesOfFields {
     }
   }
 
-  @Test("a maker who was named is not named again, and none is named that was not")
+  @Test("a maker is written once, and a number without its maker is refused")
   func makers() {
     let replica = [UInt8](repeating: 0, count: 15) + [7]
     let twice: [UInt8] = [2, 2] + replica + [2, 0, 1, 2] + replica + [2, 5, 1]

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Checksums and hashes")
 struct ChecksumTests {
-  /// The definition: one bit a step.
+  /// The definition: one bit for each step.
   static func slowCRC32C(_ bytes: [UInt8]) -> UInt32 {
     var crc: UInt32 = .max
     for byte in bytes {
@@ -25,7 +25,7 @@ struct ChecksumTests {
     #expect(crc32c(Array(0...31 as ClosedRange<UInt8>).span.bytes) == 0x46dd_794e)
   }
 
-  @Test("CRC-32C of every length to 100, whole and in two pieces, against the definition")
+  @Test("CRC-32C of every length to 100, whole and in two pieces, compared with the definition")
   func piecewise() {
     var random = SeededGenerator(21)
     for count in 0...100 {

@@ -3,16 +3,16 @@ import Testing
 
 @Suite("Exact decimals")
 struct DecimalTests {
-  @Test("Every small coefficient and exponent has one form, the same for the same number")
+  @Test("Every small coefficient and exponent has one form, and equal numbers have the same form")
   func forms() throws {
     for coefficient in -1200...1200 {
       for exponent in [-42, -39, -38, -37, -3, -1, 0, 1, 2, 35, 36, 37, 38, 39, 40, 75, 76, 77] {
         let number = DecimalNumber(coefficient: Int128(coefficient), exponent: exponent)
-        // The oracle: divide while it goes and bring the exponent into its range.
+        // The oracle: divide as often as possible, and bring the exponent into its range.
         var (digits, power) = (coefficient, exponent)
         while digits != 0 && digits % 10 == 0 { (digits, power) = (digits / 10, power + 1) }
         if digits == 0 { power = 0 }
-        // Up to 38 digits of zeros fit behind a small coefficient.
+        // Up to 38 zeros fit after a small coefficient.
         let zeros = max(0, power - 38)
         var wide: Int128? = Int128(digits)
         for _ in 0..<zeros {
@@ -44,7 +44,7 @@ struct DecimalTests {
   }
 
   @Test(
-    "Texts and what they mean",
+    "Texts and their numbers",
     arguments: [
       ("12.50", 125, -1, "12.5"), ("1e-3", 1, -3, "0.001"), ("-0", 0, 0, "0"), ("+7", 7, 0, "7"),
       (".5", 5, -1, "0.5"), ("5.", 5, 0, "5"), ("1200", 12, 2, "1200"), ("1E3", 1, 3, "1000"),
@@ -59,7 +59,7 @@ struct DecimalTests {
   }
 
   @Test(
-    "Texts that are no decimal",
+    "Texts that are not decimals",
     arguments: [
       "", "-", ".", "e1", "1e", "1e+", "1e1.5", "1.2.3", "--1", "1 ", " 1", "0x1", "1_000", "NaN", "inf",
       "1e1e1", "١",
@@ -88,7 +88,7 @@ struct DecimalTests {
     #expect(DecimalNumber("0." + String(repeating: "0", count: 100_000) + "1") == nil)
   }
 
-  @Test("Random decimals as text, and in order against their digits")
+  @Test("Random decimals as text, and their order compared with that of their digits")
   func order() {
     var random = SeededGenerator(51)
     /// Digits before and after the point, padded to one width.
@@ -102,7 +102,7 @@ struct DecimalTests {
     var faults: [String] = []
     for round in 0..<20_000 {
       let a = random.decimal()
-      // Near ones too, that differ in the last digit or in the exponent alone.
+      // Also close numbers, which differ only in the last digit or in the exponent.
       let near = DecimalNumber(
         coefficient: a.coefficient &+ Int128(random.below(3) - 1), exponent: a.exponent + random.below(3) - 1)
       let b = round % 2 == 0 ? random.decimal() : near ?? a
@@ -124,7 +124,7 @@ struct DecimalTests {
     #expect(faults.isEmpty, "seed \(random.seed)")
   }
 
-  @Test("Random texts give a decimal that is written and read again, or nothing")
+  @Test("Random texts give nothing, or a decimal that is written and read again")
   func fuzz() {
     var random = SeededGenerator(52)
     let alphabet = Array("0123456789000.e-+E ")

@@ -28,7 +28,7 @@ struct FrameCodecTests {
     #expect(faults.isEmpty)
   }
 
-  @Test("Envelopes, cut at every byte and with every bit of what is theirs flipped, are damaged")
+  @Test("Envelopes, cut at every byte and with every bit of their own bytes flipped, are damaged")
   func envelopes() throws {
     for received in [nil, 0, 1, 1_631_231_046_000, UInt64.max - 1] as [UInt64?] {
       let enveloped = EnvelopedBytes(offset: 300, receivedMilliseconds: received, segment: [1, 2, 3])
@@ -44,7 +44,7 @@ struct FrameCodecTests {
     }
   }
 
-  @Test("An envelope of the largest segment, and of one byte more")
+  @Test("An envelope of the largest segment, and of a segment with one byte more")
   func largestEnvelope() {
     func code(_ segmentBytes: Int) -> FormatError.Code? {
       let empty = [UInt8]()
@@ -57,7 +57,7 @@ struct FrameCodecTests {
     #expect(code(SegmentFrame.bytesMax + 1) == .limitExceeded)
   }
 
-  @Test("A header among other bytes: read where it is, and errors say where that is")
+  @Test("A header among other bytes: it is read at its place, and errors have that place")
   func headerAmongOthers() throws {
     var naive = NaiveSegmentHeader(FrameExamples.packedHeader)
     let before: [UInt8] = [1, 2, 3]
@@ -78,7 +78,7 @@ struct FrameCodecTests {
     #expect(damaged?.code == .damaged && damaged?.offset == 100 + 3 + naive.bytes.count - 4)
   }
 
-  @Test("Random headers: the bytes of the obvious encoder, and back")
+  @Test("Random headers have the bytes of the naive encoder, and are decoded again")
   func randomHeaders() throws {
     var random = SeededGenerator(91)
     for _ in 0..<3000 {
@@ -91,7 +91,7 @@ struct FrameCodecTests {
     }
   }
 
-  @Test("Random tokens and events come back")
+  @Test("Random tokens and events are decoded again")
   func randomOthers() throws {
     var random = SeededGenerator(92)
     var faults: [String] = []
@@ -122,7 +122,7 @@ struct FrameCodecTests {
     #expect(faults.isEmpty, "seed \(random.seed)")
   }
 
-  @Test("The longest names fit into what a header, a token and an event may take")
+  @Test("The longest names fit into the limits of a header, a token and an event")
   func longest() throws {
     let name = Name(String(repeating: "n", count: Limits.nameBytesMax))
     var header = FrameExamples.packedHeader
@@ -169,7 +169,7 @@ struct FrameCodecTests {
     #expect(Codec.zoneEvent.code(encoding: placed) == .invalid)
   }
 
-  @Test("A frame's kind is known by its first four bytes")
+  @Test("The first four bytes of a frame tell its kind")
   func kinds() throws {
     let segment = try Codec.segmentHeader.encode(FrameExamples.plainHeader)
     let envelope = SegmentEnvelope.encode(
@@ -185,7 +185,7 @@ struct FrameCodecTests {
     }
     let text = Array("{\"it\": 1}".utf8)
     #expect(FrameKind(of: text.span.bytes) == nil)
-    // What is another kind of frame is not taken for damage.
+    // Another kind of frame is not reported as damage.
     #expect(Codec.seal.code(event) == .invalid)
     #expect(Codec.zoneEvent.code(seal) == .invalid)
     #expect(Codec.envelope.code(segment) == .invalid)

@@ -8,8 +8,8 @@ import Testing
   import Darwin
 #endif
 
-/// The files in `Golden` were put together from the byte tables, not by the encoder. They must open for
-/// ever: a change of a format adds files and changes none.
+/// The files in `Golden` were built from the byte tables, not by the encoder. They must stay readable: a
+/// change of a format adds files and changes none.
 @Suite("Bytes from earlier versions")
 struct GoldenFileTests {
   static let values: [(String, Value)] = [

@@ -2,8 +2,8 @@ import Testing
 
 @testable import OperationFormat
 
-/// The files in `Golden` were put together from the byte tables, not by the encoder. They must open for
-/// ever: a change of a format adds files and changes none.
+/// The files in `Golden` were built from the byte tables, not by the encoder. They must stay readable: a
+/// change of a format adds files and changes none.
 @Suite("Segments, tokens and events from earlier versions")
 struct GoldenFrameTests {
   @Test("A plain segment opens, and is written as it was")
@@ -52,7 +52,7 @@ struct GoldenFrameTests {
     #expect(try DatabaseToken(text: text) == token)
   }
 
-  @Test("Events open, each with the hash of the one before, and are written as they were")
+  @Test("Events open, each with the hash of the previous one, and are written as they were")
   func events() throws {
     let zone = ZoneID(name: "z")
     let events = [

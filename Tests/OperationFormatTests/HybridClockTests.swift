@@ -23,7 +23,7 @@ struct HybridClockTests {
   @Test(
     "The next timestamp",
     arguments: [
-      // The wall clock leads, stands still, and the counter counts.
+      // The wall clock is ahead, or has not moved, and the counter counts.
       (stamp(1000, 7), 1001, stamp(1001)),
       (stamp(1000, 7), 1000, stamp(1000, 8)),
       (stamp(1000, 7), 999, stamp(1000, 8)),
@@ -32,20 +32,20 @@ struct HybridClockTests {
       (stamp(1000, .max), 1000, stamp(1001)),
       (stamp(1000, .max - 1), 1000, stamp(1000, .max)),
       (stamp(1000, .max - 2), 1000, stamp(1000, .max - 1)),
-      // The limit is the whole last millisecond, carry included.
+      // The limit is the whole last millisecond, including the carry.
       (stamp(1000 + drift - 1, .max), 1000, stamp(1000 + drift)),
       (stamp(1000 + drift, 5), 1000, stamp(1000 + drift, 6)),
       (stamp(1000 + drift, .max - 1), 1000, stamp(1000 + drift, .max)),
       (stamp(1000 + drift, .max), 1000, stamp(1000)),
       (stamp(1000 + drift + 1), 1000, stamp(1000)),
-      // In the year 2099, corrected: back to the wall clock at once.
+      // In the year 2099, corrected: back to the wall clock immediately.
       (stamp(4_070_908_800_000), 1_700_000_000_000, stamp(1_700_000_000_000)),
-      // A negative wall clock is 1970; then forward again.
+      // A negative wall clock counts as 1970; then it goes forward again.
       (stamp(0), -1, stamp(0, 1)),
       (stamp(0), .min, stamp(0, 1)),
       (stamp(1_700_000_000_000), -5, stamp(0)),
       (stamp(0), 1_700_000_000_000, stamp(1_700_000_000_000)),
-      // The end of time.
+      // The greatest timestamp.
       (stamp(0), Int64(end) - 1, stamp(end - 1)),
       (stamp(0), Int64(end), stamp(end)),
       (stamp(0), Int64(end) + 1, stamp(end)),
@@ -64,17 +64,17 @@ struct HybridClockTests {
   }
 
   @Test(
-    "A remote timestamp moves the clock, unless it is too far ahead",
+    "A remote timestamp advances the clock, unless it is too far ahead",
     arguments: [
       (stamp(1000), 1000, stamp(1000, 1), stamp(1000, 1)),
       (stamp(1000), 1000, stamp(1000 + drift - 1, .max), stamp(1000 + drift - 1, .max)),
       (stamp(1000), 1000, stamp(1000 + drift), stamp(1000 + drift)),
       (stamp(1000), 1000, stamp(1000 + drift, .max), stamp(1000 + drift, .max)),
       (stamp(1000), 1000, stamp(1000 + drift + 1), stamp(1000)),
-      // An old one is accepted and moves nothing: a laptop that slept for a year.
+      // An old timestamp is accepted and changes nothing: a laptop that slept for a year.
       (stamp(1_700_000_000_000), 1_700_000_000_000, stamp(1_668_464_000_000), stamp(1_700_000_000_000)),
       (stamp(1000), 1000, stamp(0), stamp(1000)),
-      // 2099, and the end of time.
+      // 2099, and the greatest timestamp.
       (stamp(1_700_000_000_000), 1_700_000_000_000, stamp(4_070_908_800_000), stamp(1_700_000_000_000)),
       (stamp(1000), .max, stamp(end, .max), stamp(end, .max)),
       (stamp(1000), -1, stamp(drift, .max), stamp(drift, .max)),
@@ -87,7 +87,7 @@ struct HybridClockTests {
   }
 
   @Test(
-    "What counts in conflicts",
+    "The timestamp that decides conflicts",
     arguments: [
       (stamp(1000), 1000, stamp(1000)),
       (stamp(1000 + drift - 1), 1000, stamp(1000 + drift - 1)),
@@ -103,7 +103,7 @@ struct HybridClockTests {
     #expect(HybridClock.effective(timestamp, receivedMilliseconds: received) == expected)
   }
 
-  @Test("A drift without bounds, and none")
+  @Test("An unlimited drift, and no drift")
   func drifts() {
     var free = HybridClock(last: Self.stamp(5), maxDriftMilliseconds: .max)
     free.observe(Self.stamp(Self.end, 3), wallMilliseconds: 0)
@@ -118,7 +118,7 @@ struct HybridClockTests {
   func wallClockMoves() {
     let start: Int64 = 1_700_000_000_000
     var clock = HybridClock(last: Self.stamp(UInt64(start)))
-    // Within the drift the clock only counts; a repeated second and one left out are like that.
+    // Within the drift, only the counter counts, also for a repeated second or a skipped one.
     var previous = clock.last
     for wall in [start + 1, start + 1000, start, start - 299_000, start + 1000, start + 2000] {
       let next = clock.tick(wallMilliseconds: wall)
@@ -127,14 +127,14 @@ struct HybridClockTests {
     }
     let asleep = clock.tick(wallMilliseconds: start + 8 * 3_600_000)
     #expect(asleep == Self.stamp(UInt64(start + 8 * 3_600_000)))
-    // Beyond the drift it steps back once, then counts again.
+    // Beyond the drift, the clock steps back once, then counts again.
     let back = clock.tick(wallMilliseconds: start)
     #expect(back == Self.stamp(UInt64(start)))
     #expect(clock.tick(wallMilliseconds: start) == Self.stamp(UInt64(start), 1))
     #expect(clock.tick(wallMilliseconds: start + 9 * 3_600_000) == Self.stamp(UInt64(start + 9 * 3_600_000)))
   }
 
-  @Test("Any last timestamp and any wall clock, against the rule in wide numbers")
+  @Test("Any last timestamp and any wall clock, compared with the rule in wide numbers")
   func randomTicks() {
     var random = SeededGenerator(61)
     var faults: [String] = []

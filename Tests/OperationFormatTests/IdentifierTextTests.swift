@@ -3,13 +3,14 @@ import Testing
 
 @Suite("Identifiers as text")
 struct IdentifierTextTests {
-  /// What is wrong about a text: a thing that it gives must have exactly this text.
+  /// The problem of a text: an identifier that it gives must have exactly this text.
   static func fault<T: LosslessStringConvertible>(_ text: String, _ type: T.Type) -> String? {
     guard let thing = T(text) else { return nil }
     return thing.description.utf8.elementsEqual(text.utf8) ? nil : "\(text) is written again as \(thing)"
   }
 
-  /// The faults of a thing's round trip and of its text cut at each byte, with each bit flipped, and mutated.
+  /// The problems of an identifier's round trip, and of its text cut at each byte, with each bit flipped, and
+  /// mutated.
   static func faults<T: LosslessStringConvertible & Equatable>(
     of thing: T, using random: inout SeededGenerator
   ) -> [String] {
@@ -160,7 +161,7 @@ struct IdentifierTextTests {
     #expect(RecordID(":x") == nil)
     #expect(RecordID("notes:" + String(repeating: "a", count: 255)) != nil)
     #expect(RecordID("notes:" + String(repeating: "a", count: 256)) == nil)
-    // An accent that would join the separator in a Swift character.
+    // A combining accent, which a Swift character would join with the separator.
     let accented = RecordID(zone: ZoneID(name: "notes"), name: "\u{301}x")
     #expect(RecordID(accented.description) == accented)
     let accentedZone = ZoneID(owner: "ann", name: "\u{301}x")

@@ -6,7 +6,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("Few bytes that claim to be many")
+@Suite("Few bytes that claim a large size")
 struct LengthBombTests {
   static let counts: [UInt64] = [1_000_000, 1 << 31, 1 << 32, 1 << 62, 1 << 63, .max - 1, .max]
 
@@ -22,7 +22,7 @@ struct LengthBombTests {
       bombs.append([10, 0, 0] + NaiveTransaction.varint(count))
       bombs.append([10, 0, 1] + NaiveTransaction.varint(count))
     }
-    // Depth: arrays in arrays, maps in maps, and wide ones at each level.
+    // Depth: arrays in arrays, maps in maps, and wide values at each level.
     bombs.append((0..<100_000).flatMap { _ in [12, 1] as [UInt8] })
     bombs.append((0..<100_000).flatMap { _ in [13, 1, 0] as [UInt8] })
     bombs.append((0..<100_000).flatMap { _ in [12, 0x80, 0x80, 4] as [UInt8] })
@@ -75,7 +75,7 @@ struct LengthBombTests {
   }
 
   #if os(Linux)
-    @Test("They are refused with 24 MiB of memory to spare")
+    @Test("They are refused with 24 MiB of free memory")
     func memory() async {
       await #expect(processExitsWith: .success) {
         let values = LengthBombTests.values
@@ -84,7 +84,7 @@ struct LengthBombTests {
         for bomb in values { precondition(Codec.value.error(bomb) != nil && validationError(bomb) != nil) }
         for bomb in transactions { precondition(Codec.transaction.error(bomb) != nil) }
       }
-      // The limit works: with it, more than it cannot be had.
+      // The limit works: more memory than it allows cannot be allocated.
       await #expect(processExitsWith: .failure) {
         LengthBombTests.limitMemory(spare: 24 << 20)
         let large = [UInt8](repeating: 1, count: 48 << 20)
@@ -92,9 +92,9 @@ struct LengthBombTests {
       }
     }
 
-    /// Lets this process write to `spare` bytes of memory more than now.
+    /// Limits this process to `spare` bytes of writable memory more than it has now.
     static func limitMemory(spare: UInt) {
-      // The sixth number is the size of what can be written to, in pages.
+      // The sixth number is the writable size, in pages.
       guard let file = fopen("/proc/self/statm", "r") else { preconditionFailure("no /proc") }
       var line = [UInt8](repeating: 0, count: 256)
       let count = fread(&line, 1, line.count, file)

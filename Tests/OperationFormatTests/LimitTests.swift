@@ -2,14 +2,13 @@ import Testing
 
 @testable import OperationFormat
 
-@Suite("Limits, one below and one above")
+@Suite("Limits, and one more than each")
 struct LimitTests {
   static func text(_ count: Int) -> String { String(repeating: "x", count: count) }
 
   static func name(_ count: Int) -> Name { Name(text(count)) }
 
-  /// Whether the encoder takes a transaction, and whether the decoder takes its bytes as put together by
-  /// hand.
+  /// The errors of the encoder for a transaction, and of the decoder for its bytes, which are built by hand.
   static func codes(_ transaction: LogTransaction) -> [FormatError.Code?] {
     [
       Codec.transaction.code(encoding: transaction),
@@ -54,7 +53,7 @@ struct LimitTests {
     #expect(codes(.create(record: "r", type: "")) == [.invalid, .invalid])
   }
 
-  @Test("Author and label, empty ones too")
+  @Test("Author and label, also empty")
   func texts() {
     for (count, code) in [(0, nil), (255, nil), (256, .limitExceeded)] as [(Int, FormatError.Code?)] {
       #expect(Self.codes(Self.minimal { $0.author = Self.text(count) }) == [code, code])
@@ -83,7 +82,7 @@ struct LimitTests {
     #expect(Codec.transaction.code(naive.bytes) == .invalid)
   }
 
-  @Test("Operations: none, 65,536 and one more")
+  @Test("Zero operations, 65,536 and one more")
   func operations() {
     #expect(Self.codes(Self.minimal { $0.operations = [] }) == [.invalid, .invalid])
     var transaction = Examples.minimal
@@ -96,7 +95,7 @@ struct LimitTests {
 
   @Test("Names of a transaction: three for each operation, and one more")
   func nameCount() {
-    // Only a table beside an unknown kind can be this long and small.
+    // Only a table with an operation of an unknown kind can be this long and small.
     var transaction = Examples.minimal
     transaction.operations = [.unknown(kind: 99, payload: [])]
     transaction.names = (0..<196_608).map { Name(String($0, radix: 36)) }
@@ -113,7 +112,7 @@ struct LimitTests {
 
   @Test("Transactions of 8 MiB and a byte more")
   func transactionSize() throws {
-    // Eight values of the greatest size, but for the last, which fills the rest.
+    // Eight values of the greatest size; the last one fills the rest.
     func transaction(lastCount: Int) -> LogTransaction {
       Self.minimal {
         $0.operations = (0..<8).map { index in
@@ -136,7 +135,7 @@ struct LimitTests {
     #expect(throws: FormatError.self) { try layout.parse(body.span.bytes) }
   }
 
-  @Test("Values of 1 MiB and a byte more, of each shape")
+  @Test("Values of 1 MiB and of a byte more, of each kind")
   func valueSize() {
     func codes(_ value: Value, _ bytes: [UInt8]) -> [FormatError.Code?] {
       [Codec.value.code(encoding: value), Codec.value.code(bytes), validationError(bytes)?.code]
@@ -151,7 +150,7 @@ struct LimitTests {
       #expect(codes(.bytes(zeros), [7] + size + zeros) == [code, code, code])
       #expect(
         codes(.array([Value](repeating: .null, count: count)), [12] + size + zeros) == [code, code, code])
-      // Within an array the whole counts: its head, the bytes with theirs, and an empty array after them.
+      // In an array the whole counts: its head, the bytes with their head, and an empty array after them.
       let innerCount = (1 << 20) - 8 + extra
       let inner = [UInt8](repeating: 0, count: innerCount)
       let innerSize = NaiveTransaction.varint(UInt64(innerCount))

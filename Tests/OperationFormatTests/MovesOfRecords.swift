@@ -17,14 +17,14 @@ struct MovesOfRecords {
     return Codec.transaction.code(naive.bytes)
   }
 
-  @Test("come back as they were, and break at no cut and no flipped bit")
+  @Test("are decoded again, and every cut or flipped bit gives an error or a valid move")
   func roundTrip() {
     let faults = Codec.transaction.faults(of: Examples.moves)
     #expect(faults.isEmpty)
     #expect(code { _ in } == nil)
   }
 
-  @Test("The other place is not the record's own, whichever way it goes")
+  @Test("The other place must not be the record's own, in both directions")
   func ownPlace() {
     let zones = [ZoneID(name: "z"), ZoneID(owner: "ann", name: "z"), ZoneID(name: "e\u{301}")]
     for zone in zones {
@@ -42,7 +42,7 @@ struct MovesOfRecords {
             #expect(Codec.transaction.code(encoding: transaction) == (isOwn ? .invalid : nil))
             let bytes = NaiveTransaction(transaction).bytes
             #expect(Codec.transaction.code(bytes) == (isOwn ? .invalid : nil))
-            // A segment is looked through without a transaction being built.
+            // A segment is checked without building a transaction.
             var summary = SegmentSummary(incarnation: IncarnationID(rawValue: 1))
             var found: FormatError.Code?
             do throws(FormatError) { try summary.add(bytes.span.bytes) } catch { found = error.code }
@@ -53,7 +53,7 @@ struct MovesOfRecords {
     }
   }
 
-  @Test("Names of the other place have their limits, for the encoder and the decoder alike")
+  @Test("Names of the other place have limits, in the encoder and in the decoder")
   func limits() {
     func name(_ bytes: Int) -> Name { Name(String(repeating: "n", count: bytes)) }
     for (place, code): (RecordID, FormatError.Code?) in [
@@ -71,7 +71,7 @@ struct MovesOfRecords {
     }
   }
 
-  @Test("Payloads that are no move are refused")
+  @Test("Payloads that are not moves are refused")
   func hostile() {
     #expect(code { $0.operations[0].payload = [] } == .truncated)
     #expect(code { $0.operations[0].payload = [0] } == .truncated)
@@ -85,9 +85,9 @@ struct MovesOfRecords {
     #expect(code { $0.operations[0].payload = [0, 0x80, 0, 1, 0x62, 1, 0x72] } == .nonCanonical)
     let huge: [UInt8] = [0] + [UInt8](repeating: 0xff, count: 9) + [1, 1, 0x62, 1, 0x72]
     #expect(code { $0.operations[0].payload = huge } != nil)
-    // A count of bytes that lie behind the payload.
+    // A byte count that reaches beyond the payload.
     #expect(code { $0.operations[0].payload = [0, 0, 1, 0x62, 3, 0x72] } == .truncated)
-    // One that comes here has a type.
+    // A move here has a type.
     #expect(code { $0.operations[1].payload = [1, 0, 2, 0xc3, 0xbc, 1, 0x73] } != nil)
     var random = SeededGenerator(71)
     let bytes = NaiveTransaction(Examples.moves).bytes

@@ -2,9 +2,9 @@ import Testing
 
 @testable import OperationFormat
 
-@Suite("Names that Unicode merges")
+@Suite("Names that are canonically equal in Unicode")
 struct NameTests {
-  /// Each of a pair is another name, though Swift's strings say that they are equal.
+  /// Two different names for each pair, although Swift's strings are equal.
   static let pairs: [(String, String)] = [
     ("é", "e\u{301}"), ("Å", "\u{212b}"), ("가", "\u{1100}\u{1161}"), ("ṩ", "s\u{307}\u{323}"),
   ]
@@ -26,7 +26,7 @@ struct NameTests {
     #expect(again == map)
   }
 
-  @Test("A transaction keeps canonically equal names apart", arguments: pairs)
+  @Test("A transaction keeps canonically equal names as different names", arguments: pairs)
   func transactions(a: String, b: String) throws {
     var transaction = Examples.minimal
     transaction.operations = [.create(record: Name(a), type: "T"), .create(record: Name(b), type: "T")]
@@ -56,12 +56,12 @@ struct NameTests {
     #expect(Name("") < Name("a"))
   }
 
-  @Test("The table of names finds each of 70,000 again, after it was emptied too")
+  @Test("The table of names finds each of 70,000 names, also after it was emptied")
   func table() {
     var table = NameTable()
     for round in 0..<3 {
       table.removeAll()
-      // Few different hashes, so that most searches pass over others.
+      // Few different hashes, so that most searches pass other names.
       let hashes = (0..<2000).map { ($0 + round) % 97 &* 0x9e37_79b9 }
       for (number, hash) in hashes.enumerated() {
         var search = table.search(hash: hash)

@@ -27,7 +27,7 @@ struct SegmentCutTests {
     }
   }
 
-  @Test("A cut is described: sequences, greatest base, timestamps in their order, size and hash")
+  @Test("A cut's description has sequences, greatest base, ordered timestamps, size and hash")
   func described() throws {
     let header = try Self.describe(FrameExamples.packedTransactions, base: 5)
     var expected = FrameExamples.packedHeader
@@ -36,7 +36,7 @@ struct SegmentCutTests {
     #expect(header == expected)
   }
 
-  @Test("Bases in another incarnation do not count, and no hash is asked for without a base")
+  @Test("Bases in another incarnation do not count, and without a base no hash is requested")
   func bases() throws {
     var transactions = FrameExamples.packedTransactions
     transactions[1].base = Base(incarnation: IncarnationID(rawValue: 9), offset: 100)
@@ -47,7 +47,7 @@ struct SegmentCutTests {
     #expect(fromNone.base == 0 && fromNone.baseHash == .zero)
     transactions[0].base = Base(incarnation: FrameExamples.incarnation, offset: 7)
     #expect(throws: NoHash.self) { try Self.describe(transactions, base: 4) }
-    // The greatest one counts, wherever it is.
+    // The greatest base counts, in any transaction.
     transactions[1].base = Base(incarnation: FrameExamples.incarnation, offset: 6)
     let greatest = try Self.describe(transactions, base: 7)
     #expect(greatest.base == 7)
@@ -77,7 +77,7 @@ struct SegmentCutTests {
     #expect(error?.offset == 77 && error?.code == .invalid)
   }
 
-  @Test("As many operations as a segment may have, and one more")
+  @Test("The most operations of a segment, and one more")
   func operations() {
     func error(_ count: Int) -> FormatError? {
       Self.error {
@@ -88,7 +88,7 @@ struct SegmentCutTests {
     #expect(error(Limits.segmentOperationsMax + 1)?.code == .limitExceeded)
   }
 
-  @Test("Bytes that are no transaction are refused with their place")
+  @Test("Bytes that are not a transaction are refused with their place")
   func noTransactions() throws {
     let first = try FrameExamples.packedTransactions[0].encoded()
     let second = try FrameExamples.packedTransactions[1].encoded()
@@ -102,7 +102,7 @@ struct SegmentCutTests {
     }
   }
 
-  @Test("A body is taken apart where it was put together, and nowhere else")
+  @Test("A body is split into exactly the transactions that were appended")
   func bodies() throws {
     var random = SeededGenerator(97)
     for _ in 0..<500 {

@@ -2,9 +2,9 @@ import Testing
 
 @testable import OperationFormat
 
-@Suite("What a segment's header may say")
+@Suite("The rules of a segment's header")
 struct SegmentHeaderTests {
-  /// Breaks one rule of a header and returns the error; checksum and byte count fit again.
+  /// Breaks one rule of a header and returns the error; checksum and byte count match again.
   static func error(
     _ header: SegmentHeader = FrameExamples.packedHeader, _ change: (inout NaiveSegmentHeader) -> Void
   ) -> FormatError? {
@@ -15,7 +15,7 @@ struct SegmentHeaderTests {
 
   static func varint(_ number: UInt64) -> [UInt8] { NaiveTransaction.varint(number) }
 
-  @Test("Versions, flags, codecs and keys of the future, and of no time")
+  @Test("Later and impossible versions, flags, codecs and keys")
   func future() {
     #expect(Self.error { _ in } == nil)
     #expect(Self.error { $0.version = 2 }?.code == .newerFormat)
@@ -27,7 +27,7 @@ struct SegmentHeaderTests {
     let encrypted = Self.error { $0.keyID = Self.varint(.max) }
     #expect(encrypted?.code == .newerFormat && encrypted?.subject == "segment.keyID")
     #expect(encrypted?.expected.contains("encrypted") == true)
-    // A later version may have other fields: nothing of them is looked at.
+    // A later version may have other fields, so none of them is checked.
     #expect(
       Self.error {
         $0.version = 2
@@ -36,7 +36,7 @@ struct SegmentHeaderTests {
       }?.code == .newerFormat)
   }
 
-  @Test("Names, numbers and what follows")
+  @Test("Names, numbers and trailing bytes")
   func fields() {
     #expect(Self.error { $0.magic = Array("TRSH".utf8) }?.code == .invalid)
     #expect(Self.error { $0.zone = [0] }?.code == .invalid)
@@ -54,7 +54,7 @@ struct SegmentHeaderTests {
     #expect(error?.offset == 8 + 4 + 6 + 16 + 16 + 2 + 1)
   }
 
-  @Test("A base has a hash, and what is not there has none")
+  @Test("A base has a hash, and without a base there is none")
   func base() {
     #expect(Self.error { $0.baseHash = [UInt8](repeating: 0, count: 32) }?.subject == "segment.baseHash")
     var header = FrameExamples.packedHeader
@@ -66,7 +66,7 @@ struct SegmentHeaderTests {
     #expect(Codec.segmentHeader.code(encoding: header) == .invalid)
   }
 
-  @Test("Timestamps in their order")
+  @Test("The order of timestamps")
   func timestamps() {
     #expect(Self.error { $0.least = $0.greatest }?.code == nil)
     #expect(Self.error { $0.least = $0.greatest + 1 }?.subject == "segment.greatestTimestamp")
@@ -80,13 +80,13 @@ struct SegmentHeaderTests {
     #expect(Self.error { $0.operationCount = Self.varint(65_536) }?.code == nil)
     #expect(Self.error { $0.operationCount = Self.varint(65_537) }?.code == .limitExceeded)
     #expect(Self.error { $0.operationCount = Self.varint(.max) }?.code == .limitExceeded)
-    // All the sequences there are: their count does not fit into 64 bits, were there a sequence 0.
+    // All sequences: with a sequence 0, their count would not fit into 64 bits.
     #expect(
       Self.error {
         $0.first = [1]
         $0.last = Self.varint(.max)
       }?.subject == "segment.sequences")
-    // More transactions than the bytes have room for.
+    // More transactions than the bytes have space for.
     #expect(
       Self.error {
         $0.operationCount = Self.varint(65_536)
@@ -123,7 +123,7 @@ struct SegmentHeaderTests {
     #expect(code(unpackedMax, unpackedMax >> 15, 1) == nil)
   }
 
-  @Test("Mutations with the checksum made to fit: an error, or a header with these bytes")
+  @Test("Mutations with a correct checksum give an error, or a header with these bytes")
   func mutations() {
     var random = SeededGenerator(93)
     var faults: [String] = []

@@ -2,9 +2,9 @@ import Testing
 
 @testable import OperationFormat
 
-@Suite("Few bytes that claim to be a large segment")
+@Suite("Few bytes that claim a large segment")
 struct SegmentLengthBombTests {
-  /// Segments, bodies, envelopes and tokens whose counts say more than is there, with checksums that fit.
+  /// Segments, bodies, envelopes and tokens whose counts are too large, with correct checksums.
   static var bombs: [(kind: Int, bytes: [UInt8])] {
     var bombs: [(Int, [UInt8])] = []
     for count in LengthBombTests.counts + [8 << 20, 64 << 20] {
@@ -59,7 +59,7 @@ struct SegmentLengthBombTests {
   }
 
   #if os(Linux)
-    @Test("They are refused with 24 MiB of memory to spare")
+    @Test("They are refused with 24 MiB of free memory")
     func memory() async {
       await #expect(processExitsWith: .success) {
         let bombs = SegmentLengthBombTests.bombs

@@ -2,7 +2,7 @@ import Testing
 
 @testable import OperationFormat
 
-@Suite("Tokens that come back from an app")
+@Suite("Tokens that an app gives back")
 struct TokenTests {
   static func error(_ text: String) -> FormatError? {
     do throws(FormatError) {
@@ -13,14 +13,14 @@ struct TokenTests {
     }
   }
 
-  /// The error that the bytes of a token give after a change, with the checksum made to fit.
+  /// The error of a token's bytes after a change, with a correct checksum.
   static func error(_ token: ChangeToken, _ change: (inout [UInt8]) -> Void) throws -> FormatError? {
     var bytes = try token.encoded()
     change(&bytes)
     return Codec.changeToken.error(withChecksum(bytes))
   }
 
-  @Test("Text that was cut, garbled, padded, broken into lines or never a token")
+  @Test("Text that was cut, changed, padded or broken into lines, or that is no token")
   func texts() throws {
     let text = try FrameExamples.changeToken.encodedText()
     #expect(Self.error(text) == nil)
@@ -46,7 +46,7 @@ struct TokenTests {
     #expect(Self.error(String(repeating: "A", count: 100_000_000))?.code == .limitExceeded)
   }
 
-  @Test("Every byte string of up to two bytes, and random ones: one text each, and no other")
+  @Test("Every byte string of up to two bytes, and random ones: each has exactly one text")
   func base64() throws {
     var random = SeededGenerator(95)
     var strings: [[UInt8]] = [[]] + (0...255).map { [$0] }
@@ -98,7 +98,7 @@ struct TokenTests {
     #expect(try Self.error(FrameExamples.startToken) { $0.insert(0, at: count - 4) }?.code == .trailingBytes)
   }
 
-  @Test("A token of another zone is refused where it is used, and names no zone")
+  @Test("A token of another zone is refused where it is used, and the error names no zone")
   func otherZone() throws {
     let token = FrameExamples.changeToken
     try token.check(isOf: FrameExamples.zone)
@@ -109,7 +109,7 @@ struct TokenTests {
     }
   }
 
-  @Test("Mutations with the checksum made to fit: an error, or a token, event or seal with these bytes")
+  @Test("Mutations with a correct checksum give an error, or a token, event or seal with these bytes")
   func mutations() throws {
     var random = SeededGenerator(96)
     let change = try FrameExamples.changeToken.encoded()
@@ -131,7 +131,7 @@ struct TokenTests {
     #expect(accepted > 500 && accepted < 9500, "\(accepted) of 10,000")
   }
 
-  @Test("Seals of kinds and versions to come")
+  @Test("Seals of later kinds and versions")
   func seals() {
     func code(_ index: Int, _ byte: UInt8) -> FormatError.Code? {
       var bytes = FrameExamples.seals[0].encode()
@@ -149,7 +149,7 @@ struct TokenTests {
     #expect(Codec.seal.code(withChecksum(bytes)) == .invalid)
   }
 
-  @Test("Events: flags and versions to come, offset 0, no predecessor, kind 0")
+  @Test("Events with later flags and versions, offset 0, no predecessor, kind 0")
   func events() throws {
     let event = try Codec.zoneEvent.encode(FrameExamples.unknownEvent)
     func code(_ change: (inout [UInt8]) -> Void) -> FormatError.Code? {

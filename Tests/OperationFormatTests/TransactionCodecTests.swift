@@ -13,7 +13,7 @@ struct TransactionCodecTests {
     #expect(Codec.transaction.error(NaiveTransaction(transaction).bytes) == nil)
   }
 
-  @Test("Every combination of the parts that may be missing")
+  @Test("Every combination of the optional parts")
   func combinations() throws {
     for bits in 0..<64 {
       var transaction = Examples.full
@@ -32,7 +32,7 @@ struct TransactionCodecTests {
     }
   }
 
-  @Test("Random transactions: the bytes of the obvious encoder, and any mutation an error or a transaction")
+  @Test("Random transactions have the naive encoder's bytes; a mutation gives an error or a transaction")
   func randomTransactions() throws {
     var random = SeededGenerator(81)
     var faults: [String] = []
@@ -78,7 +78,7 @@ struct TransactionCodecTests {
     return Codec.transaction.error(naive.bytes)
   }
 
-  @Test("Versions and flags of the future, and of no time")
+  @Test("Later and impossible versions and flags")
   func versions() {
     #expect(Self.error { $0.headerVersion = 2 }?.code == .newerFormat)
     #expect(Self.error { $0.headerVersion = 255 }?.code == .newerFormat)
@@ -116,7 +116,7 @@ struct TransactionCodecTests {
   }
 
   @Test(
-    "Names beside each other are found to be the same in tables of any size", arguments: [2, 8, 9, 100, 5000])
+    "Equal names next to each other are found in tables of any size", arguments: [2, 8, 9, 100, 5000])
   func distinctNames(count: Int) {
     var naive = NaiveTransaction(Examples.minimal)
     naive.names = (0..<count).map { Array("name \($0)".utf8) }
@@ -133,7 +133,7 @@ struct TransactionCodecTests {
     }
   }
 
-  @Test("Payloads: too short, too long, of kind 0, and what follows the last operation")
+  @Test("Payloads: too short, too long, of kind 0, and bytes after the last operation")
   func payloads() {
     #expect(Self.error { $0.operations[0].payload.append(0) }?.code == .trailingBytes)
     #expect(Self.error { $0.operations[3].payload.append(0) }?.code == .trailingBytes)
@@ -149,7 +149,7 @@ struct TransactionCodecTests {
     #expect(Self.error { $0.operations[1].payload = [0, 1, 2, 14] }?.code == .unknownTag)
   }
 
-  @Test("One layout parses body after body, after errors too, as a fresh one does")
+  @Test("One decoder parses many bodies, also after errors, like a new one")
   func reuse() throws {
     var random = SeededGenerator(83)
     var layout = BodyDecoder()
@@ -170,7 +170,7 @@ struct TransactionCodecTests {
     }
   }
 
-  @Test("The layout of a body says where everything is")
+  @Test("The decoder of a body has the ranges of all parts")
   func layout() throws {
     let transaction = Examples.full
     let body = NaiveTransaction(transaction).body

@@ -2,9 +2,9 @@ import Testing
 
 @testable import OperationFormat
 
-@Suite("Operations of kinds that come later")
+@Suite("Operations of later kinds")
 struct UnknownOperationTests {
-  @Test("They are kept byte for byte, with the table of names as it came")
+  @Test("They are kept byte for byte, with the decoded table of names")
   func kept() throws {
     let bytes = NaiveTransaction(Examples.unknown).bytes
     let transaction = try LogTransaction(decoding: bytes.span.bytes)
@@ -14,7 +14,7 @@ struct UnknownOperationTests {
     #expect(again == bytes)
   }
 
-  @Test("Each kind from 18 on is unknown, none up to 17")
+  @Test("Each kind from 18 on is unknown, and none up to 17")
   func kinds() {
     for kind in [18, 127, 128, 1 << 32, .max] as [UInt64] {
       var transaction = Examples.minimal
@@ -30,7 +30,7 @@ struct UnknownOperationTests {
     }
   }
 
-  @Test("What is added to a counter is an integer or a decimal: anything else is neither written nor read")
+  @Test("Only an integer or a decimal can be added to a counter: nothing else is written or read")
   func summands() throws {
     for (value, isSummand) in [
       (.int(1), true), (.decimal(DecimalNumber("0.5")!), true), (.null, false), (.double(1), false),
@@ -48,7 +48,7 @@ struct UnknownOperationTests {
     }
   }
 
-  @Test("Without them a table that came along does not count, with them it comes first and may grow")
+  @Test("Without them a decoded table of names is ignored; with them it comes first and may grow")
   func tables() throws {
     var known = Examples.minimal
     known.names = ["zzz", "r"]
@@ -77,7 +77,7 @@ struct UnknownOperationTests {
     #expect(Codec.transaction.code(encoding: twice) == .invalid)
   }
 
-  @Test("The other operations of the transaction are checked as ever")
+  @Test("The other operations of the transaction are checked as usual")
   func others() {
     func error(_ change: (inout NaiveTransaction) -> Void) -> FormatError.Code? {
       var naive = NaiveTransaction(Examples.unknown)

@@ -76,7 +76,7 @@ struct ValueCodecTests {
       }
     }
     #expect(faults.isEmpty, "seed \(random.seed)")
-    // Enough of either outcome, or this test says little.
+    // There must be enough of both outcomes for a useful test.
     #expect(accepted > 30_000 && accepted < 110_000, "\(accepted) of 120,000")
   }
 
@@ -86,7 +86,7 @@ struct ValueCodecTests {
     var faults: [String] = []
     for _ in 0..<100_000 {
       var bytes = random.bytes(random.below(40))
-      // Half of them begin with a known tag, so that they get further.
+      // Half of them begin with a known tag, so that decoding gets further.
       if !bytes.isEmpty && random.below(2) == 0 { bytes[0] = UInt8(random.below(14)) }
       if let fault = Codec.value.fault(bytes) { faults.append(fault) }
       if Codec.value.error(bytes) != validationError(bytes) {
@@ -110,7 +110,7 @@ struct ValueCodecTests {
       }
     }
     #expect(faults.isEmpty, "seed \(random.seed)")
-    // Few hashes are shared: null, both booleans and every other kind feed it.
+    // Few values share a hash: null, both booleans and every other kind feed it.
     #expect(Set(values.map(\.hashValue)).count > Set(values).count * 9 / 10)
   }
 
@@ -136,11 +136,11 @@ struct ValueCodecTests {
   }
 
   @Test(
-    "Forms that are not canonical, each with its error",
+    "Non-canonical forms, each with its error",
     arguments: [
       ([14], .unknownTag, 0), ([255], .unknownTag, 0), ([], .truncated, 0),
       ([3, 0x80, 0], .nonCanonical, 1),
-      // Decimals: exponent out of range, a zero at the end, zero with an exponent, ten at the greatest
+      // Decimals: exponent out of range, a trailing zero, zero with an exponent, ten at the greatest
       // exponent.
       ([5, 78, 2], .invalid, 1), ([5, 77, 2], .invalid, 1), ([5, 0, 20], .nonCanonical, 1),
       ([5, 2, 0], .nonCanonical, 1), ([5, 76, 20], nil, 0), ([5, 75, 20], .nonCanonical, 1),
@@ -149,7 +149,7 @@ struct ValueCodecTests {
       ([10, 3, 0, 1, 0x72], .unknownTag, 1), ([10, 0, 2, 1, 0x72], .invalid, 2),
       ([10, 0, 0, 0], .invalid, 3),
       ([10, 0, 1, 0, 0, 1, 0x72], .invalid, 4),
-      // Maps: keys twice, in descending order, by bytes and not by length.
+      // Maps: a key twice, keys in descending order; keys are ordered by bytes and not by length.
       ([13, 2, 1, 0x61, 0, 1, 0x61, 0], .nonCanonical, 5),
       ([13, 2, 1, 0x62, 0, 1, 0x61, 0], .nonCanonical, 5),
       ([13, 2, 1, 0x62, 0, 2, 0x61, 0x61, 0], .nonCanonical, 5),
@@ -163,7 +163,7 @@ struct ValueCodecTests {
     #expect(validationError(bytes) == error)
   }
 
-  @Test("Map keys are written in the order of their bytes, whatever the dictionary's")
+  @Test("Map keys are written in the order of their bytes, not the dictionary's")
   func mapOrder() throws {
     var random = SeededGenerator(74)
     for _ in 0..<200 {
@@ -189,7 +189,7 @@ struct ValueCodecTests {
     #expect(writer.bytes == [7, 2])
   }
 
-  @Test("Descriptions are short and for people")
+  @Test("Descriptions are short")
   func descriptions() {
     #expect("\([1, "a", .null, ["k": true]] as Value)" == #"[1, "a", null, ["k": true]]"#)
     #expect("\(Value.reference(Reference(zone: ZoneID(name: "z"), record: "r")))" == "→ z:r")

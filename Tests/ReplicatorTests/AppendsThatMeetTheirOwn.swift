@@ -13,7 +13,7 @@ struct AppendsThatMeetTheirOwn {
     return SegmentMaker(zone, made, replica: ReplicaID(rawValue: 1))
   }
 
-  @Test("One that is damaged behind its header is not taken for shipped")
+  @Test("One that is damaged after its header does not count as sent")
   func damaged() async throws {
     var maker = try await maker()
     let segment = try maker.next(valueBytes: 300)
@@ -22,12 +22,12 @@ struct AppendsThatMeetTheirOwn {
     var bytes = try #require(remote.objects.contents[name])
     bytes[bytes.count - 100] ^= 1
     remote.objects.replace(name, with: bytes)
-    // It is put again behind: who reads on finds it there.
+    // It is put again at the end, where readers find it.
     let outcome = try await remote.append(segment, after: 0)
     #expect(outcome == .appended(SegmentPlace(offset: 2)))
   }
 
-  @Test("Other content under some of the same sequences is a fork, however it was cut")
+  @Test("Other content with some of the same sequences is a fork, however it was cut")
   func overlappingFork() async throws {
     var maker = try await maker()
     let copy = maker
@@ -37,7 +37,7 @@ struct AppendsThatMeetTheirOwn {
     #expect(try await remote.objects.list().filter { $0.name?.incarnation != nil }.count == 1)
   }
 
-  @Test("The same content that was cut otherwise is no fork: readers skip what they know")
+  @Test("The same content in another cut is not a fork: readers skip what they know")
   func overlappingAgain() async throws {
     let maker = try await maker()
     var (once, again) = (maker, maker)
@@ -47,7 +47,7 @@ struct AppendsThatMeetTheirOwn {
     #expect(try await remote.append(both, after: 0) == .appended(SegmentPlace(offset: 2)))
   }
 
-  @Test("A log that is known there is found by what lies in it: the marker is not read at each call")
+  @Test("A known log is identified by its entries: the marker is not read at each call")
   func calls() async throws {
     let counter = RemoteCallCounter()
     let counted = ObjectRemote(remote.objects, counter: counter)
@@ -64,7 +64,7 @@ struct AppendsThatMeetTheirOwn {
     #expect(counter.calls.total == 4)
   }
 
-  @Test("Another remote in its place is told as such wherever the log is looked for")
+  @Test("Another remote in its place is reported as such wherever the log is searched")
   func anotherRemote() async throws {
     var maker = try await maker()
     let first = try maker.next()
@@ -91,7 +91,7 @@ struct AppendsThatMeetTheirOwn {
     #expect(try await remote.append(second, after: 1) == .appended(SegmentPlace(offset: 2)))
   }
 
-  @Test("A wrong remote that was there first is not taken for the right one for ever")
+  @Test("A wrong remote that was there first is not mistaken for the right one permanently")
   func wrongRemoteFirst() async throws {
     let token = try await remote.zoneEvents(after: nil).token
     let contents = remote.objects.contents
@@ -104,7 +104,7 @@ struct AppendsThatMeetTheirOwn {
     #expect(page.token == token)
   }
 
-  @Test("A damaged event of the list of zones is told as damage, not as a list that went back")
+  @Test("A damaged event of the list of zones is reported as damage, not as a list that went back")
   func damagedEvent() async throws {
     _ = try await maker()
     let token = try await remote.zoneEvents(after: nil).token

@@ -34,7 +34,7 @@ struct AssetDecisions {
     .foundAsset(WantedAsset(asset, logEnd: Position(rawValue: end)))
   }
 
-  @Test("the assets that a segment names go before it, each once a round")
+  @Test("a segment's assets are sent before it, each once in a round")
   func uploads() {
     var round = ZoneRound(state(.lazy), steps: .ship)
     #expect(round.start() == .prepare)
@@ -62,7 +62,7 @@ struct AssetDecisions {
     #expect(round.report.status == .inSync)
   }
 
-  @Test("one that is missing or wrong is told and passed over; one that fails holds back what names it")
+  @Test("a missing or wrong one is reported and skipped; one that fails delays its segment")
   func problems() {
     var round = ZoneRound(state(.lazy), steps: .ship)
     _ = round.start()
@@ -82,7 +82,7 @@ struct AssetDecisions {
     #expect(round.report.sentSegments == 0)
   }
 
-  @Test("a closed log is met by the append")
+  @Test("the append notices a closed log")
   func gone() {
     var round = ZoneRound(state(.lazy), steps: .ship)
     _ = round.start()
@@ -92,7 +92,7 @@ struct AssetDecisions {
     #expect(round.step(.appended(.gone(.deleted))) == .withdraw(incarnation))
   }
 
-  @Test("chunks are counted over the round, and what is left is for the next")
+  @Test("chunks are counted for the round, and the rest waits for the next")
   func limits() {
     var round = ZoneRound(state(.eager), steps: .all, assetChunksMax: 3)
     #expect(round.start() == .fetch(after: token(0)))
@@ -112,7 +112,7 @@ struct AssetDecisions {
     #expect(spent.report.status == .unfinished)
     #expect(spent.report.sentAssets == 1)
 
-    // Those that are not there are counted too: other zones wait for the round.
+    // Missing assets are counted too: other zones wait for the round.
     var absent = ZoneRound(state(.eager, pending: 0), steps: .all, assetChunksMax: 4)
     _ = absent.start()
     _ = absent.step(.fetched(.segments([], hasMore: false)))
@@ -125,7 +125,7 @@ struct AssetDecisions {
     #expect(absent.report.status == .unfinished)
   }
 
-  @Test("an eager zone's assets come after its segments, one after the other to the end")
+  @Test("an eager zone's assets are fetched after its segments, one after the other")
   func downloads() {
     var round = ZoneRound(state(.eager, pending: 0), steps: .all)
     #expect(round.start() == .fetch(after: token(0)))
@@ -146,7 +146,7 @@ struct AssetDecisions {
     #expect(round.report.assetProblems == [AssetProblem(assets[1], .missingAtRemote)])
   }
 
-  @Test("a lazy zone looks for none, nor does a round that only ships")
+  @Test("a lazy zone fetches none, nor does a round that only sends")
   func noDownloads() {
     for (policy, steps) in [(AssetPolicy.lazy, SyncSteps.all), (.eager, .ship)] {
       var round = ZoneRound(state(policy, pending: 0), steps: steps)
@@ -160,14 +160,14 @@ struct AssetDecisions {
     }
   }
 
-  @Test("downloads in parts: every round ends, and begins with what others wrote")
+  @Test("downloads in parts: every round ends, and begins with the segments of others")
   func parts() async throws {
     let directory = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
     let devices = try (1...2).map { try Device(in: directory.path, "d\($0)", seed: $0) }
     let bytes = assetBytes(3 * AssetManifest.chunkBytes + 1)
     let asset = try await devices[0].setAsset(bytes, of: "first")
-    /// Makes a round as a replicator does that runs on and on.
+    /// Performs a round as a running replicator does.
     func round(_ device: Device) async -> SyncReport {
       var round = SyncRound(steps: .all, selection: .all, zonesAtOnceMax: 1, assetChunksMax: 1)
       return await device.perform(&round, remote)

@@ -48,7 +48,7 @@ struct AssetObjects {
 
   // MARK: The manifest
 
-  @Test("a manifest comes back, and any other bytes are refused: cut, longer, or with a flipped bit")
+  @Test("a manifest is decoded again, and any other bytes are refused: cut, longer, or with a flipped bit")
   func codec() throws {
     let nothing: [UInt8] = []
     let empty = AssetReference(hash: ContentHash(of: nothing.span.bytes), byteCount: 0)
@@ -109,7 +109,7 @@ struct AssetObjects {
     #expect(largest.bytes.count <= AssetManifest.bytesMax)
   }
 
-  @Test("names of assets are read back, and nothing else is")
+  @Test("names of assets are parsed, and no other names")
   func names() throws {
     let hash = Self.manifestOfOneByte
     for name in [
@@ -133,7 +133,7 @@ struct AssetObjects {
   // MARK: Damage
 
   @Test(
-    "a chunk or manifest with other bytes is told, and put right by who has the right ones",
+    "a chunk or manifest with other bytes is reported, and repaired by a store that has the right ones",
     arguments: RemotePlace.Kind.allCases)
   func damage(_ kind: RemotePlace.Kind) async throws {
     let directory = TemporaryDirectory()
@@ -165,7 +165,7 @@ struct AssetObjects {
       let chunk = try await place.remote.assetChunk(at: 1, of: asset)
       #expect(chunk == Self.chunks[1])
     }
-    // All of it is known as ours, and no log is taken to have more than it has.
+    // Everything is recognized as ours, and no log seems longer than it is.
     let listed = try await place.objects.list()
     #expect(listed.filter { $0.name == nil }.map(\.path) == [])
     let audit = try await RemoteAudit(of: place.remote, objects: listed)
@@ -173,7 +173,7 @@ struct AssetObjects {
   }
 
   @Test(
-    "a manifest that is damaged or missing is made again from chunks that are whole, without the file",
+    "a damaged or missing manifest is made again from complete chunks, without the file",
     arguments: RemotePlace.Kind.allCases, [[1, 2, 3], nil] as [[UInt8]?])
   func manifestMadeAgain(_ kind: RemotePlace.Kind, damaged: [UInt8]?) async throws {
     let directory = TemporaryDirectory()
@@ -196,7 +196,7 @@ struct AssetObjects {
     }
     #expect(try await repair() == [])
     try await place.replace(name, with: damaged)
-    // A chunk that is not whole tells nothing.
+    // An incomplete chunk is not enough.
     var flipped = right
     flipped[5] ^= 1
     for wrong in [flipped, Array(right.dropLast()), nil] {
@@ -211,7 +211,7 @@ struct AssetObjects {
     for device in [device, new] { device.store.close() }
   }
 
-  @Test("the audit names the object of an asset that is wrong, as its message does")
+  @Test("the audit has the name of an asset's wrong object, like its message")
   func placeOfAProblem() async throws {
     let directory = TemporaryDirectory()
     let place = try await RemotePlace(.memory, in: directory.path)
@@ -246,10 +246,10 @@ struct AssetObjects {
     #expect(try await remote.objects.list().map(\.path) == ["\(entry)/", "remote"])
   }
 
-  // MARK: What nobody names
+  // MARK: Unreferenced assets
 
   @Test(
-    "a deleted zone's assets go with it, its segments stay, and so do other zones and what is foreign",
+    "a deleted zone's assets are deleted; its segments, other zones and foreign files stay",
     arguments: RemotePlace.Kind.allCases)
   func deletedZone(_ kind: RemotePlace.Kind) async throws {
     let directory = TemporaryDirectory()
@@ -265,7 +265,7 @@ struct AssetObjects {
       try device.store.syncState().zones.first { $0.zone == Self.zone }?.token?.incarnation)
     let before = try await place.objects.list()
     #expect(before.count { $0.name?.isOfAsset ?? false } == 8)
-    // An upload that was cut short goes too.
+    // A partial upload is removed too.
     let manifest = try Self.manifest()
     try await place.remote.putAssetChunk(
       Self.chunks[0], at: 0, of: RemoteAsset(manifest.asset, of: Self.zone, incarnation))
@@ -281,12 +281,13 @@ struct AssetObjects {
     let isKept = left.allSatisfy { after.contains($0) }
     #expect(isKept)
     #expect(after.count { $0.name?.isOfAsset ?? false } == 2)
-    // Nothing is left but what is foreign.
+    // Only the foreign files are left.
     #expect(after.filter { $0.name == nil }.count == (kind == .folder ? 1 : 0))
     let audit = try await RemoteAudit(of: place.remote, objects: after)
     #expect(audit.problems.map(\.message) == [])
     #expect(audit.logs.flatMap(\.unnamedAssets).isEmpty)
-    // Who does not know yet puts something late: that is told, and goes if it is deleted once more.
+    // A replica that does not know yet writes an object late: it is reported, and removed by another
+    // deletion.
     let late = RemoteAsset(manifest.asset, of: Self.zone, incarnation)
     try await place.remote.putAssetChunk(Self.chunks[0], at: 0, of: late)
     let listed = try await place.objects.list()
@@ -299,7 +300,7 @@ struct AssetObjects {
     #expect(last == after)
   }
 
-  @Test("the audit lists what no segment names, with its bytes, and nothing that one names")
+  @Test("the audit lists the assets that no segment refers to, with their bytes, and no others")
   func unnamed() async throws {
     let directory = TemporaryDirectory()
     let place = try await RemotePlace(.folder, in: directory.path)
@@ -307,7 +308,7 @@ struct AssetObjects {
     let named = try await device.setAsset(assetBytes(1000), of: "first")
     try await device.sync(place.remote)
     let incarnation = try #require(try device.store.syncState().zones[0].token?.incarnation)
-    // One whole, and one that was cut short.
+    // A complete one, and a partial one.
     let manifest = try Self.manifest()
     for (index, chunk) in Self.chunks.enumerated() {
       try await place.remote.putAssetChunk(
@@ -334,14 +335,14 @@ struct AssetObjects {
         begun.hash: [1, UInt64(Self.chunks[0].count)],
       ])
     #expect(found[named.hash] == nil)
-    // Where a segment cannot be read, nobody knows what it names.
+    // If a segment cannot be read, nobody knows its assets.
     try await place.replace(.entry(of: incarnation, 1), with: [1, 2, 3])
     let unread = try await RemoteAudit(of: place.remote, objects: listed)
     #expect(!unread.problems.isEmpty)
     #expect(unread.logs[0].unnamedAssets.isEmpty)
   }
 
-  @Test("a chunk in the middle that is gone shows at the end, and is put again")
+  @Test("a missing chunk in the middle is noticed at the end, and written again")
   func hole() async throws {
     let directory = TemporaryDirectory()
     let place = try await RemotePlace(.memory, in: directory.path)

@@ -11,7 +11,7 @@ import Testing
   import Darwin
 #endif
 
-@Suite("Assets in trouble hold up nothing else")
+@Suite("Problems of assets stop nothing else")
 struct AssetTroubles {
   private static let chunkBytes = AssetManifest.chunkBytes
 
@@ -20,7 +20,7 @@ struct AssetTroubles {
   }
 
   @Test(
-    "cut off at any call of an upload or download, with or without its effect, all comes in the end",
+    "disconnected at any call of an upload or download, with or without its effect, all arrives at the end",
     arguments: [false, true])
   func cutOff(_ doesFirst: Bool) async throws {
     let bytes = assetBytes(Self.chunkBytes + 5)
@@ -38,12 +38,12 @@ struct AssetTroubles {
         do {
           try await device.sync(remote)
         } catch is SyncFailure {
-          // Cut off.
+          // Disconnected.
         }
         try device.reopen()
       }
       let wasCut = remote.hasFailed
-      // Nothing names at the remote what is not there: the segment came after its asset.
+      // The remote has no segment without its asset, because segments come after their assets.
       remote.fail(after: .max)
       let reader = try Device(in: directory.path, "reader", seed: 3)
       try await reader.sync(remote)
@@ -69,7 +69,8 @@ struct AssetTroubles {
 
   #if DEBUG
     @Test(
-      "a file system that fails at any call of a download: the log goes on, and the asset comes in the end")
+      "a file system that fails at any call of a download: the log continues, and the asset arrives"
+    )
     func fileFaults() async throws {
       let bytes = assetBytes(Self.chunkBytes + 5)
       var step = 0
@@ -90,7 +91,7 @@ struct AssetTroubles {
         let report = try await reader.sync(remote)
         let wasCut = calls.hasFailed
         calls.fail(after: .max)
-        // The disk is full for the asset; what others wrote has come all the same.
+        // The disk is full for the asset, but the segments of others arrive.
         #expect(report.isInSync)
         #expect(report.received == 1)
         #expect(report.assetProblemCount == (wasCut ? 1 : 0))
@@ -116,7 +117,7 @@ struct AssetTroubles {
   #endif
 
   @Test(
-    "a file that is missing, cut or damaged here is not shipped; what names it is, and it is put right later",
+    "a missing, cut or damaged file is not sent, but its segment is; the asset is repaired later",
     arguments: 0..<3)
   func wrongHere(_ kind: Int) async throws {
     let directory = TemporaryDirectory()
@@ -141,7 +142,7 @@ struct AssetTroubles {
     }
     let isThere = try devices[1].store.hasAsset(sound)
     #expect(isThere)
-    // What is written later passes by.
+    // Later writes do not wait for it.
     try await devices[0].set("title", of: "first", to: "later")
     try await devices[0].sync(remote)
     let later = try await devices[1].sync(remote)
@@ -160,7 +161,7 @@ struct AssetTroubles {
   }
 
   @Test(
-    "a flipped byte in a chunk or the manifest at the remote is told, and put right by who has the asset",
+    "a changed byte in a chunk or manifest at the remote is reported, and repaired by a store with the asset",
     arguments: 0..<4)
   func wrongThere(_ kind: Int) async throws {
     let directory = TemporaryDirectory()
@@ -175,7 +176,7 @@ struct AssetTroubles {
       ? .assetChunk(UInt64(kind), of: asset.hash, in: incarnation)
       : .assetManifest(of: asset.hash, in: incarnation)
     var wrong = try #require(try await place.objects.get(name, bytesMax: Self.chunkBytes))
-    // In the hash of a chunk, and in what the checksum is of.
+    // In the hash of a chunk, and in the bytes under the checksum.
     wrong[kind == 3 ? 50 : wrong.count - 1] ^= 0x40
     try await place.replace(name, with: wrong)
     try await devices[1].store.setAssetPolicy(.eager, of: zone)
@@ -197,7 +198,7 @@ struct AssetTroubles {
     #expect(content == bytes)
   }
 
-  /// What is in the way of an asset.
+  /// An obstacle for an asset.
   enum InTheWay: CaseIterable {
     case file
     case link
@@ -206,7 +207,7 @@ struct AssetTroubles {
   }
 
   @Test(
-    "what is in an asset's place at the remote holds up neither its zone nor others; once it is away, the asset comes",
+    "an obstacle in an asset's place at the remote stops no zone; when it is removed, the asset arrives",
     arguments: InTheWay.allCases)
   func inTheWay(_ what: InTheWay) async throws {
     let directory = TemporaryDirectory()
@@ -255,7 +256,7 @@ struct AssetTroubles {
     #expect(remove(junk) == 0)
     let brought = try await devices[0].sync(place.remote)
     #expect(brought.assetProblemCount == 0, "\(brought)")
-    // Its chunk had come before.
+    // Its chunk had been sent before.
     #expect(brought.zones[0].sentAssets == (what == .directoryAsManifest ? 0 : 1))
     try await devices[1].replicator(place.remote).downloadAsset(asset, in: zone)
     #expect(try devices[1].content(asset) == bytes)
@@ -263,7 +264,7 @@ struct AssetTroubles {
     for device in devices { device.store.close() }
   }
 
-  @Test("a manifest that no file fits, put before the asset is, is put right by who has the asset")
+  @Test("a manifest that matches no file, written before the asset, is repaired by a store with the asset")
   func forgedManifest() async throws {
     let directory = TemporaryDirectory()
     let place = try await RemotePlace(.folder, in: directory.path)
@@ -303,7 +304,7 @@ struct AssetTroubles {
     }
   }
 
-  @Test("a reference with another size than the asset has is nobody's, and stops nothing")
+  @Test("a reference with a wrong size refers to no asset, and stops nothing")
   func wrongReference() async throws {
     let directory = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
@@ -340,7 +341,7 @@ struct AssetTroubles {
   }
 }
 
-/// Lets calls fail after so many with a full disk.
+/// Lets calls fail with a full disk after a number of calls.
 private final class CallLimit: Sendable {
   private let state = Mutex((calls: 0, last: Int.max))
 
@@ -356,7 +357,7 @@ private final class CallLimit: Sendable {
   }
 }
 
-/// Segments of a replica that names what it likes.
+/// Segments of a replica with arbitrary references.
 private struct ForgedSegments {
   let zone: ZoneID
   let incarnation: IncarnationID

@@ -4,14 +4,14 @@ import Testing
 
 @testable import Replicator
 
-@Suite("Assets that the remote does not have are asked for less and less")
+@Suite("Assets that the remote lacks are requested less and less often")
 struct AssetsAskedForAgain {
-  /// A replicator that runs, whose timers fire when the test says.
+  /// A running replicator whose timers the test fires.
   private struct Driven {
     let device: Device
     let remote: any RemoteLog
     var machine: ReplicatorMachine
-    /// The last wait of each timer.
+    /// The last delay of each timer.
     var waits: [ReplicatorTimer: ClosedRange<Int64>] = [:]
     var reports: [SyncReport] = []
 
@@ -23,7 +23,7 @@ struct AssetsAskedForAgain {
       machine = ReplicatorMachine(policy: policy, selection: .all)
     }
 
-    /// Gives the machine an event, and does what it says until it comes to rest.
+    /// Gives an event to the machine, and performs its effects until it rests.
     mutating func step(_ event: ReplicatorEvent) async {
       let runner = EffectRunner(
         store: device.store, remote: remote, selection: .all, pageBytesMax: 1 << 20,
@@ -38,11 +38,11 @@ struct AssetsAskedForAgain {
       }
     }
 
-    /// Whether the timer of assets was set since this was last asked, and to what at most.
+    /// The greatest delay of the timer of assets since the last call; nil if it was not set.
     mutating func takeAssetWait() -> Int64? { waits.removeValue(forKey: .assets)?.upperBound }
   }
 
-  /// A device that shipped a number of segments without their assets, and an eager one.
+  /// A device that sent a number of segments without their assets, and an eager device.
   private func makeDevices(
     _ directory: TemporaryDirectory, _ remote: any RemoteLog, missing count: Int
   ) async throws -> (writer: Device, reader: Device, assets: [AssetReference]) {
@@ -67,7 +67,7 @@ struct AssetsAskedForAgain {
     return asset
   }
 
-  @Test("rounds ask no more until the time comes, which is later each time")
+  @Test("rounds do not request them before a time, which is later each time")
   func later() async throws {
     let directory = TemporaryDirectory()
     let remote = StepRemote(MemoryRemote(identity: RemoteID(rawValue: 9)))
@@ -89,7 +89,7 @@ struct AssetsAskedForAgain {
     }
     let minute: Int64 = 60_000
     #expect(waits == [30_000, 1, 2, 4, 8, 16, 32, 60, 60, 60].map { $0 == 30_000 ? $0 : $0 * minute })
-    // A round that the app asks for asks.
+    // A round that the app requests does request them.
     await driven.step(.syncRequested(.all))
     #expect(remote.calls == 55)
     // So does an explicit download.
@@ -99,7 +99,7 @@ struct AssetsAskedForAgain {
     #expect(remote.calls == 56)
   }
 
-  @Test("what a new segment names is asked for at once, and that alone")
+  @Test("only the assets of a new segment are requested immediately")
   func namedAnew() async throws {
     let directory = TemporaryDirectory()
     let remote = StepRemote(MemoryRemote(identity: RemoteID(rawValue: 9)))
@@ -107,7 +107,7 @@ struct AssetsAskedForAgain {
     var driven = Driven(reader, remote)
     await driven.step(.started)
     remote.fail(after: .max)
-    // One that is there.
+    // An asset that exists.
     let fresh = try await ship(writer, 7, remote, isMissing: false)
     var calls = remote.calls
     await driven.step(.remoteChanged)
@@ -115,12 +115,12 @@ struct AssetsAskedForAgain {
     // Its state and its chunk.
     #expect(remote.calls == calls + 2)
     #expect(try reader.store.hasAsset(fresh))
-    // One that is not: asked for once.
+    // An asset that is missing: requested once.
     _ = try await ship(writer, 8, remote, isMissing: true)
     calls = remote.calls
     for _ in 0..<3 { await driven.step(.timerFired(.next)) }
     #expect(remote.calls == calls + 1)
-    // One of the old, which the writer has again and names anew.
+    // One of the old assets, which the writer has again and refers to again.
     let again = try await writer.setAsset(assetBytes(1000, seed: 3), of: "again")
     #expect(again == assets[3])
     try await writer.sync(remote)
@@ -129,7 +129,7 @@ struct AssetsAskedForAgain {
     #expect(remote.calls == calls + 2)
     #expect(try reader.store.hasAsset(again))
     #expect(driven.reports.allSatisfy { $0.isInSync })
-    // What is left comes in its time, once it is there.
+    // The rest is requested at its time, when it exists.
     for number in [0, 1, 2, 4, 8] {
       _ = try await writer.store.importAsset(bytes: assetBytes(1000, seed: UInt8(number)))
     }
@@ -138,18 +138,18 @@ struct AssetsAskedForAgain {
     await driven.step(.timerFired(.next))
     #expect(remote.calls == calls)
     await driven.step(.timerFired(.assets))
-    // A zone's chunks in one round are bounded: what is left comes with the next.
+    // The chunks of a zone in one round are limited: the rest comes with the next.
     await driven.step(.timerFired(.push))
     let missing = try reader.store.information().assets.missing
     #expect(missing == 0)
-    // Then the wait begins anew.
+    // Then the delay starts again.
     _ = driven.takeAssetWait()
     _ = try await ship(writer, 9, remote, isMissing: true)
     await driven.step(.timerFired(.next))
     #expect(driven.takeAssetWait() == 30_000)
   }
 
-  @Test("a timer that fires in the middle of a round makes the next one ask")
+  @Test("a timer that fires during a round makes the next round request them")
   func firesInARound() async throws {
     let directory = TemporaryDirectory()
     let remote = StepRemote(MemoryRemote(identity: RemoteID(rawValue: 9)))
@@ -172,7 +172,7 @@ struct AssetsAskedForAgain {
     #expect(remote.calls == 2)
   }
 
-  @Test("many that are missing and many that come: a search in parts asks for each once")
+  @Test("many missing and many available ones: a search in parts requests each once")
   func inParts() async throws {
     let directory = TemporaryDirectory()
     let remote = StepRemote(MemoryRemote(identity: RemoteID(rawValue: 9)))
@@ -188,13 +188,13 @@ struct AssetsAskedForAgain {
       try #require(rounds < 100)
     }
     #expect(rounds >= 6)
-    // The state of each, and twelve chunks; where a round ended, the one that came next is looked for again.
+    // The state of each, and twelve chunks; where a round ended, the next one is requested again.
     #expect(remote.calls == 22 + 12)
     let missing = try reader.store.information().assets.missing
     #expect(missing == 10)
   }
 
-  @Test("a lazy zone forgets how far it was, and eager again asks for all")
+  @Test("a lazy zone forgets its position; when it is eager again, all are requested")
   func policyChanges() async throws {
     let directory = TemporaryDirectory()
     let remote = StepRemote(MemoryRemote(identity: RemoteID(rawValue: 9)))

@@ -15,17 +15,17 @@ import Testing
 @Suite("A large asset whose transfer is cancelled")
 struct AssetsCancelled {
   enum Work: CaseIterable {
-    /// The file here is hashed before it is uploaded.
+    /// The file here is hashed before its upload.
     case upload
     /// The file here is compared before it is replaced.
     case repair
-    /// The file that was downloaded is compared before it gets its name.
+    /// The downloaded file is compared before it gets its name.
     case download
     /// A file is copied into the store.
     case copy
   }
 
-  /// Counts reads of files of assets, and does something at one of them.
+  /// Counts reads of asset files, and runs a closure at one of them.
   private final class Reads: Sendable {
     private let state = Mutex((count: 0, last: Int.max, action: (@Sendable () -> Void)?.none))
     var count: Int { state.withLock { $0.count } }
@@ -46,7 +46,7 @@ struct AssetsCancelled {
 
   private static let byteCount = UInt64(1) << 34
 
-  /// Makes a file of many bytes, which takes no room.
+  /// Creates a large file that takes no disk space.
   private func makeSparse(_ path: String) {
     let file = open(path, O_RDWR | O_CREAT, 0o600)
     #expect(file >= 0 && ftruncate(file, off_t(Self.byteCount)) == 0)
@@ -66,7 +66,7 @@ struct AssetsCancelled {
         }
       })
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
-    // One asset, so that its folders are there and the zone is at the remote.
+    // One asset, so that its folders exist and the zone is at the remote.
     _ = try await device.setAsset([1, 2, 3], of: "small")
     let isInSync = try await device.sync(remote).isInSync
     #expect(isInSync)
@@ -101,7 +101,7 @@ struct AssetsCancelled {
   }
 }
 
-/// A remote that says of each asset that it has it whole, of chunks of zeros.
+/// A remote that claims to have each asset completely, with chunks of zeros.
 private struct WholeAssets: ForwardingRemote {
   let remote: any RemoteLog
 

@@ -12,11 +12,11 @@ import Testing
   import Darwin
 #endif
 
-@Suite("Assets that a segment was shipped without")
+@Suite("Assets that are sent after their segment")
 struct AssetsSentLate {
   private let bytes = assetBytes(AssetManifest.chunkBytes + 5)
 
-  /// A device whose segment was shipped without the asset that it names, and another one.
+  /// A device whose segment was sent without its asset, and another device.
   private func shipped(
     in directory: TemporaryDirectory, _ remote: any RemoteLog, isDamaged: Bool = false
   ) async throws -> (devices: [Device], asset: AssetReference) {
@@ -31,13 +31,13 @@ struct AssetsSentLate {
   }
 
   @Test(
-    "the next round brings it once it was imported again; until then rounds ask for nothing",
+    "the next round after a new import sends it; until then rounds request nothing",
     arguments: [false, true])
   func importedAgain(_ isDamaged: Bool) async throws {
     let directory = TemporaryDirectory()
     let remote = StepRemote(MemoryRemote(identity: RemoteID(rawValue: 9)))
     let (devices, asset) = try await shipped(in: directory, remote, isDamaged: isDamaged)
-    // The list of zones has one more since.
+    // The list of zones has one more zone since.
     try await devices[0].sync(remote)
     try devices[0].reopen()
     let commit = try devices[0].store.lastCommitID
@@ -66,7 +66,7 @@ struct AssetsSentLate {
     try await expectAgreement(devices, remote)
   }
 
-  @Test("where a store that had imported the log shipped it, who has the asset brings it")
+  @Test("if a store that had imported the log sent the segment, the store with the asset sends it")
   func shippedByImporter() async throws {
     let directory = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
@@ -83,7 +83,7 @@ struct AssetsSentLate {
     for device in devices { device.store.close() }
   }
 
-  @Test("one that another device brings is owed no more once it was downloaded")
+  @Test("one that another device sends is not owed any more after it was downloaded")
   func broughtByAnother() async throws {
     let directory = TemporaryDirectory()
     let remote = StepRemote(MemoryRemote(identity: RemoteID(rawValue: 9)))
@@ -93,14 +93,14 @@ struct AssetsSentLate {
     #expect(try devices[0].store.syncState().zones[0].hasUnsentAssets)
     try await devices[0].replicator(remote).downloadAsset(asset, in: zone)
     let report = try await devices[0].sync(remote)
-    // It was there already.
+    // It was already there.
     #expect(report.zones[0].sentAssets == 0)
     #expect(try !devices[0].store.syncState().zones[0].hasUnsentAssets)
     let content = try devices[0].content(asset)
     #expect(content == bytes)
   }
 
-  @Test("one that comes by another zone's remote goes to this one's")
+  @Test("one that arrives through another zone is sent to this zone's log")
   func downloadedFromElsewhere() async throws {
     let directory = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
@@ -119,12 +119,12 @@ struct AssetsSentLate {
     #expect(content == bytes)
   }
 
-  /// Cuts the first device's round off at each of its calls, until it is through; then all is settled, and the other device
-  /// gets the asset.
+  /// Disconnects the first device's round at each of its calls, until it completes. Then everything is
+  /// settled, and the other device gets the asset.
   ///
   /// - Parameters:
-  ///   - prepare: makes the devices and the asset that is shipped late.
-  ///   - resume: what happens after the cut at a step.
+  ///   - prepare: makes the devices and the asset that is sent late.
+  ///   - resume: what happens after the disconnection at a step.
   /// - Returns: how many calls the round makes.
   private func cutOffAtEachCall(
     _ doesFirst: Bool, prepare: (TemporaryDirectory, StepRemote) async throws -> ([Device], AssetReference),
@@ -139,7 +139,7 @@ struct AssetsSentLate {
       do {
         try await devices[0].sync(remote)
       } catch is SyncFailure {
-        // Cut off.
+        // Disconnected.
       }
       let wasCut = remote.hasFailed
       try devices[0].reopen()
@@ -157,7 +157,8 @@ struct AssetsSentLate {
     }
   }
 
-  @Test("cut off at any call, with or without its effect, it comes in the end", arguments: [false, true])
+  @Test(
+    "disconnected at any call, before or after its effect, it arrives at the end", arguments: [false, true])
   func cutOff(_ doesFirst: Bool) async throws {
     let calls = try await cutOffAtEachCall(doesFirst) { directory, remote in
       let (devices, asset) = try await shipped(in: directory, remote)
@@ -170,7 +171,7 @@ struct AssetsSentLate {
   }
 
   @Test(
-    "cut off where it is shipped without its asset, at any call, it is owed all the same",
+    "disconnected at any call that sends the segment without its asset, it is still owed",
     arguments: [false, true])
   func cutOffAtFirst(_ doesFirst: Bool) async throws {
     let calls = try await cutOffAtEachCall(doesFirst) { directory, _ in
@@ -179,7 +180,7 @@ struct AssetsSentLate {
       try devices[0].overwrite(asset, with: nil)
       return (devices, asset)
     } resume: { devices, remote, step in
-      // Imported at once, or after the segment is there.
+      // Imported immediately, or when the segment is there.
       if step.isMultiple(of: 2) { try await settle(devices, remote) }
       _ = try await devices[0].store.importAsset(bytes: bytes)
     }
@@ -187,7 +188,7 @@ struct AssetsSentLate {
     #expect(calls == 2)
   }
 
-  @Test("what a round may not finish the next one does")
+  @Test("the next round finishes what one may not")
   func inParts() async throws {
     let directory = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
@@ -204,7 +205,7 @@ struct AssetsSentLate {
     try await devices[1].replicator(remote).downloadAsset(asset, in: zone)
   }
 
-  @Test("a file that proves damaged when it is to go is told once, and waits for the next one")
+  @Test("a file that is found damaged before sending is reported once, and waits for the next import")
   func damagedAgain() async throws {
     let directory = TemporaryDirectory()
     let remote = StepRemote(MemoryRemote(identity: RemoteID(rawValue: 9)))
@@ -222,7 +223,7 @@ struct AssetsSentLate {
     #expect(sent.zones[0].sentAssets == 1)
   }
 
-  @Test("two replicators at one store bring it both, and neither harms the other")
+  @Test("two replicators at one store both send it without harm")
   func twoReplicators() async throws {
     let directory = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
@@ -242,14 +243,14 @@ struct AssetsSentLate {
     try await devices[1].replicator(remote).downloadAsset(asset, in: zone)
   }
 
-  @Test("a replicator that runs brings what another process imports, by itself", .timeLimit(.minutes(20)))
+  @Test("a running replicator automatically sends what another process imports", .timeLimit(.minutes(20)))
   func anotherProcess() async throws {
     let directory = TemporaryDirectory()
     let place = try await RemotePlace(.folder, in: directory.path)
     let (devices, asset) = try await shipped(in: directory, place.remote)
     let file = directory.path + "/photo"
     replaceFile(file, with: bytes)
-    // Nothing polls but for other processes' commits.
+    // Nothing polls except for other processes' commits.
     let running = Running(
       devices[0], place.remote, TestTime { $0 == 50 || $0 == 250 || $0 == TestTime.commitPoll })
     await running.report { _ in true }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Replicator
 
-@Suite("Assets that are synced")
+@Suite("Synced assets")
 struct AssetsSynced {
   private static let chunkBytes = AssetManifest.chunkBytes
 
@@ -14,7 +14,7 @@ struct AssetsSynced {
   }
 
   @Test(
-    "what one names another reads, once it asks for it", arguments: RemotePlace.Kind.allCases,
+    "another device reads an asset after requesting it", arguments: RemotePlace.Kind.allCases,
     [0, 1, 70_000, chunkBytes, 2 * chunkBytes + 1])
   func lazily(_ kind: RemotePlace.Kind, _ count: Int) async throws {
     let directory = TemporaryDirectory()
@@ -46,7 +46,7 @@ struct AssetsSynced {
     #expect(content == bytes)
     let told = steps.withLock { $0 }
     #expect(told == told.sorted() && told.first == 0 && told.last == UInt64(count))
-    // Once more costs nothing.
+    // Another request costs nothing.
     try await replicator.downloadAsset(asset, in: zone)
     #expect(steps.withLock { $0.count } == told.count)
     let left = try devices[1].store.verify()
@@ -55,7 +55,7 @@ struct AssetsSynced {
     try await expectAgreement(devices, place.remote)
   }
 
-  @Test("an eager zone has all that is named in it, and a lazy one beside it nothing")
+  @Test("an eager zone has all its assets, and a lazy zone beside it none")
   func eagerly() async throws {
     let directory = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
@@ -94,7 +94,7 @@ struct AssetsSynced {
     try await expectAgreement(devices, remote)
   }
 
-  @Test("bytes over the threshold are an asset at every device")
+  @Test("bytes over the threshold are an asset on every device")
   func overTheThreshold() async throws {
     let directory = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
@@ -113,7 +113,7 @@ struct AssetsSynced {
     try await expectAgreement([writer, reader], remote)
   }
 
-  @Test("replicators that run bring an eager zone's assets by themselves")
+  @Test("running replicators fetch an eager zone's assets automatically")
   func running() async throws {
     let directory = TemporaryDirectory()
     let place = try await RemotePlace(.folder, in: directory.path)
@@ -148,7 +148,7 @@ struct AssetsSynced {
     try await expectAgreement(devices, place.remote)
   }
 
-  @Test("an upload that was cut short goes on, and puts no chunk twice", arguments: 0...4)
+  @Test("an interrupted upload continues, and writes no chunk twice", arguments: 0...4)
   func resumedUpload(_ callsBefore: Int) async throws {
     let directory = TemporaryDirectory()
     let remote = StepRemote(MemoryRemote(identity: RemoteID(rawValue: 9)))
@@ -173,7 +173,7 @@ struct AssetsSynced {
     #expect(content == bytes)
   }
 
-  @Test("a download that was cut short goes on, and reads no chunk twice", arguments: 0...3)
+  @Test("an interrupted download continues, and reads no chunk twice", arguments: 0...3)
   func resumedDownload(_ chunksBefore: Int) async throws {
     let directory = TemporaryDirectory()
     let remote = StepRemote(MemoryRemote(identity: RemoteID(rawValue: 9)))
@@ -190,11 +190,11 @@ struct AssetsSynced {
     try await devices[1].replicator(remote).downloadAsset(asset, in: zone)
     let content = try devices[1].content(asset)
     #expect(content == bytes)
-    // The one that was cut off counts as asked for once: it was never read.
+    // The interrupted read counts as requested once: the chunk was never read.
     #expect(remote.gets == [0, 1, 2, 3])
   }
 
-  @Test("what a power cut made of a download is noticed, and only that is read again")
+  @Test("damage of a download by a power failure is noticed, and only the damaged part is read again")
   func tornDownload() async throws {
     let directory = TemporaryDirectory()
     let remote = StepRemote(MemoryRemote(identity: RemoteID(rawValue: 9)))
@@ -216,7 +216,7 @@ struct AssetsSynced {
     #expect(remote.gets == [0, 1, 2, 1, 2])
   }
 
-  @Test("two that import the same bytes at once do not harm each other")
+  @Test("two devices that import the same bytes at the same time do not harm each other")
   func twoUploaders() async throws {
     let directory = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
@@ -238,7 +238,7 @@ struct AssetsSynced {
     #expect(content == bytes)
   }
 
-  @Test("a zone that is made anew has its assets put anew")
+  @Test("for a zone that is created again, its assets are written again")
   func nextLife() async throws {
     let directory = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
@@ -258,7 +258,7 @@ struct AssetsSynced {
     #expect(content == bytes)
   }
 
-  @Test("on a bad network all comes in the end", arguments: 1...6 as ClosedRange<UInt64>)
+  @Test("on a bad network everything arrives at the end", arguments: 1...6 as ClosedRange<UInt64>)
   func badNetwork(_ seed: UInt64) async throws {
     let directory = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
@@ -275,7 +275,7 @@ struct AssetsSynced {
         do {
           try await device.sync(remote)
         } catch is SyncFailure {
-          // The next round goes on.
+          // The next round continues.
         }
       }
       let missing = try devices.map { try $0.store.information().assets }

@@ -5,11 +5,11 @@ import Testing
 
 @testable import Replicator
 
-@Suite("A remote that is not what it was")
+@Suite("A remote that has changed")
 struct BadRemotes {
   let other = ZoneID(name: "other")
 
-  /// Two devices that have synced two zones. Both have written since, and nobody has shipped that.
+  /// Two devices that have synced two zones. Both have written since, and nothing of that is sent.
   private func world(_ place: RemotePlace, _ parent: String) async throws -> [Device] {
     let devices = try (1...2).map { try Device(in: parent, "d\($0)", seed: UInt64($0)) }
     for zone in [zone, other] { try await devices[0].set("title", of: "first", to: "made", in: zone) }
@@ -51,7 +51,7 @@ struct BadRemotes {
   }
 
   @Test(
-    "Another remote is refused, also one that took the place of the right one",
+    "Another remote is refused, also if it replaced the right one",
     arguments: RemotePlace.Kind.allCases)
   func anotherRemote(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
@@ -59,7 +59,7 @@ struct BadRemotes {
     let devices = try await world(place, scratch.path)
     let foreign = try await RemotePlace(kind, in: scratch.path, identity: RemoteID(rawValue: 10))
     try await expectRefusal(devices[0], foreign, .identityMismatch)
-    // The other one has data of its own.
+    // The other remote has its own data.
     let stranger = try Device(in: scratch.path, "stranger", seed: 7)
     try await stranger.set("title", of: "theirs", to: 1)
     try await stranger.sync(foreign.remote)
@@ -73,7 +73,8 @@ struct BadRemotes {
   }
 
   @Test(
-    "A place that is empty, or whose marker is gone, newer or damaged", arguments: RemotePlace.Kind.allCases)
+    "A place that is empty, or whose marker is missing, newer or damaged",
+    arguments: RemotePlace.Kind.allCases)
   func badMarkers(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
     let place = try await RemotePlace(kind, in: scratch.path)
@@ -99,7 +100,8 @@ struct BadRemotes {
     try await finish(devices, place)
   }
 
-  @Test("A list of zones that is damaged, or went back", arguments: RemotePlace.Kind.allCases)
+  @Test(
+    "A list of zones that is damaged, or went back to an older state", arguments: RemotePlace.Kind.allCases)
   func badLists(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
     let place = try await RemotePlace(kind, in: scratch.path)
@@ -109,7 +111,7 @@ struct BadRemotes {
     var damaged = event
     damaged[damaged.count / 2] ^= 4
     try await place.replace(last, with: damaged)
-    // Both zones are known here: they go on, and so do those that are made since.
+    // Both zones are known here: they continue, and so do zones created since.
     let report = try await devices[0].sync(place.remote)
     #expect(report.listProblems.map(\.offset) == [2] && !report.isInSync, "\(report)")
     #expect(report.zones.map(\.status) == [.inSync, .inSync] && report.sent == 2)
@@ -120,7 +122,7 @@ struct BadRemotes {
   }
 
   @Test(
-    "A log that went back: nothing is appended to it, and other zones go on",
+    "A log that went back: nothing is appended to it, and other zones continue",
     arguments: RemotePlace.Kind.allCases)
   func logWentBack(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
@@ -157,7 +159,7 @@ struct BadRemotes {
     try await finish(devices, place)
   }
 
-  @Test("A whole remote of an older copy is refused", arguments: RemotePlace.Kind.allCases)
+  @Test("A remote restored from an older copy is refused", arguments: RemotePlace.Kind.allCases)
   func remoteWentBack(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
     let place = try await RemotePlace(kind, in: scratch.path)
@@ -173,7 +175,7 @@ struct BadRemotes {
   }
 
   @Test(
-    "A seal whose event nobody lived to write is completed by whoever comes",
+    "If a crash prevented the event after a seal, the next device writes it",
     arguments: RemotePlace.Kind.allCases)
   func sealAlone(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
@@ -197,7 +199,7 @@ struct BadRemotes {
   }
 
   @Test(
-    "Tokens of another zone, incarnation or remote, or of another past, are refused",
+    "Tokens of another zone, incarnation or remote, or of another history, are refused",
     arguments: RemotePlace.Kind.allCases)
   func foreignTokens(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()

@@ -9,7 +9,7 @@ import Testing
 struct BadSegments {
   let other = ZoneID(name: "other")
 
-  /// What lies there instead of the right one.
+  /// What is there instead of the right segment.
   enum Damage: CaseIterable {
     case flippedHead
     case flippedHeader
@@ -19,28 +19,28 @@ struct BadSegments {
     case longer
     case empty
     case foreign
-    /// The segment before it, as it lies there.
+    /// A copy of the segment before it.
     case earlier
     case ofAnotherZone
     case ofAnotherIncarnation
-    /// The header names another replica than its transactions.
+    /// The header has another replica than its transactions.
     case ofAnotherReplica
-    /// The header counts its transactions otherwise.
+    /// The header has another number of transactions.
     case otherSequences
-    /// It says that it follows another segment of its replica than it does.
+    /// The header has another segment as the previous one of its replica.
     case otherPrevious
-    /// It begins after the sequence that its replica would begin with.
+    /// It begins after the sequence with which its replica would begin.
     case hole
-    /// It says that it has seen what comes after it.
+    /// It claims to have seen later entries.
     case seenLater
-    /// It says that it has seen another segment than the one that lies there.
+    /// It claims to have seen another segment than the existing one.
     case seenOther
-    /// Other content of what is known already.
+    /// Other content for known sequences.
     case fork
-    /// It makes one record over and over: each time all its fields would be looked at.
+    /// It creates one record again and again: each time all its fields would be visited.
     case work
 
-    /// Why every replica rejects it; nil if nobody can tell what is there.
+    /// Why every replica rejects it; nil if nobody can know its contents.
     var rejection: SegmentRejection? {
       switch self {
       case .flippedHead, .flippedHeader, .flippedBody, .flippedHash, .truncated, .longer, .empty, .foreign,
@@ -56,11 +56,11 @@ struct BadSegments {
     }
   }
 
-  /// A world of two devices, where the first has shipped what the second has not fetched, in both zones.
+  /// Two devices; the first has sent what the second has not fetched, in both zones.
   private struct World {
     var place: RemotePlace
     var devices: [Device]
-    /// Where the second device goes on.
+    /// Where the second device continues.
     var tokens: [ChangeToken]
 
     var name: ObjectName { .entry(of: tokens[0].incarnation, tokens[0].offset + 1) }
@@ -82,7 +82,7 @@ struct BadSegments {
     return World(place: place, devices: devices, tokens: tokens)
   }
 
-  /// The bytes of an object that a damage makes of the right one.
+  /// The bytes of an object after the damage.
   private func damage(_ damage: Damage, _ bytes: [UInt8], _ world: World) async throws -> [UInt8] {
     var bad = bytes
     let (token, headBytes) = (world.tokens[0], SegmentEnvelope.headerBytes)
@@ -92,7 +92,7 @@ struct BadSegments {
       SegmentEnvelope.encode(
         offset: token.offset + 1, receivedMilliseconds: nil, segment: segment.bytes.span.bytes)
     }
-    /// The right transactions under a header that lies.
+    /// The right transactions under a wrong header.
     func lying(_ change: (inout SegmentHeader) -> Void) throws -> [UInt8] {
       var header = right.header
       change(&header)
@@ -140,7 +140,7 @@ struct BadSegments {
   }
 
   @Test(
-    "parks its zone there with the reason; what is pending ships, other zones go on, and so does it once mended",
+    "parks its zone with the reason; pending work is sent, other zones continue, and it after a repair",
     .serialized, arguments: RemotePlace.Kind.allCases, Damage.allCases.filter { $0.rejection == nil })
   func parks(kind: RemotePlace.Kind, damage: Damage) async throws {
     let scratch = TemporaryDirectory()
@@ -162,7 +162,7 @@ struct BadSegments {
     #expect(report.zones[1].status == .inSync && report.zones[1].received == 2 && report.zones[1].sent == 1)
     let after = try device.digests()
     #expect(after["notes"] == before["notes"], "something of the segment was folded")
-    // Once more: the reason stays, and nothing moves.
+    // Again: the reason stays, and nothing moves.
     let again = try await device.sync(place.remote)
     #expect(again.zones[0].status == report.zones[0].status && !again.hasMoved && !again.isInSync)
     try await place.replace(world.name, with: right)
@@ -176,7 +176,7 @@ struct BadSegments {
   }
 
   @Test(
-    "is rejected where the log alone makes it invalid: reading and shipping go on, and every device finds the same",
+    "is rejected if the log makes it invalid: reading and sending continue, and all devices agree",
     .serialized, arguments: RemotePlace.Kind.allCases, Damage.allCases.filter { $0.rejection != nil })
   func rejects(kind: RemotePlace.Kind, damage: Damage) async throws {
     let scratch = TemporaryDirectory()
@@ -185,7 +185,7 @@ struct BadSegments {
     let right = try #require(try await place.get(world.name))
     try await place.replace(world.name, with: try await self.damage(damage, right, world))
     let report = try await device.sync(place.remote)
-    // What its writer put behind it follows what is not there.
+    // The writer's next segment follows one that is missing.
     #expect(report.zones[0].status == .inSync && report.zones[0].rejectedSegments == 2)
     #expect(report.zones[0].received == 0 && report.zones[0].sent == 1)
     #expect(try device.pending() == 0)
@@ -208,7 +208,7 @@ struct BadSegments {
     for device in world.devices + [fresh] { device.store.close() }
   }
 
-  @Test("A segment after good ones: those before it are folded", arguments: RemotePlace.Kind.allCases)
+  @Test("A bad segment after good ones: the good ones are folded", arguments: RemotePlace.Kind.allCases)
   func laterOne(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
     let world = try await world(kind, scratch.path)

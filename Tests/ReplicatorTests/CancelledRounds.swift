@@ -3,19 +3,19 @@ import Testing
 
 @testable import Replicator
 
-@Suite("A round that is cancelled where it stands")
+@Suite("A round that is cancelled at any point")
 struct CancelledRounds {
-  /// Makes a round of a device that is cancelled at the n-th thing that happens in it: a call of the remote is about to
-  /// be made, or is done, or the store has committed.
+  /// Performs a round of a device and cancels it at its n-th event: before a call of the remote, after it, or
+  /// after a commit of the store.
   ///
-  /// - Returns: whether so much happened.
+  /// - Returns: whether there were that many events.
   private func cancel(_ device: Device, _ remote: any RemoteLog, at number: Int) async -> Bool {
     let trap = Trap(atCall: number)
     let observation = device.store.onCommit { trap.count() }
     defer { observation.cancel() }
     var configuration = ReplicatorConfiguration()
     configuration.makeRandom = device.makeRandom
-    // One after the other, so that a number means the same each time.
+    // One zone after the other, so that a number always means the same event.
     configuration.policy.zonesAtOnceMax = 1
     let replicator = LogReplicator(
       store: device.store,
@@ -37,7 +37,7 @@ struct CancelledRounds {
     return trap.isReached
   }
 
-  @Test("at each call of the remote, before and after it, and after each commit: the next round goes on")
+  @Test("at each call of the remote, before and after it, and after each commit: the next round continues")
   func everywhere() async throws {
     var number = 0
     var isReached = true
@@ -56,7 +56,7 @@ struct CancelledRounds {
       for device in devices { device.store.close() }
     }
     print("cancelled rounds: \(number - 1) places")
-    // A call or more of each kind, for each zone.
+    // At least one call of each kind, for each zone.
     #expect(number > 30)
   }
 }

@@ -11,7 +11,7 @@ import Testing
   import Foundation
 #endif
 
-@Suite("What a store imported and is to ship, and whose lane the log has closed")
+@Suite("Imported transactions that must be sent, and whose lane the log has closed")
 struct ClosedLanesOfOthers {
   private let shared = RecordID(zone: zone, name: "shared")
 
@@ -19,8 +19,8 @@ struct ClosedLanesOfOthers {
     try await device.store.write { try $0.append(text, to: shared) }
   }
 
-  /// A device with two transactions that it has not shipped; and one that has imported its log and gone on. The remote has
-  /// a segment in the first one's name that everybody rejects.
+  /// A device with two transactions that it has not sent, and one that has imported its log and continued.
+  /// The remote has a segment in the first one's name that everybody rejects.
   private func world(_ remote: any RemoteLog, _ parent: String, hasShipped: Bool) async throws -> [Device] {
     let old = try Device(in: parent, "old", seed: 1)
     let other = try Device(in: parent, "other", seed: 5)
@@ -51,7 +51,7 @@ struct ClosedLanesOfOthers {
   }
 
   @Test(
-    "The store that wrote it is gone: this one takes it over, and it means what it meant",
+    "The store that wrote them is gone: this one takes them over with the same meaning",
     arguments: [true, false])
   func takenOver(hasShipped: Bool) async throws {
     let scratch = TemporaryDirectory()
@@ -74,7 +74,7 @@ struct ClosedLanesOfOthers {
     for device in world + [new] { device.store.close() }
   }
 
-  @Test("The store that wrote it sends it again: this one lets it go", arguments: [true, false])
+  @Test("The store that wrote them sends them again: this one lets them go", arguments: [true, false])
   func letGo(hasShipped: Bool) async throws {
     let scratch = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
@@ -94,7 +94,8 @@ struct ClosedLanesOfOthers {
     }
   }
 
-  /// A device that was restored from its backup after another one had imported its log, and has gone on otherwise since.
+  /// A device restored from its backup after another one had imported its log; it continued differently
+  /// since.
   private func contestedWorld(_ remote: any RemoteLog, _ parent: String) async throws -> [Device] {
     let old = try Device(in: parent, "old", seed: 1)
     for text in ["a", "b"] { try await write(old, text) }
@@ -114,7 +115,7 @@ struct ClosedLanesOfOthers {
   }
 
   @Test(
-    "The log has another branch of it: the user decides", arguments: [ClosedLaneAnswer.takeOver, .letGo],
+    "The log has another branch of them: the user decides", arguments: [ClosedLaneAnswer.takeOver, .letGo],
     [true, false])
   func contested(answer: ClosedLaneAnswer, isReopened: Bool) async throws {
     let scratch = TemporaryDirectory()
@@ -124,7 +125,7 @@ struct ClosedLanesOfOthers {
     for round in 1...3 {
       let before = try device.store.lastCommitID
       let report = try await device.sync(remote)
-      // A commit would bring the next round at once, and so on.
+      // A commit would cause the next round immediately, and so on.
       let after = try device.store.lastCommitID
       #expect(round == 1 || after == before)
       guard case .parked(let offset, let failure)? = report.zones.first?.status else {
@@ -132,7 +133,7 @@ struct ClosedLanesOfOthers {
         return
       }
       #expect(offset == 2 && failure.code == "laneClosed" && failure.hint.contains("--take-over \(zone)`"))
-      // Nothing is sent either, and the report knows it.
+      // Nothing is sent either, and the report has the reason.
       #expect(report.zones.first?.shippingFailure?.code == "laneClosed")
       #expect(report.sent == 0)
     }

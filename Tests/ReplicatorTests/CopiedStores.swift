@@ -28,7 +28,7 @@ struct CopiedStores {
   }
 
   @Test(
-    "Both write and ship: the later one takes another epoch, and all end with what both have written",
+    "Both write and send: the later one takes another epoch, and all have the writes of both",
     arguments: [1, 2, 3], [1, 2, 3])
   func bothShip(first: Int, second: Int) async throws {
     let scratch = TemporaryDirectory()
@@ -52,7 +52,7 @@ struct CopiedStores {
   }
 
   @Test(
-    "One ships behind an entry of the other that nobody could read, and that comes back: it takes another epoch",
+    "One sends after an unreadable entry of the other, which is then put back: it takes another epoch",
     arguments: RemotePlace.Kind.allCases)
   func shipsBehindDamage(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
@@ -81,8 +81,8 @@ struct CopiedStores {
     }
   }
 
-  /// What a lane has inserted is named by its epoch and a number: both change for what is issued again.
-  @Test("Lists, texts and counters that both copies go on with", arguments: [true, false])
+  /// The units of a lane are named by its epoch and a number: both change when they are issued again.
+  @Test("Lists, texts and counters that both copies continue", arguments: [true, false])
   func merging(hasPendingBefore: Bool) async throws {
     let scratch = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
@@ -95,7 +95,7 @@ struct CopiedStores {
         try tx.insertElements([.string(text)], at: 0, in: "items", of: record)
         try tx.add(1, to: "count", of: record)
       }
-      // Names what the same lane has inserted before and just now.
+      // Refers to units that the same lane inserted before and just now.
       try await device.store.write { tx in
         try tx.insertText("-", at: 1, in: "body", of: record)
         try tx.moveElement(from: 0, to: 0, in: "items", of: record)
@@ -138,7 +138,7 @@ struct CopiedStores {
     }
   }
 
-  @Test("Only one writes: the other one folds what its twin has shipped")
+  @Test("Only one writes: the other one folds what the first has sent")
   func oneWrites() async throws {
     let scratch = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))

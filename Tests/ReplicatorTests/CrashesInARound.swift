@@ -3,21 +3,21 @@ import Testing
 
 @testable import Replicator
 
-@Suite("A round that is cut short between any two effects")
+@Suite("A round that is interrupted between any two effects")
 struct CrashesInARound {
-  /// What happens at the effect at which a round is cut short.
+  /// What happens at the effect where a round is interrupted.
   enum Cut: CaseIterable {
-    /// It is never done: the process is gone.
+    /// It is not performed: the process has ended.
     case before
-    /// It is done, and nobody learns of it.
+    /// It is performed, and nobody gets the result.
     case after
-    /// It fails, and the round goes on as it can.
+    /// It fails, and the round continues as it can.
     case failing
-    /// It is done, and its answer is lost on the way: the round takes it for a failure.
+    /// It is performed, but its answer is lost: for the round it is a failure.
     case answerLost
   }
 
-  /// Makes a round of a device, cut short at an effect.
+  /// Performs a round of a device, interrupted at an effect.
   ///
   /// - Returns: how many effects it had.
   func round(_ device: Device, _ remote: any RemoteLog, cutAt: Int, _ cut: Cut) async -> Int {
@@ -45,7 +45,7 @@ struct CrashesInARound {
     return count
   }
 
-  @Test("Nothing is lost and nothing comes twice", arguments: Cut.allCases)
+  @Test("Nothing is lost and nothing is done twice", arguments: Cut.allCases)
   func cut(_ cut: Cut) async throws {
     var effect = 0
     while true {
@@ -55,7 +55,7 @@ struct CrashesInARound {
       let before = try devices[0].store.syncState()
       let count = await round(devices[0], remote, cutAt: effect, cut)
       guard effect < count else { break }
-      // Whatever was acknowledged is in its own log still.
+      // Everything acknowledged is still in its own log.
       let now = try devices[0].store.syncState()
       #expect(now.zones.count >= before.zones.count - 1)
       try devices[0].reopen()
@@ -69,7 +69,8 @@ struct CrashesInARound {
     #expect(effect > 20)
   }
 
-  @Test("A round cut short twice, at any two effects", .serialized, arguments: 0..<40 as Range<UInt64>)
+  @Test(
+    "A round that is interrupted twice, at any two effects", .serialized, arguments: 0..<40 as Range<UInt64>)
   func twice(seed: UInt64) async throws {
     var random = SeededRandom(seed: seed)
     let scratch = TemporaryDirectory()

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Replicator
 
-@Suite("The log of a deleted zone has an entry that nobody can read")
+@Suite("A deleted zone's log with an entry that nobody can read")
 struct DeletedLogsThatAreDamaged {
-  /// One device that has shipped three segments, and one that has read the first. A third one has deleted the zone.
+  /// One device has sent three segments, one has read the first. A third one has deleted the zone.
   private struct World {
     var place: RemotePlace
     var writer: Device
@@ -60,14 +60,14 @@ struct DeletedLogsThatAreDamaged {
     return world
   }
 
-  /// Gives up the event of the zone's beginning.
+  /// Gives up the event of the zone's creation.
   private func giveUpEvent(_ world: World) async throws {
     try await world.place.replace(.zoneEvent(1), with: [1, 2, 3])
     _ = try await world.giveUp(EntryPlace(offset: 1))
   }
 
   @Test(
-    "A store ends with the zone, before the entry, behind it, or on it",
+    "A store's zone is deleted, whether it has read up to the entry, past it, or not so far",
     arguments: RemotePlace.Kind.allCases, [.missing, .zeros, .flipped] as [RemoteLogConformance.EntryDamage])
   func ends(kind: RemotePlace.Kind, damage: RemoteLogConformance.EntryDamage) async throws {
     for offset in 1...3 as ClosedRange<UInt64> {
@@ -87,14 +87,15 @@ struct DeletedLogsThatAreDamaged {
   }
 
   @Test(
-    "It is told, and put back from a store that has it, or given up", arguments: RemotePlace.Kind.allCases,
+    "It is reported, and put back from a store that has it, or given up",
+    arguments: RemotePlace.Kind.allCases,
     [[2], [3], [2, 3], [1, 2, 3]] as [[UInt64]])
   func mended(kind: RemotePlace.Kind, lost: [UInt64]) async throws {
     for isPutBack in [true, false] {
       let scratch = TemporaryDirectory()
       let world = try await world(kind, scratch.path)
       let right = try await world.place.copy()
-      // Two that are missing side by side look like the end, and what is deleted has one.
+      // Two missing entries next to each other look like the end, and a deleted log has an end.
       for offset in lost { try await world.place.damage(.missing, world.log.incarnation, offset) }
       let told = try await world.audit()
       #expect(told.problems.compactMap(\.entry) == lost.map(world.entry), "\(told.problems)")
@@ -107,7 +108,7 @@ struct DeletedLogsThatAreDamaged {
       let after = try await world.audit()
       #expect(after.problems.isEmpty && after.logs.map(\.fate) == [.deleted], "\(after.problems)")
       #expect(after.logs[0].tombstones.map(\.offset) == (isPutBack ? [] : lost))
-      // What the store has besides is not asked for.
+      // What the store has besides is not requested.
       #expect(try await world.repair() == [])
       world.close()
     }
@@ -127,7 +128,7 @@ struct DeletedLogsThatAreDamaged {
   }
 
   @Test(
-    "The event of its beginning was given up: the audit lists the log all the same",
+    "The event of its creation was given up: the audit still lists the log",
     arguments: RemotePlace.Kind.allCases)
   func withoutItsEvent(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
@@ -146,7 +147,7 @@ struct DeletedLogsThatAreDamaged {
   }
 
   @Test(
-    "Its seal was put into a hole: what is behind is listed, and is nothing to be mended",
+    "Its seal was put into a hole: later entries are listed, and need no repair",
     arguments: RemotePlace.Kind.allCases)
   func sealInAHole(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()

@@ -11,19 +11,19 @@ import Testing
   import Darwin
 #endif
 
-@Suite("Entries that a reader sees before their writer has made them last")
+@Suite("Entries that a reader sees before their writer has synced them to the disk")
 struct EntriesMadeToLast {
   private let scratch = TemporaryDirectory()
   private let zone = ZoneID(name: "notes")
   private let incarnation = IncarnationID(rawValue: 5)
 
-  /// Counts the calls that make something last, and may let them fail.
+  /// Counts the calls that sync to the disk, and may let them fail.
   private final class Syncs: Sendable {
     private let state = Mutex((count: 0, failure: Int32?.none))
 
     func fail(_ number: Int32?) { state.withLock { $0.failure = number } }
 
-    /// How many there were since the last time.
+    /// How many calls there were since the last time.
     func take() -> Int {
       state.withLock { state in
         defer { state.count = 0 }
@@ -52,7 +52,7 @@ struct EntriesMadeToLast {
     return token
   }
 
-  @Test("a page syncs its directory once; what is known to last, and an idle round, sync nothing")
+  @Test("a page syncs its directory once; synced entries, and an idle round, sync nothing")
   func once() async throws {
     let writer = try await FolderRemote.create(directory: scratch.path + "/remote")
     _ = try await writer.createZone(zone, proposing: incarnation)
@@ -73,10 +73,10 @@ struct EntriesMadeToLast {
     let events = try await remote.zoneEvents(after: nil)
     #expect(events.events.count == 1 && syncs.take() == 1)
     #expect(try await remote.zoneEvents(after: events.token).events.isEmpty && syncs.take() == 0)
-    // A token may stand at the end of each page.
+    // A token may be at the end of each page.
     #expect(try await page(after: start, bytesMax: 1) == 1 && syncs.take() == 1)
     #expect(try await page(after: start) == 3 && syncs.take() == 1)
-    // As a zone does that waits for something, round after round.
+    // As a zone does that waits, round after round.
     for _ in 0..<3 { #expect(try await page(after: start) == 3 && syncs.take() == 0) }
     #expect(try await page(after: token(after: segments[2], 3)) == 0 && syncs.take() == 0)
     _ = try await writer.append(segments[3], after: 3)
@@ -84,7 +84,7 @@ struct EntriesMadeToLast {
     #expect(try await page(after: token(after: segments[3], 4)) == 0 && syncs.take() == 0)
   }
 
-  @Test("a page that fails to sync is not given, and the next try gives it")
+  @Test("a page that fails to sync is not returned, and the next attempt returns it")
   func fails() async throws {
     let writer = try await FolderRemote.create(directory: scratch.path + "/remote")
     _ = try await writer.createZone(zone, proposing: incarnation)
@@ -98,7 +98,7 @@ struct EntriesMadeToLast {
       await #expect(throws: RemoteError.self) { try await remote.segments(after: start, bytesMax: 1 << 20) }
     }
     #expect(syncs.take() == 2)
-    // Who may only read there, or reads where nothing can be synced, reads all the same.
+    // Reading also works without write permission, or where nothing can be synced.
     for number in [EACCES, EROFS, EINVAL] {
       syncs.fail(number)
       let other = reader(syncs)
@@ -127,7 +127,7 @@ struct EntriesMadeToLast {
   }
 }
 
-/// Notes what is to be made to last, and keeps nothing.
+/// Records what must be synced, and stores nothing.
 private final class NotingObjects: ObjectStore {
   private let offsets = Mutex<[UInt64]>([])
   var name: String { "notes" }

@@ -11,11 +11,11 @@ import Testing
   import Darwin
 #endif
 
-@Suite("An entry that nobody can read, put back or given up")
+@Suite("Putting back or giving up an entry that nobody can read")
 struct EntriesNobodyReads {
   let other = ZoneID(name: "other")
 
-  /// Two devices, each of which has shipped two segments of one zone; and a third that is new.
+  /// Two devices, each of which has sent two segments of one zone, and a new third device.
   private struct World {
     var place: RemotePlace
     var devices: [Device]
@@ -29,7 +29,7 @@ struct EntriesNobodyReads {
       try await objects.log.quarantine(place, last: last, note: "lost", milliseconds: 1_700_000_000_000)
     }
 
-    /// Gives an entry up; nil if something else counts as it.
+    /// Gives an entry up; nil if another object counts as the entry.
     func giveUp(_ place: EntryPlace) async throws -> LogTombstone? {
       let state = try await quarantine(place)
       if case .givenUp(let tombstone) = state { return tombstone }
@@ -71,7 +71,7 @@ struct EntriesNobodyReads {
   }
 
   @Test(
-    "Zeros at the next offset: everybody ships past them, and reads on once they are given up",
+    "Zeros at the next offset: everybody sends past them, and reads on after they are given up",
     arguments: RemotePlace.Kind.allCases)
   func zerosAtTheEnd(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
@@ -108,7 +108,7 @@ struct EntriesNobodyReads {
   }
 
   @Test(
-    "A damaged body in the middle: who has it puts it back, and a new device reads on",
+    "A damaged body in the middle: a store that has it puts it back, and a new device reads on",
     arguments: RemotePlace.Kind.allCases)
   func damagedBody(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
@@ -134,7 +134,7 @@ struct EntriesNobodyReads {
     #expect(amended == right)
     let audit = try await world.audit()
     #expect(audit.problems.isEmpty && audit.logs[0].repairs == [3])
-    // It is there again, and is not given up any more.
+    // It is back, and can no longer be given up.
     let given = try await world.giveUp(world.entry(3))
     #expect(given == nil)
     try await settle(world.devices, world.place.remote)
@@ -143,7 +143,7 @@ struct EntriesNobodyReads {
   }
 
   @Test(
-    "A hole in the middle is told, is never filled by an append, and is put back",
+    "A hole in the middle is reported, is never filled by an append, and is put back",
     arguments: RemotePlace.Kind.allCases)
   func hole(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
@@ -175,7 +175,7 @@ struct EntriesNobodyReads {
   }
 
   @Test(
-    "A wide hole is put back whole, and a hole that no store has is given up",
+    "A wide hole is put back completely, and a hole that no store has is given up",
     arguments: RemotePlace.Kind.allCases)
   func wideHole(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
@@ -187,7 +187,7 @@ struct EntriesNobodyReads {
     #expect(found12 == [.putBack, .putBack])
     let found13 = try await world.audit().problems.isEmpty
     #expect(found13)
-    // The last segment of a writer: what comes behind is another's.
+    // The last segment of a writer: the next one is of another writer.
     try await world.place.replace(world.name(3), with: nil)
     let given = try await world.giveUp(world.entry(3))
     let tombstone = try #require(given)
@@ -196,14 +196,14 @@ struct EntriesNobodyReads {
     #expect(audit.problems.isEmpty && audit.logs[0].tombstones.map(\.offset) == [3], "\(audit.problems)")
     let report = try await world.devices[2].sync(world.place.remote)
     #expect(report.isInSync && report.received == 3, "\(report)")
-    // Who has read past it is not told; who stands on it is.
+    // A store that has read past it is not affected; one whose token is at it is.
     let found14 = try await world.repair(from: world.devices[0]).contains(.givenUp)
     #expect(found14)
     world.close()
   }
 
   @Test(
-    "A store that stands on what was given up ships it again, once",
+    "A store whose token is at a given-up entry sends it again, once",
     arguments: RemotePlace.Kind.allCases)
   func standsOnIt(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
@@ -223,7 +223,7 @@ struct EntriesNobodyReads {
   }
 
   @Test(
-    "What can be read is not given up, nor what only a newer version can",
+    "An entry that can be read is not given up, nor one that only a newer version can read",
     arguments: RemotePlace.Kind.allCases)
   func refusals(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
@@ -255,7 +255,7 @@ struct EntriesNobodyReads {
   }
 
   @Test(
-    "What was put back is damaged too: it is put back once more, and an entry behind it as well",
+    "An entry that was put back is damaged again: it is put back again, and so is a later entry",
     arguments: RemotePlace.Kind.allCases, [true, false])
   func damagedAmendment(kind: RemotePlace.Kind, isGarbage: Bool) async throws {
     let scratch = TemporaryDirectory()
@@ -277,7 +277,7 @@ struct EntriesNobodyReads {
     #expect(found == right)
     let audit = try await world.audit()
     #expect(audit.problems.isEmpty && audit.logs[0].repairs == [2, 3], "\(audit.problems)")
-    // One that can be read is never replaced.
+    // An entry that can be read is never replaced.
     let given = try await world.giveUp(world.entry(2))
     #expect(given == nil)
     try await settle(world.devices, world.place.remote)
@@ -286,7 +286,7 @@ struct EntriesNobodyReads {
   }
 
   @Test(
-    "A tombstone that is damaged is replaced by another one, and by nothing else: stores that read it do not have the entry"
+    "A damaged tombstone is only replaced by another one: stores that read it do not have the entry"
   )
   func damagedTombstone() async throws {
     let scratch = TemporaryDirectory()
@@ -309,7 +309,7 @@ struct EntriesNobodyReads {
     world.close()
   }
 
-  @Test("An amendment's name that cannot be cleared is told, and what is behind it is put back")
+  @Test("An amendment's name that cannot be cleared is reported, and later entries are put back")
   func directoryAsAmendment() async throws {
     let scratch = TemporaryDirectory()
     let world = try await world(.folder, scratch.path)
@@ -333,7 +333,7 @@ struct EntriesNobodyReads {
     world.close()
   }
 
-  @Test("A garbage file in the list of zones stops one entry", arguments: RemotePlace.Kind.allCases)
+  @Test("A garbage file in the list of zones stops only one entry", arguments: RemotePlace.Kind.allCases)
   func garbageInTheList(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
     let world = try await world(kind, scratch.path)
@@ -349,7 +349,7 @@ struct EntriesNobodyReads {
       #expect(report.sent == (index == 0 ? 2 : 0))
       #expect(try device.store.syncState().databaseToken?.offset == 1)
     }
-    // The app deletes and another reads the rest, as before.
+    // The app deletes, and another device reads the rest, as before.
     let found15 = try await world.repair(from: world.devices[0])
     #expect(found15 == [.notInStore])
     let found16 = try await world.audit().problems.count
@@ -371,7 +371,7 @@ struct EntriesNobodyReads {
   }
 
   @Test(
-    "A damaged event of a zone: who knows the zone goes on and puts the event back",
+    "A damaged event of a zone: stores that know the zone continue, and put the event back",
     arguments: RemotePlace.Kind.allCases, [true, false])
   func damagedEvent(kind: RemotePlace.Kind, isLast: Bool) async throws {
     let scratch = TemporaryDirectory()
@@ -405,7 +405,7 @@ struct EntriesNobodyReads {
   }
 
   @Test(
-    "A log that lost its end takes back what a store has, unless others went on from there",
+    "A log that lost its end gets back what a store has, unless others continued from there",
     arguments: RemotePlace.Kind.allCases, [false, true])
   func lostTail(kind: RemotePlace.Kind, isReplaced: Bool) async throws {
     let scratch = TemporaryDirectory()
@@ -442,7 +442,7 @@ struct EntriesNobodyReads {
     world.close()
   }
 
-  @Test("A list that cannot be read on is applied once by a replicator that runs")
+  @Test("A list that cannot be read on is applied once by a running replicator")
   func appliedOnce() {
     var page = ZoneEventPage(
       events: [], token: DatabaseToken(remote: RemoteID(rawValue: 1), offset: 0, hash: .zero), hasMore: false)

@@ -36,7 +36,9 @@ struct EpochsUsedUp {
     #expect(epochs == [0, 1, 2, .max])
   }
 
-  @Test("An error of the store in a zone's part is that zone's, unless it is known to be of the store")
+  @Test(
+    "An error of the store in a zone's part belongs to that zone, unless it is known to be of the whole store"
+  )
   func scopes() {
     func scope(_ code: StoreError.Code) -> SyncFailure.Scope {
       SyncFailure(StoreError(code, "planned", hint: "none")).scope
@@ -49,8 +51,8 @@ struct EpochsUsedUp {
     }
   }
 
-  /// The importing store's lane continues what lay in an entry that nobody has any more.
-  @Test("A parent that a rereading took away: the importing store continues what is left, and all agree")
+  /// The importing store's lane continues transactions of an entry that nobody has any more.
+  @Test("A parent that a rereading removed: the importing store continues what is left, and all agree")
   func parentGivenUp() async throws {
     let scratch = TemporaryDirectory()
     let place = try await RemotePlace(.memory, in: scratch.path)

@@ -7,10 +7,10 @@ import Testing
 
 @Suite("Events that the list of zones has lost at its end")
 struct EventsThatAreLost {
-  /// Zones in the order of their events, which is not that of their names.
+  /// Zones in the order of their events, which is not the order of their names.
   let others = [ZoneID(name: "work"), ZoneID(name: "play")]
 
-  /// Two devices that have synced three zones, and one that is new.
+  /// Two devices that have synced three zones, and a new device.
   private struct World {
     var place: RemotePlace
     var devices: [Device]
@@ -56,7 +56,7 @@ struct EventsThatAreLost {
   }
 
   @Test(
-    "The same bytes come back from a store that had read them, in the order that its token names",
+    "The same bytes are put back from a store that had read them, in the order of its token",
     arguments: RemotePlace.Kind.allCases, [1, 2, 3] as [UInt64])
   func comeBack(kind: RemotePlace.Kind, first: UInt64) async throws {
     let scratch = TemporaryDirectory()
@@ -69,7 +69,7 @@ struct EventsThatAreLost {
     let before = try await world.audit()
     #expect(before.problems.count == Int(4 - first), "\(before.problems)")
     #expect(before.problems.allSatisfy { $0.unnamedLog != nil })
-    // A store that never read the zones knows nothing of them.
+    // A store that never read the zones does not know them.
     #expect(try await world.repair(from: world.new).isEmpty)
     let steps = try await world.repair(from: world.devices[1])
     #expect(steps.count == Int(4 - first) && putBack(steps) == Array(first...3), "\(steps)")
@@ -85,7 +85,7 @@ struct EventsThatAreLost {
   }
 
   @Test(
-    "A remote that has lost whole zones gets them back with their logs", arguments: RemotePlace.Kind.allCases,
+    "A remote that lost whole zones gets them back with their logs", arguments: RemotePlace.Kind.allCases,
     [false, true])
   func withLogs(kind: RemotePlace.Kind, isOneOf: Bool) async throws {
     let scratch = TemporaryDirectory()
@@ -111,7 +111,7 @@ struct EventsThatAreLost {
     world.close()
   }
 
-  @Test("What lies behind two that were lost side by side stays", arguments: RemotePlace.Kind.allCases)
+  @Test("Events after two adjacent lost ones stay", arguments: RemotePlace.Kind.allCases)
   func sideBySide(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
     let world = try await world(kind, scratch.path)
@@ -126,7 +126,7 @@ struct EventsThatAreLost {
   }
 
   @Test(
-    "Where another event took the place, the lost one comes behind it",
+    "If another event took its place, the lost one is appended after it",
     arguments: RemotePlace.Kind.allCases)
   func placeIsTaken(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
@@ -143,7 +143,7 @@ struct EventsThatAreLost {
     world.close()
   }
 
-  @Test("An event that was given up named a log: that is told, and another event is added for it")
+  @Test("A log whose event was given up is reported, and another event is added for it")
   func givenUp() async throws {
     let scratch = TemporaryDirectory()
     let world = try await world(.folder, scratch.path)
@@ -165,11 +165,11 @@ struct EventsThatAreLost {
     let scratch = TemporaryDirectory()
     let world = try await world(.folder, scratch.path)
     let (ann, bob) = (world.devices[0], world.devices[1])
-    // The second device does not come to know of it.
+    // The second device does not learn of it.
     try await ann.store.write { try $0.deleteZone(others[0]) }
     try await settle([ann], world.place.remote)
     #expect(try await world.repair(from: bob).isEmpty)
-    // The event of its beginning is given up, and that of its end names it still.
+    // The event of its creation is given up, and the event of its deletion still has it.
     let right = try await world.place.copy()
     try await world.place.replace(.zoneEvent(2), with: [UInt8](repeating: 0, count: 200))
     let remote = try #require(world.place.remote as? any LogOfObjects)

@@ -5,19 +5,19 @@ import Testing
 
 @testable import Replicator
 
-@Suite("Events of the list of zones that a peer made up")
+@Suite("Forged events of the list of zones")
 struct EventsThatCannotBe {
   enum Lie: CaseIterable, Sendable {
     /// It deletes a zone's log under another zone's name.
     case deletesUnderAnotherName
-    /// It makes a zone of another one's log.
+    /// It creates a zone with another zone's log.
     case makesOfAnotherLog
-    /// It names another event before it than is there.
+    /// It has the hash of another event than the one before it.
     case followsAnother
   }
 
   @Test(
-    "stop no zone and no store, and every store takes them alike", arguments: RemotePlace.Kind.allCases,
+    "stop no zone and no store, and every store treats them the same", arguments: RemotePlace.Kind.allCases,
     Lie.allCases)
   func lies(kind: RemotePlace.Kind, lie: Lie) async throws {
     let scratch = TemporaryDirectory()
@@ -42,7 +42,7 @@ struct EventsThatCannotBe {
     try await devices[0].set("title", of: "second", to: "later")
     devices.append(try Device(in: scratch.path, "d3", seed: 3))
     try await settle(devices, place.remote)
-    // What comes after it counts.
+    // Later events count.
     try await devices[2].set("title", of: "first", to: "there", in: ZoneID(name: "more"))
     try await settle(devices, place.remote)
     let zones = lie == .followsAnother ? ["made up", "more", "notes"] : ["more", "notes"]

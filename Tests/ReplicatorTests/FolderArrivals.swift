@@ -9,10 +9,10 @@ import Testing
   import Darwin
 #endif
 
-@Suite("A folder whose files come in another order, with other times, or beside ones that look alike")
+@Suite("A folder whose files arrive in another order, with other times, or beside files with similar names")
 struct FolderArrivals {
   @Test(
-    "three entries arrive in any order: what has no gap before it is read, the rest waits, and in the end all is read",
+    "three entries arrive in any order: those without a gap before them are read, the rest waits",
     arguments: [[1, 2, 3], [1, 3, 2], [2, 1, 3], [2, 3, 1], [3, 1, 2], [3, 2, 1]] as [[UInt64]])
   func anyOrder(_ order: [UInt64]) async throws {
     let folder = try await HostileFolder()
@@ -28,7 +28,7 @@ struct FolderArrivals {
       let isSeen = arrived.contains(gap + 1)
       let count = await folder.count(HostileFolder.notes)
       #expect(count == (whole == 0 && isSeen ? nil : whole), "arrived: \(arrived.sorted())")
-      // Who has read so much waits there, takes no entry behind the gap, and says that there is one.
+      // A reader waits at the gap, takes no entry after it, and reports it.
       let next = await folder.read(HostileFolder.notes, after: UInt64(whole))
       if isSeen {
         guard case .failure(let error) = next, error.code == .missingSegment else {
@@ -49,7 +49,7 @@ struct FolderArrivals {
   }
 
   @Test(
-    "files whose times are of 1970, of 2099 or the wrong way round are read as ever", arguments: [0, 1, 2])
+    "files with times of 1970, of 2099 or in reverse order are read as usual", arguments: [0, 1, 2])
   func times(_ lie: Int) async throws {
     let folder = try await HostileFolder()
     let future = 4_070_908_800
@@ -70,7 +70,7 @@ struct FolderArrivals {
   }
 
   @Test(
-    "names in other case or of other characters that look the same are passed over",
+    "names in another case or with similar characters are skipped",
     arguments: [
       "REMOTE", "Remote", "LOGS/LOG/DIR/0000000000000004", "logs/UPPER/DIR/0000000000000004",
       "logs/LOG/DIR/000000000000000Ａ", "zones/DIR/0000000000000003\u{301}",

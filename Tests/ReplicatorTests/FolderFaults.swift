@@ -11,7 +11,7 @@ import Testing
 
 @Suite("A file system that fails")
 struct FolderFaults {
-  /// Lets one call fail, and counts them all.
+  /// Lets one call fail, and counts all calls.
   final class Plan: Sendable {
     private let state = Mutex((count: 0, failing: 0, isAfter: false))
 
@@ -29,7 +29,7 @@ struct FolderFaults {
     }
   }
 
-  @Test("an append whose every call may fail is there once, whatever it said", arguments: [false, true])
+  @Test("an append with a fault at any call is there once, whatever its result", arguments: [false, true])
   func appendsOnce(_ isAfter: Bool) async throws {
     let directory = TemporaryDirectory()
     let zone = ZoneID(name: "notes")
@@ -72,7 +72,7 @@ struct FolderFaults {
     #expect(page.map(\.offset) == Array(1...offset))
   }
 
-  /// A folder remote of a directory, every call of which the plan may let fail.
+  /// A folder remote with a directory, where the plan may let any call fail.
   func planned(_ path: String, _ plan: Plan) -> FolderRemote {
     let calls = FolderCalls { _ in plan.register() }
     return FolderRemote(
@@ -80,7 +80,7 @@ struct FolderFaults {
   }
 
   @Test(
-    "a remote whose making fails at any call is none, or is whole; making it again ends it",
+    "a remote whose creation fails at any call is missing or complete; creating it again completes it",
     arguments: [false, true])
   func isMadeAgain(_ isAfter: Bool) async throws {
     var (number, failures) = (1, 0)
@@ -121,7 +121,7 @@ struct FolderFaults {
   }
 
   @Test(
-    "a zone that is made and deleted while every call may fail is there once, and gone once",
+    "a zone that is created and deleted with a fault at any call is created once, and deleted once",
     arguments: [false, true])
   func zonesOnce(_ isAfter: Bool) async throws {
     let zone = ZoneID(name: "notes")
@@ -162,7 +162,8 @@ struct FolderFaults {
   }
 
   @Test(
-    "a directory that may not be read is told, and one that went meanwhile is not; all others are listed")
+    "a directory that may not be read is reported, one that was removed is not; all others are listed"
+  )
   func unreadableDirectories() async throws {
     let directory = TemporaryDirectory()
     let path = directory.path + "/remote"
@@ -176,7 +177,7 @@ struct FolderFaults {
     }
     let all = Set(try await remote.objects.list())
     for number in [EACCES, ENOENT] {
-      // The first one opens the folder itself.
+      // The first call opens the folder itself.
       var (failing, paths) = (2, Set<String>())
       while true {
         let count = Mutex(0)
@@ -206,7 +207,7 @@ struct FolderFaults {
     }
   }
 
-  @Test("an object whose removal may fail at every call is gone after the next", arguments: [false, true])
+  @Test("an object whose removal fails at any call is removed by the next removal", arguments: [false, true])
   func removesOnce(_ isAfter: Bool) async throws {
     let directory = TemporaryDirectory()
     let path = directory.path + "/remote"
@@ -232,7 +233,7 @@ struct FolderFaults {
     #expect(number > 5, "so few calls test nothing")
   }
 
-  @Test("what a crash left in the folder of temporary files goes after a day, and nothing else does")
+  @Test("files that a crash left in the folder of temporary files are removed after a day, and no others")
   func sweeps() async throws {
     let directory = TemporaryDirectory()
     let path = directory.path + "/remote"

@@ -8,7 +8,7 @@ import Testing
   import Glibc
 #endif
 
-/// A folder with a zone `notes` of three segments and a zone `lists` of two, and a way to damage it.
+/// A folder with a zone `notes` of three segments and a zone `lists` of two, and ways to damage it.
 struct HostileFolder {
   static let notes = ZoneID(name: "notes")
   static let lists = ZoneID(name: "lists")
@@ -58,7 +58,7 @@ struct HostileFolder {
     fclose(file)
   }
 
-  /// Every file and its bytes, links and directories too.
+  /// Every file with its bytes, also links and directories.
   func contents() async throws -> [String: [UInt8]] {
     var contents: [String: [UInt8]] = [:]
     for entry in try await FolderRemote(directory: path).objects.list() {
@@ -67,7 +67,7 @@ struct HostileFolder {
     return contents
   }
 
-  /// What a new reader finds in a zone.
+  /// What a new reader gets from a zone.
   func read(_ zone: ZoneID, after offset: UInt64 = 0) async -> Result<FetchOutcome, RemoteError> {
     do throws(RemoteError) {
       let remote = try await FolderRemote(directory: path)
@@ -98,7 +98,7 @@ struct HostileFolder {
   }
 }
 
-/// One way to damage the folder: what it does, and which error the second segment of `notes` gives.
+/// A way to damage the folder: the damage, and the error for the second segment of `notes`.
 struct HostileCase: CustomTestStringConvertible, Sendable {
   var name: String
   var code: RemoteError.Code
@@ -175,7 +175,7 @@ struct FolderHostile {
   ]
 
   @Test(
-    "an entry that is not ours is told, reading waits, and what is appended goes behind",
+    "a foreign entry is reported, reading waits, and appends go after it",
     arguments: entryCases)
   func entryIsTold(_ hostile: HostileCase) async throws {
     let folder = try await HostileFolder()
@@ -195,7 +195,7 @@ struct FolderHostile {
     unlink(folder.entry(4))
     let after = try await folder.contents()
     #expect(before == after, "nothing else was changed")
-    // Works again after repair.
+    // It works again after the repair.
     if rmdir(folder.entry(2)) != 0 { unlink(folder.entry(2)) }
     let segment = folder.segments[HostileFolder.notes]![1].bytes
     let span = segment.span
@@ -206,7 +206,7 @@ struct FolderHostile {
   }
 
   @Test(
-    "files of others beside ours are passed over",
+    "files of others beside ours are skipped",
     arguments: [
       "FILE (conflicted copy)", "FILE.tmp", ".FILE.swp", "FILE~", "FILE.icloud", "DIR/.DS_Store",
       "desktop.ini",
@@ -299,7 +299,7 @@ struct FolderHostile {
     },
   ]
 
-  @Test("an event that is not ours stops that event alone", arguments: eventCases)
+  @Test("a foreign event stops only that event", arguments: eventCases)
   func eventIsTold(_ hostile: HostileCase) async throws {
     let folder = try await HostileFolder()
     let events = try await FolderRemote(directory: folder.path).zoneEvents(after: nil).events
@@ -308,7 +308,7 @@ struct FolderHostile {
     let page = try await remote.zoneEvents(after: nil)
     #expect(page.events.isEmpty && page.later == Array(events[1...]) && page.token.offset == 0)
     #expect(page.problems.map(\.offset) == [1] && page.problems[0].failure.code == hostile.code.rawValue)
-    // Another zone is made behind it, and the one whose event it is goes on for those who know it.
+    // Another zone is created after it, and the zone of the event continues for those who know it.
     let made = IncarnationID(rawValue: 99)
     let incarnation = try await remote.createZone(ZoneID(name: "new"), proposing: made)
     #expect(incarnation == made)
@@ -318,7 +318,7 @@ struct FolderHostile {
     #expect(outcome == .appended(SegmentPlace(offset: 4)))
   }
 
-  @Test("an open remote notices that its disk goes, that another comes, and that it is back")
+  @Test("an open remote notices that its disk is removed, replaced, and back again")
   func noticesMounts() async throws {
     let folder = try await HostileFolder()
     let remote = try await FolderRemote(directory: folder.path)
@@ -341,7 +341,7 @@ struct FolderHostile {
     #expect(outcome == .appended(SegmentPlace(offset: 4)))
   }
 
-  @Test("a hole in a log is no end: reading tells it, and nothing is put there")
+  @Test("a hole in a log is not its end: reading reports it, and nothing is written there")
   func holeIsNoEnd() async throws {
     let folder = try await HostileFolder()
     unlink(folder.entry(2))
@@ -354,7 +354,7 @@ struct FolderHostile {
     #expect(outcome == .appended(SegmentPlace(offset: 4)))
   }
 
-  @Test("a file in the place of a log's next directory concerns that log alone")
+  @Test("a file in the place of a log's next directory affects only that log")
   func fileAsDirectory() async throws {
     let folder = try await HostileFolder()
     let next = ObjectName.entry(of: folder.incarnations[HostileFolder.notes]!, 4096)
@@ -369,7 +369,7 @@ struct FolderHostile {
     #expect(await folder.count(HostileFolder.lists) == 2)
   }
 
-  @Test("a file in the place of a whole log: the audit tells it once, and reads the others")
+  @Test("a file in the place of a whole log: the audit reports it once, and reads the others")
   func fileAsLog() async throws {
     let folder = try await HostileFolder()
     let log = folder.path + "/\(ObjectName.log(of: folder.incarnations[HostileFolder.notes]!))"
@@ -382,7 +382,7 @@ struct FolderHostile {
   }
 
   @Test(
-    "foreign folders beside the remote's own are told and not opened, and those of systems are passed over")
+    "foreign folders beside the remote's own are reported and not opened; those of systems are skipped")
   func foreignFolders() async throws {
     let folder = try await HostileFolder()
     let before = try await folder.contents()
@@ -397,7 +397,7 @@ struct FolderHostile {
     #expect(Set(before.keys).isSubset(of: after.keys))
   }
 
-  @Test("a folder with other things is not made a remote, and one that is stays as it is")
+  @Test("a folder with other files does not become a remote, and an existing remote stays as it is")
   func createsOnlyWhereItMay() async throws {
     let folder = try await HostileFolder()
     let before = try await folder.contents()

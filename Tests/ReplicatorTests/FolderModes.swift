@@ -11,12 +11,12 @@ import Testing
   import Darwin
 #endif
 
-@Suite("A folder that users share whose umasks differ")
+@Suite("A folder shared by users with different umasks")
 struct FolderModes {
   private let scratch = TemporaryDirectory()
   private var path: String { scratch.path + "/remote" }
 
-  /// The modes of what lies below the root, by path, each as `d` or `-` and its octal digits.
+  /// The modes of everything below the root, by path, each as `d` or `-` and its octal digits.
   private func modes(_ directory: String = "", into found: inout [String: String]) throws {
     let names = try FolderCalls().names(in: try FolderCalls().openDirectory(path + directory), path)
     for name in names {
@@ -42,7 +42,7 @@ struct FolderModes {
   }
 
   @Test(
-    "all that is put has the root's mode, whatever the umask of who puts it",
+    "all written files have the root's mode, whatever the writer's umask is",
     arguments: [0o700, 0o750, 0o755, 0o770, 0o2775] as [mode_t])
   func isTheRoots(_ mode: mode_t) throws {
     #expect(mkdir(path, 0o700) == 0 && chmod(path, mode) == 0)
@@ -50,11 +50,11 @@ struct FolderModes {
     let found = try modes()
     let expected = Set(["d" + String(mode, radix: 8), "-" + String(mode & 0o666, radix: 8)])
     #expect(Set(found.values) == expected, "\(found)")
-    // The marker, and of each a zone's event, a segment, a chunk and a manifest.
+    // The marker, and for each writer a zone's event, a segment, a chunk and a manifest.
     #expect(found.values.count { $0.hasPrefix("-") } == 1 + 3 * 4)
   }
 
-  @Test("a directory that its maker left closed is opened by the next that the same user puts there")
+  @Test("a directory that its creator left closed is opened when the same user writes there again")
   func isMended() throws {
     #expect(mkdir(path, 0o700) == 0 && chmod(path, 0o755) == 0)
     fill("077", 1)
@@ -64,12 +64,12 @@ struct FolderModes {
     fill("077", 1)
     fill("077", 2)
     let mended = try modes().filter { closed.contains($0.key) && $0.value != "d755" }.keys
-    // Where nothing was put it stays: what was there already had its way.
+    // Directories without new files stay as they are: earlier files were already accessible.
     #expect(mended.allSatisfy { $0.contains("assets-") || $0.contains("\(IncarnationID(rawValue: 1))") })
     #expect(!mended.contains("/logs") && !mended.contains("/zones"))
   }
 
-  @Test("a file is its writer's alone while it is written")
+  @Test("only its writer can access a file while it is written")
   func temporaries() async throws {
     let made = try await FolderRemote.create(directory: path)
     #expect(chmod(path, 0o777) == 0)
@@ -95,7 +95,7 @@ struct FolderModes {
   }
 
   @Test(
-    "where the file system keeps no modes, what is put is put all the same",
+    "writing also works if the file system has no modes",
     arguments: [EPERM, EINVAL, EOPNOTSUPP])
   func withoutModes(_ number: Int32) async throws {
     #expect(mkdir(path, 0o700) == 0 && chmod(path, 0o755) == 0)

@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Many processes at one folder")
 struct FolderProcesses {
-  @Test("each acknowledged append is there once, also of those that were killed", arguments: [1, 2])
+  @Test("each acknowledged append is there once, also from killed processes", arguments: [1, 2])
   func areAllThere(_ seed: UInt64) async throws {
     let directory = TemporaryDirectory()
     let remote = try await FolderRemote.create(directory: directory.path + "/remote")
@@ -19,13 +19,13 @@ struct FolderProcesses {
     let incarnation = try await remote.createZone(zone, proposing: IncarnationID(rawValue: UInt128(seed)))
     var random = SeededRandom(seed: seed)
     let count = 150
-    // Those that are to be killed have so much to do that they are at it, unless that comes very late.
+    // The processes to kill have enough work to be still running, unless the kill comes very late.
     let children = (1...8).map {
       let arguments = ["append", directory.path + "/remote", "\(incarnation)", "\($0)"]
       return ChildProcess(
         program: "RemoteWriter", arguments + ($0 > 4 ? ["\(count)"] : ["\(20 * count)", "wait"]))
     }
-    // A reader beside them sees whole segments alone.
+    // A concurrent reader sees only whole segments.
     let reading = try await FolderRemote(directory: directory.path + "/remote")
     let reader = Task {
       var token = ChangeToken.start(of: zone, incarnation)
@@ -47,7 +47,7 @@ struct FolderProcesses {
       return token.offset
     }
     var acknowledged = [[UInt64]](repeating: [], count: children.count)
-    // Four are killed in the middle, wherever they are then.
+    // Four are killed in the middle of their work.
     for (index, child) in children[..<4].enumerated() {
       for _ in 0..<random.next(in: 1...8) {
         if let line = child.line() { acknowledged[index].append(UInt64(line)!) }

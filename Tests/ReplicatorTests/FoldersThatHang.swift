@@ -13,7 +13,7 @@ import Testing
 
 @Suite("A file system that does not answer")
 struct FoldersThatHang {
-  /// Holds up calls of the file system: they wait until it is opened, as those of a share whose server is gone.
+  /// Blocks calls of the file system until it is opened, like those of a share whose server is gone.
   private final class Barrier: Sendable {
     private let state = Mutex((isShut: false, waiting: 0))
     private let pipe: (read: Int32, write: Int32)
@@ -38,7 +38,7 @@ struct FoldersThatHang {
 
     func shut() { state.withLock { $0.isShut = true } }
 
-    /// Lets all go on.
+    /// Lets all calls continue.
     func open() {
       let count = state.withLock { state in
         state.isShut = false
@@ -48,10 +48,10 @@ struct FoldersThatHang {
       precondition(write(pipe.write, bytes, count) == count)
     }
 
-    /// Lets those pass that come from now on; who waits waits on.
+    /// Lets new calls pass; waiting calls keep waiting.
     func forget() { state.withLock { $0.isShut = false } }
 
-    /// Blocks the thread that calls in a read of a pipe.
+    /// Blocks the calling thread in a read of a pipe.
     func pass() {
       let waits = state.withLock { state in
         if state.isShut { state.waiting += 1 }
@@ -73,7 +73,7 @@ struct FoldersThatHang {
     }
   }
 
-  @Test("many calls that hang stop no other task, and no cancellation; once it answers, calls go on")
+  @Test("many hanging calls stop no other task and no cancellation; when it answers, calls continue")
   func manyCalls() async throws {
     let scratch = TemporaryDirectory()
     let path = scratch.path + "/remote"
@@ -97,7 +97,7 @@ struct FoldersThatHang {
       }
     }
     while barrier.waiting < FolderObjects.threadsMax { await Task.yield() }
-    // Others work: as many tasks at once as hang.
+    // Other tasks work: as many at the same time as calls hang.
     let sum = await withTaskGroup(of: Int.self) { group in
       for number in 0..<count { group.addTask { number } }
       return await group.reduce(0, +)
@@ -106,7 +106,7 @@ struct FoldersThatHang {
     #expect(barrier.waiting == FolderObjects.threadsMax && objects.threads.count == FolderObjects.threadsMax)
     for task in hung { task.cancel() }
     for task in hung { #expect(await Self.code(task) == .cancelled) }
-    // Those that were cancelled keep their threads: one more waits for one, and can be cancelled as well.
+    // Cancelled calls keep their threads: one more waits for a thread, and can be cancelled too.
     let late = Task<Void, any Error> { _ = try await objects.get(.marker, bytesMax: 100) }
     late.cancel()
     #expect(await Self.code(late) == .cancelled)
@@ -115,7 +115,7 @@ struct FoldersThatHang {
     #expect(barrier.waiting == FolderObjects.threadsMax)
     barrier.open()
     #expect(try await patient.value?.count == RemoteMarker.byteCount)
-    // What was cancelled before its first call did nothing.
+    // A call that was cancelled before it started did nothing.
     #expect(try await objects.list().map(\.path) == ["remote"])
   }
 
@@ -135,7 +135,7 @@ struct FoldersThatHang {
     while barrier.waiting < 1 { await Task.yield() }
     hung.cancel()
     #expect(await Self.code(hung) == .cancelled)
-    // The share answers again, but for the call that it has lost.
+    // The share answers again, but not the call that it lost.
     let stuck = barrier.waiting
     barrier.forget()
     #expect(try await objects.get(.marker, bytesMax: 100)?.count == RemoteMarker.byteCount)
@@ -172,13 +172,13 @@ struct FoldersThatHang {
   }
 
   #if canImport(Glibc)
-    @Test("the remote's threads end with it, one that hung once it is answered")
+    @Test("the remote's threads end with it, a hanging one when its call returns")
     func threadsEnd() async throws {
       let scratch = TemporaryDirectory()
       let path = scratch.path + "/remote"
       _ = try await FolderRemote.create(directory: path)
       let barrier = Barrier()
-      // Each thread has a value of its own, which goes when the thread ends.
+      // Each thread has a thread-local value, which is destroyed when the thread ends.
       let ends = Ends()
       var key = pthread_key_t()
       #expect(pthread_key_create(&key) { Unmanaged<Ends>.fromOpaque($0!).takeRetainedValue().add() } == 0)
@@ -204,7 +204,7 @@ struct FoldersThatHang {
       while ends.count < 1 { await Task.yield() }
     }
 
-    /// Counts threads that have ended.
+    /// Counts ended threads.
     private final class Ends: Sendable {
       private let state = Mutex(0)
       var count: Int { state.withLock { $0 } }

@@ -13,7 +13,7 @@ struct FoldsThatStop {
       makeRandom: device.makeRandom)
   }
 
-  @Test("A page of several commits is folded to its end while another process folds the same")
+  @Test("A page of several commits is folded to its end while another process folds the same page")
   func beside() async throws {
     let scratch = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
@@ -43,7 +43,7 @@ struct FoldsThatStop {
     reader.store.close()
   }
 
-  @Test("A segment of a newer version parks its zone alone")
+  @Test("A segment of a newer version parks only its zone")
   func newer() async throws {
     let scratch = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))

@@ -6,14 +6,15 @@ import Testing
 
 @testable import Replicator
 
-@Suite("Segments that a generator makes")
+@Suite("Generated segments")
 struct GeneratedSegments {
   private func makeGenerator(_ seed: UInt64) -> SegmentGenerator {
     SegmentGenerator(
       ZoneID(name: "notes"), IncarnationID(rawValue: 5), seed: seed, operationsMax: 60, writerCount: 3)
   }
 
-  @Test("are the same for one seed, of every kind, and folded by every replica to the same state")
+  @Test(
+    "are determined by their seed, have every kind of operation, and fold to the same state in every replica")
   func areLegal() async throws {
     let scratch = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
@@ -42,7 +43,7 @@ struct GeneratedSegments {
     }
   }
 
-  @Test("show how long each held the write lock: by a clock that goes on by one at each look")
+  @Test("show how long each held the write lock: with a clock that advances by one at each reading")
   func holds() async throws {
     let scratch = TemporaryDirectory()
     let clock = Mutex<UInt64>(0)
@@ -52,12 +53,12 @@ struct GeneratedSegments {
         return clock
       }
     }
-    // Each was folded in a commit or more, each of which took the lock once and let it go.
+    // Each was folded in one commit or more; each commit took the lock once and released it.
     #expect(holds.holds.count == 30 && holds.holds.allSatisfy { $0.nanoseconds == 1 })
     #expect(holds.quantile(0.5)?.nanoseconds == 1 && holds.longest(3).count == 3)
   }
 
-  @Test("show each segment of a remote, also of one that is longer than a round reads")
+  @Test("show each segment of a remote, also if it is longer than a round reads")
   func holdsOfARemote() async throws {
     let scratch = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Replicator
 
-@Suite("What a round costs")
+@Suite("The cost of a round")
 struct IdleRounds {
   let scratch = TemporaryDirectory()
   let counter = RemoteCallCounter()
@@ -22,7 +22,7 @@ struct IdleRounds {
     }
   }
 
-  /// The calls of a round, at what keeps the objects.
+  /// The calls of a round at the object store.
   private func calls(of device: Device, _ remote: any RemoteLog) async throws -> RemoteCalls {
     counter.reset()
     let report = try await device.sync(remote)
@@ -37,7 +37,7 @@ struct IdleRounds {
   }
 
   @Test(
-    "with nothing to do: four calls for the list of zones, and three a zone",
+    "with nothing to do: four calls for the list of zones, and three for each zone",
     arguments: RemotePlace.Kind.allCases, [1, 10])
   func idle(kind: RemotePlace.Kind, zoneCount: Int) async throws {
     let remote = try await makeRemote(kind)
@@ -49,21 +49,21 @@ struct IdleRounds {
     for device in devices {
       let commits = try device.store.lastCommitID
       for _ in 0..<2 {
-        // The marker, the last event that is known, and none at the two offsets after it. In each zone the token's
-        // segment, and none at the two after it: a hole is no end.
+        // The marker, the last known event, and none at the two offsets after it. In each zone the token's
+        // segment, and none at the two offsets after it: a hole is not the end.
         let calls = try await calls(of: device, remote)
         #expect(calls == expected(gets: 2 + zoneCount, prefixGets: 2 + 2 * zoneCount))
       }
       let told = Told()
       try await device.sync(TellingRemote(remote: remote) { told.add() })
       #expect(told.count == 1 + zoneCount)
-      // Nor does it write anything here.
+      // It also writes nothing here.
       #expect(try device.store.lastCommitID == commits)
       device.store.close()
     }
   }
 
-  @Test("with one change: the same however long the log is", arguments: RemotePlace.Kind.allCases)
+  @Test("with one change: the same for any length of the log", arguments: RemotePlace.Kind.allCases)
   func oneChange(kind: RemotePlace.Kind) async throws {
     let remote = try await makeRemote(kind)
     let devices = try (1...2).map { try Device(in: scratch.path, "d\($0)", seed: UInt64($0)) }
@@ -74,14 +74,14 @@ struct IdleRounds {
       try await devices[0].set("title", of: "first", to: .int(Int64(index)))
       costs.insert([try await calls(of: devices[0], remote), try await calls(of: devices[1], remote)])
     }
-    // To ship it: before, after, the end looked for and looked behind, and the put.
+    // To send it: reads before and after, a search for the end and beyond it, and the put.
     let shipping = expected(gets: 4, prefixGets: 9, puts: 1)
     let receiving = expected(gets: 4, prefixGets: 4)
     #expect(costs == [[shipping, receiving]])
     for device in devices { device.store.close() }
   }
 
-  @Test("what is shipped of a parked zone costs the same however much is behind the damage")
+  @Test("sending from a parked zone costs the same, however many entries follow the damage")
   func behindDamage() async throws {
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9), counter: counter)
     let devices = try (1...3).map { try Device(in: scratch.path, "d\($0)", seed: UInt64($0)) }
@@ -101,14 +101,14 @@ struct IdleRounds {
         if device === devices[2] { costs.append(counter.calls.total) }
       }
     }
-    // The first time nothing of its own is there yet.
+    // The first time, nothing of its own is there yet.
     let (first, later) = (try #require(costs.first), Set(costs.dropFirst(2)))
     #expect(later.count == 1 && later.first ?? 0 <= first + 4, "\(costs)")
     for device in devices { device.store.close() }
   }
 
   @Test(
-    "A first sync holds one page of a zone at a time, and no page is larger than it may be",
+    "A first sync has one page of a zone in memory at a time, and no page is larger than its limit",
     arguments: [20_000, 100_000])
   func pages(pageBytesMax: Int) async throws {
     let remote = try await makeRemote(.memory)
@@ -118,7 +118,7 @@ struct IdleRounds {
         zone, proposing: IncarnationID(rawValue: UInt128(index + 1)))
       var maker = SegmentMaker(zone, incarnation, replica: ReplicaID(rawValue: 5))
       for offset in 0..<40 as Range<UInt64> {
-        // One is larger than a page of the smaller size.
+        // One segment is larger than a page of the smaller size.
         _ = try await remote.append(try maker.next(valueBytes: offset == 20 ? 30_000 : 5_000), after: offset)
       }
     }
@@ -149,7 +149,7 @@ private final class Told: Sendable {
   func add() { state.withLock { $0 += 1 } }
 }
 
-/// A remote that notes what a replicator holds of it.
+/// A remote that records which pages a replicator has in memory.
 private final class PageWatch: ForwardingRemote {
   struct Page {
     var segments: Int
@@ -158,11 +158,11 @@ private final class PageWatch: ForwardingRemote {
 
   struct Seen {
     var pages: [Page] = []
-    /// Pages that were asked for before what came before them was in the store.
+    /// Pages that were requested before the previous one was in the store.
     var early = 0
-    /// Zones with a page that is not in the store yet, and where it ends.
+    /// Zones with a page that is not in the store yet, and the page's end.
     var held: [ZoneID: UInt64] = [:]
-    /// The most zones of which a page was held at one time.
+    /// The most zones that had a page in memory at the same time.
     var zonesAtOnce = 0
 
     var bytes: Int { pages.reduce(0) { $0 + $1.bytes } }

@@ -12,13 +12,13 @@ import Testing
 
 @Suite("A process that is killed in the middle of a round")
 struct KilledRounds {
-  /// Two devices at a folder, with a round to make.
+  /// Two devices at a folder, with a round to perform.
   private func world(_ parent: String) async throws -> [Device] {
     let remote = try await FolderRemote.create(directory: "\(parent)/remote", makeRandom: seededBits(9))
     return try await makeContest(in: parent, remote)
   }
 
-  /// Finishes what is left to do, and checks the end.
+  /// Finishes the remaining work, and checks the end.
   ///
   /// - Returns: the digests that all have.
   private func finish(_ devices: [Device], _ parent: String) async throws -> [String: ContentHash] {
@@ -30,7 +30,7 @@ struct KilledRounds {
     return digests
   }
 
-  /// What all have at the end where nothing was killed. Seeds and clocks make it the same each time.
+  /// What all have at the end if nothing is killed. Seeds and clocks make it the same each time.
   private func expected() async throws -> [String: ContentHash] {
     let scratch = TemporaryDirectory()
     let digests = try await finish(try await world(scratch.path), scratch.path)
@@ -38,7 +38,7 @@ struct KilledRounds {
     return digests
   }
 
-  @Test("before any of its effects: the next round goes on, nothing is lost or comes twice")
+  @Test("before any of its effects: the next round continues, and nothing is lost or done twice")
   func betweenEffects() async throws {
     let expected = try await expected()
     var effect = 0
@@ -62,7 +62,7 @@ struct KilledRounds {
     #expect(effect > 20)
   }
 
-  @Test("within one of its effects, wherever that is then", .serialized, arguments: 0..<30 as Range<UInt64>)
+  @Test("inside one of its effects, at any point", .serialized, arguments: 0..<30 as Range<UInt64>)
   func withinEffects(seed: UInt64) async throws {
     let expected = try await expected()
     var random = SeededRandom(seed: seed)
@@ -73,7 +73,7 @@ struct KilledRounds {
       let story = await ChildProcess.run(
         "round", devices[0].directory, "\(scratch.path)/remote", "\(random.next(below: 22))",
         "\(random.next(below: 800))")
-      // A round that goes on where another ended may have fewer effects.
+      // A round that continues another one may have fewer effects.
       #expect(story.end == .signal(SIGKILL) || story.end == .exit(0))
       try devices[0].reopen()
     }

@@ -11,11 +11,11 @@ import Testing
   import Foundation
 #endif
 
-@Suite("Lanes that continue one which the log does not take")
+@Suite("Lanes that continue one that the log refuses")
 struct LanesThatContinueOthers {
   private let shared = RecordID(zone: zone, name: "shared")
 
-  /// Appends to a text and a list, and takes away what another device appended.
+  /// Appends to a text and a list, and removes what another device appended.
   private func write(_ device: Device, _ text: String, removing removed: String = "") async throws {
     try await device.store.write { tx in
       for scalar in removed.unicodeScalars {
@@ -33,11 +33,12 @@ struct LanesThatContinueOthers {
 
   private enum Cause: CaseIterable { case branch, hole }
 
-  /// A device with two transactions that it has not shipped; and three more, each of which has imported the log of the one before
-  /// and gone on. Then the remote takes no more of the first one's lane: it came back from a backup, and shipped another branch; or
-  /// has a segment in its name that everybody rejects.
+  /// A device with two transactions that it has not sent, and three more devices, each of which imported the
+  /// log of the one before and continued. Then the remote refuses the first one's lane: the first device was
+  /// restored from a backup and sent another branch, or there is a segment in its name that everybody
+  /// rejects.
   ///
-  /// - Returns: what came back, and the three that imported.
+  /// - Returns: the restored device, and the three that imported.
   private func world(_ remote: any RemoteLog, _ parent: String, _ cause: Cause) async throws -> [Device] {
     let first = try Device(in: parent, "first", seed: 1)
     try await write(first, "ab")
@@ -77,7 +78,7 @@ struct LanesThatContinueOthers {
     }
   }
 
-  @Test("All are settled with it, in one commit that rewrites each once", arguments: Cause.allCases)
+  @Test("All are settled together, in one commit that rewrites each once", arguments: Cause.allCases)
   private func takenOver(cause: Cause) async throws {
     let scratch = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
@@ -87,7 +88,7 @@ struct LanesThatContinueOthers {
     let before = try (text(device), device.store.read { try $0.lastPosition().rawValue })
     #expect(before.0 == "abhjkl")
     let count = try await device.store.settleClosedLanes(of: zone, .takeOver)
-    // Two of the first, one of each that continues it; and its own one, rewritten.
+    // Two of the first, one of each that continues it, and its own one, rewritten.
     #expect(count == 4)
     #expect(try device.store.read { try $0.lastPosition().rawValue } == before.1 + 4 + 1)
     try await device.store.finishRenewal()
@@ -100,7 +101,7 @@ struct LanesThatContinueOthers {
     for device in world + [new] { device.store.close() }
   }
 
-  @Test("One lets go of all, and another one, which is in the middle, takes over", arguments: Cause.allCases)
+  @Test("One lets all go, and another one in the middle takes over", arguments: Cause.allCases)
   private func letGo(cause: Cause) async throws {
     let scratch = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
@@ -128,7 +129,7 @@ struct LanesThatContinueOthers {
       #expect(try device.pending() == 0, sourceLocation: sourceLocation)
       let sum = try device.store.read { try $0.counter("count", of: shared)?.value }
       #expect(sum == .int(writes), sourceLocation: sourceLocation)
-      // What was written without having been seen stays.
+      // Writes that had not been seen stay.
       if writes > 7 {
         #expect(try text(device).filter { $0.isUppercase } == "UVWXYZ", sourceLocation: sourceLocation)
       }
@@ -138,16 +139,16 @@ struct LanesThatContinueOthers {
   }
 
   private enum Way: CaseIterable {
-    /// The exported log says that its store could not ship it.
+    /// The exported log says that its store could not send it.
     case told
-    /// It does not, as one of an earlier version; and the lane had seen more than there is.
+    /// It does not say so, as in an earlier version; the lane had seen more than the log has.
     case untold
     /// The store reads the log again, which is the same by then.
     case readAgain
   }
 
   @Test(
-    "What had seen what the log lost is not shipped as it is, after an import and another rereading as well",
+    "What had seen lost entries of the log is issued again, also after an import and another rereading",
     arguments: Way.allCases, [ClosedLaneAnswer.takeOver, .letGo])
   private func byBase(way: Way, answer: ClosedLaneAnswer) async throws {
     let scratch = TemporaryDirectory()

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Replicator
 
-@Suite("A log that is read again")
+@Suite("Reading a log again")
 struct LogsReadAgain {
-  /// Two devices, each of which has shipped two segments of one zone; and a third that is new.
+  /// Two devices, each of which has sent two segments of one zone, and a new third device.
   private struct World {
     var place: RemotePlace
     var devices: [Device]
@@ -16,7 +16,7 @@ struct LogsReadAgain {
 
     func name(_ offset: UInt64) -> ObjectName { .entry(of: incarnation, offset) }
 
-    /// Puts a segment in the place of an entry, as nobody may.
+    /// Replaces an entry by a segment, which is forbidden.
     func replace(_ offset: UInt64, with segment: PackedSegment) async throws {
       let bytes = SegmentEnvelope.encode(
         offset: offset, receivedMilliseconds: nil, segment: segment.bytes.span.bytes)
@@ -47,7 +47,7 @@ struct LogsReadAgain {
     return World(place: place, devices: devices, incarnation: token.incarnation)
   }
 
-  /// A record of its own, and counters, sets, texts and lists that all share.
+  /// Writes a new record, and counters, sets, texts and lists that all devices share.
   private func write(_ device: Device, _ number: Int) async throws {
     try await device.store.write { tx in
       try tx.createZone(zone)
@@ -66,7 +66,7 @@ struct LogsReadAgain {
   }
 
   private enum Tampering: CaseIterable {
-    /// The entry's writer seems to pass over sequences: every reader rejects it, and closes the lane.
+    /// The entry's writer seems to skip sequences: every reader rejects it, and closes the lane.
     case rejected
     /// A writer that nobody knows.
     case stranger
@@ -74,7 +74,7 @@ struct LogsReadAgain {
     case branch
   }
 
-  /// Another segment than an entry's, that was put in its place.
+  /// Another segment that replaced an entry.
   private func other(
     than right: [UInt8], _ how: Tampering, _ incarnation: IncarnationID
   ) throws -> PackedSegment {
@@ -104,7 +104,7 @@ struct LogsReadAgain {
   }
 
   @Test(
-    "A remote that was tampered with and put right: a device that read it then is as a new one",
+    "A remote that was tampered with and repaired: a device that read it meanwhile then equals a new one",
     arguments: RemotePlace.Kind.allCases, Tampering.allCases)
   private func tamperedWith(kind: RemotePlace.Kind, how: Tampering) async throws {
     let scratch = TemporaryDirectory()
@@ -134,7 +134,7 @@ struct LogsReadAgain {
     world.close()
   }
 
-  /// Checks that devices agree, that nothing is pending, and that each is what its log folds to.
+  /// Checks that devices agree, that nothing is pending, and that each equals the fold of its log.
   private func expectSameAsNew(
     _ devices: [Device], _ remote: any RemoteLog, sourceLocation: SourceLocation = #_sourceLocation
   ) async throws {
@@ -151,7 +151,7 @@ struct LogsReadAgain {
   }
 
   @Test(
-    "Entries that were given up and that stores had folded are offered again",
+    "Given-up entries that stores had folded are sent again",
     arguments: RemotePlace.Kind.allCases, [[4], [3, 4], [2, 3, 4]] as [[UInt64]])
   func givenUp(kind: RemotePlace.Kind, offsets: [UInt64]) async throws {
     let scratch = TemporaryDirectory()
@@ -164,7 +164,7 @@ struct LogsReadAgain {
     world.close()
   }
 
-  @Test("A store that alone has what was given up ships it as it was", arguments: RemotePlace.Kind.allCases)
+  @Test("The only store that has a given-up entry sends it unchanged", arguments: RemotePlace.Kind.allCases)
   func onlyOneHasIt(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
     let world = try await world(kind, scratch.path)
@@ -180,13 +180,13 @@ struct LogsReadAgain {
   }
 
   @Test(
-    "What is written before another's work is shipped again has not seen it",
+    "Writes before another's work is sent again have not seen it",
     arguments: RemotePlace.Kind.allCases)
   func writtenBefore(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
     let world = try await world(kind, scratch.path)
     try await world.giveUp(4)
-    // Its writer is gone; what it wrote is pending here.
+    // Its writer is gone; its work is pending here.
     let device = world.devices[0]
     try await device.sync(world.remote, .fetch)
     #expect(try device.store.syncState().zones.first?.pending == 1)
@@ -205,13 +205,13 @@ struct LogsReadAgain {
   }
 
   @Test(
-    "Where its writer's later work is in the log, that is rejected, and its writer issues all of it again",
+    "If its writer's later work is in the log, it is rejected, and the writer issues all of it again",
     arguments: RemotePlace.Kind.allCases)
   func laterWorkIsThere(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
     let world = try await world(kind, scratch.path, segments: 6)
     try await world.giveUp(4)
-    // Nothing tells them of what lies before their tokens: their users do.
+    // Nothing tells them of entries before their tokens: their users do.
     for device in world.devices.prefix(2) { try await device.store.beginRereading(zone, from: 4) }
     try await write(world.devices[0], 10)
     try await settle(world.devices, world.remote)
@@ -235,7 +235,7 @@ struct LogsReadAgain {
   }
 
   @Test(
-    "A rereading of a log that another device has closed ends at its seal",
+    "Rereading a log that another device has closed ends at its seal",
     arguments: RemotePlace.Kind.allCases, [true, false])
   func closed(kind: RemotePlace.Kind, hasUnsent: Bool) async throws {
     let scratch = TemporaryDirectory()
@@ -261,7 +261,7 @@ struct LogsReadAgain {
     world.close()
   }
 
-  @Test("A rereading that an unreadable entry holds up ships nothing, and ends where it can be read on")
+  @Test("A rereading that is stopped by an unreadable entry sends nothing, and ends when it can be read on")
   func heldUp() async throws {
     let scratch = TemporaryDirectory()
     let world = try await world(.memory, scratch.path)

@@ -5,11 +5,11 @@ import Testing
 
 @testable import Replicator
 
-@Suite("A log in which one segment of many is left out")
+@Suite("A log that lacks one of many segments")
 struct LogsWithAHole {
   let other = ZoneID(name: "other")
 
-  /// Lets three devices write and ship in a random order, with or without having fetched before.
+  /// Lets three devices write and send in a random order, with or without fetching before.
   private func write(_ devices: [Device], _ remote: any RemoteLog, _ random: inout SeededRandom) async throws
   {
     for number in 0..<14 {
@@ -20,7 +20,7 @@ struct LogsWithAHole {
     }
   }
 
-  /// The objects of a log without the segment at an offset: those behind it move up.
+  /// The objects of a log without the segment at an offset; later ones move up.
   private func without(_ hole: UInt64, _ log: [[UInt8]], _ incarnation: IncarnationID) -> [ObjectName:
     [UInt8]]
   {
@@ -35,7 +35,7 @@ struct LogsWithAHole {
   }
 
   @Test(
-    "a reader rejects what follows it or has seen it, the other zone goes on, and the log that is back is told from it",
+    "a reader rejects what follows it or has seen it, the other zone continues, the restored log is another",
     .serialized, arguments: 0..<24 as Range<UInt64>)
   func rejects(seed: UInt64) async throws {
     var random = SeededRandom(seed: seed)
@@ -49,12 +49,12 @@ struct LogsWithAHole {
     try await reader.sync(place.remote)
     let token = try #require(try reader.store.syncState().zones.first?.token)
     try await write(devices, place.remote, &random)
-    // The log as it is, and whose segments those are that the reader does not have.
+    // The original log, and the writers of the segments that the reader does not have.
     let right = try await place.copy()
     var log: [[UInt8]] = []
     while let bytes = right[.entry(of: token.incarnation, UInt64(log.count + 1))] { log.append(bytes) }
     let headers = try log.map { try SegmentPacker.unpack(Array($0[SegmentEnvelope.headerBytes...])).header }
-    // A segment can be missed by what comes next if that is of the same writer, or of one who had it.
+    // A later segment notices a missing one if it is of the same writer, or of one who had it.
     let holes = (token.offset + 1..<UInt64(log.count)).filter { offset in
       let (left, next) = (headers[Int(offset) - 1], headers[Int(offset)])
       return next.replica == left.replica || next.base >= offset
@@ -74,12 +74,12 @@ struct LogsWithAHole {
     let rejected = try reader.store.read { try $0.rejectedSegments(in: zone) }
     #expect(rejected.first?.offset == hole, "seed \(seed)")
     #expect(try reader.store.verify().isSound)
-    // Every reader of that log finds the same.
+    // Every reader of that log has the same state.
     let fresh = try Device(in: scratch.path, "fresh", seed: seed * 10 + 9)
     try await fresh.sync(place.remote)
     #expect(try fresh.digests() == reader.digests(), "seed \(seed)")
     fresh.store.close()
-    // With the segment back it is another log than the one that was read.
+    // With the segment back, it is another log than the one that was read.
     try await place.restore(right, where: isOfLog)
     let report = try await reader.sync(place.remote)
     guard case .failed(let failure) = report.zones.first?.status else {

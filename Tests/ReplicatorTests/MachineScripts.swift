@@ -3,10 +3,9 @@ import Testing
 
 @testable import Replicator
 
-/// The files in `Scripts` hold inputs of the machine, and all that it gives after each. A change of its
-/// behaviour is a diff of these files: run the tests with `REWRITE_SCRIPTS=1` to write them again, and read
-/// the diff.
-@Suite("The machine does what the scripts say, line by line")
+/// The files in `Scripts` have inputs of the machine, and its outputs after each. A change of its behaviour
+/// is a diff of these files: run the tests with `REWRITE_SCRIPTS=1` to write them again, and read the diff.
+@Suite("The machine follows the scripts, line by line")
 struct MachineScripts {
   static let directory = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appendingPathComponent("Scripts")
@@ -33,7 +32,7 @@ struct MachineScripts {
       "\(name):\(first + 1): is now “\(now.dropFirst(first).prefix(3).joined(separator: " ⏎ "))”")
   }
 
-  @Test("the scripts are there")
+  @Test("the scripts exist")
   func count() {
     #expect(Self.names.count >= 25)
   }

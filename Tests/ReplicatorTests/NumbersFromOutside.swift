@@ -5,7 +5,7 @@ import Testing
 
 @testable import Replicator
 
-@Suite("The greatest numbers that a segment can say")
+@Suite("The greatest numbers in a segment")
 struct NumbersFromOutside {
   /// Makes a segment of transactions with these sequences.
   private func segment(
@@ -26,7 +26,7 @@ struct NumbersFromOutside {
   }
 
   @Test(
-    "Every replica rejects what says them, the audit names it, and all go on",
+    "Every replica rejects such a segment, the audit reports it, and all continue",
     arguments: [UInt64.max, UInt64.max - 1, 1 << 63, UInt64(Int64.max)] as [UInt64])
   func greatest(last: UInt64) async throws {
     let scratch = TemporaryDirectory()

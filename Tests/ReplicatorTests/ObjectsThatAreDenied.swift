@@ -11,14 +11,14 @@ import Testing
   import Darwin
 #endif
 
-@Suite("What a user may not read of one zone ends neither the audit nor the repair of the others")
+@Suite("Objects of one zone that a user may not read end neither the audit nor the repair of others")
 struct ObjectsThatAreDenied {
   let other = ZoneID(name: "other")
 
   enum Denied: CaseIterable {
     /// The directory of the log's entries.
     case directory
-    /// The same, where the names in it can be asked for, and each is denied.
+    /// The same, but the names in it can be requested, and each is denied.
     case names
     case entry
     case amendment
@@ -37,7 +37,7 @@ struct ObjectsThatAreDenied {
     }
   }
 
-  @Test("Each is told, and another zone's entry is put back", arguments: Denied.allCases)
+  @Test("Each is reported, and another zone's entry is put back", arguments: Denied.allCases)
   func told(denied: Denied) async throws {
     let scratch = TemporaryDirectory()
     let place = try await RemotePlace(.memory, in: scratch.path)
@@ -66,7 +66,7 @@ struct ObjectsThatAreDenied {
     let before = try await audit()
     let (refused, lost) = (before.problems.filter(\.isDenied), before.problems.filter { !$0.isDenied })
     #expect(lost.compactMap(\.entry?.log?.zone) == [other], "\(before.problems)")
-    // Each of three assets; of an amendment, the entry too that it may stand for.
+    // Each of three assets; for an amendment, also the entry that it may replace.
     let count = [.asset, .chunk].contains(denied) ? 3 : denied == .amendment ? 2 : 1
     #expect(refused.count == count, "\(before.problems)")
     for problem in refused {
@@ -89,12 +89,12 @@ extension ObjectRemote: LogOfObjects {
   package var log: ObjectRemote { self }
 }
 
-/// An object store of which some names are denied.
+/// An object store that denies some names.
 private struct DeniedObjects: ObjectStore {
   let objects: any ObjectStore
-  /// Whether an error names the object; else a directory that it is in.
+  /// Whether an error has the object's name, or only a directory that contains it.
   let hasNames: Bool
-  /// Whether the objects can be listed all the same.
+  /// Whether the objects can still be listed.
   let isListed: Bool
   let isDenied: @Sendable (ObjectName) -> Bool
 

@@ -10,7 +10,7 @@ struct OneBadZoneAmongMany {
   let scratch = TemporaryDirectory()
 
   @Test(
-    "a damaged segment among ten thousand transactions of a hundred zones: one round, and 99 zones are in sync"
+    "a damaged segment among ten thousand transactions of a hundred zones: after one round 99 are in sync"
   )
   func poison() async throws {
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
@@ -54,7 +54,7 @@ struct OneBadZoneAmongMany {
   }
 
   @Test(
-    "a zone whose segments the remote refuses for ever: the others ship in each round, and it keeps its own",
+    "a zone whose segments the remote always refuses: the others are sent in each round, it keeps its own",
     arguments: [RemoteError.Code.denied, .overQuota, .mismatch, .wentBack])
   func refused(code: RemoteError.Code) async throws {
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
@@ -82,7 +82,7 @@ struct OneBadZoneAmongMany {
   }
 }
 
-/// A remote that takes no segment of one zone.
+/// A remote that refuses all segments of one zone.
 private struct RefusingRemote: ForwardingRemote {
   let remote: any RemoteLog
   let zone: ZoneID

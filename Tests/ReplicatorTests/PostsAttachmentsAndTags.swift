@@ -32,7 +32,7 @@ struct PostsAttachmentsAndTags {
     return devices
   }
 
-  /// What both devices say, once they agree.
+  /// The result from both devices when they agree.
   private func both<R: Equatable & Sendable>(
     _ devices: [Device], _ remote: any RemoteLog, _ read: (borrowing ReadTransaction) throws -> R
   ) async throws -> R {
@@ -51,7 +51,7 @@ struct PostsAttachmentsAndTags {
     let devices = try await devices(directory, remote)
     for (device, color) in zip(devices, ["red", "blue"] as [Value]) {
       try await device.store.write { tx in
-        // The tag's name is its record's name: who makes it twice makes it once.
+        // The tag's name is its record's name, so creating it twice gives one record.
         try tx.create(RecordID(zone: zone, name: "travel"), type: "tag", fields: ["color": color])
         try tx.insert(Self.tag("travel"), into: "tags", of: Self.post)
       }
@@ -80,7 +80,7 @@ struct PostsAttachmentsAndTags {
     }
     let tags = try await both(devices, remote) { try $0.elements(of: "tags", in: Self.post) }
     #expect(tags == [Self.tag("sea"), Self.tag("hills")])
-    // One device deletes a tag while the other puts it on another post.
+    // One device deletes a tag while the other adds it to another post.
     let second = RecordID(zone: zone, name: "second")
     try await devices[0].store.write { try $0.delete(RecordID(zone: zone, name: "sea")) }
     try await devices[1].store.write { tx in
@@ -97,7 +97,7 @@ struct PostsAttachmentsAndTags {
   }
 
   @Test(
-    "an attachment that is added while the post is deleted goes with it, is listed, and comes back with it",
+    "an attachment that is added while the post is deleted is hidden with it, listed, and restored with it",
     arguments: [ExistencePolicy.latest, .deleteWins, .updateWins])
   func attachmentAndDeletion(_ policy: ExistencePolicy) async throws {
     let directory = TemporaryDirectory()
@@ -106,7 +106,7 @@ struct PostsAttachmentsAndTags {
     for device in devices { try await device.store.setExistencePolicy(policy, of: "post") }
     try await devices[0].store.write { try $0.delete(Self.post) }
     try await devices[1].store.write { tx in
-      // It refers to the post, and changes nothing of it.
+      // It refers to the post, and does not change it.
       let fields: [Name: Value] = ["post": Self.reference(to: Self.post, .cascade), "name": "sea.jpg"]
       try tx.create(Self.photo, type: "attachment", fields: fields)
     }

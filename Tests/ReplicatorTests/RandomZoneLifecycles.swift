@@ -41,7 +41,7 @@ struct RandomZoneLifecycles {
       }
     }
     network.rates = FaultyRemote.Rates()
-    // Local zones join, and zones that the remote has no more are given up by whoever kept them.
+    // Local zones join, and stores delete zones that they kept and the remote no longer has.
     for _ in 0..<4 {
       for device in devices {
         let all = try device.store.read { try $0.zones() }
@@ -67,7 +67,7 @@ struct RandomZoneLifecycles {
     try await device.store.write { try $0.deleteZone(zone) }
   }
 
-  /// A round that the network may end, or a part of it.
+  /// A round that the network may end completely or in part.
   private func syncAsItCan(_ device: Device, _ network: FaultyRemote) async {
     do {
       let report = try await device.sync(network)

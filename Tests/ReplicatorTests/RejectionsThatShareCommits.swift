@@ -15,7 +15,7 @@ struct RejectionsThatShareCommits {
     var token: ChangeToken
     var page: [StoredSegment] = []
 
-    /// The log of a zone, with segments of one good writer and as many liars, each of another lane.
+    /// The log of a zone, with segments of one good writer and of as many bad ones, each of another lane.
     init(liars count: Int) async throws {
       writer = try Device(in: scratch.path, "writer", seed: 1)
       try await writer.set("title", of: "first", to: "made")
@@ -39,7 +39,7 @@ struct RejectionsThatShareCommits {
       page = found
     }
 
-    /// Each breaks another rule, some only behind a transaction that keeps all.
+    /// Each breaks another rule, some only after a valid transaction.
     private static func lie(_ number: Int, _ maker: inout SegmentMaker) throws -> PackedSegment {
       switch number % 4 {
       case 0:
@@ -54,7 +54,7 @@ struct RejectionsThatShareCommits {
       }
     }
 
-    /// A device that has read nothing behind the token.
+    /// A device that has read nothing after the token.
     func reader(
       _ name: String, configure: @escaping @Sendable (inout StoreConfiguration) -> Void = { _ in }
     ) async throws -> Device {
@@ -83,7 +83,7 @@ struct RejectionsThatShareCommits {
     try device.store.read { try $0.rejectedSegments(in: zone) }
   }
 
-  @Test("they share its commits, and all ends as if each had one of its own")
+  @Test("they share its commits, with the same result as separate commits")
   func shared() async throws {
     let world = try await World(liars: 100)
     try #require(world.page.count == 200)
@@ -92,7 +92,7 @@ struct RejectionsThatShareCommits {
     let outcome = try await world.fold(world.page, world.token, reader)
     #expect(outcome.problem == nil && outcome.segments == 200)
     #expect(outcome.report.rejected == 100 && outcome.report.folded == 100)
-    // A page of 8,192 steps is a commit.
+    // A page of 8,192 steps is one commit.
     #expect(try reader.store.lastCommitID <= before + 2)
     var token = world.token
     for segment in world.page { token = try await world.fold([segment], token, slow).token }
@@ -109,7 +109,7 @@ struct RejectionsThatShareCommits {
     for device in [world.writer, reader, slow] { device.store.close() }
   }
 
-  @Test("a commit that fails leaves neither a rejection nor the token of one")
+  @Test("a failed commit leaves neither a rejection nor its token")
   func failed() async throws {
     let world = try await World(liars: 10)
     try #require(world.page.count == 20)
@@ -128,7 +128,7 @@ struct RejectionsThatShareCommits {
     for device in [world.writer, reader] { device.store.close() }
   }
 
-  @Test("they end before one that can be neither folded nor rejected, and that one writes nothing")
+  @Test("they end before a segment that can be neither folded nor rejected, which writes nothing")
   func stops() async throws {
     let world = try await World(liars: 2)
     try #require(world.page.count == 4)

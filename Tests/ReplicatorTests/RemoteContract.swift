@@ -4,11 +4,11 @@ import StoreTesting
 import Synchronization
 import Testing
 
-/// The remotes that keep the contract, each made anew for a check.
+/// The remotes that follow the contract; each check creates a new one.
 enum RemoteKind: String, CaseIterable {
   case memory, folder
 
-  /// Opens a new remote through so many doors.
+  /// Opens a new remote with this many clients.
   func make(_ doors: Int) async throws -> [any RemoteLog] {
     switch self {
     case .memory:
@@ -29,7 +29,7 @@ enum RemoteKind: String, CaseIterable {
   }
 }
 
-/// A folder remote whose folder stays as long as it does.
+/// A folder remote that keeps its folder alive.
 struct KeptFolder: ForwardingRemote {
   let remote: any RemoteLog
   private let directory: TemporaryDirectory
@@ -42,13 +42,13 @@ struct KeptFolder: ForwardingRemote {
 
 @Suite("The contract of remotes")
 struct RemoteContract {
-  @Test("is kept", arguments: RemoteKind.allCases, RemoteLogConformance.checks.indices)
+  @Test("is followed", arguments: RemoteKind.allCases, RemoteLogConformance.checks.indices)
   func isKept(_ kind: RemoteKind, _ index: Int) async throws {
     try await RemoteLogConformance { try await kind.make($0) }.run(RemoteLogConformance.checks[index])
   }
 
   @Test(
-    "is kept where entries are damaged", arguments: RemotePlace.Kind.allCases,
+    "is followed if entries are damaged", arguments: RemotePlace.Kind.allCases,
     RemoteLogConformance.damageChecks.indices)
   func isKeptWithDamage(_ kind: RemotePlace.Kind, _ index: Int) async throws {
     let scratch = TemporaryDirectory()
@@ -60,7 +60,7 @@ struct RemoteContract {
   }
 
   @Test(
-    "is kept where entries are damaged, on a bad network", arguments: RemotePlace.Kind.allCases,
+    "is followed if entries are damaged, on a bad network", arguments: RemotePlace.Kind.allCases,
     RemoteLogConformance.damageChecks.indices)
   func isKeptWithDamageOnABadNetwork(_ kind: RemotePlace.Kind, _ index: Int) async throws {
     let scratch = TemporaryDirectory()
@@ -74,7 +74,7 @@ struct RemoteContract {
     try await conformance.run(RemoteLogConformance.damageChecks[index])
   }
 
-  @Test("needs to be told how entries are damaged")
+  @Test("requires a way to damage entries")
   func needsDamage() async throws {
     await #expect(throws: RemoteLogConformance.Failure.self) {
       try await RemoteLogConformance { try await RemoteKind.memory.make($0) }
@@ -82,7 +82,7 @@ struct RemoteContract {
     }
   }
 
-  @Test("is kept on a bad network", arguments: RemoteKind.allCases, 1...3 as ClosedRange<UInt64>)
+  @Test("is followed on a bad network", arguments: RemoteKind.allCases, 1...3 as ClosedRange<UInt64>)
   func isKeptOnABadNetwork(_ kind: RemoteKind, _ seed: UInt64) async throws {
     let faults = Mutex<[FaultyRemote]>([])
     for check in RemoteLogConformance.checks {

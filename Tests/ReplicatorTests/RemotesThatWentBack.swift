@@ -5,11 +5,11 @@ import Testing
 
 @testable import Replicator
 
-@Suite("A remote that went back to an old copy, and whose log is read again")
+@Suite("A remote that was restored from an old copy, and whose log is read again")
 struct RemotesThatWentBack {
   private let shared = RecordID(zone: zone, name: "shared")
 
-  /// A record of its own, and one that all share.
+  /// Writes a new record, and one that all share.
   private func write(_ device: Device, _ number: Int) async throws {
     try await device.store.write { tx in
       try tx.createZone(zone)
@@ -22,8 +22,8 @@ struct RemotesThatWentBack {
     }
   }
 
-  /// Two devices that write in turn and a third one that only reads: all have read 13 segments, and the remote has gone back
-  /// to what it had after 7.
+  /// Two devices that write in turn and a third one that only reads. All have read 13 segments, and the
+  /// remote went back to its state after 7.
   private func world(_ place: RemotePlace, _ parent: String) async throws -> [Device] {
     let devices = try (1...3).map { try Device(in: parent, "d\($0)", seed: UInt64($0)) }
     var copy: [ObjectName: [UInt8]] = [:]
@@ -54,7 +54,9 @@ struct RemotesThatWentBack {
     try device.store.read { try $0.counter("count", of: shared)?.value }
   }
 
-  @Test("Nobody has shipped since: all of it is sent again", arguments: RemotePlace.Kind.allCases, [1, 5, 8])
+  @Test(
+    "Nobody has sent anything since: all of it is sent again", arguments: RemotePlace.Kind.allCases,
+    [1, 5, 8])
   func shorter(kind: RemotePlace.Kind, offset: UInt64) async throws {
     let scratch = TemporaryDirectory()
     let place = try await RemotePlace(kind, in: scratch.path)
@@ -63,7 +65,7 @@ struct RemotesThatWentBack {
     let report = try await devices[0].sync(place.remote)
     #expect(!report.isInSync)
     for device in devices { try await device.store.beginRereading(zone, from: offset) }
-    // What is written before the log was read to its end comes with it.
+    // Writes before the log was read to its end are sent too.
     try await write(devices[0], 21)
     try await settle(devices, place.remote)
     // A store that had nothing of its own there can write again.
@@ -76,7 +78,7 @@ struct RemotesThatWentBack {
   }
 
   @Test(
-    "Another store has shipped since: what it wrote is concurrent with what had not seen it",
+    "Another store has sent since: its writes are concurrent with those that had not seen them",
     arguments: [true, false])
   func other(folds: Bool) async throws {
     let scratch = TemporaryDirectory()
@@ -88,9 +90,10 @@ struct RemotesThatWentBack {
       try await other.set("milk", of: "shared", to: .string("from other \(number)"))
       try await other.sync(place.remote)
     }
-    // One that only read the log writes with the base of what is gone.
+    // A store that only read the log writes with a base that is gone.
     try await devices[2].set("milk", of: "shared", to: "from here")
-    // The other two have nothing to send: what they had shipped goes from all but them until they read again.
+    // The other two have nothing to send: until they read the log again, all others lose what the two had
+    // sent.
     for device in devices { try await device.store.beginRereading(zone, from: 1) }
     if folds { try await devices[2].sync(place.remote) }
     try await settle(devices + [other], place.remote)
@@ -104,18 +107,18 @@ struct RemotesThatWentBack {
     for device in all { device.store.close() }
   }
 
-  /// What becomes of a remote that went back to before a zone was made, which was deleted here meanwhile.
+  /// What happens to a remote that went back to before a zone was created, which was deleted here meanwhile.
   enum AfterDeletion: CaseIterable {
-    /// A zone of its name is made there.
+    /// A zone with its name is created there.
     case madeAgain
-    /// The newest copy is put in its place.
+    /// It is replaced by the newest copy.
     case putRight
     /// First one, then the other.
     case madeAgainAndPutRight
   }
 
   @Test(
-    "A zone was deleted here that the remote does not have any more: that is done, and told where the remote is put right",
+    "A zone was deleted here, and the remote lacks it: the deletion is complete, and sent after a repair",
     arguments: RemotePlace.Kind.allCases, AfterDeletion.allCases)
   func deleted(kind: RemotePlace.Kind, after: AfterDeletion) async throws {
     let scratch = TemporaryDirectory()
@@ -144,7 +147,7 @@ struct RemotesThatWentBack {
     var readers = devices
     switch after {
     case .madeAgain:
-      // The other one had read what the remote has lost.
+      // The other one had read what the remote lost.
       readers[1] = try Device(in: scratch.path, "d3", seed: 3)
       devices[1].store.close()
     case .putRight: try await place.restore(newest)
@@ -165,7 +168,7 @@ struct RemotesThatWentBack {
   }
 
   @Test(
-    "A store that syncs no zone reads a list that went back from its start, and ships what is made here",
+    "A store that syncs no zone reads a list that went back from its start, and sends what is created here",
     arguments: RemotePlace.Kind.allCases)
   func listWithoutZones(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
@@ -183,7 +186,7 @@ struct RemotesThatWentBack {
     try await device.set("title", of: "new", to: 1)
     let report = try await device.sync(place.remote)
     #expect(report.isInSync && report.sent == 1, "\(report)")
-    // What was deleted here is not back here.
+    // A zone that was deleted here does not return.
     #expect(try device.store.read { try $0.zones() } == [zone])
     let other = try Device(in: scratch.path, "d2", seed: 2)
     try await other.sync(place.remote)
@@ -191,7 +194,7 @@ struct RemotesThatWentBack {
     for device in [device, other] { device.store.close() }
   }
 
-  @Test("The zone itself was made since: the first store that reads its log again makes it again, the same")
+  @Test("The zone was created since: the first store that reads its log again creates it again, the same")
   func beforeTheZone() async throws {
     let scratch = TemporaryDirectory()
     let place = try await RemotePlace(.memory, in: scratch.path)
@@ -217,7 +220,7 @@ struct RemotesThatWentBack {
     for device in devices { device.store.close() }
   }
 
-  @Test("An entry that was given up in a log that is the same otherwise changes no base")
+  @Test("A given-up entry in an otherwise unchanged log changes no base")
   func sameLog() async throws {
     let scratch = TemporaryDirectory()
     let place = try await RemotePlace(.memory, in: scratch.path)

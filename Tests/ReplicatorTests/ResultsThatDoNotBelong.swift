@@ -4,9 +4,9 @@ import Testing
 
 @testable import Replicator
 
-@Suite("A result that does not belong is a bug: it traps, or fails typed, and never says in sync")
+@Suite("A misplaced result is a bug: it traps, or fails with a typed error, and never reports in sync")
 struct ResultsThatDoNotBelong {
-  /// The results that an effect may have, written down once more.
+  /// The results that an effect may have, written a second time.
   private static func belongs(_ result: ZoneResult, to effect: ZoneEffect) -> Bool {
     switch (effect, result) {
     case (_, .failed), (.create, .created), (.adopt, .adopted), (.adopt, .deletedMeanwhile),
@@ -42,7 +42,7 @@ struct ResultsThatDoNotBelong {
   }
 
   @Test(
-    "Any result after any other ends in a bounded number of steps, without a trap",
+    "Any results in any order end in a bounded number of steps, without a trap",
     arguments: 0..<400 as Range<UInt64>)
   func anything(seed: UInt64) {
     var random = SeededRandom(seed: seed)
@@ -57,7 +57,7 @@ struct ResultsThatDoNotBelong {
     while let current = effect, count < 10_000 {
       count += 1
       var results = Self.results(&random)
-      // Few rounds would get far by chance.
+      // Few rounds would get far with random results only.
       if !random.chance(2) { results.removeAll { !Self.belongs($0, to: current) } }
       let result = results[random.next(below: results.count)]
       effect = round.step(result)
@@ -69,7 +69,7 @@ struct ResultsThatDoNotBelong {
       #expect(failure.errorCode == .failed && failure.scope == .zone)
     }
     #expect(count < 10_000)
-    // What comes after the end is no success either.
+    // A result after the end is not a success either.
     #expect(round.step(.prepared(nil)) == nil)
     guard case .failed = round.report.status else {
       Issue.record("a result after the end was taken: \(round.report.status)")
@@ -92,7 +92,7 @@ struct ResultsThatDoNotBelong {
   }
 
   @Test(
-    "a result of a zone that is not active ends the round with a failure, once the others' results are there")
+    "a result of an inactive zone ends the round with a failure, after the others' results have arrived")
   func ofAnotherZone() {
     var round = fetching(.fail)
     #expect(round.step(.zone(ZoneID(name: "other"), .prepared(nil))) == [])
@@ -103,7 +103,7 @@ struct ResultsThatDoNotBelong {
   }
 
   @Test(
-    "the result of a list while zones are synced, and any result after the end, are failures of the round")
+    "a result of the list while zones are synced, and any result after the end, make the round fail")
   func ofAnotherPhase() {
     var round = fetching(.fail)
     #expect(round.step(.reclaimed) == [])
@@ -128,7 +128,7 @@ struct ResultsThatDoNotBelong {
         var machine = ReplicatorMachine(policy: SyncPolicy(), selection: .all)
         _ = machine.step(.completed(.reclaimed))
       }
-      // And takes what belongs.
+      // And it accepts a correct result.
       await #expect(processExitsWith: .success) {
         var round = ZoneRound(zoneState(at: 7), steps: .all)
         _ = round.start()

@@ -4,9 +4,9 @@ import Testing
 @testable import EventStore
 @testable import Replicator
 
-@Suite("What a round may not do too early")
+@Suite("What a round must not do too early")
 struct RoundDecisions {
-  /// A round whose store has these zones, and the effects that it begins with.
+  /// A round whose store has these zones, and its first effects.
   private func begin(_ states: [ZoneSyncState]) -> (SyncRound, [RoundEffect]) {
     var round = SyncRound(steps: .all, selection: .all, zonesAtOnceMax: 4)
     _ = round.start()
@@ -20,7 +20,7 @@ struct RoundDecisions {
   }
 
   @Test(
-    "A zone that was made anew waits until the remote knows of the end of the one before it",
+    "A zone that was created again waits until the remote knows the end of the earlier one",
     arguments: [true, false])
   func madeAnew(isDeleted: Bool) {
     let other = ZoneID(name: "other")
@@ -44,7 +44,7 @@ struct RoundDecisions {
   }
 
   @Test(
-    "A list that went back is read from its start once, where the store syncs no zone that the remote has")
+    "A list that went back is read from its start once, if the store syncs no zone of the remote")
   func listWentBack() {
     func begin(_ states: [ZoneSyncState]) -> (SyncRound, StoreSyncState) {
       var round = SyncRound(steps: .all, selection: .all, zonesAtOnceMax: 4)
@@ -66,16 +66,16 @@ struct RoundDecisions {
     #expect(round.step(.state(state)) == [.fetchZoneEvents(after: page(at: 0).token)])
     #expect(round.step(.failed(failure(.wentBack))) == [])
     #expect(round.isOver && round.report.failure?.code == "wentBack")
-    // Another failure says nothing of the list.
+    // Another failure says nothing about the list.
     (round, _) = begin(free)
     #expect(round.step(.failed(failure(.notARemote))) == [])
-    // What is synced may be what the remote has lost: its user decides.
+    // The remote may have lost a synced zone: its user decides.
     (round, _) = begin(free + [zoneState(zone: ZoneID(name: "synced"), at: 0)])
     #expect(round.step(.failed(failure(.wentBack))) == [])
     #expect(round.report.failure?.code == "wentBack")
   }
 
-  @Test("Nothing is shipped once other content was met under own sequences")
+  @Test("Nothing is sent after other content was found under own sequences")
   func forked() {
     var round = ZoneRound(zoneState(at: 1, pending: 3), steps: .all)
     #expect(round.start() == .fetch(after: token(1)))
@@ -87,7 +87,7 @@ struct RoundDecisions {
     #expect(round.report.status == .forked(offset: 3))
   }
 
-  @Test("Commits without a pause do not put shipping off: the first one's wait counts")
+  @Test("Continuous commits do not delay sending: the delay of the first one counts")
   func commitsWithoutPause() {
     var machine = ReplicatorMachine(policy: SyncPolicy(), selection: .all)
     _ = machine.step(.started)

@@ -23,7 +23,7 @@ struct RoundsOfManyZones {
   }
 
   @Test(
-    "At most so many zones are active at once, and a bad one holds up none",
+    "A limited number of zones is active at the same time, and a bad one stops none",
     arguments: 0..<50 as Range<UInt64>)
   func atOnce(seed: UInt64) {
     var random = SeededRandom(seed: seed)
@@ -49,7 +49,7 @@ struct RoundsOfManyZones {
     }
   }
 
-  @Test("Reports of 20,000 zones come in the order of the zones, whatever the order in which they end")
+  @Test("The reports of 20,000 zones are ordered by zone, whatever the order in which they end")
   func inOrder() {
     let many = (0..<20_000).map { ZoneID(name: Name("zone\($0 * 7919 % 20_000)")) }
     let (round, effects) = start(many.map { zoneState(.local, zone: $0, at: 0) })
@@ -57,7 +57,7 @@ struct RoundsOfManyZones {
     #expect(round.report.zones.map(\.zone) == many.sorted())
   }
 
-  @Test("A remote that fails ends the round once what is outstanding has come")
+  @Test("A failing remote ends the round when the outstanding results have arrived")
   func failing() {
     var (round, outstanding) = start(zones.map { zoneState(zone: $0, at: 1) })
     #expect(round.step(.zone(zones[0], .failed(failure(.unreachable)))) == [])
@@ -82,7 +82,7 @@ struct RoundsOfManyZones {
     #expect(round.report.zones.isEmpty)
   }
 
-  @Test("The list of zones is read to its end and done in the store before the zones")
+  @Test("The list of zones is read to its end and applied before the zones")
   func list() {
     var round = SyncRound(steps: .all, selection: .all, zonesAtOnceMax: 1)
     _ = round.start()
@@ -101,14 +101,14 @@ struct RoundsOfManyZones {
     applied.removed = [zones[1]]
     #expect(round.step(.appliedZoneEvents(applied)) == [.readState])
     state.databaseToken = second.token
-    // Nothing else is to be done: then what the removed zone left is taken away.
+    // Nothing else is to do: then the rest of the removed zone is reclaimed.
     #expect(round.step(.state(state)) == [.reclaim])
     #expect(round.step(.reclaimed) == [])
     #expect(round.isOver && round.report.createdZones == [zones[0]])
     #expect(round.report.zones.map(\.status) == [.removed])
   }
 
-  @Test("What an earlier round removed and did not live to take away is taken away")
+  @Test("If an earlier round removed a zone without reclaiming it, it is reclaimed")
   func leftovers() {
     var round = SyncRound(steps: .all, selection: .all, zonesAtOnceMax: 1)
     _ = round.start()
@@ -122,7 +122,7 @@ struct RoundsOfManyZones {
     #expect(round.step(.reclaimed) == [] && round.isOver)
   }
 
-  @Test("A list that cannot be read ends the round: nothing is fetched or shipped")
+  @Test("A list that cannot be read ends the round: nothing is fetched or sent")
   func noList() {
     var round = SyncRound(steps: .all, selection: .all, zonesAtOnceMax: 1)
     _ = round.start()
@@ -134,7 +134,7 @@ struct RoundsOfManyZones {
     #expect(round.isOver && round.report.failure == failure(.identityMismatch))
   }
 
-  @Test("What ends a round says that it is the round's, also where it would be one zone's elsewhere")
+  @Test("A failure that ends a round belongs to the round, even if elsewhere it would belong to a zone")
   func deniedList() {
     var round = SyncRound(steps: .all, selection: .all, zonesAtOnceMax: 1)
     _ = round.start()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Replicator
 
-@Suite("Replicators that run")
+@Suite("Running replicators")
 struct RunningReplicators {
   let scratch = TemporaryDirectory()
 
@@ -15,7 +15,7 @@ struct RunningReplicators {
   }
 
   @Test(
-    "A commit here appears there by push alone", .timeLimit(.minutes(20)),
+    "A commit here appears there only through push", .timeLimit(.minutes(20)),
     arguments: RemotePlace.Kind.allCases)
   func push(kind: RemotePlace.Kind) async throws {
     let place = try await RemotePlace(kind, in: scratch.path)
@@ -39,7 +39,7 @@ struct RunningReplicators {
   }
 
   @Test(
-    "Many commits in a burst make one round, which comes when the first has waited long enough",
+    "A burst of commits causes one round, when the first commit has waited long enough",
     .timeLimit(.minutes(20)))
   func burst() async throws {
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
@@ -62,7 +62,7 @@ struct RunningReplicators {
   }
 
   @Test(
-    "A remote that fails for hours is tried again and again, later and later, and then all goes on",
+    "A remote that fails for hours is tried with growing delays, and then everything continues",
     .timeLimit(.minutes(20)))
   func failsForHours() async throws {
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
@@ -98,7 +98,7 @@ struct RunningReplicators {
   }
 
   @Test(
-    "Cancelled at any time, it ends, and the next one goes on", .timeLimit(.minutes(20)),
+    "Cancelled at any time, it ends, and the next one continues", .timeLimit(.minutes(20)),
     .serialized, arguments: 0..<60 as Range<UInt64>)
   func cancelled(seed: UInt64) async throws {
     var random = SeededRandom(seed: seed)
@@ -137,7 +137,7 @@ struct RunningReplicators {
     for device in devices { device.store.close() }
   }
 
-  @Test("Commits of another process are found by looking", .timeLimit(.minutes(20)))
+  @Test("Commits of another process are found by polling", .timeLimit(.minutes(20)))
   func anotherProcess() async throws {
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
     let device = try devices(1)[0]
@@ -161,7 +161,7 @@ struct RunningReplicators {
   }
 
   @Test(
-    "At a store that is closed it says so, later and later, and ends when it is told",
+    "With a closed store it reports that with growing delays, and ends when cancelled",
     .timeLimit(.minutes(20)), arguments: [false, true])
   func closed(atFirst: Bool) async throws {
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
@@ -185,7 +185,7 @@ struct RunningReplicators {
   }
 
   @Test(
-    "A zone that is parked does not stop the others, and goes on once it is mended", .timeLimit(.minutes(20)))
+    "A parked zone does not stop the others, and continues after a repair", .timeLimit(.minutes(20)))
   func parked() async throws {
     let place = try await RemotePlace(.memory, in: scratch.path)
     let devices = try devices()

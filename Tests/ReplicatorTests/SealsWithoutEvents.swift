@@ -4,9 +4,10 @@ import Testing
 
 @testable import Replicator
 
-@Suite("A zone whose log was sealed by one who did not live to tell the list of zones")
+@Suite("A sealed log without an event in the list of zones, after a crash")
 struct SealsWithoutEvents {
-  /// A remote with a zone of two segments and a seal, a device that has the first segment, and the zone's incarnation.
+  /// A remote with a zone of two segments and a seal, a device that has the first segment, and the zone's
+  /// incarnation.
   func world() async throws -> (
     remote: MemoryRemote, device: Device, incarnation: IncarnationID, scratch: TemporaryDirectory
   ) {
@@ -30,7 +31,7 @@ struct SealsWithoutEvents {
     try await remote.zoneEvents(after: nil).events.map(\.kind)
   }
 
-  @Test("Whoever fetches to the seal tells the list, once, and the zone goes here too")
+  @Test("A device that fetches up to the seal writes the event, once, and deletes the zone here too")
   func fetched() async throws {
     let (remote, device, _, scratch) = try await world()
     defer { withExtendedLifetime(scratch) {} }
@@ -43,7 +44,7 @@ struct SealsWithoutEvents {
     device.store.close()
   }
 
-  @Test("Whoever appends behind it tells the list, and keeps what was never shipped")
+  @Test("A device that appends after it writes the event, and keeps what was never sent")
   func appended() async throws {
     let (remote, device, incarnation, scratch) = try await world()
     defer { withExtendedLifetime(scratch) {} }
@@ -56,7 +57,7 @@ struct SealsWithoutEvents {
     device.store.close()
   }
 
-  @Test("Whoever deletes it again ends what the first one began")
+  @Test("A device that deletes it again completes the first deletion")
   func deleted() async throws {
     let (remote, device, incarnation, scratch) = try await world()
     defer { withExtendedLifetime(scratch) {} }
@@ -65,7 +66,7 @@ struct SealsWithoutEvents {
     device.store.close()
   }
 
-  @Test("One who must not write there is told the end, and leaves the list as it is")
+  @Test("A device that must not write there learns of the end, and leaves the list as it is")
   func readOnly() async throws {
     let (remote, device, incarnation, scratch) = try await world()
     defer { withExtendedLifetime(scratch) {} }

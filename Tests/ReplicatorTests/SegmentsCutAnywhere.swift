@@ -5,7 +5,7 @@ import Testing
 
 @testable import Replicator
 
-@Suite("A segment of which only the beginning arrives, in a round")
+@Suite("A segment of which only the start arrives, in a round")
 struct SegmentsCutAnywhere {
   let other = ZoneID(name: "other")
 
@@ -19,9 +19,9 @@ struct SegmentsCutAnywhere {
     return devices
   }
 
-  /// Syncs the second device while its next segment is cut, and checks that nothing of it is taken.
+  /// Syncs the second device while its next segment is cut, and checks that it takes nothing of it.
   ///
-  /// - Parameter remote: what the device sees of the remote when so many bytes are left.
+  /// - Parameter remote: the device's view of the remote with this many bytes left.
   private func cut(
     _ devices: [Device], _ place: RemotePlace, bytes: Int,
     _ remote: (Int) async throws -> any RemoteLog
@@ -62,7 +62,7 @@ struct SegmentsCutAnywhere {
     }
   }
 
-  @Test("its way here is cut at every byte: the zone waits before it, then takes it whole")
+  @Test("its transfer is cut at every byte: the zone waits before it, then takes it whole")
   func answer() async throws {
     let scratch = TemporaryDirectory()
     let place = try await RemotePlace(.memory, in: scratch.path)
@@ -79,7 +79,7 @@ struct SegmentsCutAnywhere {
   }
 }
 
-/// A remote whose segments of one zone come with so many bytes and no more.
+/// A remote that returns only the first bytes of one zone's segments.
 private struct CuttingRemote: ForwardingRemote {
   let remote: any RemoteLog
   let zone: ZoneID

@@ -8,7 +8,7 @@ import Testing
 @Suite("Segments that every reader leaves out")
 struct SegmentsLeftOut {
   @Test(
-    "A log whose hole a newcomer wrote into, and that was mended since, is sound: the audit leaves out what readers do",
+    "A repaired log in whose hole a new device wrote is sound: the audit leaves out what readers do",
     arguments: RemotePlace.Kind.allCases)
   func writtenInto(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
@@ -19,7 +19,7 @@ struct SegmentsLeftOut {
       try await settle(Array(devices.prefix(2)), place.remote)
     }
     let incarnation = try #require(try devices[0].store.syncState().zones.first?.token).incarnation
-    // Two that are missing side by side look like the log's end.
+    // Two missing entries next to each other look like the log's end.
     for offset in [2, 3] as [UInt64] {
       try await place.replace(.entry(of: incarnation, offset), with: nil)
     }
@@ -49,7 +49,7 @@ struct SegmentsLeftOut {
   }
 
   @Test(
-    "A segment that was cut again, and has more than the one before it, breaks no rule; another branch of its lane does",
+    "A segment that was cut again with more transactions breaks no rule; another branch of its lane does",
     arguments: [false, true])
   func cutAgain(isFork: Bool) async throws {
     let scratch = TemporaryDirectory()

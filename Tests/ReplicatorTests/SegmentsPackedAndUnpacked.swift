@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Segments, packed and unpacked")
 struct SegmentsPackedAndUnpacked {
-  @Test("What was packed comes out, whatever the count", arguments: [1, 2, 3, 7, 100, 2000])
+  @Test("Packed transactions are unpacked again, for any count", arguments: [1, 2, 3, 7, 100, 2000])
   func roundTrip(count: Int) throws {
     let cut = try SegmentExamples.cut(SegmentExamples.transactions(count, from: 5))
     let packed = try SegmentPacker.pack(cut)
@@ -22,12 +22,12 @@ struct SegmentsPackedAndUnpacked {
     let start = Array(packed.bytes.prefix(SegmentHeader.headerBytesMax))
     let readAgain = try SegmentFrame.readHeader(start.span.bytes)
     #expect(readAgain == packed.header)
-    // Packing has one result.
+    // Packing is deterministic.
     let again = try SegmentPacker.pack(cut)
     #expect(again == packed)
   }
 
-  @Test("What would not become smaller is left as it is")
+  @Test("A body that would not become smaller is not packed")
   func incompressible() throws {
     var random = SeededRandom(seed: 11)
     let noise = (0..<5000).map { _ in UInt8(truncatingIfNeeded: random.next()) }
@@ -40,7 +40,7 @@ struct SegmentsPackedAndUnpacked {
     #expect(unpacked.transactions == [transaction])
   }
 
-  @Test("A cut that was stored keeps its codec and its name; its sizes are those of now")
+  @Test("A stored cut keeps its codec and its name; its sizes are the present ones")
   func storedCuts() throws {
     let fresh = try SegmentExamples.cut(SegmentExamples.transactions(50))
     let packed = try SegmentPacker.pack(fresh)
@@ -49,11 +49,11 @@ struct SegmentsPackedAndUnpacked {
     var stored = SegmentCut(header: packed.header, isStored: true, transactions: fresh.transactions)
     let again = try SegmentPacker.pack(stored)
     #expect(again == packed)
-    // Another library had packed it to another size.
+    // Another version of the library packed it to another size.
     stored.header.packedBytes += 17
     let resized = try SegmentPacker.pack(stored)
     #expect(resized == packed)
-    // It was sent as it is: it is again, though it would be smaller packed.
+    // It was sent unpacked: so it is again, though it would be smaller packed.
     stored.header = fresh.header
     let plain = try SegmentPacker.pack(stored)
     #expect(plain.header == fresh.header)
@@ -61,9 +61,9 @@ struct SegmentsPackedAndUnpacked {
     #expect(unpacked.transactions == fresh.transactions)
   }
 
-  @Test("The largest transaction there can be fits into a segment, and one byte more does not")
+  @Test("The largest possible transaction fits into a segment, and one byte more does not")
   func largest() throws {
-    // Values of 1 MiB that cannot be packed, up to the greatest transaction.
+    // Values of 1 MiB that cannot be packed, up to the largest transaction.
     var random = SeededRandom(seed: 12)
     func noise(_ count: Int) -> [UInt8] {
       var bytes: [UInt8] = []
@@ -89,7 +89,7 @@ struct SegmentsPackedAndUnpacked {
     #expect(packed.bytes.count <= SegmentFrame.bytesMax)
     let unpacked = try SegmentPacker.unpack(packed.bytes)
     #expect(unpacked.transactions == [transaction])
-    // Two such do not fit, unless they can be packed.
+    // Two of them do not fit, unless they can be packed.
     let second = try SegmentExamples.transaction(2)
     let two = try SegmentExamples.cut([transaction, second])
     let tooLarge = SegmentCut(header: two.header, isStored: true, transactions: two.transactions)
@@ -111,7 +111,7 @@ struct SegmentsPackedAndUnpacked {
           record: "note-1", type: "Note", field: "title", value: .string(String(repeating: "a", count: 200))))
   }
 
-  @Test("Random transactions come out as they went in")
+  @Test("Random transactions are unpacked unchanged")
   func random() throws {
     let seed: UInt64 = 13
     var random = SeededRandom(seed: seed)

@@ -3,13 +3,13 @@ import OperationFormat
 import Replicator
 import StoreTesting
 
-/// Cuts and segments that the suites about segments use.
+/// Cuts and segments for the suites about segments.
 enum SegmentExamples {
   static let incarnation = IncarnationID(rawValue: 0xa11)
   static let replica = ReplicaID(rawValue: 0xb0b)
   static let zone = ZoneID(name: "notes")
 
-  /// The hash that the segment at an offset has in these tests.
+  /// The hash of the segment at an offset in these tests.
   static func hash(at offset: UInt64) -> ContentHash {
     let text = "segment \(offset)".utf8Span.span
     return ContentHash(of: text.bytes)
@@ -32,7 +32,7 @@ enum SegmentExamples {
     ).encoded()
   }
 
-  /// Transactions of consecutive sequences, each with a base no lower than the one before.
+  /// Transactions with consecutive sequences, each with a base that is not lower than the one before.
   static func transactions(_ count: Int, from first: UInt64 = 1) throws -> [[UInt8]] {
     try (0..<UInt64(count)).map { try transaction(first + $0, base: $0 / 2) }
   }
@@ -43,16 +43,16 @@ enum SegmentExamples {
     return SegmentCut(header: header, isStored: isStored, transactions: transactions)
   }
 
-  /// A segment with a header of one's own: sizes and hashes are made to fit these transactions, nothing else is.
+  /// A segment with the given header; only its sizes and hashes are made to match these transactions.
   ///
-  /// The content hash fits too, unless the header's was changed to the base's.
+  /// The content hash matches too, unless the header's was set to the base's.
   static func segment(_ header: SegmentHeader, _ transactions: [[UInt8]]) throws -> [UInt8] {
     var body = ByteWriter()
     for transaction in transactions { SegmentBody.append(transaction.span.bytes, to: &body) }
     return try segment(header, body: body.bytes)
   }
 
-  /// As above, with any bytes for a body.
+  /// The same, with any bytes as the body.
   static func segment(_ header: SegmentHeader, body: [UInt8]) throws -> [UInt8] {
     var header = header
     header.unpackedBytes = UInt64(body.count)
@@ -61,8 +61,8 @@ enum SegmentExamples {
     return try SegmentFrame.encode(header, packedBody: body.span.bytes)
   }
 
-  /// A segment with a packed body of one's own: its size and the hash of the whole are made to fit, whatever else
-  /// the header says.
+  /// A segment with the given packed body. Its size and the hash of the whole match, whatever else the header
+  /// says.
   static func segment(_ header: SegmentHeader, packedBody: [UInt8]) throws -> [UInt8] {
     var naive = header
     naive.packedBytes = UInt64(packedBody.count)

@@ -10,9 +10,10 @@ import Testing
   import Darwin
 #endif
 
-@Suite("Segments that would unpack to more than they say")
+@Suite("Segments that would unpack to more than they claim")
 struct SegmentsThatAreBombs {
-  /// A Zstandard frame put together by hand: it says `byteCount`, and gives blocks of one byte repeated 128 Ki times.
+  /// A Zstandard frame built by hand: it claims `byteCount`, and has blocks of one byte repeated 128 Ki
+  /// times.
   static func frame(saying byteCount: UInt64, blocks: Int, of byte: UInt8 = 0) -> [UInt8] {
     // One segment, without a window; the size in 8 bytes.
     var bytes: [UInt8] = [0x28, 0xb5, 0x2f, 0xfd, 0xe0]
@@ -25,7 +26,7 @@ struct SegmentsThatAreBombs {
     return bytes
   }
 
-  /// The error of a segment with this packed body, whose header says that it unpacks to `unpackedBytes`.
+  /// The error of a segment with this packed body, whose header claims `unpackedBytes`.
   static func error(_ body: [UInt8], unpackedBytes: Int) throws -> FormatError? {
     var header = try SegmentExamples.cut(SegmentExamples.transactions(2)).header
     header.codec = .zstandard
@@ -33,18 +34,18 @@ struct SegmentsThatAreBombs {
     do {
       return unpackingError(try SegmentExamples.segment(header, packedBody: body))
     } catch let error as FormatError {
-      // The header itself gives it away, to who writes it as to who reads it.
+      // The header itself is invalid, both for the writer and the reader.
       return error
     }
   }
 
-  @Test("The frame is as it should be: what it gives is hashed, and is no segment")
+  @Test("The frame is valid: its content is hashed, and is not a segment")
   func control() throws {
     let error = try Self.error(Self.frame(saying: 1 << 20, blocks: 8), unpackedBytes: 1 << 20)
     #expect(error?.code == .damaged && error?.subject == "segment.contentHash")
   }
 
-  @Test("64 MiB is the most, whatever is said")
+  @Test("64 MiB is the limit, whatever is claimed")
   func limit() throws {
     var header = try SegmentExamples.cut(SegmentExamples.transactions(2)).header
     header.codec = .zstandard
@@ -53,14 +54,14 @@ struct SegmentsThatAreBombs {
     try header.validate()
     header.unpackedBytes += 1
     #expect(throws: FormatError.self) { try header.validate() }
-    // A thousand bytes that say they are 64 MiB are refused before there is room for them.
+    // A thousand bytes that claim 64 MiB are refused before memory is allocated.
     header.unpackedBytes -= 1
     header.packedBytes = 1000
     let error = #expect(throws: FormatError.self) { try header.validate() }
     #expect(error?.subject == "segment.unpackedBytes")
   }
 
-  @Test("Frames that say another size than the header, or give another than they say")
+  @Test("Frames that claim another size than the header, or contain another than they claim")
   func sizes() throws {
     let size = 8 << 17
     for (said, blocks) in [
@@ -74,7 +75,7 @@ struct SegmentsThatAreBombs {
     #expect(try Self.error(Self.frame(saying: .max, blocks: 8), unpackedBytes: size)?.code == .invalid)
   }
 
-  @Test("More than one frame, frames to skip, frames in frames, and what is none")
+  @Test("Several frames, skippable frames, nested frames, and bytes that are no frame")
   func frames() throws {
     let size = 8 << 17
     let frame = Self.frame(saying: UInt64(size), blocks: 8)
@@ -94,21 +95,21 @@ struct SegmentsThatAreBombs {
     ]
     for (index, body) in bodies.enumerated() {
       let error = try Self.error(body, unpackedBytes: size)
-      // An empty or tiny body cannot be a frame of that size, which its header shows.
+      // An empty or tiny body cannot be a frame of that size; the header shows that.
       #expect(error?.code == .invalid || error?.code == .truncated, "\(index)")
     }
-    // A segment in a segment is unpacked once.
+    // A segment in a segment is unpacked only once.
     let inner = try SegmentPacker.pack(SegmentExamples.cut(SegmentExamples.transactions(40)))
     let cut = try SegmentExamples.cut(SegmentExamples.transactions(2))
     #expect(unpackingError(try SegmentExamples.segment(cut.header, body: inner.bytes)) != nil)
   }
 
   #if os(Linux)
-    @Test("They are refused with 24 MiB of memory to spare")
+    @Test("They are refused with 24 MiB of free memory")
     func memory() async {
       await #expect(processExitsWith: .success) {
         let size = 8 << 17
-        // 32 KiB of blocks that would be 1 GiB, and a frame that says it is 10 GiB.
+        // 32 KiB of blocks that would be 1 GiB, and a frame that claims 10 GiB.
         let lying = SegmentsThatAreBombs.frame(saying: UInt64(size), blocks: 8192)
         let boasting = SegmentsThatAreBombs.frame(saying: 10 << 30, blocks: 8192)
         let warm = try SegmentPacker.pack(SegmentExamples.cut(SegmentExamples.transactions(40)))
@@ -121,9 +122,9 @@ struct SegmentsThatAreBombs {
       }
     }
 
-    /// Lets this process write to `spare` bytes of memory more than now.
+    /// Limits this process to `spare` bytes of writable memory more than it has now.
     static func limitMemory(spare: UInt) {
-      // The sixth number is the size of what can be written to, in pages.
+      // The sixth number is the writable size, in pages.
       guard let file = fopen("/proc/self/statm", "r") else { preconditionFailure("no /proc") }
       var line = [UInt8](repeating: 0, count: 256)
       let count = fread(&line, 1, line.count, file)

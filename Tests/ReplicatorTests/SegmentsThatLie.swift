@@ -4,9 +4,9 @@ import Replicator
 import StoreTesting
 import Testing
 
-@Suite("Segments that are damaged, or do not hold what they say")
+@Suite("Segments that are damaged, or differ from their header")
 struct SegmentsThatLie {
-  @Test("A segment that is cut anywhere, or has any bit flipped, or something after it")
+  @Test("A segment that is cut anywhere, has any bit flipped, or is followed by other bytes")
   func damage() throws {
     let packed = try SegmentPacker.pack(SegmentExamples.cut(SegmentExamples.transactions(4)))
     #expect(packed.header.codec == .zstandard)
@@ -23,7 +23,7 @@ struct SegmentsThatLie {
     #expect(unpackingError(packed.bytes + [0])?.code == .trailingBytes)
   }
 
-  /// The error of a segment whose header was changed after it was described, and whose hashes fit all the same.
+  /// The error of a segment whose header was changed after it was computed, with matching hashes.
   static func error(_ change: (inout SegmentHeader) -> Void) throws -> FormatError? {
     let cut = try SegmentExamples.cut(SegmentExamples.transactions(5, from: 3))
     var header = cut.header
@@ -31,7 +31,7 @@ struct SegmentsThatLie {
     return unpackingError(try SegmentExamples.segment(header, cut.transactions))
   }
 
-  @Test("A header that says something else than its transactions, field by field")
+  @Test("A header that differs from its transactions, field by field")
   func header() throws {
     #expect(try Self.error { _ in } == nil)
     let other = Timestamp(rawValue: 1)
@@ -59,11 +59,11 @@ struct SegmentsThatLie {
     }
     let damaged = try Self.error { $0.contentHash = $0.baseHash }
     #expect(damaged?.code == .damaged && damaged?.subject == "segment.contentHash")
-    // Whom it follows, only the log before it tells.
+    // Only the log shows which segment comes before it.
     #expect(try Self.error { $0.previousHash = $0.contentHash } == nil)
   }
 
-  @Test("A transaction of another zone, replica, epoch or turn among the others")
+  @Test("A transaction of another zone, replica, epoch or sequence among the others")
   func transactions() throws {
     let good = try SegmentExamples.transactions(3)
     let cut = try SegmentExamples.cut(good)
@@ -84,7 +84,7 @@ struct SegmentsThatLie {
     }
   }
 
-  @Test("Bodies mutated with all hashes made to fit: an error, or these very transactions")
+  @Test("Mutated bodies with matching hashes give an error, or the same transactions")
   func mutatedBodies() throws {
     let seed: UInt64 = 21
     var random = SeededRandom(seed: seed)
@@ -116,7 +116,7 @@ struct SegmentsThatLie {
     #expect(accepted > 100 && accepted < 3900, "\(accepted) of 4,000, seed \(seed)")
   }
 
-  @Test("Packed bodies mutated with the segment's hash made to fit: an error, or the same transactions")
+  @Test("Mutated packed bodies with a matching hash give an error, or the same transactions")
   func mutatedFrames() throws {
     let seed: UInt64 = 22
     var random = SeededRandom(seed: seed)

@@ -46,7 +46,7 @@ struct TwoProcessesOneStore {
     let shared = devices[0]
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<2 {
-        // Each sees the remote as a process of its own would, through a network that delays it.
+        // Each sees the remote as a separate process would, through a network with delays.
         var rates = FaultyRemote.Rates()
         rates.delayed = 60
         let network = FaultyRemote(remote.reopened(), seed: seed &* 2 &+ UInt64(number), rates: rates)

@@ -5,13 +5,14 @@ import Testing
 
 @testable import Replicator
 
-/// Who has seen a transaction has seen all that it had seen: lists and texts rely on it where they skip what hangs from a
-/// unit that is not seen. A segment that says otherwise is rejected.
-@Suite("What a transaction has seen, it has seen with all that this had seen")
+/// A replica that has seen a transaction has also seen everything that this one had seen. Lists and texts
+/// rely on that where they skip everything attached to an unseen unit. A segment that claims otherwise is
+/// rejected.
+@Suite("A transaction has seen everything that a seen transaction has seen")
 struct WhatTransactionsHaveSeen {
   private static let document = RecordID(zone: zone, name: "document")
 
-  /// A log that peers write as they like.
+  /// A log in which peers write arbitrary segments.
   private struct Log {
     let remote: any RemoteLog
     let incarnation: IncarnationID
@@ -31,7 +32,7 @@ struct WhatTransactionsHaveSeen {
 
     var last: UInt64 { UInt64(hashes.count) }
 
-    /// Puts a text before all that its writer has seen.
+    /// Inserts a text before everything that its writer has seen.
     mutating func insert(
       _ text: String, by writer: Int, base: UInt64? = nil, parent: (writer: Int, sequence: UInt64)? = nil
     ) async throws {
@@ -50,15 +51,15 @@ struct WhatTransactionsHaveSeen {
 
   private enum Failure: Error { case notAppended }
 
-  /// What the last segment of the log says.
+  /// The claim of the log's last segment.
   enum Lie: CaseIterable {
-    /// It has seen nothing, and the one before it in its lane had.
+    /// It has seen nothing, although the previous one in its lane had.
     case none
-    /// It has seen less than the one before it in its lane.
+    /// It has seen less than the previous one in its lane.
     case less
     /// It has seen less than its parent.
     case lessThanParent
-    /// It has seen as much as the one before it.
+    /// It has seen as much as the previous one.
     case asMuch
     /// It has seen as much as its parent.
     case asMuchAsParent
@@ -67,7 +68,7 @@ struct WhatTransactionsHaveSeen {
   }
 
   @Test(
-    "Less than the one before it, or than its parent: every device rejects it, and all agree",
+    "Less than the previous one, or than its parent: every device rejects it, and all agree",
     arguments: Lie.allCases)
   func goingBack(lie: Lie) async throws {
     let scratch = TemporaryDirectory()
@@ -110,7 +111,8 @@ struct WhatTransactionsHaveSeen {
     for device in [device, fresh] { device.store.close() }
   }
 
-  @Test("A chain of lanes, each of which continues the one before: beyond its limit every device rejects it")
+  @Test(
+    "A chain of lanes, each of which continues the previous one: beyond the limit every device rejects it")
   func chain() async throws {
     let scratch = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
@@ -142,7 +144,7 @@ struct WhatTransactionsHaveSeen {
     for device in [device, fresh] { device.store.close() }
   }
 
-  @Test("A store whose lane is closed often, each time with work shipped and work pending, comes through")
+  @Test("A store whose lane is often closed, each time with sent and pending work, loses nothing")
   func renewedOften() async throws {
     let scratch = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
@@ -159,7 +161,7 @@ struct WhatTransactionsHaveSeen {
     }
     let rounds = Limits.lineageMax + 4
     for round in 0..<rounds {
-      // The other's segment lies before: what was shipped is not read yet, so that no base covers it.
+      // The other's segment comes before: the sent work is not read yet, so no base covers it.
       try await devices[1].set("title", of: "other", to: .int(Int64(round)))
       try await devices[1].sync(remote)
       try await type("a")

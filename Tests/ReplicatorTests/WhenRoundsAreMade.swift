@@ -4,9 +4,9 @@ import Testing
 
 @testable import Replicator
 
-@Suite("When a replicator goes to work")
+@Suite("When a replicator starts a round")
 struct WhenRoundsAreMade {
-  /// A machine whose rounds end as they are told, and the timers that it sets.
+  /// A machine whose rounds the test ends, and the timers that it sets.
   struct World {
     var machine: ReplicatorMachine
     var timers: [ReplicatorTimer: ClosedRange<Int64>] = [:]
@@ -31,7 +31,7 @@ struct WhenRoundsAreMade {
       }
     }
 
-    /// Ends the round that is on.
+    /// Ends the current round.
     mutating func end(_ failure: SyncFailure? = nil) {
       #expect(isInRound)
       if let failure { return send(.completed(.failed(failure))) }
@@ -44,7 +44,7 @@ struct WhenRoundsAreMade {
     }
   }
 
-  @Test("One round at the start, then when something was committed, was pushed, or time is up")
+  @Test("One round at the start, then after a commit, a push, or a timer")
   func reasons() {
     var world = World()
     world.send(.started)
@@ -63,7 +63,7 @@ struct WhenRoundsAreMade {
     #expect(world.rounds == 4)
   }
 
-  @Test("What happens during a round brings another, one alone, after a delay")
+  @Test("Events during a round cause exactly one more, after a delay")
   func during() {
     var world = World()
     world.send(.started)
@@ -79,7 +79,7 @@ struct WhenRoundsAreMade {
     #expect(world.rounds == 2 && world.timers[.push] == nil)
   }
 
-  @Test("A round that an app asks for is made once, and no timer is set")
+  @Test("A round that an app requests runs once, and no timer is set")
   func once() {
     var world = World()
     world.send(.syncRequested(.ship))
@@ -89,7 +89,8 @@ struct WhenRoundsAreMade {
     #expect(world.rounds == 1 && world.timers.isEmpty)
   }
 
-  @Test("A thousand failures in a row: it still tries, later and later up to the bound, never in a hot loop")
+  @Test(
+    "A thousand failures in a row: it still retries with growing delays up to the limit, never in a hot loop")
   func backoff() {
     var world = World()
     world.send(.started)
@@ -100,7 +101,7 @@ struct WhenRoundsAreMade {
       #expect(range.upperBound <= 300_000 && range.lowerBound >= 500)
       #expect(range.lowerBound == range.upperBound / 2)
       least.append(range.lowerBound)
-      // Neither commits nor the remote's words bring a round before its time.
+      // Neither commits nor notifications of the remote cause an earlier round.
       world.send(.localCommit)
       world.send(.remoteChanged)
       world.send(.timerFired(.commit))
@@ -118,12 +119,12 @@ struct WhenRoundsAreMade {
   }
 
   @Test(
-    "It fails for thirty days, in which nobody writes and no remote calls: it still tries, every five minutes"
+    "It fails for thirty days without writes and notifications: it still tries, every five minutes"
   )
   func thirtyDays() {
     var world = World()
     world.send(.started)
-    // As late as the jitter lets it be, so that the days pass with the fewest tries.
+    // With the greatest jitter, so that the days pass with the fewest attempts.
     var passed: Int64 = 0
     var attempts = 0
     while passed < 30 * 86_400_000 {
@@ -141,7 +142,7 @@ struct WhenRoundsAreMade {
     #expect(world.timers == [.next: 15_000...15_000])
   }
 
-  @Test("A remote that names a time is not asked before it")
+  @Test("A remote that gives a time is not called before it")
   func retryAfter() {
     var world = World()
     world.send(.started)
@@ -155,7 +156,7 @@ struct WhenRoundsAreMade {
     #expect(world.timers[.next]!.lowerBound == 2_000)
   }
 
-  @Test("Delays at the edges of what a policy can say do not trap")
+  @Test("The least and the greatest delays of a policy do not trap")
   func edges() {
     var policy = SyncPolicy()
     for base in [0, 1, .max / 2, .max] as [Int64] {

@@ -11,20 +11,20 @@ import Testing
   import Foundation
 #endif
 
-@Suite("Writes between the commit that issues work again and the end of folding the log again")
+@Suite("Writes between the commit that issues work again and the end of the following fold")
 struct WritesDuringRenewals {
   private let shared = RecordID(zone: zone, name: "shared")
 
-  /// How the window ends.
+  /// How this period ends.
   private enum End: CaseIterable {
     case finished
-    /// The process ends in the window, and the store is opened again.
+    /// The process ends in this period, and the store is opened again.
     case crashed
-    /// Its log is shipped first.
+    /// Its log is sent first.
     case shipped
   }
 
-  /// What the record shows.
+  /// The visible parts of the record.
   private struct View: Equatable {
     var texts: [String?]
     var lists: [[Value]?]
@@ -44,7 +44,7 @@ struct WritesDuringRenewals {
     }
   }
 
-  /// Changes of all kinds, which name what earlier ones have inserted.
+  /// Changes of all kinds, which refer to earlier insertions.
   private func write(_ device: Device, _ number: Int, fields: [Name] = ["body"]) async throws {
     try await device.store.write { tx in
       try tx.createZone(zone)
@@ -64,7 +64,7 @@ struct WritesDuringRenewals {
     }
   }
 
-  /// What an app does in the window: it replaces text and elements that wait to be shipped, and types.
+  /// The writes of an app in this period: it replaces pending text and elements, and types.
   private func writeInWindow(_ device: Device) async throws {
     for number in 10..<13 {
       try await write(device, number, fields: ["body", "second", "third"])
@@ -85,7 +85,8 @@ struct WritesDuringRenewals {
     }
   }
 
-  /// A device whose lane the log has closed, with two transactions that it has shipped and three that it has not.
+  /// A device whose lane the log has closed, with two transactions that it has sent and three that it has
+  /// not.
   private func contested(_ remote: any RemoteLog, _ parent: String) async throws -> Device {
     let device = try Device(in: parent, "device", seed: 1)
     try await write(device, 0, fields: ["body", "third", "kept"])
@@ -140,7 +141,7 @@ struct WritesDuringRenewals {
     try expectSame([device, new], after)
   }
 
-  @Test("It gets one more in the window: the first one ends before")
+  @Test("It gets one more in this period, after the first one has ended")
   func renewedTwice() async throws {
     let scratch = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
@@ -148,7 +149,7 @@ struct WritesDuringRenewals {
     _ = try await device.store.renewLane(of: zone)
     try await writeInWindow(device)
     let written = try view(device)
-    // Somebody closes the new lane too.
+    // Another device closes the new lane too.
     let state = try device.store.syncState()
     let token = try #require(state.zones.first?.token)
     var maker = SegmentMaker(zone, token.incarnation, replica: state.identity.replica, epoch: 1)
@@ -166,7 +167,7 @@ struct WritesDuringRenewals {
   }
 
   @Test(
-    "A lane of an earlier epoch is closed: the one that continues it is issued again too",
+    "A lane of an earlier epoch is closed: the lane that continues it is issued again too",
     arguments: End.allCases)
   private func earlierEpoch(end: End) async throws {
     let scratch = TemporaryDirectory()
@@ -182,7 +183,7 @@ struct WritesDuringRenewals {
     for (number, device) in [(2, device), (3, copy)] {
       try await write(device, number, fields: ["body", "second"])
     }
-    // What the copy would ship: it has the first pending transaction too, and another second one.
+    // What the copy would send: it has the first pending transaction too, and another second one.
     let cut = try #require(try copy.store.nextCut(of: zone))
     let packed = try SegmentPacker.pack(cut)
     let segment = RemoteSegment(

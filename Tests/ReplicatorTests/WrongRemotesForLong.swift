@@ -5,9 +5,9 @@ import Testing
 
 @testable import Replicator
 
-@Suite("A replicator that runs for long where its remote should be")
+@Suite("A replicator that runs for a long time with a wrong remote")
 struct WrongRemotesForLong {
-  /// What lies there instead, all of it writable.
+  /// What is there instead, all of it writable.
   enum Place: CaseIterable {
     case empty, withoutMarker, foreign, foreignWithData, older
 
@@ -20,7 +20,7 @@ struct WrongRemotesForLong {
     }
   }
 
-  /// The objects that lie there, made from what the right place has.
+  /// The objects there, made from those of the right place.
   private func objects(
     _ wrong: Place, _ kind: RemotePlace.Kind, _ older: [ObjectName: [UInt8]], _ right: [ObjectName: [UInt8]],
     _ parent: String
@@ -42,7 +42,7 @@ struct WrongRemotesForLong {
   }
 
   @Test(
-    "a hundred rounds with writes among them: nothing is put there, nothing is taken from it, nothing here is lost",
+    "a hundred rounds with writes: nothing is written there or read from it, and nothing here is lost",
     .timeLimit(.minutes(20)), arguments: RemotePlace.Kind.allCases, Place.allCases)
   func hundredRounds(kind: RemotePlace.Kind, wrong: Place) async throws {
     let scratch = TemporaryDirectory()
@@ -52,7 +52,7 @@ struct WrongRemotesForLong {
     try await settle(devices, place.remote)
     let older = try await place.copy()
     try await devices[1].set("title", of: "later", to: 1, in: ZoneID(name: "other"))
-    // A remote that was open before keeps what it knows of the right one; another opens the wrong one.
+    // A remote that was open before keeps its knowledge of the right one; another opens the wrong one.
     let open = place.remote
     try await settle(devices, open)
     let right = try await place.copy()

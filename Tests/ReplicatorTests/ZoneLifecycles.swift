@@ -14,7 +14,7 @@ struct ZoneLifecycles {
     try (1...count).map { try Device(in: scratch.path, "d\($0)", seed: UInt64($0)) }
   }
 
-  /// Lets all come to rest, and checks which zones they all have.
+  /// Syncs until nothing moves, and checks which zones all devices have.
   private func finish(_ devices: [Device], _ zones: [String]) async throws {
     try await settle(devices, remote)
     try await expectAgreement(devices, remote)
@@ -22,7 +22,7 @@ struct ZoneLifecycles {
     for device in devices { device.store.close() }
   }
 
-  @Test("A local zone is never shipped until it is attached, and then with all its history")
+  @Test("A local zone is not sent before it is attached, and then with all its history")
   func localUntilAttached() async throws {
     let devices = try devices(2)
     for index in 0..<5 {
@@ -47,7 +47,7 @@ struct ZoneLifecycles {
     try await finish(devices, ["notes"])
   }
 
-  @Test("A local zone of a name that the remote has joins it once it is attached")
+  @Test("A local zone with the name of a remote zone joins it when it is attached")
   func localBesideRemote() async throws {
     let devices = try devices(2)
     try await devices[0].set("title", of: "theirs", to: 1)
@@ -65,7 +65,7 @@ struct ZoneLifecycles {
     try await finish(devices, ["notes"])
   }
 
-  @Test("A zone that any device makes appears on the others, also where two make it at one time")
+  @Test("A zone that any device creates appears on the others, also if two create it at the same time")
   func appear() async throws {
     let devices = try devices(3)
     for (index, device) in devices.enumerated() {
@@ -101,7 +101,7 @@ struct ZoneLifecycles {
     }
     #expect(try devices[1].digests().keys.sorted() == ["notes", "own"])
     #expect(try devices[1].pending() == 1)
-    // One of them is made here too, before it is chosen.
+    // One of them is created here too, before it is chosen.
     try await devices[1].set("title", of: "second", to: 1, in: others[0])
     let second = try await devices[1].sync(remote, zones: .only([zone, others[0]]))
     #expect(second.zones.map(\.zone) == [others[0], zone] && second.isInSync)
@@ -111,7 +111,7 @@ struct ZoneLifecycles {
     try await finish(devices, ["a", "b", "notes", "own"])
   }
 
-  @Test("A zone that was deleted, with everything shipped, is gone everywhere")
+  @Test("A deleted zone without unsent work is deleted everywhere")
   func deleted() async throws {
     let devices = try devices(3)
     for zone in [zone, ZoneID(name: "kept")] {
@@ -130,7 +130,7 @@ struct ZoneLifecycles {
   }
 
   @Test(
-    "A zone that was deleted while another device had unshipped work is kept there and told, until that device deletes it",
+    "A zone deleted while another device had unsent work is kept and reported there, until it is deleted there",
     arguments: [false, true])
   func deletedElsewhere(isMadeAgain: Bool) async throws {
     let devices = try devices(2)
@@ -161,7 +161,7 @@ struct ZoneLifecycles {
     try await finish(devices, isMadeAgain ? ["kept", "notes"] : ["kept"])
   }
 
-  @Test("A paused zone with something to ship brings no round of its own: its rounds write nothing")
+  @Test("A paused zone with something to send causes no rounds: its rounds write nothing")
   func pausedAndQuiet() async throws {
     let devices = try devices(2)
     try await devices[0].set("title", of: "first", to: 1)
@@ -182,7 +182,8 @@ struct ZoneLifecycles {
   }
 
   @Test(
-    "A zone that was deleted and made again: who lagged behind ends with the new one alone", arguments: 1...3)
+    "A zone that was deleted and created again: a device that lagged behind has only the new one",
+    arguments: 1...3)
   func madeAgain(lives: Int) async throws {
     let devices = try devices(3)
     try await devices[0].set("title", of: "old", to: 1)
@@ -201,7 +202,7 @@ struct ZoneLifecycles {
     try await finish(devices, ["notes"])
   }
 
-  @Test("A zone that is deleted here before the remote ever heard of it leaves nothing there")
+  @Test("A zone that is deleted here before the remote knows it leaves nothing there")
   func deletedUnshipped() async throws {
     let devices = try devices(2)
     try await devices[0].set("title", of: "first", to: 1)
@@ -213,7 +214,7 @@ struct ZoneLifecycles {
   }
 
   @Test(
-    "A deletion that the remote was not told of continues in the store that imports the log",
+    "A deletion that the remote does not know continues in the store that imports the log",
     arguments: [false, true])
   func importedDeletion(inTheMaking: Bool) async throws {
     let devices = try devices(3)
@@ -222,7 +223,7 @@ struct ZoneLifecycles {
     try await devices[0].sync(remote)
     try await devices[0].set("title", of: "a", to: 1, in: gone)
     if inTheMaking {
-      // The remote was asked to make it, and its answer never came.
+      // The remote was asked to create it, and its answer was lost.
       let incarnation = try await devices[0].store.proposeIncarnation(IncarnationID(rawValue: 5), of: gone)
       #expect(incarnation == IncarnationID(rawValue: 5))
     } else {
@@ -241,7 +242,7 @@ struct ZoneLifecycles {
     try await finish(devices, ["notes"])
   }
 
-  @Test("A zone that was made again under the name of one whose deletion is pending moves beside it")
+  @Test("A zone that was created again with the name of one whose deletion is pending syncs beside it")
   func importedNamesake() async throws {
     let devices = try devices(2)
     try await devices[0].set("title", of: "old", to: 1)

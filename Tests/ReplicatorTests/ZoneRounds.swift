@@ -4,9 +4,9 @@ import Testing
 
 @testable import Replicator
 
-@Suite("What a zone's part of a round does, step by step")
+@Suite("A zone's part of a round, step by step")
 struct ZoneRounds {
-  /// Plays results against the effects that a round must ask for, and gives its report.
+  /// Plays results against the expected effects of a round, and returns its report.
   func play(
     _ state: ZoneSyncState, _ steps: SyncSteps = .all, _ script: [(expected: ZoneEffect, result: ZoneResult)],
     sourceLocation: SourceLocation = #_sourceLocation
@@ -23,20 +23,20 @@ struct ZoneRounds {
 
   let nothing = ZoneResult.fetched(.segments([], hasMore: false))
 
-  @Test("Nothing to do costs one call of the remote")
+  @Test("With nothing to do it costs one call of the remote")
   func idle() {
     let report = play(
       zoneState(at: 7), .all, [(.fetch(after: token(7)), nothing), (.prepare, .prepared(nil))])
     #expect(report.status == .inSync && report.sent == 0 && report.received == 0)
   }
 
-  @Test("A local zone is left alone")
+  @Test("A local zone is not synced")
   func local() {
     #expect(play(zoneState(.local, pending: 3), .all, []).status == .local)
     #expect(play(zoneState(.local, at: nil), .all, []).status == .local)
   }
 
-  @Test("A zone that the remote lacks is made there, then shipped")
+  @Test("A zone that the remote lacks is created there, then sent")
   func new() {
     let segment = packed(1...2)
     let report = play(
@@ -52,7 +52,7 @@ struct ZoneRounds {
     #expect(report.status == .inSync)
   }
 
-  @Test("What the log rejects each time that it is issued again is not sent without end")
+  @Test("Work that the log rejects each time it is issued again is not sent without end")
   func rejectedAgain() {
     var script: [(expected: ZoneEffect, result: ZoneResult)] = []
     let segment = packed(1...2)
@@ -73,7 +73,7 @@ struct ZoneRounds {
     #expect(report.sent == 0 && report.rejectedSegments == 4)
   }
 
-  @Test("A zone that is deleted while the remote makes it is deleted there")
+  @Test("A zone that is deleted while the remote creates it is deleted there")
   func deletedMeanwhile() {
     let report = play(
       zoneState(at: nil, pending: 2), .all,
@@ -84,7 +84,7 @@ struct ZoneRounds {
     #expect(report.status == .removed)
   }
 
-  @Test("A deletion of which the remote does not have the log is done; one that it refuses is not")
+  @Test("A deletion of a log that the remote lacks is complete; one that it refuses is not")
   func withoutLog() {
     let state = zoneState(.deleting, at: 3)
     let unknown = SyncFailure(RemoteError(.zoneUnknown, "there is none", hint: "none"))
@@ -98,12 +98,12 @@ struct ZoneRounds {
     let denied = failure(.denied)
     let refused = play(state, .all, [(.deleteAtRemote(incarnation), .failed(denied))])
     #expect(refused.status == .failed(denied))
-    // One that is synced is not deleted by what the remote does not have.
+    // A synced zone is not deleted because the remote lacks it.
     let synced = play(zoneState(at: 3), .all, [(.fetch(after: token(3)), .failed(unknown))])
     #expect(synced.status == .failed(unknown))
   }
 
-  @Test("Pages are fetched to the end, and what others shipped between is fetched after shipping")
+  @Test("Pages are fetched to the end, and what others sent meanwhile is fetched after sending")
   func both() {
     let segment = packed(5...5)
     let report = play(
@@ -114,7 +114,7 @@ struct ZoneRounds {
         (.fetch(after: token(2)), .fetched(.segments([stored(3)], hasMore: false))),
         (.fold([stored(3)], after: token(2)), folded(to: 3)),
         (.prepare, .prepared(segment)),
-        // Another's segment lies at offset 4.
+        // Another device's segment is at offset 4.
         (.append(segment, after: 3), .appended(.appended(SegmentPlace(offset: 5)))),
         (.acknowledge(segment.header, SegmentPlace(offset: 5)), acknowledged(to: 3)),
         (.prepare, .prepared(nil)),
@@ -125,7 +125,7 @@ struct ZoneRounds {
     #expect(report.received == 5 && report.receivedSegments == 3 && report.sent == 1)
   }
 
-  @Test("A segment that is there already is acknowledged as well")
+  @Test("A segment that is already there is acknowledged too")
   func alreadyThere() {
     let segment = packed(1...1)
     let report = play(
@@ -139,7 +139,7 @@ struct ZoneRounds {
     #expect(report.status == .inSync)
   }
 
-  @Test("The next segment is looked for after the one that was shipped before it")
+  @Test("The search for the next segment starts after the one that was sent before it")
   func shippedThrough() {
     let (first, second) = (packed(1...1), packed(2...2))
     _ = play(
@@ -155,7 +155,7 @@ struct ZoneRounds {
       ])
   }
 
-  @Test("A segment that cannot be folded parks those behind it; shipping goes on")
+  @Test("A segment that cannot be folded parks the later ones; sending continues")
   func parked() {
     let problem = failure(.damagedSegment)
     let segment = packed(1...1)
@@ -180,7 +180,7 @@ struct ZoneRounds {
   }
 
   @Test(
-    "Nothing is appended to a log that went back, is not known, or may not be read",
+    "Nothing is appended to a log that went back, is unknown, or may not be read",
     arguments: [
       RemoteError.Code.wentBack, .zoneUnknown, .denied,
     ])
@@ -190,7 +190,7 @@ struct ZoneRounds {
     #expect(report.status == .failed(failure(code)))
   }
 
-  @Test("No room at the remote: what was fetched is kept, what is pending stays so")
+  @Test("No space at the remote: fetched work is kept, pending work stays pending")
   func overQuota() {
     let segment = packed(1...1)
     let report = play(
@@ -202,7 +202,7 @@ struct ZoneRounds {
     #expect(report.status == .failed(failure(.overQuota)) && report.sent == 0)
   }
 
-  @Test("A fork stops shipping")
+  @Test("A fork stops sending")
   func fork() {
     let segment = packed(1...1)
     let report = play(
@@ -215,7 +215,7 @@ struct ZoneRounds {
   }
 
   @Test(
-    "A zone that was deleted goes here too, unless something in it was never shipped",
+    "A deleted zone is deleted here too, unless something in it was never sent",
     arguments: [true, false])
   func deleted(isRemoved: Bool) {
     let report = play(
@@ -225,7 +225,7 @@ struct ZoneRounds {
   }
 
   @Test(
-    "A zone that is gone otherwise stays here and says so",
+    "A zone that was purged or reset stays here and is reported",
     arguments: [
       ZoneFate.purged, .reset(IncarnationID(rawValue: 9)),
     ])
@@ -240,7 +240,7 @@ struct ZoneRounds {
     #expect(appending.status == .paused(fate))
   }
 
-  @Test("A deletion is told to the remote first")
+  @Test("A deletion is sent to the remote first")
   func deleting() {
     let report = play(
       zoneState(.deleting, at: 2), .all,
@@ -248,7 +248,7 @@ struct ZoneRounds {
     #expect(report.status == .removed)
   }
 
-  @Test("A log that grows as fast as it is folded ends the round some time")
+  @Test("A log that grows as fast as it is folded ends the round eventually")
   func endless() {
     var round = ZoneRound(zoneState(at: 0, pending: 1), steps: .all)
     var effect = round.start()
@@ -271,7 +271,7 @@ struct ZoneRounds {
   }
 
   @Test(
-    "Pages that come as fast as they are folded end the round some time, and what is pending is shipped between",
+    "Pages that arrive as fast as they are folded end the round eventually; pending work is sent in between",
     arguments: [SyncSteps.all, .fetch])
   func endlessPages(steps: SyncSteps) {
     var round = ZoneRound(zoneState(at: 0, pending: 1), steps: steps)
@@ -294,7 +294,7 @@ struct ZoneRounds {
     #expect(shipped == (steps == .all ? ZoneRound.passesMax : 0))
   }
 
-  @Test("More than the pages of a pass are read to the end in one round")
+  @Test("More pages than one pass may have are read to the end in one round")
   func manyPages() {
     let last = UInt64(ZoneRound.pagesInPassMax) + 5
     var round = ZoneRound(zoneState(at: 0), steps: .all)
@@ -311,7 +311,7 @@ struct ZoneRounds {
     #expect(round.report.status == .inSync && round.report.receivedSegments == Int(last))
   }
 
-  @Test("What fails besides a segment of the log parks nothing, and nothing is shipped after it")
+  @Test("A failure that is not of a segment parks nothing, and nothing is sent after it")
   func notParked() {
     let damaged = SyncFailure(code: "damaged", message: "planned", hint: "none", scope: .zone)
     let preparing = play(
@@ -333,7 +333,7 @@ struct ZoneRounds {
     #expect(adopting.status == .failed(damaged))
   }
 
-  @Test("A zone that is parked and has more to ship than a round should stays parked")
+  @Test("A parked zone that has more to send than one round may stays parked")
   func parkedAndUnfinished() {
     let problem = failure(.damagedSegment)
     var round = ZoneRound(zoneState(at: 0, pending: 1), steps: .all)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Replicator
 
-@Suite("Zones that are deleted while the remote makes them")
+@Suite("Zones that are deleted while the remote creates them")
 struct ZonesDeletedInTheMaking {
   let scratch = TemporaryDirectory()
   let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
@@ -34,7 +34,7 @@ struct ZonesDeletedInTheMaking {
         try Device(in: scratch.path, "other \(index)", seed: 2)
       )
       let faulty = FaultyRemote(remote, seed: 3, rates: .init())
-      // The list of zones is read before the network goes bad.
+      // The list of zones is read before the network fails.
       _ = try await maker.sync(faulty)
       try await maker.set("title", of: "record", to: 1)
       let runner = EffectRunner(
@@ -47,7 +47,7 @@ struct ZonesDeletedInTheMaking {
       faulty.rates = .init()
       try await maker.store.write { try $0.deleteZone(zone) }
       if case .zone(_, .created(let incarnation)) = made {
-        // The answer comes late: the zone was deleted here since.
+        // The answer arrives late: the zone was deleted here since.
         guard
           case .zone(_, .deletedMeanwhile(incarnation)) = await runner.perform(
             .zone(zone, .adopt(incarnation)))
@@ -56,13 +56,13 @@ struct ZonesDeletedInTheMaking {
           return
         }
       }
-      // The other may read the list before the deletion is told.
+      // The other device may read the list before the deletion is sent.
       _ = try await other.sync(remote)
       try await expectGone(maker, other)
     }
   }
 
-  @Test("a page of events that was read meanwhile does not bring it back")
+  @Test("a page of events that was read meanwhile does not restore it")
   func latePage() async throws {
     let (maker, other) = (
       try Device(in: scratch.path, "maker", seed: 1), try Device(in: scratch.path, "other", seed: 2)
@@ -81,12 +81,12 @@ struct ZonesDeletedInTheMaking {
     _ = await runner.perform(.applyZoneEvents(page))
     #expect(try maker.store.read { try $0.zones() } == [])
     #expect(try maker.store.syncState().zones.map(\.attachment) == [.deleting])
-    // After a crash too: what was proposed is in the store.
+    // Also after a crash: the proposal is in the store.
     try maker.reopen()
     try await expectGone(maker, other)
   }
 
-  @Test("a zone made again under the name is another one, and stays")
+  @Test("a zone that is created again with the name is another one, and stays")
   func madeAgain() async throws {
     let maker = try Device(in: scratch.path, "maker", seed: 1)
     try await maker.set("title", of: "record", to: 1)
@@ -104,7 +104,7 @@ struct ZonesDeletedInTheMaking {
     other.store.close()
   }
 
-  @Test("each try of a creation proposes the same, and makes no commit")
+  @Test("each attempt of a creation proposes the same, and makes no commit")
   func sameProposal() async throws {
     let maker = try Device(in: scratch.path, "maker", seed: 1)
     try await maker.set("title", of: "record", to: 1)

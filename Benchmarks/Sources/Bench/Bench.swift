@@ -9,16 +9,16 @@ import Synchronization
 struct Bench: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "bench",
-    abstract: "Compares Tributary with raw LMDB and with SQLite through GRDB, in turns, on this machine.",
-    discussion: "It ends with 1 if those that take part do not come to the same data.")
+    abstract: "Compares Tributary with raw LMDB and with SQLite through GRDB on this machine.",
+    discussion: "It ends with 1 if the participants do not have the same data at the end.")
 
-  @Flag(help: "Run each case small: to see that all agree, not how fast they are.")
+  @Flag(help: "Run each case small: checks that all agree, not how fast they are.")
   var smoke = false
 
   @Option(help: "Run the cases whose titles contain this.")
   var only: String?
 
-  @Option(help: "Rounds that count.")
+  @Option(help: "The number of rounds that count.")
   var rounds: Int?
 
   @Option(help: "A directory on a memory-backed file system.")
@@ -30,7 +30,7 @@ struct Bench: AsyncParsableCommand {
   @Flag(help: "Print JSON: one object.")
   var json = false
 
-  @Option(help: "Draw the ratios into this file (SVG) too.")
+  @Option(help: "Also draw the ratios into this file (SVG).")
   var plot: String?
 
   @Flag(help: "List the cases.")
@@ -40,9 +40,9 @@ struct Bench: AsyncParsableCommand {
   var alone: String?
 
   func validate() throws {
-    guard rounds ?? 1 >= 1 else { throw ValidationError("--rounds is at least 1.") }
+    guard rounds ?? 1 >= 1 else { throw ValidationError("--rounds must be at least 1.") }
     guard alone.map({ name in Participant.Name.allCases.contains { "\($0)" == name } }) ?? true else {
-      throw ValidationError("--alone is one of \(Participant.Name.allCases).")
+      throw ValidationError("--alone must be one of \(Participant.Name.allCases).")
     }
   }
 
@@ -76,14 +76,14 @@ struct Bench: AsyncParsableCommand {
     print(json ? try page.json : page.markdown)
   }
 
-  /// Shows how far it is, on a terminal.
+  /// Shows the progress, on a terminal.
   private static func say(_ text: String) {
     guard isatty(2) != 0 else { return }
     FileHandle.standardError.write(Data("\r\u{1B}[K\(text)".utf8))
   }
 }
 
-/// Whether someone wants it to end: then it ends with the round, and leaves no stores behind.
+/// Whether the user interrupted the program. It then ends after the round, and leaves no stores behind.
 private final class Interrupt {
   private let flag = Flag()
   private let source: any DispatchSourceSignal

@@ -2,7 +2,8 @@ import EventStore
 import Foundation
 import Stores
 
-/// Does one thing some times, for a tool that counts instructions: what a time takes is the difference of two runs.
+/// Repeats one operation, for a tool that counts instructions. The difference of two runs gives the cost of
+/// one repetition.
 @main
 struct Instructions {
   static func main() throws {

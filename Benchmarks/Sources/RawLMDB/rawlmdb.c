@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What is called by these names in this process is what stands here; the library's own are behind.
+// The functions with LMDB's names in this file replace the library's in this process, and call them.
 #define LIBRARY(name) ((__typeof__(&name))library_symbol(&library_##name, #name))
 
 __attribute__((noinline, cold)) static void *find_symbol(void **known, const char *name) {
@@ -25,15 +25,15 @@ static void *library_mdb_env_open, *library_mdb_env_set_mapsize, *library_mdb_en
     *library_mdb_put, *library_mdb_del, *library_mdb_cursor_open, *library_mdb_cursor_close, *library_mdb_cursor_get, *library_mdb_cursor_put,
     *library_mdb_cursor_del;
 
-// MARK: What is noted
+// MARK: The trace
 
 enum kind { BEGIN, COMMIT, ABORT, RESET, RENEW, GET, PUT, DEL, OPEN, CLOSE, CURSOR_GET, CURSOR_PUT, CURSOR_DEL };
 
-// One call; its key and its value follow it.
+// One call; the bytes of its key and its value follow.
 struct call {
-  uint8_t kind, subject, other;  // places of transactions and cursors
+  uint8_t kind, subject, other;  // slots of transactions and cursors
   uint8_t has_key;
-  uint32_t number;  // a table, or what a cursor is to do
+  uint32_t number;  // a table, or the operation of a cursor
   uint32_t flags;
   uint32_t key_bytes, value_bytes;
 };
@@ -63,7 +63,7 @@ static uint8_t place(void **places, void *what, bool isNew) {
       places[i] = what;
       return (uint8_t)i;
     }
-  abort();  // more at a time than any engine here has
+  abort();  // more at the same time than any engine here uses
 }
 
 static void note(struct call call, const MDB_val *key, const MDB_val *value) {
@@ -85,7 +85,7 @@ static void note(struct call call, const MDB_val *key, const MDB_val *value) {
   if (call.kind >= GET && call.kind != OPEN && call.kind != CLOSE) trace->calls++;
 }
 
-// Remembers where a transaction ends that is in no other.
+// Records the end of a transaction that is not nested in another.
 static void note_end(uint8_t transaction) {
   raw_trace *trace = recording;
   if (trace->is_nested[transaction]) return;
@@ -120,7 +120,7 @@ void raw_trace_free(raw_trace *trace) {
 size_t raw_trace_calls(const raw_trace *trace) { return trace->calls; }
 size_t raw_trace_commits(const raw_trace *trace) { return trace->commit_count; }
 
-// MARK: What is called by LMDB's names
+// MARK: The functions with LMDB's names
 
 int mdb_env_open(MDB_env *env, const char *path, unsigned flags, mdb_mode_t mode) {
   env_flags = flags;
@@ -185,7 +185,7 @@ int mdb_txn_renew(MDB_txn *txn) {
     uint8_t at = PLACES;
     for (uint8_t i = 0; i < PLACES && at == PLACES; i++)
       if (recording->transactions[i] == txn) at = i;
-    // One that was begun before the trace is begun by it.
+    // A transaction that began before the trace begins with it.
     bool isNew = at == PLACES;
     if (isNew) {
       at = place(recording->transactions, txn, true);
@@ -196,7 +196,7 @@ int mdb_txn_renew(MDB_txn *txn) {
   return LIBRARY(mdb_txn_renew)(txn);
 }
 
-// What is called most is noted out of line: who does not record pays for a look at `recording` and a jump.
+// The most frequent calls are recorded out of line: without a recording they cost a test of `recording` and a jump.
 #define NOTED(name, ...) (__builtin_expect(!recording && library_##name, 1) ? LIBRARY(name)(__VA_ARGS__) : noted_##name(__VA_ARGS__))
 #define OUT_OF_LINE __attribute__((noinline, cold)) static int
 
@@ -276,7 +276,7 @@ OUT_OF_LINE noted_mdb_cursor_del(MDB_cursor *cursor, unsigned flags) {
 
 int mdb_cursor_del(MDB_cursor *cursor, unsigned flags) { return NOTED(mdb_cursor_del, cursor, flags); }
 
-// MARK: What is played
+// MARK: Playing
 
 struct raw_store {
   MDB_env *env;
@@ -284,7 +284,7 @@ struct raw_store {
   MDB_cursor *cursors[PLACES];
 };
 
-// Opens the tables in the order of the numbers that they had, so that they get the same.
+// Opens the tables in the order of their recorded numbers, so that they get the same numbers.
 static int open_tables(MDB_env *env) {
   MDB_txn *txn;
   int code = LIBRARY(mdb_txn_begin)(env, NULL, 0, &txn);
@@ -329,7 +329,7 @@ static uint64_t touch(const MDB_val *value) {
 int raw_store_play(raw_store *store, const raw_trace *trace, size_t from, size_t to, uint64_t *sum) {
   size_t at = from == 0 ? 0 : trace->commits[from - 1];
   size_t stop = to == 0 ? 0 : trace->commits[to - 1];
-  // Its own table of what it calls: no look-up a call.
+  // A table of functions, so that no call needs a look-up.
   __typeof__(&mdb_get) get = LIBRARY(mdb_get);
   __typeof__(&mdb_put) put = LIBRARY(mdb_put);
   __typeof__(&mdb_del) del = LIBRARY(mdb_del);

@@ -1,6 +1,6 @@
 import EventStore
 
-/// Records of 4 fields of 32 bytes, and what is done to them, the same in each run.
+/// Records of 4 fields of 32 bytes, and changes of them, the same in each run.
 package struct Dataset {
   package static let zone = ZoneID(name: "bench")
   package static let type: Name = "item"
@@ -20,7 +20,7 @@ package struct Dataset {
     }
   }
 
-  /// Something for which a text must be read.
+  /// A number that can only be computed by reading the text.
   package static func weight(_ text: String) -> UInt64 {
     var text = text
     return text.withUTF8 { UInt64($0.count) &+ UInt64($0.first ?? 0) &* 31 &+ UInt64($0.last ?? 0) &* 131 }
@@ -39,21 +39,21 @@ package struct Dataset {
     var random = Random(seed: 7)
     var names: [String] = []
     for index in 0..<records {
-      // As UUIDs are: neither in order nor short.
+      // Like UUIDs: not in order, and not short.
       names.append("\(random.text(24))-\(index)")
     }
     self.names = names
     ids = names.map { RecordID(zone: Self.zone, name: Name($0)) }
   }
 
-  /// The fields of a record at first.
+  /// The initial fields of a record.
   package func values(of record: Int) -> [String] {
     var random = Random(seed: UInt64(record) &* 0x9e37_79b9 &+ 1)
     return (0..<4).map { _ in random.text(32) }
   }
 
-  /// A record's name in memory of its own. Names that are copied in the order of their use lie in it, as those of an app do
-  /// that has just come by them: to find one is nobody's work.
+  /// A copy of a record's name in new memory. Copies made in the order of their use are in memory in that
+  /// order, like names that an app has just received. So no participant pays for finding a name.
   package func freshName(_ record: Int) -> String {
     String(decoding: Array(names[record].utf8), as: UTF8.self)
   }
@@ -82,7 +82,7 @@ package struct Random: RandomNumberGenerator {
 
   package mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
-  /// So many letters and digits.
+  /// Random letters and digits.
   package mutating func text(_ count: Int) -> String {
     let letters = Array("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_".utf8)
     var bytes: [UInt8] = []
@@ -92,7 +92,7 @@ package struct Random: RandomNumberGenerator {
   }
 }
 
-/// FNV-1a of texts, in their order.
+/// FNV-1a of texts, in order.
 package struct TextDigest {
   package private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
 

@@ -2,19 +2,20 @@ import EventStore
 import RawLMDB
 import Synchronization
 
-/// Tributary, as an app uses it.
+/// Tributary, used as an app would use it.
 package final class Engine {
   package let store: LocalStore
   package let dataset: Dataset
 
-  /// Opens a store, or makes one. Its clock and its random numbers are the same in each turn, and with them every byte.
+  /// Opens a store, or creates one. Clock and random numbers are the same in each turn, and so is every byte.
   ///
-  /// - Parameter seed: of the random numbers: no two replicas of one remote may have the same.
+  /// - Parameter seed: the seed of the random numbers. Two replicas of one remote must not have the same
+  ///   seed.
   package init(_ directory: String, _ dataset: Dataset, durability: Durability = .durable, seed: UInt64 = 11)
     throws
   {
     var configuration = StoreConfiguration()
-    // Valgrind has no more address space.
+    // Valgrind has no more address space than that.
     configuration.mapBytes = 8 << 30
     let clock = Mutex<Int64>(1_700_000_000_000)
     let random = Mutex(Random(seed: seed))
@@ -50,7 +51,7 @@ package final class Engine {
     for (field, value) in zip(Dataset.fields, values) { try tx.set(field, of: id, to: .string(value)) }
   }
 
-  /// A change with what the call takes, made before time counts.
+  /// A change with the arguments of its call, made before the timing starts.
   package struct Step: Sendable {
     package var id: RecordID
     package var field: Name
@@ -65,7 +66,7 @@ package final class Engine {
     }
   }
 
-  /// Commits changes, so many at a time.
+  /// Commits changes, `each` in one commit.
   package func commit(_ steps: ArraySlice<Step>, each: Int) throws {
     var start = steps.startIndex
     while start < steps.endIndex {
@@ -92,7 +93,7 @@ package final class Engine {
     return digest.value
   }
 
-  /// Something for which a record must be read.
+  /// A number that can only be computed by reading the record.
   package static func weight(_ record: Record) -> UInt64 {
     Dataset.fields.reduce(Dataset.weight(record.id.name.rawValue)) { sum, field in
       guard case .string(let text)? = record[field] else { return sum }
@@ -100,7 +101,7 @@ package final class Engine {
     }
   }
 
-  /// As ``weight(_:)-(Record)``, of a record where it lies.
+  /// Like ``weight(_:)-(Record)``, but without a copy of the record.
   package static func weight(_ record: borrowing RecordView) throws -> UInt64 {
     var sum = Dataset.weight(try record.name)
     for field in Dataset.fields {

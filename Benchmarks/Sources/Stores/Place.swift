@@ -6,7 +6,7 @@ package struct Place {
 
   package init(path: String) { self.path = path }
 
-  /// A new directory in it.
+  /// Creates a new directory in it.
   package func inner() -> Place {
     let inner = Place(path: "\(path)/\(UUID().uuidString.prefix(8))")
     try? FileManager.default.createDirectory(atPath: inner.path, withIntermediateDirectories: true)
@@ -15,7 +15,7 @@ package struct Place {
 
   package func remove() { try? FileManager.default.removeItem(atPath: path) }
 
-  /// A copy of a directory in it, in place of what was there by that name.
+  /// Copies a directory into it, replacing an earlier copy with the same name.
   package func copy(_ directory: String, as name: String) throws -> String {
     let target = "\(path)/\(name)"
     try? FileManager.default.removeItem(atPath: target)

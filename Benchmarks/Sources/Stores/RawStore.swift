@@ -1,6 +1,6 @@
 import RawLMDB
 
-/// What a C library said that should not have said it.
+/// An unexpected error of a C library.
 package struct RawError: Error {
   package var code: Int32
   package var what: String
@@ -15,7 +15,7 @@ package struct RawError: Error {
 package final class Trace {
   fileprivate let trace: OpaquePointer
 
-  /// Records what a closure does.
+  /// Records the calls during a closure.
   package init(_ body: () async throws -> Void) async throws {
     trace = raw_trace_begin()
     do {
@@ -32,11 +32,11 @@ package final class Trace {
 
   /// How many transactions it has.
   package var transactions: Int { raw_trace_commits(trace) }
-  /// How many calls that find, put or delete.
+  /// How many calls of it find, put or delete.
   package var calls: Int { raw_trace_calls(trace) }
 }
 
-/// LMDB with no engine: it makes the calls of a trace.
+/// LMDB without an engine: it makes the calls of a trace.
 package final class RawStore {
   private let store: OpaquePointer
   package private(set) var sum: UInt64 = 0
@@ -57,7 +57,7 @@ package final class RawStore {
   /// The library's version.
   package static var version: String { String(cString: raw_lmdb_version()) }
 
-  /// A digest of all tables of a store, and how many bytes they hold.
+  /// A digest of all tables of a store, and the number of their bytes.
   package static func digest(of directory: String) throws -> (digest: UInt64, bytes: UInt64) {
     let raw = try RawStore(directory)
     var digest: UInt64 = 0

@@ -12,7 +12,7 @@ import Testing
   import Darwin
 #endif
 
-/// Bytes that a seed tells, which no other seed gives.
+/// Bytes that are determined by a seed, and that no other seed gives.
 func assetBytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
   var generator = SeededGenerator(seed: seed)
   var words = [UInt64](repeating: 0, count: (count + 7) / 8)
@@ -21,7 +21,7 @@ func assetBytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
 }
 
 extension LocalStore {
-  /// All bytes of an asset, as its stream gives them.
+  /// All bytes of an asset, as its stream returns them.
   func assetContent(_ asset: AssetReference, pieceBytes: Int = 1 << 16) throws -> [UInt8] {
     var reader = try openAsset(asset)
     var bytes: [UInt8] = []
@@ -34,16 +34,16 @@ extension LocalStore {
     return asset
   }
 
-  /// The files that the store has of assets: below `assets`, with slashes.
+  /// The store's files of assets: paths below `assets`, with slashes.
   func assetFiles() -> [String] { filesBelow(directory + "/assets") }
 
-  /// Ends what imports wait for: time has passed.
+  /// Ends the holds of imports, as if their time had passed.
   func forgetHolds() throws {
     for row in try rows(\.assets) where row.key[0] == 3 { try overwrite(row.key, [0], in: \.assets) }
   }
 }
 
-/// The files below a directory, in the order of their paths.
+/// The files below a directory, ordered by path.
 func filesBelow(_ path: String, _ prefix: String = "") -> [String] {
   guard let stream = opendir(path) else { return [] }
   defer { closedir(stream) }
@@ -62,8 +62,8 @@ func filesBelow(_ path: String, _ prefix: String = "") -> [String] {
   return found.sorted()
 }
 
-/// Lets the calls for assets' files fail from one on, all of them: as if the process had been killed there. What it
-/// would have cleaned up stays.
+/// Lets all calls for assets' files fail from one call on, as if the process had been killed there. What the
+/// process would have cleaned up stays.
 final class StepCounter: Sendable {
   private struct State {
     var steps = 0
@@ -74,7 +74,7 @@ final class StepCounter: Sendable {
   private let state = Mutex(State())
   private let number: Int32
 
-  /// - Parameter number: the `errno` that calls fail with.
+  /// - Parameter number: the `errno` of failing calls.
   init(number: Int32 = EIO) { self.number = number }
 
   /// How many calls have been made.
@@ -83,7 +83,7 @@ final class StepCounter: Sendable {
   /// Whether a call has failed.
   var hasFailed: Bool { state.withLock { $0.steps > $0.last } }
 
-  /// Lets all calls after so many fail, counted from now.
+  /// Lets all calls fail after this many more.
   func fail(after steps: Int) {
     state.withLock { $0 = State(steps: 0, last: steps) }
   }

@@ -22,7 +22,7 @@ struct Claims: ContributionSight {
 
   func hasPlaces(in incarnation: IncarnationNumber) -> Bool { places[incarnation.rawValue] != nil }
 
-  /// Again and again the least of those that have seen nothing that is left; the least of all, if there is none.
+  /// Repeats: takes the least of those that have seen no remaining one; if there is none, the least of all.
   func naive(_ keys: [ContributionKey]) -> [ContributionKey] {
     var left = keys.sorted { a, b in
       if a.head.timestamp != b.head.timestamp { return a.head.timestamp < b.head.timestamp }
@@ -53,7 +53,7 @@ struct Claims: ContributionSight {
   }
 }
 
-/// Lanes that write, and logs that take some of it in, with clocks that jump.
+/// Lanes that write, and logs that receive some of it, with clocks that jump.
 struct HistoryOfClaims {
   var random: SeededGenerator
   var claims = Claims()

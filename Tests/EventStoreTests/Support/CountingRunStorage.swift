@@ -1,13 +1,13 @@
 import EventStore
 import OperationFormat
 
-/// Counts what a sequence asks of its storage, and knows no more replicas than there are.
+/// Counts what a sequence requests of its storage, and knows only the existing replicas.
 final class CountingRunStorage: RunStorage {
   let rows: MemoryFoldStorage
   private let replicas: Int
   private(set) var reads = 0
   private(set) var writes = 0
-  /// How many of the reads were of leaves as a whole.
+  /// How many of the reads were of whole leaves.
   private(set) var leafReads = 0
 
   init(_ rows: MemoryFoldStorage, replicas: Int) {
@@ -54,7 +54,7 @@ final class CountingRunStorage: RunStorage {
     return rows.replicaID(number)
   }
 
-  /// All keys and rows, and 18.5 bytes that LMDB takes for each besides.
+  /// The size of all keys and rows, and 18.5 bytes that LMDB needs for each of them.
   var storedBytes: Int {
     rows.contents.runs.reduce(0) { $0 + $1.key.count + $1.row.count } + rows.contents.runs.count * 37 / 2
   }

@@ -6,7 +6,7 @@ import Testing
 
 let testIncarnation = IncarnationID(rawValue: 0xABC)
 
-/// A zone's remote log in memory, for as many stores as like.
+/// A zone's remote log in memory, for any number of stores.
 struct TestRemote {
   var zone = noteZone
   var incarnation = testIncarnation
@@ -14,7 +14,7 @@ struct TestRemote {
 
   var last: UInt64 { UInt64(segments.count) }
 
-  /// Appends a segment, and gives what the remote says of it.
+  /// Appends a segment, and returns the remote's description of it.
   mutating func append(
     _ transactions: [LogTransaction], receivedMilliseconds: UInt64? = nil
   ) throws -> RemoteSegment {
@@ -28,13 +28,14 @@ struct TestRemote {
     return segment
   }
 
-  /// Ships the first pending transactions of a store; gives the acknowledgement, nil if nothing is pending.
+  /// Sends the first pending transactions of a store; returns the acknowledgement, or nil if nothing is
+  /// pending.
   mutating func ship(
     _ store: LocalStore, limit: Int = .max, receivedMilliseconds: UInt64? = nil
   ) throws -> Acknowledgement? {
     let zone = zone
     let pending = try store.read { try $0.pending(in: zone).map(\.transaction) }
-    // A segment is of one lane.
+    // A segment has only one lane.
     let transactions = pending.filter { $0.replica == pending[0].replica && $0.epoch == pending[0].epoch }
       .prefix(limit).map { $0 }
     guard let first = transactions.first, let last = transactions.last else { return nil }
@@ -45,7 +46,8 @@ struct TestRemote {
       writer: StoreIdentity(replica: first.replica, epoch: first.epoch))
   }
 
-  /// Ships the next cut of a store, as a replicator does; gives the acknowledgement, nil if nothing is pending.
+  /// Sends the next cut of a store, as a replicator does; returns the acknowledgement, or nil if nothing is
+  /// pending.
   mutating func shipCut(
     _ store: LocalStore, receivedMilliseconds: UInt64? = nil
   ) async throws -> Acknowledgement? {
@@ -62,7 +64,7 @@ struct TestRemote {
       writer: StoreIdentity(replica: header.replica, epoch: header.epoch))
   }
 
-  /// What a store has not folded yet, at most so many segments.
+  /// The segments that the store has not folded yet, at most `limit`.
   func news(for store: LocalStore, limit: Int = .max) throws -> [RemoteSegment] {
     let zone = zone
     let token = try store.read { try $0.token(of: zone) }?.offset ?? 0
@@ -70,7 +72,7 @@ struct TestRemote {
   }
 }
 
-/// A transaction of a replica that is no store of this test.
+/// A transaction of a replica that is not a store of this test.
 func transaction(
   _ replica: UInt128, _ sequence: UInt64, base offset: UInt64? = nil, at milliseconds: UInt64 = 1_000_000,
   zone: ZoneID = noteZone, _ operations: [LogOperation]
@@ -97,7 +99,7 @@ extension LocalStore {
     }
   }
 
-  /// Makes a zone that is synced with the incarnation that the tests use.
+  /// Creates a zone that is synced with the incarnation of the tests.
   func makeAttachedZone(_ zone: ZoneID = noteZone, _ incarnation: IncarnationID = testIncarnation)
     async throws
   {
@@ -108,7 +110,7 @@ extension LocalStore {
     try await adopt(zone, incarnation)
   }
 
-  /// What the store knows of a zone's sync; nil if it has no such zone.
+  /// The store's sync state of a zone; nil if it has no such zone.
   func sync(_ zone: ZoneID = noteZone) throws -> ZoneSyncState? {
     try syncState().zones.first { $0.zone == zone }
   }

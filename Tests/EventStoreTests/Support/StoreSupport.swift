@@ -11,7 +11,7 @@ import Testing
   import Darwin
 #endif
 
-/// A generator whose sequence its seed tells (SplitMix64).
+/// A random generator that is determined by its seed (SplitMix64).
 struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 
@@ -47,7 +47,7 @@ let noteZone = ZoneID(name: "notes")
 func note(_ name: String) -> RecordID { RecordID(zone: noteZone, name: Name(name)) }
 
 extension TemporaryDirectory {
-  /// Opens a store whose clock stands still, with the zone of notes.
+  /// Opens a store whose clock is stopped, with the zone of notes.
   func noteStore(_ name: String = "store") async throws -> LocalStore {
     let store = try store(name) { $0.wallMilliseconds = { 1_000_000 } }
     try await store.makeZone()
@@ -60,16 +60,17 @@ extension TemporaryDirectory {
   ) throws -> LocalStore {
     var configuration = StoreConfiguration()
     configuration.isUnsynced = true
-    // Hundreds of stores are open at once while tests run: a process has 128 TiB of address space.
+    // Hundreds of stores are open at the same time during the tests, and a process has 128 TiB of address
+    // space.
     configuration.mapBytes = 1 << 33
-    // Large bytes stay values, where it is not said otherwise.
+    // Large bytes stay values, unless a test sets something else.
     configuration.assetThresholdBytes = .max
     configure(&configuration)
     return try LocalStore(directory: path + "/" + name, durability: .consistent, configuration: configuration)
   }
 }
 
-/// What a body throws, as a code of the store's errors: nil if it does not throw, `other` for any other error.
+/// The code of the store's error that a body throws: nil if it does not throw, `other` for any other error.
 func code(_ body: () throws -> Void) -> StoreError.Code? {
   do {
     try body()
@@ -92,7 +93,7 @@ func awaitedCode(_ body: () async throws -> Void) async -> StoreError.Code? {
   }
 }
 
-/// All that a refused call must leave as it was.
+/// Everything that a refused call must not change.
 struct StoreContent: Equatable {
   var lastPosition: Position
   var zones: [ZoneID]
@@ -155,7 +156,7 @@ extension LocalStore {
     return rows
   }
 
-  /// Writes a row past the store, as damage would; nil removes it.
+  /// Writes a row past the store, as damage would; nil removes the row.
   func overwrite(_ key: [UInt8], _ value: [UInt8]?, in table: (Tables) -> Table) throws {
     let transaction = try environment.beginWrite()
     if let value {
@@ -166,8 +167,8 @@ extension LocalStore {
     try transaction.commit()
   }
 
-  /// The rows of records, elements and references with the zone's number in the place of the state's, so that a rebuilt
-  /// store's can be compared.
+  /// The rows of records, elements and references, with the zone's number instead of the state's, so that
+  /// those of a rebuilt store can be compared.
   func derivedRows() throws -> [[Row]] {
     let states = try read { tx in
       var states: [UInt32: UInt32] = [:]
@@ -194,7 +195,7 @@ struct Row: Hashable, CustomStringConvertible {
   var description: String { "\(key) → \(value)" }
 }
 
-/// Positions are 1, 2, 3… and the sequences of each replica, epoch and zone too.
+/// Positions are 1, 2, 3 …, and so are the sequences of each replica, epoch and zone.
 func checkContiguous(_ store: LocalStore, sourceLocation: SourceLocation = #_sourceLocation) throws {
   let entries = try store.entries()
   #expect(
@@ -208,7 +209,7 @@ func checkContiguous(_ store: LocalStore, sourceLocation: SourceLocation = #_sou
   }
 }
 
-/// Verification finds nothing, and a rebuild makes the same rows and digests.
+/// Verification finds nothing, and a rebuild gives the same rows and digests.
 func checkSound(
   _ store: LocalStore, _ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation
 ) async throws {

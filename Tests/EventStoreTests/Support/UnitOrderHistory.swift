@@ -2,7 +2,7 @@ import EventStore
 import OperationFormat
 import StoreTesting
 
-/// What several writers did to one sequence, and what each had seen: to be folded in any order that fits.
+/// What several writers did to one sequence, and what each had seen. It can be folded in any valid order.
 struct UnitOrderHistory {
   enum Action {
     case insert(text: String, after: UnitID?)
@@ -21,7 +21,7 @@ struct UnitOrderHistory {
   var isText = true
   /// The writers' identities, in the order of their numbers from 1.
   var identities: [ReplicaID]
-  /// In an order in which what was seen comes first.
+  /// In an order in which seen operations come first.
   private(set) var operations: [Operation] = []
   private var indexes: [HeadID: Int] = [:]
 
@@ -30,7 +30,7 @@ struct UnitOrderHistory {
     self.isText = isText
   }
 
-  /// Adds an operation of a writer, in a transaction of its own.
+  /// Adds an operation of a writer, in a separate transaction.
   ///
   /// - Returns: its index.
   @discardableResult
@@ -79,7 +79,7 @@ struct UnitOrderHistory {
     }
   }
 
-  /// Folds all in an order.
+  /// Folds all operations in an order.
   func folded(_ order: [Int], nodeBytesMax: Int = 2000) throws -> UnitOrder<MemoryFoldStorage> {
     var sequence = makeSequence(makeStorage(), nodeBytesMax: nodeBytesMax)
     for index in order { try fold(index, into: &sequence) }
@@ -113,7 +113,7 @@ struct UnitOrderHistory {
     return model
   }
 
-  /// All orders in which what was seen comes first.
+  /// All orders in which seen operations come first.
   var orders: [[Int]] {
     var orders: [[Int]] = []
     func extend(_ order: [Int]) {
@@ -127,7 +127,7 @@ struct UnitOrderHistory {
     return orders
   }
 
-  /// One of these orders, drawn.
+  /// A random one of these orders.
   func order(_ random: inout SeededGenerator) -> [Int] {
     var rest = Array(operations.indices)
     var done: Set<Int> = []

@@ -2,13 +2,13 @@ import EventStore
 import OperationFormat
 import StoreTesting
 
-/// Several writers that each edit their own copy of one sequence and pass on to each other what they have.
+/// Several writers that each edit their own copy of one sequence, and exchange operations.
 struct UnitOrderWriters {
   private struct Writer {
     var sequence: UnitOrder<MemoryFoldStorage>
     /// The operations it has, by index.
     var seen: Set<Int> = []
-    /// Up to where it has looked at the history's operations of each writer.
+    /// For each writer, the index up to which the history's operations were considered.
     var cursor: Int?
   }
 
@@ -27,10 +27,10 @@ struct UnitOrderWriters {
     }
   }
 
-  /// Of a writer, from 1.
+  /// The copy of a writer, from 1.
   func sequence(of writer: Int) -> UnitOrder<MemoryFoldStorage> { writers[writer - 1].sequence }
 
-  /// One edit or one exchange, drawn.
+  /// One random edit or exchange.
   mutating func step() throws {
     let writer = random.below(writers.count) + 1
     if random.chance(12) { return try receive(writer, from: random.below(writers.count) + 1) }
@@ -40,7 +40,7 @@ struct UnitOrderWriters {
       return try hide(writer, start..<min(count, start + 1 + random.below(random.chance(10) ? 40 : 4)))
     }
     if !history.isText, random.chance(20) { return try showOrMove(writer) }
-    // Mostly it goes on where it was.
+    // Mostly it continues at its last place.
     var index = random.below(count + 1)
     if random.chance(60), let cursor = writers[writer - 1].cursor { index = min(cursor, count) }
     try insert(writer, at: index)
@@ -79,7 +79,8 @@ struct UnitOrderWriters {
   private mutating func showOrMove(_ writer: Int) throws {
     let count = writers[writer - 1].sequence.count
     let units = try writers[writer - 1].sequence.runs
-    // Who hides what another shows at the same time is for the fold to decide: here only one alone does both.
+    // The fold decides if one writer hides what another shows at the same time: here only a single writer
+    // does both.
     if writers.count > 1 || random.chance(50) {
       if count == 0 { return }
       let element = try writers[writer - 1].sequence.unit(at: random.below(count))
@@ -106,7 +107,7 @@ struct UnitOrderWriters {
     writers[writer - 1].cursor = nil
   }
 
-  /// Lets everybody have everything.
+  /// Lets all writers exchange everything.
   mutating func exchangeAll() throws {
     for _ in 0..<2 {
       for writer in 1...writers.count {

@@ -1,13 +1,13 @@
 import OperationFormat
 import Testing
 
-/// A decoder and its encoder, and what must hold of any two such.
+/// A decoder and its encoder, and the rules that all such pairs must follow.
 struct Codec<Thing: Equatable>: Sendable {
   let decode: @Sendable ([UInt8]) throws(FormatError) -> Thing
   let encode: @Sendable (Thing) throws(FormatError) -> [UInt8]
 
-  /// What is wrong about how `bytes` are decoded; nil when they give an error at a place among them, or a
-  /// thing with exactly these bytes.
+  /// The problem of decoding `bytes`; nil if they give an error with a place inside them, or a thing with
+  /// exactly these bytes.
   func fault(_ bytes: [UInt8]) -> String? {
     do throws(FormatError) {
       let thing = try decode(bytes)
@@ -23,8 +23,8 @@ struct Codec<Thing: Equatable>: Sendable {
     }
   }
 
-  /// The faults of a thing's round trip, and of its bytes when they are cut at every byte, with every bit
-  /// flipped on its own, and with a byte after them.
+  /// The problems of a thing's round trip, and of its bytes cut at every byte, with each bit flipped, and
+  /// with a byte after them.
   func faults(of thing: Thing) -> [String] {
     do throws(FormatError) {
       let bytes = try encode(thing)
@@ -48,10 +48,10 @@ struct Codec<Thing: Equatable>: Sendable {
     }
   }
 
-  /// The code of the error that `bytes` give, nil for none.
+  /// The code of the error that `bytes` give; nil for none.
   func code(_ bytes: [UInt8]) -> FormatError.Code? { error(bytes)?.code }
 
-  /// The error that `bytes` give, nil for none.
+  /// The error that `bytes` give; nil for none.
   func error(_ bytes: [UInt8]) -> FormatError? {
     do throws(FormatError) {
       _ = try decode(bytes)
@@ -61,7 +61,7 @@ struct Codec<Thing: Equatable>: Sendable {
     }
   }
 
-  /// The code of the error that encoding gives, nil for none.
+  /// The code of the error that encoding gives; nil for none.
   func code(encoding thing: Thing) -> FormatError.Code? {
     do throws(FormatError) {
       _ = try encode(thing)
@@ -72,7 +72,7 @@ struct Codec<Thing: Equatable>: Sendable {
   }
 }
 
-/// Bytes with a few of them changed, taken out or put in.
+/// Bytes with some changed, removed or inserted.
 func mutated(_ bytes: [UInt8], using random: inout SeededGenerator) -> [UInt8] {
   var bytes = bytes
   for _ in 0...random.below(3) {

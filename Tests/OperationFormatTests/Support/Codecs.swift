@@ -34,7 +34,7 @@ extension Codec where Thing == TransactionHeader {
   }
 }
 
-/// The error of the validator, which must be that of the decoder; nil for none.
+/// The error of the validator, which must equal that of the decoder; nil for none.
 func validationError(_ bytes: [UInt8]) -> FormatError? {
   do throws(FormatError) {
     var reader = ByteReader(bytes.span.bytes)

@@ -1,6 +1,6 @@
 @testable import OperationFormat
 
-/// An event and what binds it to its place.
+/// An event with its place and the hash of the event before it.
 struct PlacedEvent: Equatable {
   var event: ZoneEvent
   var offset: UInt64
@@ -113,9 +113,9 @@ extension Codec where Thing == LogTombstone {
 }
 
 extension Codec {
-  /// The faults of a thing with a checksum over the first `checked` bytes of it, all of them if nil: its round
-  /// trip, and its bytes when they are cut, have a byte more, or have any bit flipped, which must all be errors, and
-  /// none that calls a newer version or a writer to account where the bytes were damaged.
+  /// The problems of a thing with a checksum over its first `checked` bytes (nil: over all): of its round
+  /// trip, and of its bytes cut, with a byte more, or with any bit flipped. All of these must be errors, and
+  /// none may report a newer version or a writer's defect for damaged bytes.
   func checkedFaults(of thing: Thing, checked: Int? = nil) -> [String] {
     do throws(FormatError) {
       let bytes = try encode(thing)
@@ -135,7 +135,8 @@ extension Codec {
         var flipped = bytes
         flipped[bit / 8] ^= 1 << UInt8(bit % 8)
         let code = code(flipped)
-        // In the magic bytes it looks like another thing; in a byte count, like a shorter or longer one.
+        // A change of the magic bytes looks like another kind of frame; a change of a byte count looks like a
+        // shorter or longer one.
         if code != .damaged && code != .truncated && !(bit < 32 && code == .invalid) {
           faults.append("bit \(bit) of \(hex(bytes)) flipped is \(code?.rawValue ?? "fine")")
         }
@@ -147,7 +148,7 @@ extension Codec {
   }
 }
 
-/// Bytes with their last four made the checksum of those before.
+/// Replaces the last four bytes by the checksum of the bytes before.
 func withChecksum(_ bytes: [UInt8]) -> [UInt8] {
   let content = Array(bytes.dropLast(4))
   var writer = ByteWriter()

@@ -5,7 +5,7 @@ enum FrameExamples {
   static let incarnation = IncarnationID(rawValue: 0xffee_ddcc_bbaa_9988_7766_5544_3322_1100)
   static let zone = ZoneID(owner: "ann", name: "notes")
 
-  /// The header of a segment that holds `Examples.minimal` alone.
+  /// The header of a segment that has only `Examples.minimal`.
   static var plainHeader: SegmentHeader {
     let body = plainBody
     return SegmentHeader(

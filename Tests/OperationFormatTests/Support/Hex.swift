@@ -1,10 +1,10 @@
-/// Bytes as hexadecimal digits; long ones are cut.
+/// Bytes as hexadecimal digits; long byte strings are cut.
 func hex(_ bytes: [UInt8]) -> String {
   let digits = bytes.prefix(200).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   return bytes.count > 200 ? digits + "…" : digits
 }
 
-/// The bytes of a text of hexadecimal digits, in which spaces, lines and what follows a `#` do not count.
+/// Parses hexadecimal digits; ignores spaces, line ends and everything after a `#`.
 func bytes(hex text: String) -> [UInt8] {
   var digits: [UInt8] = []
   for line in text.split(separator: "\n") {

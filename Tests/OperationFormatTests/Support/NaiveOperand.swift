@@ -1,7 +1,6 @@
 import OperationFormat
 
-/// The bytes of an operand, by the tables of `TransactionFormat`, written in the slow and obvious
-/// way.
+/// The bytes of an operand, from the tables of `TransactionFormat`, computed in a slow and obvious way.
 enum NaiveOperand {
   static func bytes(_ change: FieldChange) -> (kind: UInt64, operand: [UInt8]) {
     var makers: [UnitMaker] = []

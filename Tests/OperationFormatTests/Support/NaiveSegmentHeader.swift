@@ -1,7 +1,7 @@
 @testable import OperationFormat
 
-/// A segment header's bytes, put together field by field in the most obvious way: the oracle of the encoder, and
-/// the way to break each rule of the format on its own. Byte count and checksum always fit.
+/// A segment header's bytes, built field by field in the most obvious way. It is the oracle of the encoder,
+/// and it can break each rule of the format separately. Byte count and checksum are always correct.
 struct NaiveSegmentHeader {
   var magic = Array("TRSG".utf8)
   var version: UInt8 = 1
@@ -55,7 +55,7 @@ struct NaiveSegmentHeader {
 
   var bytes: [UInt8] { Self.bytes(magic + [version, flags], fields) }
 
-  /// Puts byte count and checksum around fields.
+  /// Adds byte count and checksum to fields.
   static func bytes(_ start: [UInt8], _ fields: [UInt8]) -> [UInt8] {
     let count = start.count + 2 + fields.count + 4
     return withChecksum(start + [UInt8(count & 255), UInt8(count >> 8)] + fields + [0, 0, 0, 0])

@@ -1,7 +1,7 @@
 @testable import OperationFormat
 
-/// A transaction's bytes, put together field by field in the most obvious way: the oracle of the encoder, and
-/// the way to break each rule of the format on its own.
+/// A transaction's bytes, built field by field in the most obvious way. It is the oracle of the encoder, and
+/// it can break each rule of the format separately.
 struct NaiveTransaction {
   var headerVersion: UInt8 = 1
   var headerFlags: UInt8

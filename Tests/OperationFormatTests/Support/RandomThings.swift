@@ -1,6 +1,6 @@
 import OperationFormat
 
-/// Random members of every type, with the odd ones often.
+/// Random values of every type; unusual ones are frequent.
 extension SeededGenerator {
   mutating func text(bytesMax: Int) -> String {
     let scalars: [Unicode.Scalar] = [
@@ -136,7 +136,7 @@ extension SeededGenerator {
   }
 }
 
-/// Random headers of segments, each allowed.
+/// Random valid headers of segments.
 extension SeededGenerator {
   mutating func incarnation() -> IncarnationID { IncarnationID(rawValue: replica().rawValue) }
 

@@ -4,12 +4,12 @@
   import Darwin
 #endif
 
-/// SplitMix64: small random numbers that a seed repeats.
+/// SplitMix64: small random numbers, determined by a seed.
 struct SeededGenerator: RandomNumberGenerator {
   let seed: UInt64
   private var state: UInt64
 
-  /// Starts from `seed`, or from the number in the environment variable `TEST_SEED`, and prints which.
+  /// Starts from `seed`, or from the number in the environment variable `TEST_SEED`, and prints the seed.
   init(_ seed: UInt64, for test: String = #function) {
     let chosen = getenv("TEST_SEED").flatMap { UInt64(String(cString: $0)) } ?? seed
     print("\(test): TEST_SEED=\(chosen)")
@@ -31,6 +31,6 @@ struct SeededGenerator: RandomNumberGenerator {
     (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) }
   }
 
-  /// A number whose size is as likely one as another, so that short and long varints come.
+  /// A number whose number of bits is uniform, so that varints of all lengths occur.
   mutating func number() -> UInt64 { next() >> UInt64(below(64)) }
 }

@@ -11,7 +11,7 @@ import Testing
   import Darwin
 #endif
 
-/// Bytes whose chunks differ, and which no other seed gives.
+/// Bytes with different chunks, which no other seed gives.
 func assetBytes(_ count: Int, seed: UInt8 = 1) -> [UInt8] {
   var bytes = [UInt8](repeating: seed, count: count)
   for start in stride(from: 0, to: count, by: 1 << 16) {
@@ -22,14 +22,14 @@ func assetBytes(_ count: Int, seed: UInt8 = 1) -> [UInt8] {
 }
 
 extension Device {
-  /// Imports bytes and has a record name them.
+  /// Imports bytes, and lets a record refer to them.
   func setAsset(_ bytes: [UInt8], of name: Name, in zone: ZoneID = zone) async throws -> AssetReference {
     let asset = try await store.importAsset(bytes: bytes)
     try await set("photo", of: name, to: .asset(asset), in: zone)
     return asset
   }
 
-  /// Makes a round as a replicator does that runs on and on.
+  /// Performs a round as a running replicator does.
   func perform(_ round: inout SyncRound, _ remote: any RemoteLog) async -> SyncReport {
     let runner = EffectRunner(
       store: store, remote: remote, selection: .all, pageBytesMax: 1 << 20, makeRandom: makeRandom)
@@ -51,7 +51,7 @@ extension Device {
     return bytes
   }
 
-  /// Replaces the file of an asset past the store; nil removes it.
+  /// Replaces the file of an asset behind the store's back; nil removes it.
   func overwrite(_ asset: AssetReference, with bytes: [UInt8]?) throws {
     let path = try store.assetPath(asset)
     guard let bytes else {
@@ -70,8 +70,8 @@ func replaceFile(_ path: String, with bytes: [UInt8]) {
   precondition(count == bytes.count, "\(path) cannot be written: error \(errno)")
 }
 
-/// A remote that counts the calls for assets and for appends, and lets them fail from one on: as if the network, or the
-/// process, had gone there.
+/// A remote that counts the calls for assets and for appends, and lets all of them fail from one on, as if
+/// the network or the process had ended there.
 final class StepRemote: ForwardingRemote {
   private struct State {
     var calls = 0
@@ -86,17 +86,17 @@ final class StepRemote: ForwardingRemote {
 
   init(_ remote: any RemoteLog) { self.remote = remote }
 
-  /// The chunks that were put, in order.
+  /// The written chunks, in order.
   var puts: [UInt64] { state.withLock { $0.puts } }
   /// The chunks that were read, in order.
   var gets: [UInt64] { state.withLock { $0.gets } }
   var hasFailed: Bool { state.withLock { $0.calls > $0.last } }
-  /// How many calls were made since it was last said what fails.
+  /// How many calls were made since the last setting of a failure.
   var calls: Int { state.withLock { $0.calls } }
 
-  /// Lets all calls fail after so many, counted from now.
+  /// Lets all calls fail after this many more.
   ///
-  /// - Parameter doesFirst: whether the first of them is made, and only its answer is lost.
+  /// - Parameter doesFirst: whether the first failing call is performed, and only its answer is lost.
   func fail(after count: Int, doesFirst: Bool = false) {
     state.withLock { state in
       state.calls = 0

@@ -6,7 +6,7 @@ extension ChildProcess {
   /// Starts `RemoteWriter`.
   convenience init(_ arguments: String...) { self.init(program: "RemoteWriter", arguments) }
 
-  /// What a process said, and how it ended.
+  /// The output of a process, and how it ended.
   struct Story {
     var lines: [String]
     var end: End

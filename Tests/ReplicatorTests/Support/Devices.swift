@@ -5,14 +5,14 @@ import Testing
 
 @testable import Replicator
 
-/// A store of its own directory, with what its user does.
+/// A store in its own directory, with the actions of its user.
 final class Device: Sendable {
   let directory: String
   private let opened: Mutex<LocalStore>
   private let clock: @Sendable () -> Int64
   private let configure: @Sendable (inout StoreConfiguration) -> Void
   let seed: UInt64
-  /// What its replicators make incarnations from: never the same twice.
+  /// The random source of its replicators' incarnations: never the same twice.
   let makeRandom: @Sendable () -> UInt64
 
   init(
@@ -36,7 +36,7 @@ final class Device: Sendable {
     configuration.mapBytes = 64 << 20
     configuration.wallMilliseconds = clock
     configuration.makeRandom = seededBits(seed)
-    // Large bytes stay values, where it is not said otherwise.
+    // Large bytes stay values, unless a test sets something else.
     configuration.assetThresholdBytes = .max
     configure(&configuration)
     return try LocalStore(directory: directory, durability: .consistent, configuration: configuration)
@@ -86,7 +86,7 @@ final class Device: Sendable {
     try await replicator(remote, zones: zones).syncOnce(steps)
   }
 
-  /// The digest of each zone, by its name.
+  /// The digest of each zone, by name.
   func digests() throws -> [String: ContentHash] {
     try store.read { tx in
       var digests: [String: ContentHash] = [:]
@@ -121,8 +121,8 @@ private final class Shared: Sendable {
   func next() -> UInt64 { random.withLock { $0.next() } }
 }
 
-/// Two devices that have synced, and have both written since: one has deleted a zone, and made another. Seeds and
-/// clocks make it the same each time.
+/// Two devices that have synced and have both written since: one has deleted a zone, and created another.
+/// Seeds and clocks make it the same each time.
 func makeContest(in parent: String, _ remote: any RemoteLog) async throws -> [Device] {
   let (lists, gone) = (ZoneID(name: "lists"), ZoneID(name: "gone"))
   let devices = try (1...2).map { try Device(in: parent, "d\($0)", seed: UInt64($0)) }
@@ -149,7 +149,7 @@ func settle(_ devices: [Device], _ remote: any RemoteLog, sourceLocation: Source
     for device in devices {
       let report = try await device.sync(remote)
       if report.hasMoved { hasMoved = true }
-      // What is left to do must show.
+      // The report must show remaining work.
       if !report.hasMoved { #expect(report.isInSync, "\(report)", sourceLocation: sourceLocation) }
     }
     if !hasMoved { return }
@@ -177,7 +177,7 @@ func expectAgreement(
   }
 }
 
-/// Checks that a zone's remote log has each sequence of each writer once, in order, but for what all reject.
+/// Checks that a zone's remote log has each sequence of each writer once, in order, except rejected ones.
 private func expectEachOnce(
   _ start: ChangeToken, _ remote: any RemoteLog, except rejected: Set<UInt64>,
   _ sourceLocation: SourceLocation
@@ -188,7 +188,7 @@ private func expectEachOnce(
     !segments.isEmpty
   {
     for stored in segments {
-      // What was given up has nothing to count.
+      // A given-up entry has nothing to count.
       if FrameKind(of: stored.bytes.span.bytes) == .tombstone {
         (token.offset, token.hash) = (stored.offset, ContentHash(of: stored.bytes.span.bytes))
         continue
@@ -207,7 +207,8 @@ private func expectEachOnce(
 }
 
 extension WriteTransaction {
-  /// Makes a record of its own for a word, and appends it to the text and the list of a record that all devices share.
+  /// Creates a new record for a word, and appends the word to the text and the list of a record that all
+  /// devices share.
   mutating func append(_ text: String, to shared: RecordID) throws {
     try createZone(shared.zone)
     try attachZone(shared.zone)

@@ -6,7 +6,7 @@ import OperationFormat
 /// A script of the machine: lines that begin with `> ` are inputs, lines that begin with `#` are comments,
 /// and every other line is output of the input before it.
 ///
-/// Inputs that set the stage, and give no output:
+/// Inputs that prepare the situation, without output:
 ///
 /// | input | meaning |
 /// |---|---|
@@ -14,7 +14,8 @@ import OperationFormat
 /// | `select notes lists` | only these zones, and a new machine |
 /// | `list 2`, `list none` | how far the store has read the list of zones |
 /// | `leftovers` | the store has removed zones whose space is not free |
-/// | `zone notes attached at=1 pending=2 eager unsent` | how a zone stands in the store; `local`, `offered`, `deleting` |
+/// | `zone notes attached at=1 pending=2 eager unsent` | the state of a zone in the store; also `local`,
+/// `offered`, `deleting` |
 /// | `forget notes` | the store does not have the zone |
 ///
 /// Events: `start`, `sync`, `sync fetch`, `sync ship`, `commit`, `push`, `timer next`.
@@ -39,12 +40,12 @@ struct MachineScript {
 
   /// Plays a script.
   ///
-  /// - Returns: the same script with what the machine gave.
+  /// - Returns: the same script with the outputs of the machine.
   static func play(_ text: String) throws -> String {
     var script = MachineScript()
     var played: [String] = []
     for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-      // Output of an earlier machine goes.
+      // Removes the output of an earlier machine.
       guard line.isEmpty || line.hasPrefix("#") || line.hasPrefix("> ") else { continue }
       played.append(String(line))
       guard line.hasPrefix("> ") else { continue }
@@ -75,7 +76,7 @@ struct MachineScript {
     machine.step(event).flatMap { $0.lines }
   }
 
-  /// The events that an input is; none for one that sets the stage.
+  /// The events of an input; none for an input that prepares the situation.
   private mutating func event(_ input: inout ScriptInput) throws -> [ReplicatorEvent] {
     switch try input.word() {
     case "policy":

@@ -3,7 +3,7 @@ import StoreTesting
 
 @testable import Replicator
 
-/// Where a remote keeps its objects, which a test may change behind the remote's back.
+/// The place of a remote's objects, which a test may change behind the remote's back.
 struct RemotePlace: Sendable {
   enum Kind: CaseIterable {
     case memory
@@ -13,9 +13,9 @@ struct RemotePlace: Sendable {
   let objects: any ObjectStore
   private let reopen: @Sendable () -> any RemoteLog
 
-  /// Makes a remote of its own.
+  /// Creates a new remote.
   ///
-  /// - Parameter identity: which remote it is.
+  /// - Parameter identity: the identity of the remote.
   init(_ kind: Kind, in parent: String, identity: RemoteID = RemoteID(rawValue: 9)) async throws {
     switch kind {
     case .memory:
@@ -40,7 +40,7 @@ struct RemotePlace: Sendable {
     try await objects.get(name, bytesMax: LogObject.bytesMax)
   }
 
-  /// Puts other bytes in an object's place, or takes it away.
+  /// Replaces an object's bytes, or removes the object.
   func replace(_ name: ObjectName, with bytes: [UInt8]?) async throws {
     try await objects.delete(name)
     if let bytes { _ = try await objects.putIfAbsent(name, bytes) }
@@ -65,7 +65,7 @@ struct RemotePlace: Sendable {
     _ = try await log.quarantine(place, last: .max, note: "lost", milliseconds: 1_700_000_000_000)
   }
 
-  /// All objects as they are.
+  /// A copy of all objects.
   func copy() async throws -> [ObjectName: [UInt8]] {
     var copy: [ObjectName: [UInt8]] = [:]
     for entry in try await objects.list() {
@@ -74,7 +74,7 @@ struct RemotePlace: Sendable {
     return copy
   }
 
-  /// Brings back what a copy has of the objects, and takes the others of them away.
+  /// Restores the selected objects from a copy, and removes all others of them.
   func restore(
     _ copy: [ObjectName: [UInt8]], where isIncluded: (ObjectName) -> Bool = { _ in true }
   ) async throws {

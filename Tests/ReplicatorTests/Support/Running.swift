@@ -3,10 +3,10 @@ import Synchronization
 
 @testable import Replicator
 
-/// A replicator that runs, and what it tells.
+/// A running replicator, and its reports.
 struct Running {
   let task: Task<Void, Never>
-  /// Of each round. There is one reader.
+  /// The reports of each round. There is one reader.
   let reports: AsyncStream<SyncReport>
 
   init(_ device: Device, _ remote: any RemoteLog, _ time: TestTime) {
@@ -23,7 +23,7 @@ struct Running {
     }
   }
 
-  /// Waits for a round after which something holds.
+  /// Waits for a round after which a condition holds.
   ///
   /// - Returns: nil if the replicator ended before.
   @discardableResult
@@ -38,24 +38,25 @@ struct Running {
   }
 }
 
-/// The time of a replicator that runs in a test: it decides which waits end at once, and which never.
+/// The time of a running replicator in a test: it decides which waits end immediately, and which never.
 final class TestTime: Sendable {
-  /// How often other processes' commits are looked for: a time that nothing else waits for.
+  /// The polling interval for other processes' commits: a number that nothing else waits for.
   static let commitPoll: Int64 = 333
 
   private let waits = Mutex<[Int64]>([])
   private let isOver: @Sendable (Int64) async throws -> Bool
 
-  /// - Parameter isOver: whether a wait of so many milliseconds ends once this has returned; others never do.
+  /// - Parameter isOver: whether a wait of this many milliseconds ends when this returns; other waits never
+  ///   end.
   init(_ isOver: @escaping @Sendable (Int64) async throws -> Bool) { self.isOver = isOver }
 
-  /// Only the delays that batch commits and the remote's words end: nothing polls or tries again.
+  /// Only the delays that batch commits and the remote's notifications end: nothing polls or retries.
   static func withoutPolling() -> TestTime { TestTime { $0 == 50 || $0 == 250 } }
 
-  /// Every wait ends at once, but that for other processes' commits.
+  /// Every wait ends immediately, except that for other processes' commits.
   static func flying() -> TestTime { TestTime { $0 != commitPoll } }
 
-  /// What was waited for, in milliseconds.
+  /// The requested waits, in milliseconds.
   var asked: [Int64] { waits.withLock { $0 } }
 
   func sleep(_ milliseconds: Int64) async throws {
@@ -68,7 +69,7 @@ final class TestTime: Sendable {
   }
 }
 
-/// A remote that tells of each call before it is made, and after that if it is to.
+/// A remote that reports each call before it is made, and optionally after it.
 struct TellingRemote: ForwardingRemote {
   let remote: any RemoteLog
   let tell: @Sendable () -> Void

@@ -7,7 +7,7 @@ import OperationFormat
 struct ScriptInput {
   private typealias Mistake = MachineScript.Mistake
 
-  /// The zone whose result it is; nil for an event or a result of the round.
+  /// The zone of the result; nil for an event or a result of the round.
   private(set) var zone: ZoneID?
   private var rest: [String]
   private var values: [String: String] = [:]
@@ -28,7 +28,7 @@ struct ScriptInput {
 
   var isEmpty: Bool { rest.isEmpty && values.isEmpty }
 
-  /// Throws if something was not understood.
+  /// Throws if some words were not used.
   func end() throws {
     guard isEmpty else { throw Mistake(description: "unknown: \(rest) \(values.keys.sorted())") }
   }
@@ -45,7 +45,7 @@ struct ScriptInput {
     return rest
   }
 
-  /// Whether a word is there.
+  /// Whether a word occurs.
   private mutating func flag(_ name: String) -> Bool {
     guard let index = rest.firstIndex(of: name) else { return false }
     rest.remove(at: index)
@@ -66,7 +66,7 @@ struct ScriptInput {
     return text.split(separator: ",").map { ZoneID(name: Name(String($0))) }
   }
 
-  // MARK: The stage
+  // MARK: The situation
 
   mutating func policy() throws -> SyncPolicy {
     var policy = SyncPolicy()
@@ -244,7 +244,7 @@ struct ScriptInput {
     rest.isEmpty ? nil : try Self.asset(try word())
   }
 
-  /// The asset of a number is as large as that.
+  /// The size of the asset is its number.
   private static func asset(_ text: String) throws -> AssetReference {
     let number = try number(text)
     return AssetReference(hash: hash(number), byteCount: number)

@@ -3,8 +3,8 @@ import OperationFormat
 
 @testable import Replicator
 
-/// What the machine gives, as lines of a ``MachineScript``. Every value of an effect and of a report is in
-/// them.
+/// The machine's output, as lines of a ``MachineScript``. They contain every value of an effect and of a
+/// report.
 extension ReplicatorEffect {
   var lines: [String] {
     switch self {
@@ -70,7 +70,7 @@ extension IncarnationID {
 }
 
 extension ChangeToken {
-  /// The offset, and what is not as the tokens of scripts are.
+  /// The offset, and any part that differs from the usual tokens of scripts.
   fileprivate func text(_ zone: ZoneID) -> String {
     self == token(offset, zone: zone) ? "\(offset)" : "\(offset) of another log"
   }
@@ -97,7 +97,7 @@ extension SyncFailure {
     if let offset { text += ", offset \(offset)" }
     if let retryAfterMilliseconds { text += ", after \(retryAfterMilliseconds) ms" }
     text += ")"
-    // What the machine itself says.
+    // The machine's own message.
     return message == "planned" ? text : "\(text): \(message)"
   }
 }

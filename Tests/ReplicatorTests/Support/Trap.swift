@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Does something at the n-th call, or at once if that was before it knew what.
+/// Runs a closure at the n-th call, or as soon as the closure is set if that comes later.
 final class Trap: Sendable {
   private struct State {
     var callsLeft: Int
@@ -11,7 +11,7 @@ final class Trap: Sendable {
 
   init(atCall number: Int) { state = Mutex(State(callsLeft: number)) }
 
-  /// Whether there were so many calls.
+  /// Whether there were that many calls.
   var isReached: Bool { state.withLock { $0.callsLeft <= 0 } }
 
   func count() {

@@ -1,7 +1,7 @@
 import EventStore
 import Stores
 
-/// Changes of random fields of random records, some a commit, by one writer.
+/// Changes of random fields of random records by one writer, several in each commit.
 extension Case {
   static func commits(of size: Int, count: Int, on medium: Medium, aims: [Comparison.Aim]) -> Case {
     let kind = medium == .disk ? "durable commits" : "commits in memory"
@@ -9,7 +9,7 @@ extension Case {
     return Case(title: "\(kind) of \(each)", medium: medium, aims: aims) { place, sizes in
       let bases = try Bases(place, sizes)
       let dataset = bases.dataset
-      // A tenth more at first, which is not timed.
+      // Adds a tenth at the start, which is not timed.
       let commits = sizes.count(count)
       let warm = max(1, commits / 10)
       let changes = dataset.changes((commits + warm) * size, seed: UInt64(size))

@@ -1,21 +1,21 @@
 import EventStore
 import Stores
 
-/// What one change of a field costs as it gets more elements, or its text longer.
+/// The cost of one change of a field with many elements, or of a long text.
 extension Case {
-  /// A store with one record whose fields have so many elements each.
+  /// A store with one record, each of whose fields has `count` elements.
   private final class Wide {
     static let record = RecordID(zone: Dataset.zone, name: "wide")
     let store: LocalStore
     let count: Int
-    /// Adds up what was contributed.
+    /// Adds up the contributions.
     let sum = ContributionReducer(of: "contributions", initial: 0) { (sum: inout Int64, contribution) in
       if case .int(let number) = contribution.payload { sum &+= number }
     }
 
     /// - Parameters:
     ///   - count: how many elements each field has.
-    ///   - registers: how many registers of 1,000 bytes the record has besides.
+    ///   - registers: how many additional registers of 1,000 bytes the record has.
     init(_ directory: String, count: Int, registers: Int = 0) async throws {
       self.count = count
       store = try LocalStore(directory: directory, durability: .consistent)
@@ -27,7 +27,7 @@ extension Case {
             Name("register\(number)"), of: Self.record, to: .string(String(repeating: "r", count: 1000)))
         }
       }
-      // Elements that others inserted somewhere, so that no run is longer than one.
+      // Inserted at random places, so that no run has more than one element.
       var random = SplitMix(state: 7)
       for start in stride(from: 0, to: count, by: 500) {
         let numbers = start..<min(count, start + 500)
@@ -48,11 +48,11 @@ extension Case {
 
     deinit { store.close() }
 
-    /// What the contributions amount to, by what the reducer has kept.
+    /// The sum of the contributions, from the reducer's cache.
     func total() throws -> Int64 { try store.read { try sum.result(of: Self.record, in: $0) } ?? 0 }
   }
 
-  /// One change of a field: it ends with as many elements as it began with, but for contributions.
+  /// One change of a field. It leaves the number of elements as it was, except for contributions.
   private typealias Change = @Sendable (inout WriteTransaction, _ number: UInt64, _ count: Int) throws -> Void
 
   static var elements: Case {
@@ -98,7 +98,7 @@ extension Case {
           }
         ),
         (
-          "contributions, and a reading of what they amount to",
+          "contributions, and a read of their sum",
           { tx, number, count in
             try tx.contribute(.int(Int64(number % UInt64(count))), to: "contributions", of: record)
           }

@@ -2,13 +2,13 @@ import EventStore
 import Replicator
 import Stores
 
-/// The fold of what others wrote, and of the log once more.
+/// Folding what others wrote, and folding the log again.
 extension Case {
-  /// A remote, and stores that are in step with it.
+  /// A remote, and stores that are in sync with it.
   private struct Synced {
     let dataset: Dataset
     let remote = MemoryRemote(identity: RemoteID(rawValue: 5))
-    /// The store of who writes, and of who fetches: each has all records.
+    /// The stores of the writer and of the reader; each has all records.
     let writer: String
     let reader: String
     /// How many operations made the records.
@@ -25,7 +25,7 @@ extension Case {
       try await fetch(try Engine(reader, dataset, seed: 12)).store.close()
     }
 
-    /// Fetches all that is there.
+    /// Fetches everything.
     @discardableResult
     func fetch(_ engine: Engine) async throws -> Engine {
       let report = try await LogReplicator(store: engine.store, remote: remote).syncOnce(.fetch)
@@ -40,7 +40,7 @@ extension Case {
         open: { try Engine(place.inner().path + "/all", dataset, seed: 13) }, turn: { try await fetch($0) })
     }
 
-    /// Does something in a copy of the reader's store.
+    /// Runs a turn in a copy of the reader's store.
     func reading(
       _ place: Place, _ name: Participant.Name, _ turn: @escaping (Engine) async throws -> Void
     ) -> Participant {

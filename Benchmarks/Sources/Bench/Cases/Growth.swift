@@ -2,9 +2,10 @@ import EventStore
 import Replicator
 import Stores
 
-/// What a store does as its log grows, against what it did when it was small.
+/// The cost of a store's work when its log is large, compared with a small log.
 extension Case {
-  /// A store with a log of so many transactions, all of them shipped, over as many records as any other of these has.
+  /// A store with a log of `entries` transactions, all of them sent. The number of records is the same for
+  /// every size.
   private final class Grown {
     static let records = 1000
     let directory: String
@@ -47,7 +48,7 @@ extension Case {
       opened = nil
     }
 
-    /// Ships one change.
+    /// Sends one change.
     func round(_ step: Engine.Step) async throws {
       let engine = try open()
       try engine.commit([step], each: 1)

@@ -2,9 +2,9 @@ import EventStore
 import Replicator
 import Stores
 
-/// Devices that insert at one place of a text while they are offline, and who folds what they wrote.
+/// Folding the text that offline devices inserted at one place.
 extension Case {
-  /// Where a writer puts its next letter, counted from the place where all began.
+  /// Where a writer inserts its next letter, counted from the common place.
   private enum Manner: String, CaseIterable {
     case forward = "behind its last one"
     case backward = "before its last one"
@@ -22,7 +22,7 @@ extension Case {
 
   private static let document = RecordID(zone: Dataset.zone, name: "document")
 
-  /// Folding what some writers put at one place, against as much by one writer alone.
+  /// Folds what several writers inserted at one place; the comparison is as much by one writer.
   static func onePlace(writers: Int) -> Case {
     Case(title: "folding 20,000 insertions of \(writers) writers at one place of a text") {
       place, sizes in
@@ -42,7 +42,8 @@ extension Case {
     }
   }
 
-  /// A remote with what writers put at one place, in commits of 100, without having seen each other.
+  /// Makes a remote with the text that writers inserted at one place, in commits of 100, without having seen
+  /// each other.
   private static func written(
     _ manner: Manner, by writers: Int, count: Int, _ place: Place
   ) async throws -> MemoryRemote {
@@ -61,7 +62,7 @@ extension Case {
       _ = try await LogReplicator(store: store, remote: remote).syncOnce()
       stores.append(store)
     }
-    // Those who are to see each other sync in between, ten times.
+    // Writers that must see each other sync ten times in between.
     let part = manner == .seen ? max(1, count / 10) : count
     for start in stride(from: 0, to: count, by: part) {
       for store in stores {

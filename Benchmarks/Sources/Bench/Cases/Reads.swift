@@ -2,7 +2,7 @@ import EventStore
 import GRDB
 import Stores
 
-/// Reads of random records, or of all, in one transaction.
+/// Reads random records, or all records, in one transaction.
 extension Case {
   enum Read { case field, record, all }
 

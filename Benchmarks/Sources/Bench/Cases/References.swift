@@ -3,7 +3,8 @@ import Foundation
 import GRDB
 import Stores
 
-/// What references cost: to set them, to find who holds them, to read by them, and to let many go with one record.
+/// The cost of references: to set them, to find holders, to read records with them, and to hide many records
+/// by one deletion.
 extension Case {
   /// A store with posts, each with comments that refer to it by a cascade.
   private final class Posts {
@@ -45,7 +46,7 @@ extension Case {
     }
   }
 
-  /// The same posts and comments as rows of SQLite, with an index of a foreign key.
+  /// The same posts and comments as rows of SQLite, with an index on a foreign key.
   private static func makePosts(_ directory: String, posts: Int, comments: Int) throws -> DatabasePool {
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     let pool = try DatabasePool(path: directory + "/db.sqlite")
@@ -86,7 +87,8 @@ extension Case {
         changes(wide, count: sizes.count(5000)),
         readings(wide, count: sizes.count(50_000)),
         Comparison(
-          title: "deletions and creations of a record, 10⁵ that go with it", measure: .time, unit: "pairs",
+          title: "deletions and creations of a record that 10⁵ records refer to by a cascade", measure: .time,
+          unit: "pairs",
           aims: [Comparison.Aim(than: .other, ratio: 2)], otherwise: "10³", count: sizes.count(2000),
           participants: [
             deletions(.tributary, many, sizes.count(2000)), deletions(.other, few, sizes.count(2000)),
@@ -95,7 +97,7 @@ extension Case {
     }
   }
 
-  /// Who holds a record: ten comments of a post, by name.
+  /// The holders of a record: ten comments of a post, by name.
   private static func lookUps(_ wide: Posts, _ pool: DatabasePool, count: Int) -> Comparison {
     func participant(_ name: Participant.Name, _ look: @escaping (Int) throws -> UInt64) -> Participant {
       var sum: UInt64 = 0
@@ -127,7 +129,7 @@ extension Case {
       ])
   }
 
-  /// A commit that gives a reference another target, against one that gives a text another value.
+  /// A commit that changes the target of a reference, compared with one that changes a text.
   private static func changes(_ wide: Posts, count: Int) -> Comparison {
     func participant(
       _ name: Participant.Name, _ change: @escaping @Sendable (inout WriteTransaction, Int) throws -> Void
@@ -158,7 +160,7 @@ extension Case {
       ])
   }
 
-  /// A record that goes with another, against that one, which goes with none.
+  /// Whether a record exists that refers to another by a cascade, compared with a record without references.
   private static func readings(_ wide: Posts, count: Int) -> Comparison {
     func participant(_ name: Participant.Name, _ record: @escaping (Int) -> RecordID) -> Participant {
       Participant(
@@ -175,8 +177,8 @@ extension Case {
     }
     let (posts, comments) = (wide.posts, wide.comments)
     return Comparison(
-      title: "readings whether a record is there that goes with another", measure: .time, unit: "readings",
-      otherwise: "one that goes with none", count: count,
+      title: "reads of whether a record exists that has a cascade reference", measure: .time, unit: "reads",
+      otherwise: "a record without references", count: count,
       participants: [
         participant(.tributary) { Posts.comment($0 &* 7919 % comments) },
         participant(.other) { Posts.post($0 &* 7919 % posts) },

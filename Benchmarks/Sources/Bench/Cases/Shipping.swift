@@ -3,7 +3,7 @@ import Replicator
 import StoreTesting
 import Stores
 
-/// What goes over the wire, and how fast it is packed.
+/// The number of bytes on the wire, and the speed of packing.
 extension Case {
   static var shipping: [Case] {
     [
@@ -53,7 +53,8 @@ extension Case {
     }
   }
 
-  /// Writes a history into a store: a commit is a write, a file a record, the path's first component its zone.
+  /// Writes a history into a store: a commit is a write, a file is a record, and the first component of its
+  /// path is its zone.
   private static func writeHistory(commits: Int, _ directory: String) async throws {
     let store = try LocalStore(directory: directory, durability: .consistent)
     var reader = try GeneratedHistory(commits: commits, seed: 1).makeReader()

@@ -4,7 +4,7 @@ import Foundation
 import GRDB
 import Stores
 
-/// How large the files are in the end.
+/// The size of the files at the end.
 extension Case {
   static var space: Case {
     Case(title: "bytes at rest, log and records, after 10⁶ edits") { place, sizes in
@@ -26,7 +26,7 @@ extension Case {
         turn: {
           let database = try SQLite(sqlite, dataset, isDurable: false)
           try database.commit(SQLite.steps(changes, dataset)[...], each: size)
-          // What lies in the write-ahead log goes into the file.
+          // Moves the write-ahead log into the file.
           try database.pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
           try database.close()
         }, bytes: { try bytes(in: sqlite + "/db.sqlite") }, finish: { [:] })
@@ -40,7 +40,7 @@ extension Case {
       let created = (0..<dataset.names.count).reduce(0) { sum, record in
         sum + PlainTables.bytes(dataset.names[record], dataset.values(of: record))
       }
-      // Each value stands in the log; the records have as many as at first.
+      // The log has each value that was set; the records have as many values as at the start.
       let edited = changes.reduce(0) { $0 + PlainTables.bytes(dataset.names[$1.record], [$1.value]) }
       let plain = Participant(
         name: .other, prepare: {}, turn: {}, bytes: { 2 * created + edited }, finish: { [:] })
@@ -48,7 +48,7 @@ extension Case {
         Comparison(
           title: "bytes at rest, log and records, after 10⁶ edits", measure: .bytes,
           unit: "a value that was set",
-          aims: [Comparison.Aim(than: .sqlite, ratio: 1.2)], otherwise: "the names, fields and values alone",
+          aims: [Comparison.Aim(than: .sqlite, ratio: 1.2)], otherwise: "only the names, fields and values",
           count: changes.count + 4 * dataset.names.count, participants: [ours, lmdb, grdb, plain])
       ]
     }
@@ -60,9 +60,9 @@ extension Case {
   }
 }
 
-/// The same in two tables of LMDB, with no more than must be said: the records, and a log of what was set.
+/// The same in two tables of LMDB, with only the necessary: the records, and a log of the values set.
 private enum PlainTables {
-  /// A record's name, and of each value the field's name and the value.
+  /// The bytes of a record's name, and of each value with its field's name.
   static func bytes(_ name: String, _ values: [String]) -> Int {
     values.reduce(name.utf8.count) { $0 + $1.utf8.count + Dataset.fieldNames[0].utf8.count }
   }

@@ -14,7 +14,7 @@ extension Case {
       let dataset = bases.dataset
       let taskCount = 64
       let each = sizes.count(100)
-      // Each task changes records of its own, so that the end does not depend on who comes first.
+      // Each task changes its own records, so that the result does not depend on the order of the tasks.
       var changes = dataset.changes(taskCount * each, seed: 64)
       for index in changes.indices {
         let task = index / each

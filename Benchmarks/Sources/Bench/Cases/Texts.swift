@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import Stores
 
-/// A text that is written from its first letter to its last, with what was taken back.
+/// A text typed from its first letter to its last, including what was removed again.
 extension Case {
   /// An edit of one letter.
   private struct Edit: Sendable {
@@ -12,7 +12,8 @@ extension Case {
     var letter: String
   }
 
-  /// Edits as somebody types them: behind each other, now and then elsewhere, three of ten taken back.
+  /// Edits as a person types them: mostly one after the other, now and then elsewhere; three of ten remove a
+  /// letter.
   private static func edits(_ count: Int) -> [Edit] {
     var random = SplitMix(state: 260)
     var (length, place) = (0, 0)
@@ -78,7 +79,7 @@ extension Case {
       })
   }
 
-  /// A text in a column, which each edit writes anew, and a row of each edit in a log.
+  /// A text in a column, which each edit rewrites, and a row for each edit in a log.
   private static func writesSQLite(_ edits: [Edit], _ place: Place) -> Participant {
     var opened: DatabasePool?
     return Participant(

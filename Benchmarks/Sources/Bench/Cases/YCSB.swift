@@ -27,7 +27,7 @@ enum YCSB: String, CaseIterable {
     }
   }
 
-  /// What is done, with records that are there and some that are inserted on the way.
+  /// The steps of a run, on existing records and on records that the run inserts.
   func steps(_ count: Int, records: Int) -> (steps: [Step], inserted: Int) {
     var random = Random(seed: 0x5c5b)
     let zipf = Zipf(records)
@@ -52,7 +52,8 @@ enum YCSB: String, CaseIterable {
   }
 }
 
-/// Numbers below a bound, the first ones most often (Gray et al., SIGMOD 1994), with YCSB's constant 0.99.
+/// Random numbers below a bound; small numbers are the most frequent (Gray et al., SIGMOD 1994), with YCSB's
+/// constant 0.99.
 struct Zipf {
   private let count: Int
   private let zeta: Double
@@ -76,7 +77,7 @@ struct Zipf {
     return min(count - 1, Int(Double(count) * pow(eta * u - eta + 1, alpha)))
   }
 
-  /// As ``rank(_:)``, with the frequent ones anywhere.
+  /// Like ``rank(_:)``, but the frequent numbers are anywhere.
   func scattered(_ random: inout Random) -> Int {
     var hash = Random(seed: UInt64(rank(&random)))
     return hash.below(count)
@@ -91,7 +92,7 @@ extension Case {
     ) { place, sizes in
       let bases = try Bases(place, sizes)
       let (steps, inserted) = workload.steps(sizes.count(count), records: sizes.records)
-      // The names of all, also of those to come.
+      // Includes the names of records that are inserted later.
       let dataset = Dataset(records: sizes.records + inserted)
       let values = (sizes.records..<sizes.records + inserted).map { dataset.values(of: $0) }
 

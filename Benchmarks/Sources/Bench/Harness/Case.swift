@@ -1,14 +1,14 @@
 import Stores
 
-/// Something that is measured, with what it needs.
+/// A benchmark, with everything that it needs.
 struct Case {
-  /// Where the stores of a case lie.
+  /// Where the stores of a case are kept.
   enum Medium { case memory, disk }
 
   /// A sentence with the sizes in it.
   var title: String
   var medium = Medium.memory
-  /// Makes those that take part. The place is theirs until the case ends.
+  /// Makes the comparisons with their participants. They may use the place until the case ends.
   var make: (Place, Sizes) async throws -> [Comparison]
 
   init(
@@ -36,18 +36,18 @@ struct Case {
   }
 }
 
-/// Something that some can do, with what is asked of us: a row of a table.
+/// A task for several participants, with our aims: a row of a table.
 struct Comparison {
   enum Measure: String {
-    /// How fast: our speed is a multiple of another's, and more is better.
+    /// Speed: ours as a multiple of the other's; more is better.
     case speed
-    /// How long: our time is a multiple of another's, and less is better.
+    /// Time: ours as a multiple of the other's; less is better.
     case time
-    /// How many bytes: ours are a multiple of another's, and less is better.
+    /// Bytes: ours as a multiple of the other's; less is better.
     case bytes
   }
 
-  /// What multiple of another's ours is to be, at least or at most.
+  /// The multiple of the other's value that we want, at least or at most.
   struct Aim {
     var than: Participant.Name
     var ratio: Double
@@ -55,26 +55,26 @@ struct Comparison {
 
   var title: String
   var measure = Measure.speed
-  /// What is counted, in the plural.
+  /// The unit of the count, in the plural.
   var unit = "operations"
   var aims: [Aim] = []
-  /// What Tributary otherwise is, where it takes part: “one writer”.
+  /// The name of Tributary's second variant, if there is one: “one writer”.
   var otherwise: String?
-  /// How much a turn does.
+  /// How many units of work a turn does.
   var count: Int
   var participants: [Participant]
 }
 
-/// How large everything is. A smoke run is small enough for every change, and checks all the same.
+/// The sizes of everything. A smoke run is small enough to run for every change, and checks the results too.
 struct Sizes {
   var records = 100_000
   var rounds = 7
-  /// What a turn does is divided by this.
+  /// The work of a turn is divided by this.
   var divisor = 1
 
   static let full = Sizes()
   static let smoke = Sizes(records: 2000, rounds: 1, divisor: 50)
 
-  /// So many of what a turn does, and at least one.
+  /// The reduced work of a turn, at least one unit.
   func count(_ full: Int) -> Int { max(1, full / divisor) }
 }

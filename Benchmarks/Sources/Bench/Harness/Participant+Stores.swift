@@ -1,12 +1,12 @@
 import Stores
 
 extension Participant {
-  /// Tributary with a store that is opened anew for each turn, and closed after it.
+  /// Tributary with a store that is opened for each turn, and closed after it.
   ///
   /// - Parameters:
-  ///   - count: how much a turn does, if not as much as the others'.
-  ///   - warm: not timed, before the turn.
-  ///   - facts: what the turn came to besides the records; the store is closed then.
+  ///   - count: the work of a turn, if it differs from the others'.
+  ///   - warm: runs before the turn, and is not timed.
+  ///   - facts: the results of the turn besides the records; the store is already closed.
   static func engine(
     _ name: Name = .tributary, count: Int? = nil, open: @escaping () throws -> Engine,
     warm: @escaping (Engine) throws -> Void = { _ in }, turn: @escaping (Engine) async throws -> Void,
@@ -27,7 +27,7 @@ extension Participant {
       })
   }
 
-  /// SQLite with a database that is opened anew for each turn, and closed after it.
+  /// SQLite with a database that is opened for each turn, and closed after it.
   ///
   /// - Parameters: as ``engine(_:count:open:warm:turn:facts:)``; the database is still open for `facts`.
   static func sqlite(

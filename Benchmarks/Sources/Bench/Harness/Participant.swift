@@ -1,34 +1,34 @@
 import Stores
 
-/// One of those that a case compares: it takes turns with the others.
+/// A participant of a case. It takes turns with the others.
 struct Participant {
   enum Name: String, CaseIterable {
     case tributary = "Tributary"
     case lmdb = "raw LMDB"
     case sqlite = "GRDB"
-    /// Tributary in another way, which the case names.
+    /// A second variant of Tributary, which the case names.
     case other = "Tributary otherwise"
   }
 
   var name: Name
-  /// How much a turn of this one does, if not as much as the others'.
+  /// The work of a turn, if it differs from the others'.
   var count: Int?
-  /// Not timed: makes what a turn begins with, the same each time, and warms it.
+  /// Prepares and warms the data of a turn, the same each time. It is not timed.
   var prepare: () async throws -> Void
-  /// What is timed.
+  /// The work that is timed.
   var turn: () async throws -> Void
-  /// How many bytes the turn came to, where they are what is measured.
+  /// The number of bytes of the turn's result, if bytes are measured.
   var bytes: (() throws -> Int)?
-  /// Not timed: ends the turn, and says what it came to.
+  /// Ends the turn, and returns its results. It is not timed.
   var finish: () async throws -> [Fact: UInt64]
 }
 
-/// What a turn came to. Whoever says one of these says the same as the others who do, in every round.
+/// A result of a turn. All participants that have it must have the same value in every round.
 enum Fact: String {
-  /// A digest of all records, by their names, with their fields.
+  /// A digest of all records, ordered by name, with their fields.
   case records
   /// A digest of LMDB's tables: every key and every value.
   case tables
-  /// A sum of what was read.
+  /// A sum of the data that was read.
   case read
 }

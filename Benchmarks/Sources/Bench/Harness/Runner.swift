@@ -1,18 +1,19 @@
 import Dispatch
 import Stores
 
-/// Two that should have come to the same did not.
+/// The error when two participants have different results.
 struct Disagreement: Error, CustomStringConvertible {
   var description: String
 }
 
-/// Lets those of a case take turns: A B C, B C A, C A B, after a turn of each that is not counted.
+/// Lets the participants of a case take turns: A B C, B C A, C A B. A turn of each, which does not count,
+/// comes first.
 struct Runner {
   var sizes: Sizes
   var place: Place
-  /// Who takes part; all, unless one is looked at with a profiler.
+  /// The participants: all, or only one, for a profiler.
   var participants: Set<Participant.Name> = Set(Participant.Name.allCases)
-  /// Hears of each round that is over, 0 being the one that is not counted.
+  /// Called after each round; round 0 does not count.
   var tell: (_ round: Int) throws -> Void
 
   func run(_ one: Case) async throws -> [Outcome] {
@@ -27,7 +28,7 @@ struct Runner {
     var outcome = Outcome(comparison)
     let participants = comparison.participants.filter { self.participants.contains($0.name) }
     var facts: [Fact: (value: UInt64, by: Participant.Name)] = [:]
-    // The first turn of each warms what there is to be warmed. Bytes are the same each time.
+    // The first turn of each is a warm-up. Bytes are the same in each round, so one round is enough.
     for round in comparison.measure == .bytes ? 1...1 : 0...sizes.rounds {
       for index in participants.indices {
         let participant = participants[(index + round) % participants.count]
@@ -40,7 +41,7 @@ struct Runner {
           if let known = facts[fact], known.value != value {
             throw Disagreement(
               description:
-                "\(comparison.title): \(participant.name.rawValue) comes to other \(fact.rawValue) in round "
+                "\(comparison.title): \(participant.name.rawValue) has other \(fact.rawValue) in round  "
                 + "\(round) than \(known.by.rawValue)")
           }
           facts[fact] = (value, participant.name)

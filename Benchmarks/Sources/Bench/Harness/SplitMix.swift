@@ -1,4 +1,4 @@
-/// Numbers that a seed determines: SplitMix64.
+/// Random numbers that a seed determines: SplitMix64.
 struct SplitMix {
   var state: UInt64
 

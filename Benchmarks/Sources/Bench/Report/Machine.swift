@@ -2,14 +2,14 @@ import Foundation
 import GRDB
 import Stores
 
-/// What it was measured on.
+/// The machine and software of the measurement.
 struct Machine: Encodable {
   var processor = "unknown processor"
   var cores = ProcessInfo.processInfo.activeProcessorCount
   var system = ProcessInfo.processInfo.operatingSystemVersionString
   var lmdb = RawStore.version
   var sqlite: String
-  /// The file systems.
+  /// The kinds of file systems.
   var memory: String
   var disk: String
 
@@ -25,7 +25,7 @@ struct Machine: Encodable {
     self.disk = Self.fileSystem(of: disk)
   }
 
-  /// The file system's kind, by the longest mount point that a path lies under.
+  /// The kind of a path's file system: that of the longest mount point that contains the path.
   private static func fileSystem(of path: String) -> String {
     guard let mounts = try? String(contentsOfFile: "/proc/self/mounts", encoding: .utf8) else {
       return "unknown"

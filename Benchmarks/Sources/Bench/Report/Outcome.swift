@@ -1,13 +1,13 @@
-/// What a comparison came to.
+/// The result of a comparison.
 struct Outcome {
   var title: String
   var measure: Comparison.Measure
   var unit: String
   var aims: [Comparison.Aim]
   var otherwise: String?
-  /// How much a turn does.
+  /// The work of a turn.
   var count: Int
-  /// What each round's turn took, in nanoseconds or bytes a unit.
+  /// The cost of each round's turn, in nanoseconds or bytes for each unit.
   var costs: [Participant.Name: [Double]] = [:]
 
   init(_ comparison: Comparison) {
@@ -19,10 +19,10 @@ struct Outcome {
     count = comparison.count
   }
 
-  /// What a turn took, in nanoseconds or bytes a unit.
+  /// The cost of a turn, in nanoseconds or bytes for each unit.
   func cost(_ name: Participant.Name) -> Spread? { costs[name].map(Spread.init) }
 
-  /// Our speed, our time or our bytes as a multiple of another's, round by round.
+  /// Our speed, time or bytes as a multiple of the other's, computed for each round.
   func ratio(to name: Participant.Name) -> Spread? {
     guard let ours = costs[.tributary], let others = costs[name], name != .tributary else {
       return nil
@@ -32,11 +32,11 @@ struct Outcome {
 
   func aim(to name: Participant.Name) -> Double? { aims.first { $0.than == name }?.ratio }
 
-  /// Whether a ratio is what was aimed at.
+  /// Whether a ratio meets the aim.
   func isMet(_ ratio: Double, _ aim: Double) -> Bool { measure == .speed ? ratio >= aim : ratio <= aim }
 }
 
-/// Some numbers: the middle one, and the least and the greatest.
+/// The median of some numbers, with the least and the greatest.
 struct Spread: Codable {
   var median: Double
   var least: Double

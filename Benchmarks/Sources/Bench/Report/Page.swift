@@ -1,13 +1,13 @@
 import Foundation
 
-/// The outcomes for people and for programs.
+/// Formats the outcomes for people and for programs.
 struct Page {
   var machine: Machine
   var outcomes: [Outcome]
 
   private static let rivals: [Participant.Name] = [.lmdb, .sqlite, .other]
 
-  /// Two tables in Markdown, which are legible as they stand: of speeds, and of times and bytes.
+  /// Two tables in Markdown, also readable as plain text: one of speeds, one of times and bytes.
   var markdown: String {
     let machine =
       "\(machine.processor), \(machine.cores) cores, \(machine.system); memory: \(machine.memory), disk: \(machine.disk)"
@@ -16,7 +16,7 @@ struct Page {
       "| case | Tributary | times raw LMDB's speed | times GRDB's | times another |")
     let costs = table(
       outcomes.filter { $0.measure != .speed },
-      "| what it takes: less is better | Tributary | times raw LMDB's | times GRDB's | times another |")
+      "| time or bytes: less is better | Tributary | times raw LMDB's | times GRDB's | times another |")
     return ([machine] + [speeds, costs].compactMap { $0 }).joined(separator: "\n\n")
   }
 
@@ -53,14 +53,14 @@ struct Page {
     String(format: value >= 100 ? "%.0f" : value >= 10 ? "%.1f" : "%.2f", value)
   }
 
-  /// How many a second.
+  /// The number of units in a second.
   private static func rate(_ nanoseconds: Double, _ unit: String) -> String {
     let rate = 1e9 / nanoseconds
     return (rate >= 1e6 ? String(format: "%.2f million", rate / 1e6) : String(format: "%.0f", rate))
       + " \(unit) a second"
   }
 
-  /// One object: the machine, and each comparison with its costs and ratios.
+  /// One JSON object: the machine, and each comparison with its costs and ratios.
   var json: String {
     get throws {
       struct Case: Encodable {
@@ -69,9 +69,9 @@ struct Page {
         var unit: String
         var count: Int
         var otherwise: String?
-        /// Nanoseconds, or bytes where they are the measure.
+        /// In nanoseconds, or in bytes if they are measured.
         var costPerUnit: [String: Spread]
-        /// Of the speed of others, or of their time or bytes.
+        /// The multiple of the others' speed, time or bytes.
         var multipleOf: [String: Spread]
         var aims: [String: Double]
       }

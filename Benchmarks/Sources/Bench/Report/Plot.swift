@@ -1,6 +1,6 @@
 import Foundation
 
-/// The ratios of speed as a drawing (SVG): a bar a rival and comparison, on a logarithmic scale around 1.
+/// Draws the ratios of speed (SVG): a bar for each rival and comparison, on a logarithmic scale around 1.
 struct Plot {
   var page: Page
 
@@ -47,7 +47,7 @@ struct Plot {
       body.append(Self.label(tick.formatted(), x: Self.x(tick), y: y + 14, anchor: "middle"))
     }
     let legend =
-      "Tributary's speed as a multiple of raw LMDB's (grey) and of GRDB's (blue); red: what was aimed at"
+      "Tributary's speed as a multiple of raw LMDB's (grey) and of GRDB's (blue); red: the aim"
     body.insert(Self.label(legend, x: 12, y: 18, size: 13), at: 0)
     let size = "width='\(Self.text(Self.titleWidth + Self.plotWidth + 60))' height='\(Self.text(y + 24))'"
     return """

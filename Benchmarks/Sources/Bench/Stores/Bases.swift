@@ -1,6 +1,6 @@
 import Stores
 
-/// Stores that hold all records, made once; each turn begins with a copy.
+/// Stores with all records, made once; each turn begins with a copy.
 struct Bases {
   let dataset: Dataset
   let engine: String
@@ -14,7 +14,7 @@ struct Bases {
     try SQLite.make(sqlite, dataset)
   }
 
-  /// A copy that a turn begins with, opened.
+  /// Opens a copy for a turn.
   func openEngine(in place: Place, as name: String = "ours") throws -> Engine {
     try Engine(try place.copy(engine, as: name), dataset)
   }

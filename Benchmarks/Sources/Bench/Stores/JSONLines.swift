@@ -3,7 +3,7 @@ import EventStore
 import Foundation
 import Stores
 
-/// A store's transactions as JSON lines: what the like of a log is sent as where there is no format for it.
+/// A store's transactions as JSON lines: the usual form for sending a log without a format of its own.
 struct JSONLines {
   private(set) var bytes = Data()
   private(set) var operations = 0
@@ -70,7 +70,7 @@ struct JSONLines {
     }
   }
 
-  /// How many bytes they are when they are packed in one piece, at the level that segments are packed at.
+  /// The number of bytes when all lines are compressed in one piece, at the same level as segments.
   func packedByteCount() throws -> Int {
     var packed = [UInt8](repeating: 0, count: ZSTD_compressBound(bytes.count))
     let count = packed.withUnsafeMutableBytes { packed in

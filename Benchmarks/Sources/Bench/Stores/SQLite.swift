@@ -2,14 +2,15 @@ import Foundation
 import GRDB
 import Stores
 
-/// SQLite through GRDB, as a Swift developer would keep the same: a row a record, and by trigger a row a change in a
-/// log with the record, the field, the new value and a time.
+/// SQLite through GRDB, with the same data as a Swift developer would keep it: a row for each record, and by
+/// trigger a row for each change in a log, with the record, the field, the new value and a time.
 final class SQLite {
   let pool: DatabasePool
   let dataset: Dataset
 
   init(_ directory: String, _ dataset: Dataset, isDurable: Bool = true) throws {
-    // A pool opens with the write-ahead log and `synchronous` NORMAL: a power cut may undo the last commits.
+    // A pool opens with the write-ahead log and `synchronous` NORMAL: a power failure may lose the last
+    // commits.
     pool = try DatabasePool(path: directory + "/db.sqlite")
     self.dataset = dataset
     guard isDurable else { return }
@@ -61,7 +62,7 @@ final class SQLite {
     try sqlite.close()
   }
 
-  /// A change with its statement, made before time counts.
+  /// A change with its statement, prepared before the timing starts.
   struct Step: Sendable {
     var id: String
     var field: Int
@@ -119,7 +120,7 @@ final class SQLite {
 
   func close() throws { try pool.close() }
 
-  /// Something for which a row must be read.
+  /// A number that can only be computed by reading the row.
   static func weight(_ row: Row) -> UInt64 {
     (0..<5).reduce(0) { sum, column in
       guard let text: String = row[column] else { return sum }
