@@ -53,11 +53,11 @@ struct ReducersOfContributions {
       if case .int(let amount) = move.payload, balance + amount >= 0 { balance += amount }
     }
     try await store.write { tx in
-      #expect(try balance.result(of: note("r"), in: &tx) == nil)
+      #expect(try balance.result(of: note("r"), in: tx) == nil)
       try tx.create(note("r"), type: "note")
-      #expect(try balance.result(of: note("r"), in: &tx) == nil)
+      #expect(try balance.result(of: note("r"), in: tx) == nil)
       for amount in [5, -7, -3] as [Int64] { try tx.contribute(.int(amount), to: "moves", of: note("r")) }
-      #expect(try balance.result(of: note("r"), in: &tx) == 2)
+      #expect(try balance.result(of: note("r"), in: tx) == 2)
     }
     #expect(try store.read { try balance.result(of: note("r"), in: $0) } == 2)
     #expect(try store.read { try balance.result(of: note("x"), in: $0) } == nil)

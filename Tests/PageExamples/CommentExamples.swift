@@ -26,6 +26,14 @@ private func writeTransaction(_ store: LocalStore, _ task: RecordID) async throw
   // comment end
 }
 
+private func recordReading() {
+  // comment RecordReading.swift
+  func isDone(_ task: RecordID, _ tx: borrowing some RecordReading & ~Copyable) throws -> Bool {
+    try tx.value(of: "done", in: task) == true
+  }
+  // comment end
+}
+
 private func restoring(_ conflicts: [Conflict], _ tx: inout WriteTransaction) throws {
   // comment WriteTransaction+Restoring.swift
   for conflict in conflicts {

@@ -8,11 +8,13 @@ public enum AssetPolicy: UInt8, Hashable, Sendable, CaseIterable {
   case eager = 1
 }
 
-extension ReadTransaction {
+extension RecordReading where Self: ~Copyable {
   /// When the assets of a zone are downloaded.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.
   public func assetPolicy(of zone: ZoneID) throws -> AssetPolicy {
-    try tables.assetPolicy(of: try tables.zoneNumber(of: zone, interned, transaction), transaction)
+    let view = try reader.view
+    let number = try view.tables.zoneNumber(of: zone, view.interned, view.transaction)
+    return try view.tables.assetPolicy(of: number, view.transaction)
   }
 }

@@ -37,16 +37,6 @@ package struct WrittenHere: Hashable, Sendable {
   }
 }
 
-extension ReadTransaction {
-  /// Which transactions of a zone this store wrote.
-  ///
-  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
-  package func writtenHere(in zone: ZoneID) throws -> WrittenHere {
-    let (number, row) = try tables.zone(zone, interned, transaction)
-    return try tables.writtenHere(in: number, row, identity, interned, transaction)
-  }
-}
-
 extension Tables {
   func writtenHere(
     in zone: ZoneNumber, _ row: ZoneRow, _ identity: StoreIdentity, _ interned: Interned,

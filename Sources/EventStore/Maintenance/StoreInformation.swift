@@ -163,7 +163,7 @@ extension ReadTransaction {
       } else {
         records += 1
       }
-      conflicts += try readView.conflicts(of: RecordID(zone: zone, name: name), in: row, state).count
+      conflicts += try reader.conflicts(of: RecordID(zone: zone, name: name), in: row, state).count
       return true
     }
     let (number, row) = try tables.zone(zone, interned, transaction)

@@ -101,14 +101,26 @@ public final class ContributionReducer<Result: Sendable>: Sendable {
     self.reduce = reduce
   }
 
-  /// The result for a record; nil if the record is not there, or nothing was contributed to it.
+  /// The result for a record; nil if the record does not exist, or nothing was contributed to it.
+  ///
+  /// In a write the result counts what the write has contributed so far. It is not cached, because the write may be
+  /// undone.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`; what the function throws.
-  /// - Complexity: calls the function for what is new and comes after it. A read of a snapshot from before the last one that
-  ///   was asked for, and one of several at once, may reduce all contributions.
-  public func result(of record: RecordID, in transaction: borrowing ReadTransaction) throws -> Result? {
-    let readView = transaction.readView
-    guard let cell = try readView.contributionCell(field, of: record) else { return nil }
+  /// - Complexity: in a read, calls the function for each new contribution and each one that comes after a new one. A
+  ///   read of an older commit than the cached one, and one of several reads at once, may reduce all contributions. A
+  ///   write reduces all: O(n log n) in the contributions.
+  public func result(
+    of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
+  ) throws -> Result? {
+    let reader = try transaction.reader
+    let readView = reader.view
+    guard let cell = try reader.contributionCell(field, of: record) else { return nil }
+    guard readView.transaction.isReadOnly else {
+      var result = initial
+      for contribution in try cell.contributions() { try reduce(&result, contribution) }
+      return result
+    }
     let zone = try readView.stateRow(cell.state).zone
     let key = Key(store: readView.interned.names, zone: zone, state: cell.state, record: cell.record)
     let id = readView.transaction.id
@@ -120,17 +132,6 @@ public final class ContributionReducer<Result: Sendable>: Sendable {
     var made = try ReducedRecord(cell, initial: initial)
     guard try made.update(cell, reduce) else { throw StoreError.missingElement }
     return keep(made, as: key)
-  }
-
-  /// The result for a record with what the write has done so far; nil if the record is not there, or nothing was contributed
-  /// to it. No result is kept: it may yet be undone.
-  ///
-  /// - Complexity: O(n log n) in the contributions.
-  public func result(of record: RecordID, in transaction: inout WriteTransaction) throws -> Result? {
-    guard let contributions = try transaction.contributions(of: field, in: record) else { return nil }
-    var result = initial
-    for contribution in contributions { try reduce(&result, contribution) }
-    return result
   }
 
   /// Keeps a record, unless there is a newer one, and gives its result.

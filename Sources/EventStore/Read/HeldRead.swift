@@ -1,15 +1,15 @@
-/// A snapshot of a store that stays the same from call to call, until it is ended or released. For a simulator, which
-/// holds readers open on purpose.
+/// A read that sees the same commit in all of its calls, until it is ended or released. A simulator uses it to keep
+/// readers open on purpose.
 ///
-/// While it lasts, the space of what later commits replace is not used again, and the map cannot grow: writes go on in
-/// what is left of it, and then fail with `full`. A store that is closed meanwhile gives its file free when it ends.
-/// It belongs to one thread at a time.
+/// While it is open, LMDB cannot reuse the pages that later commits replace, and the map cannot grow: writes use the
+/// rest of the map, and then fail with `full`. A store that is closed meanwhile releases its file when the read ends.
+/// One thread uses it at a time.
 package final class HeldRead {
   private var transaction: ReadTransaction?
 
   init(_ transaction: consuming ReadTransaction) { self.transaction = consume transaction }
 
-  /// Runs a closure that reads the snapshot.
+  /// Runs a closure that reads.
   ///
   /// - Throws: what the closure throws; ``StoreError`` `damaged`, `system`.
   package func read<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
@@ -21,6 +21,6 @@ package final class HeldRead {
     }
   }
 
-  /// Lets the snapshot go. More calls do nothing.
+  /// Ends the read. Further calls do nothing.
   package func end() { transaction = nil }
 }

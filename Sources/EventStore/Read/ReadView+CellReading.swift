@@ -31,6 +31,11 @@ extension ReadView: CellReading {
     try interned.replicas.identity(of: number, in: tables.replicas, transaction)
   }
 
+  func shown(_ value: Value, in row: RawSpan, _ state: StateNumber) throws -> Value? {
+    guard value.mayNameRecords, RecordLayout.flags(of: row).contains(.refers) else { return value }
+    return try ReferenceReader(self).shown(value, state)
+  }
+
   func sight(in state: StateNumber) throws -> ReadViewSight {
     ReadViewSight(self, zone: try stateRow(state).zone)
   }

@@ -42,18 +42,6 @@ package struct ZoneSyncState: Hashable, Sendable {
   }
 }
 
-/// Whether a zone is synced.
-public enum ZoneAttachment: UInt8, Hashable, Sendable {
-  /// It is only here, and nothing of it is shipped.
-  case local = 0
-  /// It is synced.
-  case attached = 1
-  /// The remote has it, and the app chose not to sync it. It shows in no query.
-  case offered = 2
-  /// The app has deleted it, and the remote does not know yet. It shows in no query.
-  case deleting = 3
-}
-
 /// The next segment to ship of a zone: which transactions, and its header.
 package struct SegmentCut: Hashable, Sendable {
   /// Before it is stored: unpacked, without a codec.

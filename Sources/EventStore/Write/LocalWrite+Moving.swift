@@ -6,9 +6,9 @@ extension LocalWrite {
     let copy = RecordID(zone: zone, name: record.name)
     let source = try draft(for: record.zone)
     let target = try draft(for: zone)
-    let readView = try readView()
-    guard let content = try readView.content(of: record) else { throw StoreError.unknown(record) }
-    guard try readView.visibleType(of: copy) == nil else {
+    let reader = try reader()
+    guard let content = try reader.content(of: record) else { throw StoreError.unknown(record) }
+    guard try !reader.contains(copy) else {
       throw StoreError(
         .recordExists, "the record \(copy) is there already",
         hint: "move to another zone, or delete that record first")

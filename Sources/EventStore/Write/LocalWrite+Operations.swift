@@ -11,7 +11,7 @@ extension LocalWrite {
     let draft = try draft(for: record.zone)
     try record.name.withBytes { bytes in
       // One that a cascade hides reads as missing, so it can be created again.
-      guard try aliveType(of: bytes, in: draft) == nil || readView().visibleType(of: record) == nil else {
+      guard try aliveType(of: bytes, in: draft) == nil || !reader().contains(record) else {
         throw StoreError(
           .recordExists, "the record \(record) is there already", hint: "set its fields, or delete it first")
       }
@@ -69,10 +69,11 @@ extension LocalWrite {
     if !assets.isEmpty { draft.content.assets += assets }
   }
 
-  /// What the write has done so far, until it does more.
-  func readView() throws -> ReadView {
+  /// Reads what the write has done so far. Valid until its next mutation.
+  func reader() throws -> RecordReader {
     try store.fold.flush()
-    return ReadView(storage.transaction.alias(), tables: storage.tables, interned: storage.interned)
+    return RecordReader(
+      ReadView(storage.transaction.alias(), tables: storage.tables, interned: storage.interned))
   }
 
   // MARK: Operations in a draft

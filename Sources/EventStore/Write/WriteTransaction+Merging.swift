@@ -22,11 +22,6 @@ extension WriteTransaction {
     try write.change(field, of: record, .add(amount))
   }
 
-  /// What a counter of a record reads, nil if the record is not there, or nothing was added to it.
-  public mutating func counter(_ field: Name, of record: RecordID) throws -> Counter? {
-    try readView().counter(field, of: record)
-  }
-
   // MARK: Sets
 
   /// Puts an element into a set of a record. It stays if it was removed elsewhere meanwhile.
@@ -43,20 +38,6 @@ extension WriteTransaction {
   /// - Complexity: O(log n) in the elements.
   public mutating func remove(_ element: Value, from field: Name, of record: RecordID) throws {
     try write.change(field, of: record, .remove(element))
-  }
-
-  /// The elements of a set of a record, nil if the record is not there, or the set is empty.
-  ///
-  /// - Complexity: linear in the elements.
-  public mutating func elements(of field: Name, in record: RecordID) throws -> Set<Value>? {
-    try readView().elements(of: field, in: record)
-  }
-
-  /// Whether a set of a record has an element. False if the record is not there.
-  ///
-  /// - Complexity: O(log n) in the elements.
-  public mutating func contains(_ element: Value, in field: Name, of record: RecordID) throws -> Bool {
-    try readView().contains(element, in: field, of: record)
   }
 
   // MARK: Maps
@@ -80,17 +61,18 @@ extension WriteTransaction {
     try write.change(field, of: record, .removeKey(key))
   }
 
-  /// The entries of a record's map, nil if the record is not there, or the map is empty.
-  ///
-  /// - Complexity: linear in the keys.
-  public mutating func entries(of field: Name, in record: RecordID) throws -> [Name: Value]? {
-    try readView().entries(of: field, in: record)
-  }
+  // MARK: Contributions
 
-  /// The value at a key of a record's map, nil if the record is not there, or nothing is at the key.
+  /// Contributes a payload to a field of a record. Contributions of other replicas count too; the app's
+  /// ``ContributionReducer`` reduces all of them to one value.
   ///
-  /// - Complexity: O(log n) in the keys.
-  public mutating func value(at key: Name, of field: Name, in record: RecordID) throws -> Value? {
-    try readView().value(at: key, of: field, in: record)
+  /// - Parameters:
+  ///   - payload: any value; bytes over ``StoreConfiguration/assetThresholdBytes`` become an asset.
+  ///   - field: the field.
+  ///   - record: the record.
+  /// - Throws: as ``set(_:of:to:)``.
+  /// - Complexity: O(log n) in the contributions.
+  public mutating func contribute(_ payload: Value, to field: Name, of record: RecordID) throws {
+    try write.change(field, of: record, .contribute(payload))
   }
 }

@@ -22,14 +22,14 @@ extension WriteTransaction {
   public mutating func restore(
     _ loser: OperationID, in field: Name? = nil, of record: RecordID
   ) throws {
-    let readView = try readView()
+    let reader = try reader
     guard let field else {
-      let found = try readView.heads(of: .existence, record).first { $0.operation == loser }
+      let found = try reader.heads(of: .existence, record).first { $0.operation == loser }
       guard let found else { throw StoreError.unknown(loser, "the existence of \(record)") }
       return try write.restoreExistence(found, of: record)
     }
     for kind in FieldKind.allCases where kind.with({ $0.showsGreatest }) {
-      for head in try readView.heads(of: field, kind, record) where head.operation == loser {
+      for head in try reader.heads(of: field, kind, record) where head.operation == loser {
         guard try write.isAlive(record) else { throw StoreError.deleted(record) }
         guard let restoring = kind.with({ $0.change(restoring: head.content) }) else { continue }
         return try write.change(field, of: record, restoring)

@@ -36,13 +36,6 @@ extension WriteTransaction {
     try write.edit(field, .text, of: record) { units in try units.runs(range, field).map { .removeText($0) } }
   }
 
-  /// The text, nil if the record is not there, or the text is empty.
-  ///
-  /// - Complexity: linear in the text, and in the runs that were ever inserted.
-  public mutating func text(of field: Name, in record: RecordID) throws -> String? {
-    try readView().text(of: field, in: record)
-  }
-
   // MARK: Lists
 
   /// Inserts values before an index of a list.
@@ -96,17 +89,5 @@ extension WriteTransaction {
     try write.edit(field, .list, of: record) { units in
       try units.elements(range, field).map { .removeElements($0) }
     }
-  }
-
-  /// The values of a list in their order, nil if the record is not there, or the list is empty.
-  ///
-  /// - Complexity: linear in what was ever inserted.
-  public mutating func list(_ field: Name, of record: RecordID) throws -> [Value]? {
-    try readView().list(field, of: record)
-  }
-
-  /// How many elements a set, a map or a list has, or Unicode scalars a text; 0 if the record is not there.
-  public mutating func count(of field: Name, in record: RecordID, as kind: FieldKind) throws -> Int {
-    try readView().count(of: field, in: record, as: kind)
   }
 }

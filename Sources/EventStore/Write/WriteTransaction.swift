@@ -1,7 +1,7 @@
 import LMDB
 public import OperationFormat
 
-/// The operations of one write, while its closure runs. What it did it can read.
+/// The operations of one write, while its closure runs. The verbs of ``RecordReading`` see what it has done so far.
 ///
 /// A write that touches several zones makes a transaction in each. If the closure throws, nothing of it remains.
 ///
@@ -11,7 +11,7 @@ public import OperationFormat
 ///   try tx.set("title", of: task, to: "Buy milk")
 /// }
 /// ```
-public struct WriteTransaction: ~Copyable {
+public struct WriteTransaction: ~Copyable, RecordReading {
   /// Who made the change, if the app says so. At most 255 bytes of UTF-8.
   public var author: String?
   /// What the change is, in the app's words. At most 1,024 bytes of UTF-8.
@@ -93,21 +93,7 @@ public struct WriteTransaction: ~Copyable {
     try write.delete(record)
   }
 
-  // MARK: Reading what is there
+  // MARK: Reading
 
-  /// Whether a record is there.
-  public mutating func contains(_ record: RecordID) throws -> Bool {
-    try readView().visibleType(of: record) != nil
-  }
-
-  /// The record, nil if it is not there.
-  public mutating func record(_ record: RecordID) throws -> Record? { try readView().record(record) }
-
-  /// The value of a field, nil if the record is not there, or the field was never set or was cleared.
-  public mutating func value(of field: Name, in record: RecordID) throws -> Value? {
-    try readView().value(of: field, in: record)
-  }
-
-  /// What the write has done so far, until it does more.
-  mutating func readView() throws -> ReadView { try write.readView() }
+  public var reader: RecordReader { get throws { try write.reader() } }
 }

@@ -105,4 +105,12 @@ extension ReadTransaction {
       incarnation: try interned.incarnations.identity(of: incarnation, in: tables.incarnations, transaction),
       offset: place.offset, receivedMilliseconds: segment?.receivedMilliseconds)
   }
+
+  /// Which transactions of a zone this store wrote.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  package func writtenHere(in zone: ZoneID) throws -> WrittenHere {
+    let (number, row) = try tables.zone(zone, interned, transaction)
+    return try tables.writtenHere(in: number, row, identity, interned, transaction)
+  }
 }

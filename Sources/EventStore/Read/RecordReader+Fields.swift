@@ -1,13 +1,14 @@
 import OperationFormat
 
-/// Reading of one field of a record that is visible.
-extension ReadView {
+/// Reading of one field of a visible record.
+extension RecordReader {
   /// The value of a field: of its cells that have one, the first in the order of their kinds.
+  @usableFromInline
   func value(of field: Name, in record: RecordID) throws -> Value? {
-    guard let number = try number(of: field) else { return nil }
-    return try withRow(of: record, field: number) { row, state in
-      guard let (_, fields) = try visible(row, state) else { return nil }
-      return try value(of: number, in: row, from: fields, state)
+    guard let number = try view.number(of: field) else { return nil }
+    return try view.withRow(of: record, field: number) { row, state in
+      guard let (_, fields) = try view.visible(row, state) else { return nil }
+      return try view.value(of: number, in: row, from: fields, state)
     }
   }
 
@@ -80,21 +81,35 @@ extension ReadView {
     }
   }
 
+  // MARK: Contributions
+
+  /// The contributions to a field of a visible record; nil if there are none.
+  func contributionCell(_ field: Name, of record: RecordID) throws -> ContributionCell<ReadView>? {
+    try withCell(.contributions, of: field, in: record) { try ContributionCell($0) }
+  }
+
+  /// The contributions to a field in their order, each with its operation. The record need not be visible.
+  func contributions(of field: Name, inAny record: RecordID) throws -> [Contribution] {
+    try withAnyCell(.contributions, of: field, in: record) { cell in
+      try cell.body.isEmpty ? nil : ContributionCell(cell).contributions()
+    } ?? []
+  }
+
   // MARK: Cells
 
-  /// Runs a closure on a cell of a visible record; nil if it shows nothing.
+  /// Runs a closure on a cell of a visible record; nil if the cell is empty.
   func withCell<R>(
     _ kind: FieldKind, of field: Name, in record: RecordID,
     _ body: (borrowing CellReader<ReadView>) throws -> R?
   ) throws -> R? {
-    guard let number = try number(of: field) else { return nil }
-    return try withStoredRow(of: record, field: number) { row, state in
-      guard let (_, fields) = try visible(row, state) else { return nil }
+    guard let number = try view.number(of: field) else { return nil }
+    return try view.withStoredRow(of: record, field: number) { row, state in
+      guard let (_, fields) = try view.visible(row, state) else { return nil }
       let cell = CellNumber(number, kind)
       guard let winner = try RecordLayout.winner(of: cell, in: row, from: fields),
         try cell.shows(winner, in: row)
       else { return nil }
-      return try body(CellReader(cell, in: row, state, self))
+      return try body(CellReader(cell, in: row, state, view))
     }
   }
 
@@ -103,9 +118,9 @@ extension ReadView {
     _ kind: FieldKind, of field: Name, in record: RecordID,
     _ body: (borrowing CellReader<ReadView>) throws -> R?
   ) throws -> R? {
-    guard let number = try number(of: field) else { return nil }
-    return try withStoredRow(of: record, field: number) { row, state in
-      try body(CellReader(CellNumber(number, kind), in: row, state, self))
+    guard let number = try view.number(of: field) else { return nil }
+    return try view.withStoredRow(of: record, field: number) { row, state in
+      try body(CellReader(CellNumber(number, kind), in: row, state, view))
     }
   }
 }

@@ -23,11 +23,11 @@ extension LogOperation {
   }
 }
 
-extension ReadView {
+extension ReadTransaction {
   /// Whether a field is a list or a text that all was removed from; nil if it is neither, or has anything.
   func emptiedKind(of field: Name, in record: RecordID) throws -> FieldKind? {
-    guard let number = try number(of: field) else { return nil }
-    return try withStoredRow(of: record) { row, _ in
+    guard let number = try readView.number(of: field) else { return nil }
+    return try readView.withStoredRow(of: record) { row, _ in
       for kind in FieldKind.allCases where kind.layout == .units {
         let cell = CellNumber(number, kind)
         guard let winner = try RecordLayout.winner(of: cell, in: row) else { continue }

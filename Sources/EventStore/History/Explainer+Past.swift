@@ -15,7 +15,7 @@ struct CellPast {
   var edits: [Explanation.Edit] = []
 }
 
-extension ReadTransaction {
+extension Explainer {
   /// Reads the past of some cells of a record from the log.
   ///
   /// - Parameters:
@@ -27,28 +27,28 @@ extension ReadTransaction {
   func past(
     of record: RecordID, _ cells: [ExplainedCell], _ element: Value?
   ) throws -> (cells: [CellPast], origin: RecordID?) {
-    let zone = try tables.zoneNumber(of: record.zone, interned, transaction)
-    let sight = ReadViewSight(readView, zone: zone)
+    let zone = try read.tables.zoneNumber(of: record.zone, read.interned, read.transaction)
+    let sight = ReadViewSight(read.readView, zone: zone)
     var readers = cells.map { PastReader(cell: $0, element: element, standing: StandingOperations(sight)) }
     let places = Dictionary(cells.indices.map { (cells[$0].field, $0) }) { first, _ in first }
     var origin: RecordID?
-    try history(record: record) { entry in
+    try read.history(record: record) { entry in
       var known: CausalContext?
       for (index, operation) in entry.transaction.operations.enumerated() {
         guard operation.record == record.name else { continue }
         let context = try known ?? self.context(of: entry.transaction, in: zone)
         known = context
-        func read(_ place: Int?) throws {
+        func take(_ place: Int?) throws {
           if let place { try readers[place].read(operation, UInt32(index), of: entry, context) }
         }
         switch operation {
         case .create, .moveHere:
           if case .moveHere(_, _, let place) = operation { origin = place } else { origin = nil }
-          for place in readers.indices { try read(place) }
+          for place in readers.indices { try take(place) }
         case .update(_, _, let field, _):
-          try read(places[nil])
-          try read(places[field])
-        default: try read(places[nil])
+          try take(places[nil])
+          try take(places[field])
+        default: try take(places[nil])
         }
       }
       return true
@@ -60,11 +60,12 @@ extension ReadTransaction {
   private func context(of made: LogTransaction, in zone: ZoneNumber) throws -> CausalContext {
     var base: (incarnation: IncarnationNumber, offset: UInt64)?
     if let found = made.base {
-      let incarnation = try interned.incarnations.number(
-        of: found.incarnation, in: tables.incarnations, transaction)
+      let incarnation = try read.interned.incarnations.number(
+        of: found.incarnation, in: read.tables.incarnations, read.transaction)
       base = incarnation.map { ($0, found.offset) }
     }
-    let replica = try interned.replicas.number(of: made.replica, in: tables.replicas, transaction)
+    let replica = try read.interned.replicas.number(
+      of: made.replica, in: read.tables.replicas, read.transaction)
     return CausalContext(
       zone: zone, replica: replica ?? .none, epoch: made.epoch, sequence: made.sequence, base: base)
   }

@@ -1,9 +1,14 @@
 import LMDB
 import OperationFormat
 
-/// Which records are hidden by cascades, and which references read as missing: found when it is asked for, from what the
-/// records show and which of them are alive.
-extension ReadView {
+/// Finds which records cascades hide, which references read as missing, and who refers to a record.
+///
+/// All of it follows from the records and from which of them are alive. What was found out is cached in the read view.
+struct ReferenceReader {
+  private let view: ReadView
+
+  init(_ view: ReadView) { self.view = view }
+
   /// The record that is not alive to which cascades lead from the record whose row it is; nil if there is none.
   ///
   /// - Complexity: linear in the cascades that are followed; each record is followed once a snapshot.
@@ -26,7 +31,7 @@ extension ReadView {
       guard met.insert(name).inserted else { continue }
       order.append(name)
       var missing: [UInt8]?
-      switch fates[.init(state: state, name: name)] {
+      switch view.fates[.init(state: state, name: name)] {
       case .there: continue
       case .gone(let found): missing = found
       case nil:
@@ -38,15 +43,15 @@ extension ReadView {
       }
       guard let missing else { continue }
       // From all on the way cascades lead there.
-      fates.remember(.gone(missing: missing), of: path.compactMap(\.name) + [name], state)
+      view.fates.remember(.gone(missing: missing), of: path.compactMap(\.name) + [name], state)
       return missing
     }
-    fates.remember(.there, of: order, state)
+    view.fates.remember(.there, of: order, state)
     return nil
   }
 
   private func isKnown(there name: [UInt8], _ state: StateNumber) -> Bool {
-    if case .there = fates[.init(state: state, name: name)] { return true }
+    if case .there = view.fates[.init(state: state, name: name)] { return true }
     return false
   }
 
@@ -63,7 +68,7 @@ extension ReadView {
     let prefix = ReferenceKey.cascades(of: state, record: try RecordLayout.recordNumber(of: row))
     var targets: [[UInt8]] = []
     var isIndexed = false
-    try tables.forEachReference(under: prefix, transaction) { _, row in
+    try view.tables.forEachReference(under: prefix, view.transaction) { _, row in
       isIndexed = true
       var reader = ByteReader(row)
       while let (rule, target) = try PlacedReferences.next(&reader) {
@@ -83,8 +88,8 @@ extension ReadView {
   /// The same of a record by its name; nil if it is not alive.
   private func cascadesIfAlive(of name: [UInt8], _ state: StateNumber) throws -> [[UInt8]]? {
     let key = TableKey.record(state, name.span.bytes)
-    return try transaction.withValue(of: key.span, in: tables.records) { row in
-      try alive(row, state) == nil ? nil : try cascades(of: row, state)
+    return try view.transaction.withValue(of: key.span, in: view.tables.records) { row in
+      try view.alive(row, state) == nil ? nil : try cascades(of: row, state)
     } ?? nil
   }
 
@@ -104,36 +109,33 @@ extension ReadView {
   /// Whether a reference names a record of the holder's own zone.
   private func isLocal(_ reference: Reference, _ state: StateNumber) throws -> Bool {
     guard let zone = reference.zone else { return true }
-    return try zone == self.zone(of: state)
+    return try zone == view.zone(of: state)
   }
 
   /// Whether a record of a state, by its name's UTF-8, is there.
   private func isThere(_ name: [UInt8], _ state: StateNumber) throws -> Bool {
-    switch fates[.init(state: state, name: name)] {
+    switch view.fates[.init(state: state, name: name)] {
     case .there: return true
     case .gone: return false
     case nil: break
     }
     let key = TableKey.record(state, name.span.bytes)
-    let found = try transaction.withValue(of: key.span, in: tables.records) { row -> RecordFates.Fate? in
-      guard try alive(row, state) != nil else { return nil }
+    let found = try view.transaction.withValue(of: key.span, in: view.tables.records) {
+      row -> RecordFates.Fate? in
+      guard try view.alive(row, state) != nil else { return nil }
       return try missingTarget(of: row, state).map { .gone(missing: $0) } ?? .there
     }
     let fate = (found ?? nil) ?? .gone(missing: name)
-    fates.remember(fate, of: [name], state)
+    view.fates.remember(fate, of: [name], state)
     if case .there = fate { return true }
     return false
   }
 
   // MARK: Values
 
-  /// What a value reads of the record whose row it is: nil for a reference that is nullified, null for one inside.
-  func shown(_ value: Value, in row: RawSpan, _ state: StateNumber) throws -> Value? {
-    guard value.mayNameRecords, RecordLayout.flags(of: row).contains(.refers) else { return value }
-    return try shown(value, state)
-  }
-
-  private func shown(_ value: Value, _ state: StateNumber) throws -> Value? {
+  /// What a value that may have references reads in a state: nil for a reference that is nullified, null for one
+  /// inside.
+  func shown(_ value: Value, _ state: StateNumber) throws -> Value? {
     switch value {
     case .reference(let reference):
       guard reference.rule == .nullify, try isLocal(reference, state) else { return value }
@@ -148,17 +150,17 @@ extension ReadView {
 
   /// The references to a record from those of a zone that are there, in the order of names, fields, kinds and rules.
   func holders(of target: RecordID, in zone: ZoneID) throws -> [Holder] {
-    let state = try state(of: zone)
+    let state = try view.state(of: zone)
     var found: [(name: [UInt8], field: Name, cell: CellNumber, rule: ReferenceRule)] = []
     // One's own zone may be named, or not.
     for named in zone == target.zone ? [nil, zone] : [target.zone] {
       guard let bytes = try? Reference(zone: named, record: target.name).encodedTarget() else { continue }
       let prefix = ReferenceKey.holders(of: bytes.span.bytes, in: state)
-      try tables.forEachReference(under: prefix, transaction) { key, row in
+      try view.tables.forEachReference(under: prefix, view.transaction) { key, row in
         let name = row.bytes
         guard try isThere(name, state) else { return true }
         let (rule, cell) = try ReferenceKey.holder(in: key, after: prefix)
-        found.append((name, try self.name(cell.field), cell, rule))
+        found.append((name, try view.name(cell.field), cell, rule))
         return true
       }
     }

@@ -1,11 +1,12 @@
 package import OperationFormat
 
-extension ReadView {
+/// Reading of all that a record shows, as changes that give it to an empty record.
+extension RecordReader {
   /// What a record shows, as the changes that make each cell of an empty record show it; nil if it is not there. Values are
   /// those that are stored.
   func changes(showing record: RecordID) throws -> [(field: Name, changes: [FieldChange])]? {
-    try withRow(of: record) { row, state in
-      guard try visible(row, state) != nil else { return nil }
+    try view.withRow(of: record) { row, state in
+      guard try view.visible(row, state) != nil else { return nil }
       return try changes(in: row, state)
     }
   }
@@ -16,9 +17,9 @@ extension ReadView {
   ) throws -> [(field: Name, changes: [FieldChange])] {
     let index = try CellIndex(row)
     return try index.entries.filter { $0.cell != .existence }.map { entry in
-      let field = try name(entry.cell.field)
+      let field = try view.name(entry.cell.field)
       return try index.withRow(of: entry, in: row) {
-        let cell = CellReader(entry.cell, in: $0, state, self)
+        let cell = CellReader(entry.cell, in: $0, state, view)
         guard let changes = try entry.cell.kind?.with({ try $0.changes(showing: cell) }) else {
           throw StoreError(
             .newerFormat, "the field “\(field)” is of a kind that this version does not know",
@@ -28,12 +29,42 @@ extension ReadView {
       }
     }
   }
+
+  /// What a record shows, all its cells with it, for a copy in another zone; nil if it is not there.
+  ///
+  /// What lost in a conflict stays behind. Values are those that are stored; a reference that names no zone gets the one
+  /// of the record.
+  /// - Throws: ``StoreError`` `valueInvalid` where a value becomes too large by that; `damaged`.
+  func content(of record: RecordID) throws -> RecordContent? {
+    try view.withRow(of: record) { row, state -> RecordContent? in
+      guard let (type, _) = try view.visible(row, state) else { return nil }
+      var content = RecordContent(type: try view.name(type))
+      for (field, shown) in try changes(in: row, state) {
+        for change in shown {
+          let change = change.mapValues { $0.namingZone(record.zone) }
+          if case .insertText(let text, _) = change {
+            content.texts.append((field, text))
+            continue
+          }
+          for value in change.values { value.appendAssets(to: &content.assets) }
+          var operand = ByteWriter()
+          do throws(FormatError) {
+            try change.encode(into: &operand)
+          } catch {
+            throw StoreError.unstorable(field, record, error)
+          }
+          content.changes.append(.init(field: field, kind: change.kind, operand: operand.bytes))
+        }
+      }
+      return content
+    }
+  }
 }
 
-extension ReadTransaction {
+extension RecordReading where Self: ~Copyable {
   /// What a record shows, cell by cell: see `ReadView`.
   package func changes(showing record: RecordID) throws -> [(field: Name, changes: [FieldChange])]? {
-    try readView.changes(showing: record)
+    try reader.changes(showing: record)
   }
 
   /// Calls a closure with each record of a zone that is there and what it shows, in the order of their names, until it returns
@@ -45,8 +76,8 @@ extension ReadTransaction {
     in zone: ZoneID, unread: (_ name: String, _ error: StoreError) throws -> Void,
     _ body: (Record, [(field: Name, changes: [FieldChange])]) throws -> Bool
   ) throws {
-    let state = try readView.state(of: zone)
-    try readView.forEachStoredRow(in: state, after: nil) { name, _ in
+    let view = try reader.view
+    try view.forEachStoredRow(in: view.state(of: zone), after: nil) { name, _ in
       let found: (Record, [(field: Name, changes: [FieldChange])])?
       do {
         let id = RecordID(zone: zone, name: try Name(interned: name))
@@ -64,10 +95,11 @@ extension ReadTransaction {
   package func readableZones() throws -> (zones: [ZoneID], unread: [(zone: String, error: StoreError)]) {
     var zones: [ZoneID] = []
     var unread: [(zone: String, error: StoreError)] = []
-    try tables.forEachZoneRow(transaction) { number, read in
+    let view = try reader.view
+    try view.tables.forEachZoneRow(view.transaction) { number, read in
       var id: ZoneID?
       do {
-        id = try tables.zoneID(number, transaction)
+        id = try view.tables.zoneID(number, view.transaction)
         if try read().status.isVisible, let id { zones.append(id) }
       } catch {
         guard let error = StoreError.unread(error) else { throw error }
@@ -75,13 +107,6 @@ extension ReadTransaction {
       }
     }
     return (zones.sorted(), unread)
-  }
-}
-
-extension WriteTransaction {
-  /// What a record shows, cell by cell: see `ReadView`.
-  package mutating func changes(showing record: RecordID) throws -> [(field: Name, changes: [FieldChange])]? {
-    try readView().changes(showing: record)
   }
 }
 

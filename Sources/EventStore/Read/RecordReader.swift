@@ -1,0 +1,115 @@
+public import OperationFormat
+
+/// Reads the records of one state of a store. The verbs of ``RecordReading`` call it; an app has no other use for it.
+public struct RecordReader {
+  let view: ReadView
+
+  init(_ view: ReadView) { self.view = view }
+
+  // MARK: Records
+
+  @usableFromInline
+  func contains(_ record: RecordID) throws -> Bool {
+    try view.withStoredRow(of: record) { row, state in try view.visible(row, state)?.type } != nil
+  }
+
+  @usableFromInline
+  func record(_ id: RecordID) throws -> Record? {
+    try view.withRow(of: id) { row, state in
+      guard let (type, fields) = try view.visible(row, state) else { return nil }
+      return try view.record(id, type, in: row, from: fields, state)
+    }
+  }
+
+  @usableFromInline
+  func withRecord<R>(_ id: RecordID, _ body: (borrowing RecordView) throws -> R) throws -> R? {
+    let zone = try view.zoneIndex(of: id.zone)
+    return try view.withRow(of: id) { row, state in
+      try id.name.withBytes { name in
+        guard let found = try RecordView(row, name: name, zone: zone, state, view) else { return nil }
+        return try body(found)
+      }
+    }
+  }
+
+  @usableFromInline
+  func scan(
+    _ zone: ZoneID, type: Name?, after name: Name?, _ body: (borrowing RecordView) throws -> Bool
+  ) throws {
+    let index = try view.zoneIndex(of: zone)
+    let state = view.zone(at: index).state
+    let only = try type.map { try view.number(of: $0) ?? .none }
+    try view.forEachRow(in: state, after: name) { name, row in
+      guard let found = try RecordView(row, name: name, zone: index, state, view) else { return true }
+      if let only, !found.isOf(only) { return true }
+      return try body(found)
+    }
+  }
+
+  /// What a record shows, or would show if it were there; nil if there was never one.
+  func recordOrHidden(_ id: RecordID) throws -> Record? {
+    try view.withRow(of: id) { row, state in
+      let types = try view.existences(in: row, state).compactMap { existence -> NameNumber? in
+        if case .alive(let type) = existence { type } else { nil }
+      }
+      let entries = try view.entries(in: row, from: RecordLayout.headerBytes, state)
+      return Record(id: id, type: try types.first.map { try view.name($0) } ?? "", entries: entries)
+    }
+  }
+
+  /// The names of the fields of a record that have a cell which a closure chooses, in the order of their bytes.
+  func fields(of record: RecordID, where isChosen: (CellNumber, RawSpan) throws -> Bool) throws -> [Name] {
+    try view.withRow(of: record) { row, _ in
+      let index = try CellIndex(row)
+      let chosen = try index.entries.filter { entry in
+        try entry.cell != .existence && index.withRow(of: entry, in: row) { try isChosen(entry.cell, $0) }
+      }
+      return try Set(chosen.map(\.cell.field)).map { try view.name($0) }.sorted()
+    } ?? []
+  }
+
+  /// All heads of a field, greatest first; also of a record that is not visible.
+  func heads(of field: Name, _ kind: FieldKind, _ record: RecordID) throws -> [CellHead] {
+    guard let number = try view.number(of: field) else { return [] }
+    return try heads(of: CellNumber(number, kind), record)
+  }
+
+  /// All heads of a cell, greatest first; those of a set or a map by element, in the order of the elements' names.
+  func heads(of cell: CellNumber, _ record: RecordID) throws -> [CellHead] {
+    try view.withRow(of: record, field: cell.field) { row, state in
+      let reader = CellReader(cell, in: row, state, view)
+      return try cell.withKind { try $0.heads(of: reader) }
+    } ?? []
+  }
+
+  // MARK: Conflicts
+
+  /// Whether any head of a record's existence says that it is there.
+  private func isAlive(anywhereIn row: RawSpan, _ state: StateNumber) throws -> Bool {
+    if RecordLayout.plainType(in: row) != nil { return true }
+    return try view.existences(in: row, state).contains { if case .alive = $0 { true } else { false } }
+  }
+
+  /// The cells of a row that have losers, existence first, then by field name; of a record that is dead by all heads only its
+  /// existence.
+  func conflicts(of record: RecordID, in row: RawSpan, _ state: StateNumber) throws -> [Conflict] {
+    var conflicts: [Conflict] = []
+    let index = try CellIndex(row)
+    for entry in index.entries {
+      let cell = entry.cell
+      try index.withRow(of: entry, in: row) { row in
+        let reader = CellReader(cell, in: row, state, view)
+        for found in try cell.withKind({ try $0.conflicts(of: reader) }) ?? [] {
+          let field = try cell == .existence ? nil : view.name(cell.field)
+          conflicts.append(
+            Conflict(
+              record: record, field: field, key: found.key, winner: found.heads[0],
+              losers: Array(found.heads.dropFirst())))
+        }
+      }
+      // Where nothing says that the record is there, its fields show nowhere.
+      if cell == .existence, try !isAlive(anywhereIn: row, state) { break }
+    }
+    return conflicts.sorted { ($0.field ?? "", $0.key ?? "") < ($1.field ?? "", $1.key ?? "") }
+  }
+}

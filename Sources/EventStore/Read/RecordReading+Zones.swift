@@ -1,0 +1,64 @@
+public import OperationFormat
+
+/// Zones, and what holds for all records of a zone or of a type.
+extension RecordReading where Self: ~Copyable {
+  /// The zones of the store, in order.
+  ///
+  /// - Throws: ``StoreError`` `damaged`.
+  public func zones() throws -> [ZoneID] {
+    let view = try reader.view
+    return try view.tables.zones(view.transaction).map(\.id).sorted()
+  }
+
+  /// Whether ``zones()`` has a zone.
+  ///
+  /// - Complexity: a few look-ups, however many zones there are.
+  package func hasZone(_ zone: ZoneID) throws -> Bool {
+    let view = try reader.view
+    return try view.tables.findZone(zone, view.interned, view.transaction) {
+      try view.tables.zoneRow($0, view.transaction)
+    }?.row.status.isVisible ?? false
+  }
+
+  /// Whether a zone is synced.
+  ///
+  /// - Returns: `local` or `attached`. Zones with another attachment are in no query.
+  /// - Throws: ``StoreError`` `zoneUnknown`.
+  public func attachment(of zone: ZoneID) throws -> ZoneAttachment {
+    let view = try reader.view
+    return try view.tables.zone(zone, view.interned, view.transaction).row.status == .attached
+      ? .attached : .local
+  }
+
+  /// The digest of a zone's state. It is equal in all stores that folded the same transactions with the same
+  /// placements.
+  ///
+  /// SHA-256 over the canonical bytes of the records in the order of their names, with all heads: see `StateDigest`.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  /// - Complexity: linear in the zone's records.
+  public func digest(of zone: ZoneID) throws -> ContentHash {
+    try StateDigest.digest(of: zone, reader.view)
+  }
+
+  /// How a type's records decide between concurrent deletions and updates.
+  ///
+  /// - Throws: ``StoreError`` `damaged`.
+  public func existencePolicy(of type: Name) throws -> ExistencePolicy {
+    let view = try reader.view
+    guard let number = try view.number(of: type) else { return .latest }
+    return try view.tables.policies(view.transaction)[number] ?? .latest
+  }
+
+  /// The names of all records that a zone has heads of, also of those that do not exist any more, in their order.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  package func allRecordNames(in zone: ZoneID) throws -> [Name] {
+    var names: [Name] = []
+    try reader.view.forEachRow(in: zone) { name, _, _ in
+      names.append(name)
+      return true
+    }
+    return names
+  }
+}
