@@ -23,11 +23,11 @@ extension LogOperation {
   }
 }
 
-extension ReadTransaction {
+extension Explainer {
   /// The kind of a list or a text from which everything was removed; nil for other fields.
   func emptiedKind(of field: Name, in record: RecordID) throws -> FieldKind? {
-    guard let number = try readView.number(of: field) else { return nil }
-    return try readView.withStoredRow(of: record) { row, _ in
+    guard let number = try read.readView.number(of: field) else { return nil }
+    return try read.readView.withStoredRow(of: record) { row, _ in
       for kind in FieldKind.allCases where kind.layout == .units {
         let cell = CellNumber(number, kind)
         guard let winner = try RecordLayout.winner(of: cell, in: row) else { continue }

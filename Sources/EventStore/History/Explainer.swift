@@ -73,7 +73,7 @@ struct Explainer: ~Copyable {
       let heads = try allHeads(of: field, in: record, as: kind)
       if !heads.isEmpty { return ExplainedCell(field: field, kind: kind, heads: heads) }
     }
-    guard let emptied = try read.emptiedKind(of: field, in: record), (only ?? emptied) == emptied else {
+    guard let emptied = try emptiedKind(of: field, in: record), (only ?? emptied) == emptied else {
       return nil
     }
     return ExplainedCell(field: field, kind: emptied, heads: [])

@@ -1,12 +1,13 @@
 import LMDB
-package import OperationFormat
+import OperationFormat
 
-/// A lane that this store imported and is to ship, and that cannot be shipped as it is: the log has another branch of it, or
-/// not what it had seen.
+/// A lane that this store imported and is to ship, and that cannot be shipped as it is: the log has another
+/// branch of it, or not what it had seen.
 struct ContestedLane: Hashable {
   /// The first transaction that cannot be shipped.
   var first: UInt64
-  /// The offset of the log's branch, which the store cannot fold; it is over once that was folded or given up.
+  /// The offset of the log's branch, which the store cannot fold; it is over once that was folded or given
+  /// up.
   var offset: UInt64
   /// Up to where the log has what those from there on had seen.
   var baseMax: UInt64
@@ -21,21 +22,6 @@ struct ContestedLane: Hashable {
 
   /// How many transactions of it cannot be shipped.
   func count(of lane: PendingLane) -> UInt64 { lane.last - min(first - 1, lane.last) }
-}
-
-extension LocalStore {
-  /// Remembers that the log has another branch of a lane that this store imported and is to ship. Its user decides what
-  /// becomes of it here: ``settleClosedLanes(of:_:)``.
-  ///
-  /// - Parameter segment: the log's branch.
-  /// - Returns: what to tell the user; nil if the store ships no such lane.
-  package func contestLane(of zone: ZoneID, by segment: RemoteSegment) async throws -> StoreError? {
-    let known = Shared<StoreError?>(nil)
-    let contested = try await performIfChanged {
-      try LaneSettlement($0).contestLane(of: zone, by: segment, known)
-    }
-    return contested ?? known.value
-  }
 }
 
 extension TableKey {
@@ -72,8 +58,8 @@ extension TableStorage {
     }
   }
 
-  /// Forgets which lanes of a zone the log has other branches of. Where it does not have what a lane had seen, that stays known:
-  /// the lane's bases say no more than they did.
+  /// Forgets which lanes of a zone the log has other branches of. Where it does not have what a lane had
+  /// seen, that stays known: the lane's bases say no more than they did.
   func removeBranches(of zone: ZoneNumber, _ token: ZoneRow.Token) throws {
     for (replica, epoch) in try tables.lanes(under: .rows(.contestedLanes, of: zone), transaction) {
       let contested = try tables.contest(of: replica, epoch, in: zone, token, transaction)

@@ -1,8 +1,8 @@
 import LMDB
 package import OperationFormat
 
-/// The header of the segment that a zone is shipping, in this store's numbers. It is stored before the first append,
-/// so that every retry ships the same.
+/// The header of the segment that a zone is shipping, in this store's numbers. It is stored before the first
+/// append, so that every retry ships the same.
 package struct CutRow: Hashable, Sendable {
   package var incarnation: IncarnationNumber
   package var replica: ReplicaNumber

@@ -1,15 +1,15 @@
 import LMDB
 import OperationFormat
 
-/// Whether what the store says of its own unsent work fits together. What does not is an error: it must never read as
-/// “nothing to send”.
+/// Checks that a store's records of its unsent work agree. Where they do not, that is an error: it must never
+/// look like “nothing to send”.
 extension Tables {
   /// How many entries at the log's end are compared with the sequences that name them.
   static let logTailEntriesMax = 64
 
-  /// Compares the last sequence of an own lane, the last that is placed in a remote log, and the log: what was placed
-  /// was written, and of what is pending the first and the last lie in the log where `sequences` says. What lies between
-  /// is read when it is cut.
+  /// Compares the last sequence of an own lane, the last that is placed in a remote log, and the log: what
+  /// was placed was written, and the first and the last pending transaction are in the log where `sequences`
+  /// says. Those between are read when they are cut.
   ///
   /// - Throws: ``StoreError`` `damaged`.
   /// - Complexity: reads two entries at most, and none where nothing is pending, or they are not to be read.
@@ -37,7 +37,8 @@ extension Tables {
     }
   }
 
-  /// Compares the last entries of the log with `sequences`: an entry that no sequence names would never be sent.
+  /// Compares the last entries of the log with `sequences`: an entry that no sequence names would never be
+  /// sent.
   ///
   /// - Throws: ``StoreError`` `damaged`.
   /// - Complexity: reads ``logTailEntriesMax`` entries at most.

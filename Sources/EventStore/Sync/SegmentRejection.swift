@@ -2,17 +2,17 @@ public import OperationFormat
 
 /// Why a segment of a remote log is invalid for everyone: the log up to it tells.
 ///
-/// Every replica finds the same, so that all of them reject the segment at its offset, fold nothing of it, and read on.
-/// The rule is a part of the format. It depends on the log alone: never on a clock, on what is pending here, or on how
-/// long something takes. The raw values are stored.
+/// Every replica finds the same, so that all of them reject the segment at its offset, fold nothing of it,
+/// and read on. The rule is a part of the format. It depends only on the log: never on a clock, on what is
+/// pending here, or on how long something takes. The raw values are stored.
 public enum SegmentRejection: UInt8, Hashable, Sendable, CaseIterable {
   /// Its sequences do not follow those that its writer has in the log.
   case hole = 1
-  /// It claims to have seen what does not lie before it, or another segment than lies there; or one of its transactions has
-  /// seen less of the log than the one before it in its lane, or than its parent.
+  /// It claims to have seen what is not before it, or another segment than the one there; or one of its
+  /// transactions has seen less of the log than the one before it in its lane, or than its parent.
   case base = 2
-  /// A transaction names a parent where none may stand, or one that does not lie before it in the log; or its lane would
-  /// continue more than `Limits.lineageMax` others.
+  /// A transaction names a parent where it may not, or one that is not before it in the log; or its lane
+  /// would continue more than `Limits.lineageMax` others.
   case parent = 3
   /// It follows another segment of its writer than the one in the log.
   case previous = 4
@@ -44,7 +44,7 @@ extension SegmentRejection: CustomStringConvertible {
 /// A segment that every replica rejects.
 public struct RejectedSegment: Hashable, Sendable {
   public let offset: UInt64
-  /// Who wrote it, as its header says.
+  /// Its writer, as its header says.
   public let writer: StoreIdentity
   public let sequences: ClosedRange<UInt64>
   public let hash: ContentHash

@@ -2,8 +2,8 @@ import OperationFormat
 
 /// Renames the units of lists and texts in transactions that get another epoch.
 ///
-/// A lane numbers what it inserts into a cell from 0. Of a lane that is cut in two, the first part keeps its units; those
-/// of the second part are counted from 0 again, as the new lane's.
+/// A lane numbers what it inserts into a cell from 0. Of a lane that is cut in two, the first part keeps its
+/// units; those of the second part are counted from 0 again, as the new lane's.
 struct UnitRenaming {
   struct Cell: Hashable {
     var record: Name
@@ -25,7 +25,8 @@ struct UnitRenaming {
   let old: UnitMaker
   /// The second part's lane, for transactions of a third one; nil for those of the second part itself.
   var new: UnitMaker?
-  /// How many units stay the old lane's, of each cell that the second part inserts into, in the order of first insertions.
+  /// How many units stay the old lane's, of each cell that the second part inserts into, in the order of
+  /// first insertions.
   private(set) var kept: [(cell: Cell, units: UInt64)] = []
   private var places: [Cell: Int] = [:]
 
@@ -60,7 +61,7 @@ struct UnitRenaming {
       guard case .update(let record, let type, let field, let change) = operation,
         let cell = Self.cell(of: change, record, field)
       else { continue }
-      // A cell that the second part inserts nothing into has units of the first part alone.
+      // A cell that the second part inserts nothing into has only units of the first part.
       let units = Units(old: old, new: new, kept: places[cell].map { kept[$0].units } ?? .max)
       renamed[index] = .update(record: record, type: type, field: field, units.renamed(change))
     }

@@ -17,7 +17,7 @@ struct ZoneCatalog {
 
   init(_ store: StoreTransaction) { self.store = store }
 
-  /// Deletes a zone. Where the remote may have it too, its row stays, so that the remote can be told.
+  /// Deletes a zone. Where the remote may have it too, its row stays until it is deleted there.
   func delete(_ zone: ZoneID, _ number: ZoneNumber, _ found: ZoneRow) throws {
     var row = found
     let isShared: Bool
@@ -58,11 +58,12 @@ struct ZoneCatalog {
           hint: "connect the remote it was synced with, or begin with an empty store")
       }
       guard start <= stored.offset, token.offset >= stored.offset else { return report }
-      // The list is here up to the token; what may be new lies behind.
+      // The list is here up to the token; only what comes after it may be new.
       if token.offset == stored.offset { events = later }
       if events.isEmpty, token.offset == stored.offset { return report }
     }
-    // What the same page deletes begins nothing here: a zone of that name may be another one, made here since.
+    // What the same page deletes begins nothing here: a zone of that name may be another one, made here
+    // since.
     for event in events where event.kind == .deleted {
       try storage.setGone(
         try storage.makeIncarnationNumber(for: event.incarnation))
@@ -109,10 +110,12 @@ struct ZoneCatalog {
 
   /// Ties a zone to an incarnation of its remote log, from the start of that log.
   ///
-  /// A log that was deleted is none for a zone that was made under its name since: in it lie other transactions under
-  /// the same sequences. What comes late from there (a page, a segment, an answer) must not bring the two together.
+  /// A deleted log is not that of a zone that was made under its name since: it has other transactions under
+  /// the same sequences. What comes late from there (a page, a segment, an answer) must not bring the two
+  /// together.
   ///
-  /// - Returns: whether it may be tied: that log was not deleted, and nothing of the zone lies in that of its token.
+  /// - Returns: whether it may be tied: that log was not deleted, and the log of its token has nothing of the
+  ///   zone.
   func tie(_ zone: ZoneNumber, _ row: inout ZoneRow, to incarnation: IncarnationNumber) throws -> Bool {
     let isGone = try storage.tables.isGone(incarnation, storage.transaction)
     guard !isGone else { return false }
@@ -161,8 +164,8 @@ struct ZoneCatalog {
     return .removed
   }
 
-  /// Whether a zone has transactions that are not in an incarnation: those that are pending, and those of a lane that the
-  /// log has closed.
+  /// Whether a zone has transactions that are not in an incarnation: those that are pending, and those of a
+  /// lane that the log has closed.
   private func hasUnshipped(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) throws -> Bool {
     let tables = storage.tables
     return try tables.lanes(of: zone, storage.transaction).contains { lane in
@@ -234,7 +237,7 @@ struct ZoneCatalog {
     return header
   }
 
-  /// Takes away a zone's cut once the remote has all that it cuts.
+  /// Removes a zone's cut once the remote has all that it cuts.
   func removeShippedCut(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) throws {
     guard let cut = try storage.tables.cut(of: zone, storage.transaction), cut.incarnation == incarnation
     else { return }
@@ -245,8 +248,8 @@ struct ZoneCatalog {
 }
 
 extension TableStorage {
-  /// Lets the remote's list of zones be read from its start once more: a later life of a zone that is out of the way
-  /// now may have been passed over in it.
+  /// Lets the remote's list of zones be read from its start once more: a later life of a zone that is out of
+  /// the way now may have been passed over in it.
   func readZoneListAgain() throws {
     guard let token = try tables.databaseToken(transaction), token.offset > 0 else { return }
     try setDatabaseToken(DatabaseToken(remote: token.remote, offset: 0, hash: .zero))

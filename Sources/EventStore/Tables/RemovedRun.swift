@@ -86,3 +86,11 @@ extension TableStorage {
     _ = try transaction.delete(key.span, in: tables.log)
   }
 }
+
+extension StoreError {
+  static func removed(_ position: Position) -> StoreError {
+    StoreError(
+      .positionUnknown, "the log's entry at position \(position) was removed with its zone",
+      hint: "continue with the positions after it")
+  }
+}
