@@ -125,7 +125,7 @@ struct ReadingInWrites {
     _ = try remote.append([
       transaction(4, 1, base: 2, at: 1_800_000, [set("survivor", "title", "Still here")])
     ])
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     try await store.write { tx in
       let a = note("a")
       try tx.insertText("Milk and honey", at: 0, in: "body", of: a)

@@ -97,6 +97,6 @@ struct CopiedStoresShown {
     _ = try await forked()
     let shown = await run("show", path("fork"), "2", seed: 1)
     #expect(
-      shown.exit == 2 && shown.errors.contains("position 2 was taken out: it was issued again"), "\(shown)")
+      shown.exit == 2 && shown.errors.contains("position 2 was removed: it was issued again"), "\(shown)")
   }
 }

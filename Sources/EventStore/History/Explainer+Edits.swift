@@ -1,10 +1,10 @@
 import OperationFormat
 
-/// What took from a list or a text.
+/// What an operation removes from a list or a text.
 extension LogOperation {
-  /// What it removes, replaces or moves of a list or a text; nil if nothing.
+  /// What the operation removes, replaces or moves in a list or a text; nil if nothing.
   ///
-  /// - Parameter hasUnits: whether anything was inserted so far; set where this inserts.
+  /// - Parameter hasUnits: whether anything was inserted so far; set if the operation inserts.
   func edit(of field: Name, _ kind: FieldKind, hasUnits: inout Bool) -> Explanation.Edit.Kind? {
     switch self {
     case .create, .moveHere: return hasUnits ? .cleared : nil
@@ -23,11 +23,11 @@ extension LogOperation {
   }
 }
 
-extension ReadTransaction {
-  /// Whether a field is a list or a text that all was removed from; nil if it is neither, or has anything.
+extension Explainer {
+  /// The kind of a list or a text from which everything was removed; nil for other fields.
   func emptiedKind(of field: Name, in record: RecordID) throws -> FieldKind? {
-    guard let number = try readView.number(of: field) else { return nil }
-    return try readView.withStoredRow(of: record) { row, _ in
+    guard let number = try read.readView.number(of: field) else { return nil }
+    return try read.readView.withStoredRow(of: record) { row, _ in
       for kind in FieldKind.allCases where kind.layout == .units {
         let cell = CellNumber(number, kind)
         guard let winner = try RecordLayout.winner(of: cell, in: row) else { continue }

@@ -1,6 +1,6 @@
 import OperationFormat
 
-/// A cell that is to be explained, with what it has now.
+/// A cell to explain, with its present heads.
 struct ExplainedCell {
   /// Nil for the record's existence.
   var field: Name?
@@ -8,9 +8,9 @@ struct ExplainedCell {
   var heads: [CellHead]
 }
 
-/// What was on a cell before what it has now.
+/// What a cell had before its present heads.
 struct CellPast {
-  /// The operations that are no heads any more, each with the first one that had seen it.
+  /// The operations that are not heads any more, each with the first operation that had seen it.
   var replaced: [Explanation.Replaced] = []
   var edits: [Explanation.Edit] = []
 }
@@ -22,8 +22,8 @@ extension Explainer {
   ///   - cells: at most one of each field, and of the record's existence.
   ///   - element: only this element; nil for all.
   /// - Returns: the past of each, and where the record was before it was moved here.
-  /// - Complexity: O(n log n) in the operations on the record, and linear in the zone's transactions; for each time that the
-  ///   record was created also in the cells.
+  /// - Complexity: O(n log n) in the operations on the record, and linear in the zone's transactions. Each
+  ///   creation of the record also costs time linear in the cells.
   func past(
     of record: RecordID, _ cells: [ExplainedCell], _ element: Value?
   ) throws -> (cells: [CellPast], origin: RecordID?) {
@@ -56,7 +56,7 @@ extension Explainer {
     return (readers.map(\.past), origin)
   }
 
-  /// What a transaction had seen, without its lineage.
+  /// The causal context of a transaction, without its lineage.
   private func context(of made: LogTransaction, in zone: ZoneNumber) throws -> CausalContext {
     var base: (incarnation: IncarnationNumber, offset: UInt64)?
     if let found = made.base {
@@ -71,7 +71,7 @@ extension Explainer {
   }
 }
 
-/// What is read of the past of one cell.
+/// Reads the past of one cell, operation by operation.
 private struct PastReader {
   private struct Found {
     var operation: OperationID
@@ -108,7 +108,7 @@ private struct PastReader {
     guard let effect = operation.effect(on: cell.field, cell.kind),
       element == nil || effect.element == nil || effect.element == element
     else { return }
-    // What is added to a counter replaces nothing, and what is contributed neither.
+    // Addends and contributions replace nothing.
     if effect.replaces {
       for earlier in try standing.takeSeen(by: context, at: index, element: effect.element) {
         found[earlier].replacedBy = (id, entry.position, effect.content == nil)
@@ -134,7 +134,7 @@ private struct PastReader {
 }
 
 extension LogOperation {
-  /// What it does to the heads of a cell; nil if it does not work on it.
+  /// What the operation does to the heads of a cell; nil if it does not change the cell.
   ///
   /// - Parameters:
   ///   - field: the cell's field, nil for the record's existence.

@@ -19,7 +19,8 @@ extension ReadTransaction {
 
   /// Explains a record's existence and each of its fields, empty ones too.
   ///
-  /// - Returns: existence first, then the fields in order; none if no operation in the store changed the record.
+  /// - Returns: existence first, then the fields in order; none if no operation in the store changed the
+  ///   record.
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in the zone's transactions, however many fields there are.
   package func explainAll(_ record: RecordID) throws -> [Explanation] {
@@ -46,7 +47,7 @@ struct Explainer: ~Copyable {
       let found = try explain(record, [cell], element).first
       return found.flatMap { $0.heads.isEmpty && element != nil && $0.replaced.isEmpty ? nil : $0 }
     }
-    // Of a set or a map that is empty only the log knows.
+    // An empty set or map has no row: only the log knows it.
     for kind in FieldKind.allCases where kind.layout == .elements && (only ?? kind) == kind {
       let cell = ExplainedCell(field: field, kind: kind, heads: [])
       let found = field == nil ? nil : try explain(record, [cell], element).first
@@ -61,8 +62,8 @@ struct Explainer: ~Copyable {
     return try explain(record, [existence] + fields, nil)
   }
 
-  /// A field's first cell that is not empty, in the order of their kinds, or the record's existence; nil if there is
-  /// none.
+  /// A field's first cell that is not empty, in the order of their kinds, or the record's existence; nil if
+  /// there is none.
   private func cell(of record: RecordID, _ field: Name?, as only: FieldKind?) throws -> ExplainedCell? {
     guard let field else {
       let heads = try read.existence(of: record)
@@ -72,7 +73,7 @@ struct Explainer: ~Copyable {
       let heads = try allHeads(of: field, in: record, as: kind)
       if !heads.isEmpty { return ExplainedCell(field: field, kind: kind, heads: heads) }
     }
-    guard let emptied = try read.emptiedKind(of: field, in: record), (only ?? emptied) == emptied else {
+    guard let emptied = try emptiedKind(of: field, in: record), (only ?? emptied) == emptied else {
       return nil
     }
     return ExplainedCell(field: field, kind: emptied, heads: [])
@@ -94,7 +95,7 @@ struct Explainer: ~Copyable {
           head: head, entry: entry, base: entry.transaction.base,
           placement: try read.placement(of: id, in: record.zone))
       }
-      // Heads of one cell of which one shows.
+      // Whether only one of the heads shows.
       let isContested =
         cell.kind.with { $0.showsGreatest }
         && (cell.kind.layout == .heads ? field != nil || !Explanation.agree(heads) : element != nil)
@@ -108,7 +109,8 @@ struct Explainer: ~Copyable {
     }
   }
 
-  /// The sum of a counter, also of a record that is not visible; nil for other cells, and if nothing was added.
+  /// The sum of a counter, also of a record that is not visible; nil for other cells, and if nothing was
+  /// added.
   private func counter(of cell: ExplainedCell, _ field: Name, in record: RecordID) throws -> Counter? {
     guard cell.kind == .counter else { return nil }
     return try read.reader.withAnyCell(.counter, of: field, in: record) { cell in
@@ -163,7 +165,7 @@ struct Explainer: ~Copyable {
     }
   }
 
-  /// What was contributed, in its order.
+  /// The contributions in their order.
   private func contributionHeads(of field: Name, in record: RecordID) throws -> [CellHead] {
     try read.reader.contributions(of: field, inAny: record).map {
       CellHead(operation: $0.operation, timestamp: $0.timestamp, content: .contribution($0.payload))

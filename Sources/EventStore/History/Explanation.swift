@@ -6,15 +6,16 @@ public struct Explanation: Hashable, Sendable {
   public struct ExplainedHead: Hashable, Sendable {
     public let head: CellHead
     public let entry: LogEntry
-    /// What the transaction had seen: the offset up to which its replica had folded the zone. Nil for nothing.
+    /// The transaction's base: the offset up to which its replica had folded the zone. Nil if it had folded
+    /// nothing.
     public let base: Base?
-    /// Where the transaction lies in the remote log, nil while it is pending.
+    /// The place of the transaction in the remote log; nil while it is pending.
     public let placement: Placement?
   }
 
-  /// Why one head is greater than another, neither of which had seen the other.
+  /// Why one head is greater than another, if neither has seen the other.
   public enum Reason: Hashable, Sendable {
-    /// Its timestamp is later, by as many milliseconds.
+    /// Its timestamp is later, by so many milliseconds.
     case laterTimestamp(milliseconds: UInt64)
     /// The timestamps are equal to the millisecond: its counter is greater.
     case laterCounter
@@ -24,7 +25,7 @@ public struct Explanation: Hashable, Sendable {
     case laterSequence
   }
 
-  /// An operation on the cell that a later one, which had seen it, has replaced or removed.
+  /// An operation on the cell that a later one has seen and has replaced or removed.
   public struct Replaced: Hashable, Sendable {
     public let operation: OperationID
     public let entry: LogEntry
@@ -33,18 +34,18 @@ public struct Explanation: Hashable, Sendable {
     public let replacedBy: OperationID
     /// The position of that operation's transaction.
     public let replacedAt: Position
-    /// Whether that operation removed it, and put nothing in its place.
+    /// Whether that operation only removed it.
     public let isRemoved: Bool
   }
 
-  /// An operation that removed, replaced or moved some of what a list or a text had.
+  /// An operation that removed, replaced or moved a part of a list or a text.
   public struct Edit: Hashable, Sendable {
     /// What it did to units: elements of a list, Unicode scalars of a text.
     public enum Kind: Hashable, Sendable {
       case removed(units: UInt64)
       case replaced
       case moved
-      /// The record was made anew: all that this had seen went.
+      /// The record was created again, which removed all that the operation had seen.
       case cleared
     }
 
@@ -54,47 +55,48 @@ public struct Explanation: Hashable, Sendable {
   }
 
   public let record: RecordID
-  /// The field, nil for the record's existence.
+  /// The field; nil for the record's existence.
   public let field: Name?
-  /// Which of the field's cells; of a record's existence a register.
+  /// The kind of the field's cell; for existence, a register.
   public let kind: FieldKind
-  /// Which element of a set, key of a map or unit of a list, as a text; nil for all.
+  /// The element of a set, the key of a map or the unit of a list, as a text; nil for all.
   public let element: Value?
-  /// What a counter reads; its heads are what was added.
+  /// The sum of a counter, whose heads are its addends.
   public let counter: Counter?
   /// For existence: how the record's type decides between concurrent deletions and updates.
   public let policy: ExistencePolicy?
-  /// Whether the record is there.
+  /// Whether the record exists.
   public let isVisible: Bool
-  /// The record that is not alive, to which cascades lead from one that is alive, and so hide it.
+  /// The record that does not exist, and whose absence hides this one through cascades; nil if nothing hides
+  /// it.
   public let missingTarget: RecordID?
-  /// The heads, greatest first: the winner, then the losers; of a set or a map by element; contributions in their order. None of
-  /// what is empty, and of an element that is not there.
+  /// The heads, greatest first: the winner, then the losers; of a set or a map by element; contributions in
+  /// their order. An empty cell and a removed element have none.
   public let heads: [ExplainedHead]
-  /// For each loser in turn, why the winner is greater; none where nothing loses. Nothing does where all heads of a record's
-  /// existence say the same.
+  /// For each loser in turn, why the winner is greater. Empty if nothing loses: for example, if all heads of
+  /// a record's existence agree.
   public let reasons: [Reason]
-  /// What was there before, in the order of the log; not told of lists and texts.
+  /// The replaced and removed operations, in the order of the log. Lists and texts have ``edits`` instead.
   public let replaced: [Replaced]
-  /// What removed, replaced or moved some of a list or a text, in the order of the log.
+  /// The operations that removed, replaced or moved parts of a list or a text, in the order of the log.
   public let edits: [Edit]
-  /// Where the record was before it was moved here, and its history goes on; nil if it was made here.
+  /// The place that the record was moved from, where its history continues; nil if it was created here.
   public let movedFrom: RecordID?
 }
 
 extension Explanation {
-  /// What a head has lost to.
+  /// The head that another head has lost to, and why.
   package struct Loss {
     package let winner: ExplainedHead
     package let reason: Reason
   }
 
-  /// For each head the greatest of its own key or element, to which it has lost; nil for those that show.
+  /// For each head, its loss to the greatest head of its key or element; nil for heads that show.
   ///
   /// - Complexity: linear in the heads.
   package var losses: [Loss?] {
     guard kind.with({ $0.showsGreatest }), !agrees else { return heads.map { _ in nil } }
-    // Those of one key or element are together, greatest first.
+    // The heads of one key or element are together, greatest first.
     var winner: ExplainedHead?
     return heads.map { one in
       guard let found = winner, found.head.content.element == one.head.content.element else {
@@ -105,7 +107,7 @@ extension Explanation {
     }
   }
 
-  /// Whether this is the existence of a record of which more than one change says the same: that is no conflict.
+  /// Whether this is a record's existence with several heads that agree: then there is no conflict.
   package var agrees: Bool { field == nil && Self.agree(heads.map(\.head)) }
 
   static func agree(_ existence: [CellHead]) -> Bool {

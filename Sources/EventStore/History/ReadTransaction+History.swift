@@ -1,7 +1,7 @@
 public import OperationFormat
 
 extension ReadTransaction {
-  /// The position of the last transaction in the log, `.start` if there is none.
+  /// The position of the last transaction in the log; `.start` if there is none.
   public func lastPosition() throws -> Position { try tables.lastPosition(transaction) }
 
   /// The transaction at a position.
@@ -20,7 +20,7 @@ extension ReadTransaction {
     return try reader.bytes(at: position, transaction)
   }
 
-  /// The position of a transaction, nil if the store does not have it.
+  /// The position of a transaction; nil if the store does not have the transaction.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.
   public func position(of id: TransactionID, in zone: ZoneID) throws -> Position? {
@@ -31,12 +31,13 @@ extension ReadTransaction {
     return try tables.position(of: replica, id.epoch, id.sequence, in: number, transaction)
   }
 
-  /// Calls a closure with the log's transactions after a position, in the log's order, until it returns false.
+  /// Calls a closure with the log's transactions after a position, in the log's order, until it returns
+  /// false.
   ///
   /// - Parameters:
-  ///   - position: where to begin, without that position itself.
-  ///   - zone: only transactions of this zone. They are found without passing over those of others.
-  ///   - record: only transactions that have an operation on this record, and only of its zone.
+  ///   - position: only transactions after this position.
+  ///   - zone: only transactions of this zone. Those of other zones are not read.
+  ///   - record: only transactions of its zone that have an operation on this record.
   ///   - body: gets each transaction; it returns false to end.
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`; what the closure throws.
   /// - Complexity: linear in the transactions of the zone after the position; without a zone, of the log.
@@ -61,7 +62,8 @@ extension ReadTransaction {
     return try found.map { try reader.entry(at: $0, transaction) }
   }
 
-  /// The last sequence that the store has of a replica's epoch in a zone; 0 if it has none, or not the zone.
+  /// The last sequence that the store has of a replica's epoch in a zone; 0 if it has none, or does not have
+  /// the zone.
   package func lastSequence(of replica: ReplicaID, _ epoch: UInt32, in zone: ZoneID) throws -> UInt64 {
     let found = try tables.findZone(zone, interned, transaction) { try tables.zoneRow($0, transaction) }
     guard let found, let number = try interned.replicas.number(of: replica, in: tables.replicas, transaction)
@@ -69,8 +71,8 @@ extension ReadTransaction {
     return try tables.lastSequence(of: number, epoch, in: found.number, transaction)
   }
 
-  /// The transactions of a zone that this store is still to ship, in the log's order: its own, and those of a log that it
-  /// has imported.
+  /// The pending transactions of a zone in the log's order: the store's own, and those of a log that it has
+  /// imported.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in what is pending; nothing is scanned.
@@ -81,7 +83,7 @@ extension ReadTransaction {
     }
   }
 
-  /// How many transactions of a zone this store is still to ship.
+  /// How many transactions of a zone are pending.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.
   public func pendingCount(in zone: ZoneID) throws -> Int {
@@ -90,7 +92,7 @@ extension ReadTransaction {
       try tables.pendingCount(in: number, row, identity, interned, transaction))
   }
 
-  /// Where a transaction lies in the zone's present remote log, nil if it is pending.
+  /// The place of a transaction in the zone's present remote log; nil if it is pending.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   public func placement(of id: TransactionID, in zone: ZoneID) throws -> Placement? {

@@ -3,23 +3,24 @@ package import OperationFormat
 
 /// The operations on a cell that no later one has replaced, while a zone's log is read in its order.
 ///
-/// All that a transaction has seen are beginnings: of its own lane and of those that it continues by sequence, of the
-/// remote log by offset. So what stands is kept in the order of both, and what an operation replaces is taken from the
-/// front: the others are not looked at. `CausalContext.hasSeen` says the same of one operation.
+/// A transaction has seen a beginning of its own lane and of each lane that it continues, by sequence, and a
+/// beginning of the remote log, by offset. So standing operations are kept in both orders, and what an
+/// operation replaces is taken from the front; the others are not visited. `CausalContext.hasSeen` decides
+/// the same for one operation.
 package struct StandingOperations<Sight: ContributionSight> {
   private let sight: Sight
-  /// All that were added, in the log's order, and whether they still stand.
+  /// All added operations, in the log's order, and whether they still stand.
   private var operations: [HeadID] = []
   private var isStanding: [Bool] = []
-  /// Those of each element, and all of them.
+  /// The operations of each element, and all of them.
   private var groups: [Value: Group] = [:]
   private var all = Group()
 
   package init(_ sight: Sight) { self.sight = sight }
 
-  /// Adds an operation. Those of a lane come in the order of their sequences.
+  /// Adds an operation. The operations of a lane must come in the order of their sequences.
   ///
-  /// - Parameter element: the element that it works on; nil in a cell without elements.
+  /// - Parameter element: the element that it changes; nil in a cell without elements.
   /// - Returns: the operation's number: how many were added before it.
   @discardableResult
   package mutating func add(_ operation: HeadID, element: Value?) -> Int {
@@ -31,18 +32,19 @@ package struct StandingOperations<Sight: ContributionSight> {
     return number
   }
 
-  /// Takes away those that an operation has seen.
+  /// Removes the operations that another operation has seen.
   ///
   /// - Parameters:
-  ///   - context: what its transaction had seen. Its lineage is not needed: the sight knows it.
+  ///   - context: the causal context of its transaction. It needs no lineage: the sight has it.
   ///   - index: the operation's index in its transaction.
-  ///   - element: takes only those of this element; nil takes those of all.
+  ///   - element: removes only operations on this element; nil removes those on all.
   /// - Returns: their numbers.
-  /// - Complexity: O(log n) in what was added, for each that is added or taken away; for each call its lineage. Each
-  ///   operation's place is looked up at most twice in each incarnation that any base names.
+  /// - Complexity: O(log n) in the added operations, for each that is added or removed; each call also walks
+  ///   its lineage. The placement of each operation is looked up at most twice in each incarnation that any
+  ///   base names.
   package mutating func takeSeen(by context: CausalContext, at index: UInt32, element: Value?) throws -> [Int]
   {
-    // A group is taken out meanwhile, so that it is changed in place.
+    // The group is moved out of the dictionary, so that it changes in place.
     guard let element else {
       var group = all
       all = Group()
@@ -82,7 +84,7 @@ package struct StandingOperations<Sight: ContributionSight> {
     return taken
   }
 
-  /// Takes those at the beginning of a lane that a transaction has seen.
+  /// Removes the operations at the beginning of a lane that a transaction has seen.
   private mutating func take(
     _ taken: inout [Int], from group: inout Group, _ lane: ContributionLane, where isSeen: (HeadID) -> Bool
   ) {
@@ -100,7 +102,8 @@ package struct StandingOperations<Sight: ContributionSight> {
   }
 }
 
-/// Standing operations by their numbers, in their lanes and by their places. Those that were taken by another way are still in it.
+/// Standing operations by their numbers, in their lanes and by their placements. It may also have operations
+/// that were removed through another group.
 private struct Group {
   /// In the log's order.
   var members: [Int] = []
@@ -113,7 +116,7 @@ private struct Group {
   }
 }
 
-/// Operations that have a place in an incarnation of the remote log, as a heap: the least offset first.
+/// Operations with a placement in an incarnation of the remote log, as a heap: the least offset first.
 private struct Places {
   /// How many of the group's members were looked up.
   var lookedUpCount = 0

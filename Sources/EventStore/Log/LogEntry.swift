@@ -3,7 +3,7 @@ public import OperationFormat
 /// A transaction in this store's log.
 public struct LogEntry: Hashable, Sendable {
   public let position: Position
-  /// When it came into this store, in milliseconds since 1970.
+  /// When this store appended it, in milliseconds since 1970.
   public let arrivedMilliseconds: Int64
   public let transaction: LogTransaction
 
@@ -15,7 +15,7 @@ public struct LogEntry: Hashable, Sendable {
 }
 
 extension LogOperation {
-  /// The record that the operation works on, nil where that is not known.
+  /// The record that the operation changes; nil for an operation of an unknown kind.
   public var record: Name? {
     switch self {
     case .create(let record, _), .delete(let record), .moveAway(let record, _), .moveHere(let record, _, _),

@@ -28,7 +28,7 @@ struct LogReader {
     try canonical(at: position, transaction).bytes
   }
 
-  /// An entry's header, and its transaction's canonical bytes.
+  /// An entry's header, and the canonical bytes of its transaction.
   private func canonical(
     at position: Position, _ transaction: borrowing LMDBTransaction
   ) throws -> (header: LogEntryHeader, bytes: [UInt8]) {
@@ -44,16 +44,16 @@ struct LogReader {
     return (found, writer.bytes)
   }
 
-  /// Reads an entry where it lies: header and body. Its zone may be gone.
+  /// Runs a closure on an entry's header and body, in the memory map. Its zone may be gone.
   func withEntry<R>(
     at position: Position, _ transaction: borrowing LMDBTransaction,
     _ body: (LogEntryHeader, RawSpan) throws -> R
   ) throws -> R {
     if let result = try withEntryUnlessRemoved(at: position, transaction, body) { return result }
-    throw StoreError.takenOut(position)
+    throw StoreError.removedEntry(position)
   }
 
-  /// As ``withEntry(at:_:_:)``; nil for an entry that was taken out of the log.
+  /// As ``withEntry(at:_:_:)``; nil for an entry that was removed from the log.
   func withEntryUnlessRemoved<R>(
     at position: Position, _ transaction: borrowing LMDBTransaction,
     _ body: (LogEntryHeader, RawSpan) throws -> R
@@ -78,7 +78,7 @@ struct LogReader {
     return result
   }
 
-  /// The header of a transaction, in identities.
+  /// The header of a transaction, with identities instead of numbers.
   func header(
     _ header: LogEntryHeader, _ transaction: borrowing LMDBTransaction
   ) throws -> TransactionHeader {
@@ -101,7 +101,7 @@ struct LogReader {
       parent: parent)
   }
 
-  /// Calls a closure with positions in the log's order, those of one zone or all, until it returns false.
+  /// Calls a closure with the positions of one zone or of all, in the log's order, until it returns false.
   func forEachPosition(
     after position: Position, in zone: ZoneID?, _ transaction: borrowing LMDBTransaction,
     _ body: (Position) throws -> Bool
@@ -132,7 +132,7 @@ struct LogReader {
     }
   }
 
-  /// The position of the last entry before another, or of all; nil if there is none.
+  /// The position of the last entry before another, or of the whole log; nil if there is none.
   func lastPosition(
     before position: Position?, _ transaction: borrowing LMDBTransaction
   ) throws -> Position? {
@@ -150,7 +150,7 @@ struct LogReader {
     return nil
   }
 
-  /// The zone of a row of the log, nil if it stands for removed entries.
+  /// The zone of a row of the log; nil if the row stands for removed entries.
   private func shownZone(_ row: RawSpan, at position: Position) throws -> ZoneNumber? {
     do {
       if try LogEntryCodec.removedRun(row, at: position) != nil { return nil }
@@ -166,7 +166,7 @@ struct LogReader {
   ) throws -> [Position] {
     var positions: [Position] = []
     var cursor = try transaction.openCursor(tables.sequences)
-    // A replica's positions grow with its sequences: from the last one back, only what is asked for is read.
+    // A replica's positions grow with its sequences: going back from the last one reads only what is needed.
     for lane in try tables.lanes(of: zone, transaction) {
       let last = TableKey.sequence(zone, lane.replica, lane.epoch, lane.last)
       var isThere = try cursor.seek(to: last.span)
@@ -185,7 +185,7 @@ struct LogReader {
     return positions
   }
 
-  /// The positions of the transactions that the store is still to ship, in order.
+  /// The positions of a zone's pending transactions, in order.
   func pending(
     in zone: ZoneID, _ identity: StoreIdentity, _ transaction: borrowing LMDBTransaction
   ) throws -> [Position] {
@@ -215,12 +215,12 @@ extension TableStorage {
 }
 
 extension StoreError {
-  /// Of what was taken out, the log keeps the positions alone: not why.
-  fileprivate static func takenOut(_ position: Position) -> StoreError {
+  /// The log keeps only the positions of removed entries, not the reason.
+  fileprivate static func removedEntry(_ position: Position) -> StoreError {
     StoreError(
       .positionUnknown,
-      "the log's entry at position \(position) was taken out: it was issued again under another epoch and stands at "
-        + "a later position, or the remote's log has it no more, or its zone was removed",
+      "the log's entry at position \(position) was removed: it was issued again under another epoch and has a "
+        + "later position, or the remote's log does not have it any more, or its zone was removed",
       hint: "continue with the positions after it")
   }
 }

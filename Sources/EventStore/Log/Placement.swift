@@ -1,9 +1,10 @@
 public import OperationFormat
 
-/// Where a transaction lies in its zone's remote log.
+/// The place of a transaction in its zone's remote log.
 public struct Placement: Hashable, Sendable {
   public let incarnation: IncarnationID
   public let offset: UInt64
-  /// When the remote first received it, in milliseconds since 1970; nil where it keeps no such times.
+  /// When the remote first received it, in milliseconds since 1970; nil if the remote does not keep such
+  /// times.
   public let receivedMilliseconds: UInt64?
 }

@@ -1,14 +1,14 @@
 package import OperationFormat
 
-/// Which transactions of a zone this store wrote, as far as its own lanes tell.
+/// Which transactions of a zone this store wrote, and not a copy of it.
 ///
-/// A store's directory that is copied makes two stores with one identity. Once both have written, one of them takes
-/// another epoch, which continues what both have: from there on each has lanes of its own.
+/// A copy of a store's directory is a second store with the same identity. Once both have written, one of
+/// them takes another epoch, which continues what both have. From then on each has its own lanes.
 package struct WrittenHere: Hashable, Sendable {
   /// Who wrote a transaction.
   package enum Writer: Hashable, Sendable {
     case thisStore
-    /// A store with the same identity: a copy of this one, or the one that this is a copy of.
+    /// A store with the same identity: a copy of this store, or the store that this one is a copy of.
     case copy
     case other
   }
@@ -16,7 +16,8 @@ package struct WrittenHere: Hashable, Sendable {
   private let replica: ReplicaID
   /// The epoch under which this store writes now.
   package let epoch: UInt32
-  /// The earlier epochs that the present one continues, each with its last sequence that is this store's.
+  /// The earlier epochs that the present one continues, each with the last sequence that this store wrote in
+  /// it.
   private let earlier: [UInt32: UInt64]
 
   init(_ replica: ReplicaID, epoch: UInt32, earlier: [UInt32: UInt64]) {
@@ -30,8 +31,8 @@ package struct WrittenHere: Hashable, Sendable {
     return id.sequence <= lastSequence(in: id.epoch) ? .thisStore : .copy
   }
 
-  /// The last sequence of an epoch of this store's identity that this store wrote; 0 if it wrote none. Of its present
-  /// epoch there is no last one.
+  /// The last sequence that this store wrote in an epoch of its identity; 0 if it wrote none, and
+  /// `UInt64.max` in its present epoch.
   package func lastSequence(in epoch: UInt32) -> UInt64 {
     epoch == self.epoch ? .max : earlier[epoch] ?? 0
   }
@@ -45,7 +46,7 @@ extension Tables {
     let epoch = row.ownEpoch(identity)
     var earlier: [UInt32: UInt64] = [:]
     if let own = try interned.replicas.number(of: identity.replica, in: replicas, transaction) {
-      // A lane may continue those of other replicas too.
+      // A lane may also continue lanes of other replicas.
       for lane in try lineage(of: own, epoch, in: zone, transaction) where lane.replica == own {
         earlier[lane.epoch] = max(earlier[lane.epoch] ?? 0, lane.through)
       }

@@ -1,12 +1,12 @@
 package import OperationFormat
 
-/// One line of an exported log: all that a store needs to be made anew from it, in the order in which it is
-/// exported.
+/// One line of an exported log, in the order of the export. The lines have all that is needed to make the
+/// store again.
 package enum ExportedLine: Hashable, Sendable {
-  /// Which store it was.
+  /// The store's identity.
   case header(StoreIdentity)
   case policy(type: Name, ExistencePolicy)
-  /// A zone that was deleted, which the remote is still to be told.
+  /// A deleted zone that the remote still has to delete.
   case deletion(ZoneID, IncarnationID)
   case zone(ZoneID, ZoneAttachment, token: ExportedToken?, base: Base?, assets: AssetPolicy)
   case segment(ExportedSegment)
@@ -14,7 +14,7 @@ package enum ExportedLine: Hashable, Sendable {
   case transaction(LogEntry)
 }
 
-/// A zone's token with the hash of the segment it lies on.
+/// A zone's token, with the hash of the segment at its offset.
 package struct ExportedToken: Hashable, Sendable {
   package var base: Base
   package var hash: ContentHash
@@ -25,8 +25,8 @@ package struct ExportedToken: Hashable, Sendable {
   }
 }
 
-/// A segment of a remote log that a store has folded or shipped. One whose sequences are 0 to 0 stands for an entry that
-/// was given up, and the hash is its tombstone's.
+/// A segment of a remote log that a store has folded or shipped. One with the sequences 0 to 0 stands for an
+/// entry that was given up; then the hash is that of its tombstone.
 package struct ExportedSegment: Hashable, Sendable {
   package var zone: ZoneID
   package var place: Base
@@ -53,7 +53,7 @@ package struct ExportedSegment: Hashable, Sendable {
   }
 }
 
-/// A lane that a store was to ship for another one, and that had seen what the zone's log has lost since.
+/// A lane that a store adopted to ship, and that had seen what the zone's log has lost since.
 package struct ExportedContest: Hashable, Sendable {
   package var zone: ZoneID
   package var lane: StoreIdentity

@@ -2,13 +2,14 @@ import LMDB
 package import OperationFormat
 
 extension ReadTransaction {
-  /// Calls a closure with the lines of the store's log, until it returns false: identity, policies, deletions of zones,
-  /// zones, segments, lanes that had seen what a log has lost, then the transactions in the log's order.
+  /// Calls a closure with the lines of the store's log, until it returns false: identity, policies, deletions
+  /// of zones, zones, segments, lanes that had seen what a log has lost, then the transactions in the log's
+  /// order.
   ///
-  /// - Parameter only: the zone to export; nil for all. What others have is not read: it may be damaged.
-  /// - Throws: ``StoreError`` `rereading` while the remote log of one of these zones is being read again: whose the
-  ///   transactions without a place are, and what takes their place, shows at its end. `damaged`, and what the closure
-  ///   throws.
+  /// - Parameter only: the zone to export; nil for all. Rows of other zones are not read: they may be
+  ///   damaged.
+  /// - Throws: ``StoreError`` `rereading` while the remote log of one of these zones is read again: what is
+  ///   pending is not known before that ends. `damaged`; what the closure throws.
   package func forEachExportedLine(
     of only: ZoneID? = nil, _ body: (ExportedLine) throws -> Bool
   ) throws {
@@ -50,7 +51,8 @@ private struct LogExporter: ~Copyable {
     try read.history(zone: only) { try body(.transaction($0)) }
   }
 
-  /// Zones that the remote has, or may have, and is to delete: a store that reads its list of zones would take them for new.
+  /// Zones that the remote has, or may have, and still has to delete. Without them, a store that imports the
+  /// log and reads the remote's list of zones would create them again.
   private func forEachDeletion(of only: ZoneID?, _ body: (ExportedLine) throws -> Bool) throws -> Bool {
     for (number, row) in try view.tables.zoneRows(view.transaction, of: only) where row.status == .deleting {
       guard let token = row.token, let id = try view.tables.zoneID(number, view.transaction) else { continue }
@@ -97,7 +99,8 @@ private struct LogExporter: ~Copyable {
       receivedMilliseconds: row.receivedMilliseconds, rejection: row.rejection)
   }
 
-  /// Another branch of a lane is met again where the log is read on: only what had seen too much is told of.
+  /// Adopted lanes that had seen what the remote log has lost. Another branch of a lane is not exported: the
+  /// importing store finds it when it reads the log.
   private func forEachContest(
     _ zones: [(number: ZoneNumber, id: ZoneID)], _ body: (ExportedLine) throws -> Bool
   ) throws -> Bool {
@@ -108,8 +111,7 @@ private struct LogExporter: ~Copyable {
         guard let contested, contested.isByBase else { continue }
         let lane = StoreIdentity(
           replica: try view.interned.replicas.identity(
-            of: replica, in: view.tables.replicas, view.transaction), epoch: epoch
-        )
+            of: replica, in: view.tables.replicas, view.transaction), epoch: epoch)
         let line = ExportedContest(zone: id, lane: lane, first: contested.first, baseMax: contested.baseMax)
         guard try body(.contested(line)) else { return false }
       }

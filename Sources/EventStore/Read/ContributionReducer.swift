@@ -2,14 +2,15 @@ import LMDB
 public import OperationFormat
 import Synchronization
 
-/// Makes one value of what was contributed to a field, by the app's own function.
+/// Reduces the contributions to a field to one value, with a function of the app.
 ///
-/// Each store that has the same contributions gets the same result, whatever came when. What an operation has seen comes
-/// before it; of those that are free to come next, the one with the least timestamp, then the least replica, epoch, sequence
-/// and index.
+/// All stores that have the same contributions get the same result, in whatever order they arrived. A
+/// contribution comes after all that its operation has seen. Among those that can come next, the one with the
+/// least timestamp comes first, then the least replica, epoch, sequence and index.
 ///
-/// A reducer keeps results, so that a contribution that comes last costs one call of the function, and a late one as many as
-/// there are behind it, four times over at most. Make one for each field, and keep it as long as the store.
+/// A reducer caches results. So a contribution that comes last costs one call of the function, and a late one
+/// at most four times as many calls as contributions come after it. Make one reducer for each field, and keep
+/// it as long as the store.
 ///
 /// ```swift
 /// let balance = ContributionReducer(of: "moves", initial: 0) { (balance: inout Int64, move) in
@@ -18,15 +19,15 @@ import Synchronization
 /// let left = try store.read { try balance.result(of: account, in: $0) }
 /// ```
 ///
-/// The function must depend on nothing but what it is given. It may be called again for the same contributions, and on
+/// The function must depend only on its arguments. It may be called again for the same contributions, and on
 /// several threads at once.
 public final class ContributionReducer<Result: Sendable>: Sendable {
   private struct Cache: Sendable {
     var records: [Key: Kept] = [:]
-    /// How often one was kept, or asked for.
+    /// How often a result was stored or used.
     var useCount: UInt64 = 0
 
-    /// The result of a record that is kept of the same snapshot; else takes out what is kept of an older one.
+    /// The cached result of the same commit; else takes out the cached record of an older commit.
     mutating func take(
       _ key: Key, of transactionID: UInt64
     ) -> (result: Result?, record: ReducedRecord<Result>?) {
@@ -53,13 +54,13 @@ public final class ContributionReducer<Result: Sendable>: Sendable {
 
   private struct Kept: Sendable {
     var record: ReducedRecord<Result>
-    /// Greater than those of records that were last asked for before it.
+    /// Greater than that of each record that was last used before it.
     var order: UInt64
   }
 
-  /// A record in one fold of a zone. None of the numbers is ever given out again to another.
+  /// A record in one state of a zone. None of the numbers is ever used for another.
   private struct Key: Hashable, Sendable {
-    /// Stands for the store: held, so that no other can be in its place.
+    /// Identifies the store. The reference is strong, so that no other store gets the same address.
     var store: Interner<Name>
     var zone: ZoneNumber
     var state: StateNumber
@@ -89,8 +90,8 @@ public final class ContributionReducer<Result: Sendable>: Sendable {
   /// - Parameters:
   ///   - field: the field that ``WriteTransaction/contribute(_:to:of:)`` works on.
   ///   - initial: the result of no contributions.
-  ///   - recordsMax: of how many records results are kept; those that were not asked for the longest go first.
-  ///   - reduce: takes one contribution into the result. What it throws, who asks for the result gets.
+  ///   - recordsMax: how many records have cached results; the least recently used is dropped first.
+  ///   - reduce: takes one contribution into the result. ``result(of:in:)`` rethrows its errors.
   public init(
     of field: Name, initial: Result, recordsMax: Int = 64,
     reduce: @escaping @Sendable (inout Result, Contribution) throws -> Void
@@ -103,13 +104,13 @@ public final class ContributionReducer<Result: Sendable>: Sendable {
 
   /// The result for a record; nil if the record does not exist, or nothing was contributed to it.
   ///
-  /// In a write the result counts what the write has contributed so far. It is not cached, because the write may be
-  /// undone.
+  /// In a write the result counts what the write has contributed so far. It is not cached, because the write
+  /// may be undone.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`; what the function throws.
-  /// - Complexity: in a read, calls the function for each new contribution and each one that comes after a new one. A
-  ///   read of an older commit than the cached one, and one of several reads at once, may reduce all contributions. A
-  ///   write reduces all: O(n log n) in the contributions.
+  /// - Complexity: in a read, calls the function for each new contribution and each one that comes after a
+  ///   new one. A read of an older commit than the cached one, and one of several reads at once, may reduce
+  ///   all contributions. A write reduces all: O(n log n) in the contributions.
   public func result(
     of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
   ) throws -> Result? {
@@ -124,17 +125,17 @@ public final class ContributionReducer<Result: Sendable>: Sendable {
     let zone = try readView.stateRow(cell.state).zone
     let key = Key(store: readView.interned.names, zone: zone, state: cell.state, record: cell.record)
     let id = readView.transaction.id
-    // No lock is held while the function runs: what is kept is taken out, and put back.
+    // No lock is held while the function runs: the cached record is taken out, and put back.
     var taken = cache.withLock { $0.take(key, of: id) }
     if let result = taken.result { return result }
-    // Nobody else holds it: what it has is changed in place.
+    // It is the only reference, so the record changes in place.
     if var record = taken.record.take(), try record.update(cell, reduce) { return keep(record, as: key) }
     var made = try ReducedRecord(cell, initial: initial)
     guard try made.update(cell, reduce) else { throw StoreError.missingElement }
     return keep(made, as: key)
   }
 
-  /// Keeps a record, unless there is a newer one, and gives its result.
+  /// Caches a record, unless a newer one is cached, and returns its result.
   private func keep(_ record: consuming ReducedRecord<Result>, as key: Key) -> Result? {
     let result = record.result
     cache.withLock { $0.keep(record, as: key, recordsMax) }

@@ -1,9 +1,9 @@
-/// A read that sees the same commit in all of its calls, until it is ended or released. A simulator uses it to keep
-/// readers open on purpose.
+/// A read that sees the same commit in all of its calls, until it is ended or released. A simulator uses it
+/// to keep readers open on purpose.
 ///
-/// While it is open, LMDB cannot reuse the pages that later commits replace, and the map cannot grow: writes use the
-/// rest of the map, and then fail with `full`. A store that is closed meanwhile releases its file when the read ends.
-/// One thread uses it at a time.
+/// While it is open, LMDB cannot reuse the pages that later commits replace, and the map cannot grow: writes
+/// use the rest of the map, and then fail with `full`. A store that is closed meanwhile releases its file
+/// when the read ends. One thread uses it at a time.
 package final class HeldRead {
   private var transaction: ReadTransaction?
 

@@ -1,17 +1,17 @@
-/// What was met, in the order in which it came, and found again by its key.
+/// A small dictionary that keeps the order of insertion.
 ///
-/// - Complexity: a look-up compares the key with the one of the last look-up, then with ``comparedMax`` entries or those that
-///   have its hash.
+/// - Complexity: a look-up compares the key with that of the last look-up, then with ``comparedMax`` entries
+///   or those with the same hash.
 struct MetInOrder<Key: Hashable, Value> {
-  /// So few entries are found sooner without a hash.
+  /// Up to so many entries, comparing is faster than hashing.
   static var comparedMax: Int { 8 }
 
   private(set) var entries: [(key: Key, value: Value)] = []
-  /// Where each key's entry is, once there are more than a few.
+  /// The index of each key's entry, once there are more than ``comparedMax``.
   private var indexes: [Key: Int] = [:]
   private var last = 0
 
-  /// Where the entry of a key is; nil if the key was not met.
+  /// The index of a key's entry; nil if there is none.
   @inline(__always)
   mutating func index(of key: Key) -> Int? {
     if last < entries.count, entries[last].key == key { return last }
@@ -24,9 +24,9 @@ struct MetInOrder<Key: Hashable, Value> {
     return found
   }
 
-  /// Adds an entry for a key that was not met.
+  /// Adds an entry for a key that has none.
   ///
-  /// - Returns: where it is.
+  /// - Returns: its index.
   mutating func append(_ key: Key, _ value: Value) -> Int {
     last = entries.count
     entries.append((key, value))

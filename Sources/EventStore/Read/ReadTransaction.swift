@@ -1,4 +1,5 @@
-/// A read of a store: all of its verbs see one commit. It lasts as long as the closure of ``LocalStore/read(_:)``.
+/// A read of a store: all of its verbs see one commit. It lasts as long as the closure of
+/// ``LocalStore/read(_:)``.
 ///
 /// ``RecordReading`` has the verbs that read records; those here read the log.
 public struct ReadTransaction: ~Copyable, RecordReading {

@@ -3,7 +3,7 @@ import OperationFormat
 
 /// Reading of records, from their rows.
 extension ReadView {
-  /// The type of the record whose row it is, and where its fields begin, or a cell before them; nil if it is not
+  /// The type of a row's record, and where its fields begin, or a cell before them; nil if the record is not
   /// visible.
   func visible(_ row: RawSpan, _ state: StateNumber) throws -> (type: NameNumber, fields: Int)? {
     guard let alive = try alive(row, state) else { return nil }
@@ -11,7 +11,7 @@ extension ReadView {
     return try ReferenceReader(self).missingTarget(of: row, state) == nil ? alive : nil
   }
 
-  /// The same by the record's own existence: it may be hidden by a cascade.
+  /// As ``visible(_:_:)``, by the record's own existence: a cascade may hide the record.
   @inline(__always)
   func alive(_ row: RawSpan, _ state: StateNumber) throws -> (type: NameNumber, fields: Int)? {
     if let plain = RecordLayout.plainType(in: row) { return plain }
@@ -21,13 +21,13 @@ extension ReadView {
 
   /// The value of a register: that of its greatest head.
   ///
-  /// - Parameter fields: where its fields begin, or a cell before them.
+  /// - Parameter fields: where the row's fields begin, or a cell before them.
   func value(of cell: CellNumber, in row: RawSpan, from fields: Int, _ state: StateNumber) throws -> Value? {
     guard let winner = try RecordLayout.winner(of: cell, in: row, from: fields) else { return nil }
     return try RegisterKind.value(winner, of: cell, in: row, state, self)
   }
 
-  /// The row, where it lies, of a head that is kept apart from its record.
+  /// The row of a head that is stored outside its record's row, in the memory map.
   @_lifetime(borrow self)
   func element(
     of cell: CellNumber, _ head: HeadID, in row: RawSpan, _ state: StateNumber
@@ -38,16 +38,16 @@ extension ReadView {
       element.withUnsafeBytes { $0 }
     }
     guard let element else { throw StoreError.missingElement }
-    // The transaction, and with it the map, lasts as long as the snapshot.
+    // The transaction, and with it the map, lasts as long as the read view.
     return _overrideLifetime(element.bytes, borrowing: self)
   }
 
-  /// The value of a field: of its cells that have one, the first in the order of their kinds.
+  /// The value of a field: that of its first cell that is not empty, in the order of their kinds.
   func value(of field: NameNumber, in row: RawSpan, from fields: Int, _ state: StateNumber) throws -> Value? {
     if let value = try value(of: CellNumber(register: field), in: row, from: fields, state) { return value }
     for kind in FieldKind.allCases.dropFirst() {
       let cell = CellNumber(field, kind)
-      // The commonest answer: there is none.
+      // The commonest case: the field has no such cell.
       guard let winner = try RecordLayout.winner(of: cell, in: row, from: fields),
         try cell.shows(winner, in: row)
       else { continue }
@@ -56,13 +56,14 @@ extension ReadView {
     return nil
   }
 
-  /// The record whose row it is, and whose type was found.
+  /// The record of a row, with the type that ``visible(_:_:)`` found.
   func record(
     _ id: RecordID, _ type: NameNumber, in row: RawSpan, from fields: Int, _ state: StateNumber
   ) throws -> Record {
     Record(id: id, type: try name(type), entries: try entries(in: row, from: fields, state))
   }
 
+  /// The fields of a row that have a value.
   func entries(
     in row: RawSpan, from fields: Int, _ state: StateNumber
   ) throws -> [Record.Entry] {
@@ -81,7 +82,7 @@ extension ReadView {
     return entries
   }
 
-  /// The value of a cell that is there.
+  /// The value of a cell that is not empty.
   @inline(__always)
   private func value(
     of cell: CellNumber, _ winner: RecordLayout.Winner, in row: RawSpan, _ state: StateNumber

@@ -1,14 +1,16 @@
 import LMDB
 import OperationFormat
 
-/// The rows of records. They are read where they lie in the map; of a ``DividedRow`` or a ``WideRow`` a whole one is made.
+/// The rows of records. They are read in the memory map. The parts of a ``DividedRow`` or a ``WideRow`` are
+/// joined first.
 extension ReadView {
-  /// A record's whole row, where it lies if it is whole there, with what is needed to follow it to its elements.
+  /// Runs a closure on a record's whole row: in the memory map, or joined from its parts.
   func withRow<R>(of record: RecordID, _ body: (RawSpan, StateNumber) throws -> R?) throws -> R? {
     try withStoredRow(of: record) { row, state in try withWhole(row, state) { try body($0, state) } }
   }
 
-  /// The same of what lies in the table of records: a whole row, or one without registers. It is enough where these do not matter.
+  /// Runs a closure on a record's row as the table of records has it: whole, or without its registers. Use it
+  /// where these do not matter.
   func withStoredRow<R>(of record: RecordID, _ body: (RawSpan, StateNumber) throws -> R?) throws -> R? {
     let state = try state(of: record.zone)
     return try record.name.withBytes { name in
@@ -19,7 +21,8 @@ extension ReadView {
     }
   }
 
-  /// The same of a row in which the cells of a field are that are no registers: of a wide record only these are looked for.
+  /// As ``withStoredRow(of:_:)``, with the field's cells that are no registers. Of a wide record only these
+  /// are read.
   func withStoredRow<R>(
     of record: RecordID, field: NameNumber, _ body: (RawSpan, StateNumber) throws -> R?
   ) throws -> R? {
@@ -30,7 +33,7 @@ extension ReadView {
     }
   }
 
-  /// The same of a row in which all cells of a field are.
+  /// As ``withRow(of:_:)``, with all cells of the field. Of a wide record only these are read.
   func withRow<R>(
     of record: RecordID, field: NameNumber, _ body: (RawSpan, StateNumber) throws -> R?
   ) throws -> R? {
@@ -39,7 +42,7 @@ extension ReadView {
     }
   }
 
-  /// A wide record's row with the blocks in which some cells are.
+  /// A wide record's row with the blocks that have some cells.
   private func row(
     _ base: RawSpan, withBlocksOf cells: ClosedRange<UInt32>, _ state: StateNumber
   ) throws -> [UInt8] {
@@ -66,7 +69,7 @@ extension ReadView {
     return WideRow.whole(row.bytes)
   }
 
-  /// The whole of a record's row, of which parts may lie elsewhere.
+  /// Runs a closure on a record's whole row, joined from its parts if there are any.
   func withWhole<R>(_ row: RawSpan, _ state: StateNumber, _ body: (RawSpan) throws -> R) throws -> R {
     if WideRow.isBase(row) {
       let whole = try self.row(row, withBlocksOf: 0...UInt32.max, state)
@@ -92,8 +95,8 @@ extension ReadView {
     try forEachRow(in: state, after: nil) { name, row in try body(try Name(interned: name), row, state) }
   }
 
-  /// Calls a closure with the name and row of each record of a state, in the order of their names, until it returns
-  /// false.
+  /// Calls a closure with the name and row of each record of a state, in the order of their names, until it
+  /// returns false.
   func forEachRow(
     in state: StateNumber, after name: Name?, _ body: (_ name: RawSpan, _ row: RawSpan) throws -> Bool
   ) throws {
@@ -102,7 +105,8 @@ extension ReadView {
     }
   }
 
-  /// The same with what lies in the table of records: rows, and parts of rows.
+  /// As ``forEachRow(in:after:_:)``, with rows as the table of records has them: whole, or without their
+  /// registers.
   func forEachStoredRow(
     in state: StateNumber, after name: Name?, _ body: (_ name: RawSpan, _ row: RawSpan) throws -> Bool
   ) throws {
@@ -116,17 +120,17 @@ extension ReadView {
       isThere = try cursor.next()
     }
     while isThere {
-      let goesOn = try cursor.withEntry { key, row in
+      let wantsMore = try cursor.withEntry { key, row in
         guard try key.bigEndian32(at: 0) == state.rawValue else { return false }
         let name = key.extracting(4...)
         return try naming(name) { try body(name, row) }
       }
-      guard goesOn else { return }
+      guard wantsMore else { return }
       isThere = try cursor.next()
     }
   }
 
-  /// Reads a record's row. What cannot be read is told with the record's name.
+  /// Reads a record's row. The error of a row that cannot be read names the record.
   @inline(__always)
   private func naming<R>(_ name: RawSpan, _ read: () throws -> R) throws -> R {
     do {
@@ -136,8 +140,8 @@ extension ReadView {
       throw StoreError(
         .damaged, "the record “\(name)” cannot be read: \(error.text)",
         hint:
-          "keep a copy of the directory, and run `replay verify`; if the log is sound, `replay rebuild` folds the "
-          + "records again from it", underlying: error)
+          "keep a copy of the directory, and run `replay verify`; if the log is sound, `replay rebuild` folds "
+          + "the records again from it", underlying: error)
     }
   }
 }

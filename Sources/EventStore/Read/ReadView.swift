@@ -3,23 +3,23 @@ import OperationFormat
 
 package typealias LMDBTransaction = LMDB.Transaction
 
-/// One state of a store, to read records from: with what it has met of zones and names, so that a record costs the
-/// look-up of its row alone.
+/// What a read or a write sees: rows, zones and names as of one moment. It caches zones and names, so that
+/// reading a record costs only the look-up of its row.
 ///
-/// Not `Sendable`: it belongs to one thread at a time, as its transaction does.
+/// Not `Sendable`: one thread uses it at a time, as its transaction.
 final class ReadView {
   let transaction: LMDBTransaction
   let tables: Tables
   let interned: Interned
 
-  // No access meets another, so none is checked against others.
+  // Accesses never overlap, so none is checked.
   @exclusivity(unchecked) private var zones = MetInOrder<ZoneID, StateNumber>()
   @exclusivity(unchecked) private var zonesOfStates = MetInOrder<StateNumber, ZoneID>()
   @exclusivity(unchecked) private var numbers = RecentNames()
-  /// Names by number; nil for those that were not met.
+  /// Cached names, by number.
   @exclusivity(unchecked) private var names: [Name?] = []
   private static let namesMax: UInt32 = 1024
-  /// What became of the records that others refer to by cascades or nullified references.
+  /// Cached existence of records that others refer to by cascades or nullify references.
   @exclusivity(unchecked) var fates = RecordFates()
 
   init(_ transaction: consuming LMDBTransaction, tables: Tables, interned: Interned) {
@@ -36,7 +36,7 @@ final class ReadView {
     return zones.entries[index].value
   }
 
-  /// Which of the zones that were met it is: ``zone(at:)`` gives it back.
+  /// The index of a zone in the cache, for ``zone(at:)``.
   func zoneIndex(of zone: ZoneID) throws -> Int {
     if let index = zones.index(of: zone) { return index }
     return zones.append(zone, try tables.zone(zone, interned, transaction).row.state)
@@ -61,7 +61,7 @@ final class ReadView {
     return zone
   }
 
-  /// The number of a type's or field's name; nil if the store has not met it.
+  /// The number of a type's or field's name; nil if the store has none for it.
   func number(of name: Name) throws -> NameNumber? {
     if let number = numbers.number(of: name) { return number }
     let number = try interned.names.number(of: name, in: tables.names, transaction)
@@ -69,7 +69,7 @@ final class ReadView {
     return number
   }
 
-  /// The name behind a number.
+  /// The name that has a number.
   func name(_ number: NameNumber) throws -> Name {
     let index = Int(number.rawValue)
     if index < names.count, let name = names[index] { return name }

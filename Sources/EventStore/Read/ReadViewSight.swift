@@ -1,15 +1,16 @@
 import OperationFormat
 
-/// The sight of a store's snapshot. It keeps what it has looked up, as far as it is of few rows.
+/// What transactions of a zone have seen of each other, by the rows of a read view. It caches what it has
+/// looked up: a few values for each lane and incarnation.
 ///
-/// Not `Sendable`: it belongs to one thread at a time, as its snapshot does.
+/// Not `Sendable`: one thread uses it at a time, as its read view.
 final class ReadViewSight: ContributionSight {
   private struct Placed: Hashable {
     var lane: ContributionLane
     var incarnation: IncarnationNumber
   }
 
-  /// A run of placed sequences, and after which one none has a place.
+  /// A run of placed sequences, and the last sequence that has a placement.
   private struct Run {
     var sequences: ClosedRange<UInt64>?
     var offset: UInt64 = 0
@@ -56,7 +57,7 @@ final class ReadViewSight: ContributionSight {
       let found = try readView.tables.placement(
         of: head.replica, head.epoch, head.sequence, in: zone, incarnation, readView.transaction)
     else { return nil }
-    // It holds the sequence that was asked for, so its bounds are in order.
+    // It contains the requested sequence, so its bounds are in order.
     run.sequences = found.first...found.last
     run.offset = found.offset
     runs[place] = run
@@ -65,7 +66,7 @@ final class ReadViewSight: ContributionSight {
 
   func hasPlaces(in incarnation: IncarnationNumber) throws -> Bool { try lastOffset(in: incarnation) > 0 }
 
-  /// The last offset of an incarnation where anything lies; 0 if nothing does.
+  /// The last offset of an incarnation that has an entry; 0 if none has.
   func lastOffset(in incarnation: IncarnationNumber) throws -> UInt64 {
     if let known = lastOffsets[incarnation] { return known }
     let found = try readView.tables.lastSegment(of: zone, incarnation, readView.transaction)

@@ -1,10 +1,11 @@
 public import OperationFormat
 
-/// A record as it reads: its type, and the fields that have a value.
+/// A copy of a record: its type, and the fields that have a value.
 public struct Record: Sendable, Identifiable {
   public let id: RecordID
   public let type: Name
-  /// The fields that have a value, in no order. They are few: to look through them costs less than to hash their names.
+  /// The fields that have a value, in no order. They are few, so a linear search costs less than hashing
+  /// their names.
   package let entries: [Entry]
 
   package struct Entry: Sendable {
@@ -22,7 +23,7 @@ public struct Record: Sendable, Identifiable {
     self.entries = entries
   }
 
-  /// The fields by name, made anew at each call. A field that was cleared is absent.
+  /// The fields by name, in a new dictionary at each call. A field that was cleared is absent.
   ///
   /// - Complexity: linear in the fields.
   public var fields: [Name: Value] {
@@ -45,7 +46,7 @@ extension Record: Hashable {
   public func hash(into hasher: inout Hasher) {
     hasher.combine(id)
     hasher.combine(type)
-    // The order of the fields does not count.
+    // The order of the fields must not matter.
     hasher.combine(
       entries.reduce(0) { sum, entry in
         var hasher = Hasher()
@@ -56,18 +57,21 @@ extension Record: Hashable {
   }
 }
 
-/// A cell with more than one head: replicas changed it without having seen each other. A record's existence is in
-/// conflict only where they disagree about it: that it is there, that it is deleted, that it moved and where to. So a record
-/// that was moved and, elsewhere, changed or moved to another zone is listed with its copies.
+/// A cell with more than one head: replicas changed it and had not seen each other.
+///
+/// A record's existence is in conflict only if the heads disagree: one says that the record exists, another
+/// that it was deleted, or moved to some place. So a record that was moved, and elsewhere changed or moved to
+/// another zone, is listed with its copies.
 public struct Conflict: Hashable, Sendable {
   public let record: RecordID
   /// The field, nil for the record's existence.
   public let field: Name?
   /// The key, in a map.
   public let key: Name?
-  /// What the cell shows. For existence, the greatest head; whether the record is visible is its policy's.
+  /// What the cell shows. For existence, the greatest head; the type's policy decides whether the record is
+  /// visible.
   public let winner: CellHead
-  /// What lost, greatest first. Kept until a later write has seen them.
+  /// The other heads, greatest first. They are kept until a later write has seen them.
   public let losers: [CellHead]
 
   package init(record: RecordID, field: Name?, key: Name? = nil, winner: CellHead, losers: [CellHead]) {

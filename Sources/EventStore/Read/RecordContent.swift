@@ -1,6 +1,6 @@
 import OperationFormat
 
-/// What a record shows, as the changes that give it to a copy which starts without fields.
+/// What a record shows, as the changes that give it to a copy without fields.
 struct RecordContent {
   /// One operation on a field.
   struct Change {
@@ -11,16 +11,17 @@ struct RecordContent {
 
   var type: Name
   var changes: [Change] = []
-  /// Texts of any length: what inserts one names the units of what was inserted before.
+  /// Texts of any length. Inserting a long one takes several operations, each of which names units of the one
+  /// before.
   var texts: [(field: Name, text: String)] = []
   /// The assets that the changes name.
   var assets: [AssetReference] = []
 }
 
 extension Value {
-  /// The value as a record of another zone says it: a reference that names no zone gets the one that it was said in.
+  /// The value for a record of another zone: a reference that names no zone gets this one.
   ///
-  /// - Complexity: linear in the value; the recursion is bounded by the depth of what can be encoded.
+  /// - Complexity: linear in the value; the recursion is bounded by the depth of values that can be encoded.
   func namingZone(_ zone: ZoneID) -> Value {
     switch self {
     case .reference(let reference) where reference.zone == nil:

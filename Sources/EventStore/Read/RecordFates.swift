@@ -1,7 +1,8 @@
-/// What became of records that others refer to, as far as it was found out: a cache of bounded size.
+/// A bounded cache of the existence of records that others refer to.
 ///
-/// A chain of cascades may be longer than the cache. Then it keeps the records at the beginning of the chain, which a scan asks
-/// for next, and of the others every so many: who begins in between soon comes to one.
+/// A chain of cascades may be longer than the cache. Then it keeps the records at the beginning of the chain,
+/// which a scan needs next, and every n-th of the others, so that a search that begins between two of them
+/// soon reaches one.
 struct RecordFates {
   /// A record by its name's UTF-8.
   struct RecordKey: Hashable {
@@ -11,11 +12,11 @@ struct RecordFates {
 
   enum Fate {
     case there
-    /// It is not alive, or hidden; with the record that is not alive, to which cascades lead from it.
+    /// It is not alive, or hidden. Cascades lead from it to a missing record, which may be itself.
     case gone(missing: [UInt8])
   }
 
-  /// Memory for about 10 MB of names.
+  /// About 10 MB of names.
   static let countMax = 65_536
 
   private let countMax: Int
@@ -28,7 +29,7 @@ struct RecordFates {
 
   subscript(key: RecordKey) -> Fate? { near[key] ?? milestones[key] }
 
-  /// Keeps what became of some records that were met one after the other.
+  /// Caches one fate for the records of a chain, in its order.
   mutating func remember(_ fate: Fate, of names: [[UInt8]], _ state: StateNumber) {
     let nearCount = min(names.count, countMax / 4)
     if near.count + nearCount > countMax / 2 { near.removeAll(keepingCapacity: true) }

@@ -2,8 +2,8 @@ package import OperationFormat
 
 /// Reading of all that a record shows, as changes that give it to an empty record.
 extension RecordReader {
-  /// What a record shows, as the changes that make each cell of an empty record show it; nil if it is not there. Values are
-  /// those that are stored.
+  /// The changes that make an empty record show what a record shows, cell by cell; nil if the record is not
+  /// visible. References in values stay as they were written.
   func changes(showing record: RecordID) throws -> [(field: Name, changes: [FieldChange])]? {
     try view.withRow(of: record) { row, state in
       guard try view.visible(row, state) != nil else { return nil }
@@ -11,7 +11,7 @@ extension RecordReader {
     }
   }
 
-  /// What the fields of a row show, cell by cell.
+  /// As ``changes(showing:)``, for a row.
   func changes(
     in row: RawSpan, _ state: StateNumber
   ) throws -> [(field: Name, changes: [FieldChange])] {
@@ -30,11 +30,11 @@ extension RecordReader {
     }
   }
 
-  /// What a record shows, all its cells with it, for a copy in another zone; nil if it is not there.
+  /// What a record shows in all its cells, for a copy in another zone; nil if the record is not visible.
   ///
-  /// What lost in a conflict stays behind. Values are those that are stored; a reference that names no zone gets the one
-  /// of the record.
-  /// - Throws: ``StoreError`` `valueInvalid` where a value becomes too large by that; `damaged`.
+  /// Losers of conflicts are left out. A reference that names no zone gets that of the record.
+  ///
+  /// - Throws: ``StoreError`` `valueInvalid` if a value becomes too large by that; `damaged`.
   func content(of record: RecordID) throws -> RecordContent? {
     try view.withRow(of: record) { row, state -> RecordContent? in
       guard let (type, _) = try view.visible(row, state) else { return nil }
@@ -62,13 +62,14 @@ extension RecordReader {
 }
 
 extension RecordReading where Self: ~Copyable {
-  /// What a record shows, cell by cell: see `ReadView`.
+  /// The changes that make an empty record show what a record shows, cell by cell; nil if the record does not
+  /// exist.
   package func changes(showing record: RecordID) throws -> [(field: Name, changes: [FieldChange])]? {
     try reader.changes(showing: record)
   }
 
-  /// Calls a closure with each record of a zone that is there and what it shows, in the order of their names, until it returns
-  /// false. What cannot be read is passed over.
+  /// Calls a closure with each record of a zone and what it shows, in the order of their names, until it
+  /// returns false. Records that cannot be read are skipped.
   ///
   /// - Parameter unread: gets the name of each record that cannot be read, and why.
   /// - Throws: ``StoreError`` `zoneUnknown`; what the closures throw.
@@ -91,7 +92,7 @@ extension RecordReading where Self: ~Copyable {
     }
   }
 
-  /// The zones of the store whose rows can be read, in order, and what is wrong with each other one.
+  /// The zones of the store whose rows can be read, in order, and the error of each other zone.
   package func readableZones() throws -> (zones: [ZoneID], unread: [(zone: String, error: StoreError)]) {
     var zones: [ZoneID] = []
     var unread: [(zone: String, error: StoreError)] = []
@@ -111,7 +112,7 @@ extension RecordReading where Self: ~Copyable {
 }
 
 extension StoreError {
-  /// The error of a row that cannot be read, in the store's words; nil for one of the store as a whole.
+  /// The error of one row that cannot be read; nil for an error of the whole store.
   fileprivate static func unread(_ error: any Error) -> StoreError? {
     guard let error = translate(error) as? StoreError, [.damaged, .newerFormat].contains(error.code) else {
       return nil

@@ -2,7 +2,7 @@ import OperationFormat
 
 /// Reading of one field of a visible record.
 extension RecordReader {
-  /// The value of a field: of its cells that have one, the first in the order of their kinds.
+  /// The value of a field: that of its first cell that is not empty, in the order of their kinds.
   @usableFromInline
   func value(of field: Name, in record: RecordID) throws -> Value? {
     guard let number = try view.number(of: field) else { return nil }
@@ -113,7 +113,8 @@ extension RecordReader {
     }
   }
 
-  /// Runs a closure on a cell of a record that need not be visible; nil if the store has no such record or field.
+  /// Runs a closure on a cell of a record that need not be visible; nil if the store has no such record or
+  /// field.
   func withAnyCell<R>(
     _ kind: FieldKind, of field: Name, in record: RecordID,
     _ body: (borrowing CellReader<ReadView>) throws -> R?
@@ -126,12 +127,13 @@ extension RecordReader {
 }
 
 extension StoreError {
-  /// A change that has no encoded form.
+  /// The error of a change that cannot be encoded.
   static func unstorable(_ field: Name, _ record: RecordID, _ error: FormatError) -> StoreError {
     StoreError(
       .valueInvalid, "the change of field “\(field)” of \(record) cannot be stored: \(error)",
       hint:
-        "keep values within 1 MiB and a depth of 32, and keys within 255 bytes; keep larger bytes as an asset",
+        "keep values within 1 MiB and a depth of 32, and keys within 255 bytes; "
+        + "keep larger bytes as an asset",
       underlying: error)
   }
 
@@ -139,7 +141,8 @@ extension StoreError {
   static func check(_ range: Range<Int>, of count: Int, _ field: Name) throws {
     guard range.lowerBound >= 0, range.upperBound <= count else {
       throw StoreError(
-        .indexInvalid, "“\(field)” has no \(range.lowerBound)..<\(range.upperBound): it has \(count) in all",
+        .indexInvalid,
+        "“\(field)” has no \(range.lowerBound)..<\(range.upperBound): it has \(count) in all",
         hint: "count again: a write reads what it wrote, and what was folded before it")
     }
   }

@@ -1,6 +1,7 @@
 public import OperationFormat
 
-/// Reads the records of one state of a store. The verbs of ``RecordReading`` call it; an app has no other use for it.
+/// Reads the records of one state of a store. The verbs of ``RecordReading`` call it; an app has no other use
+/// for it.
 public struct RecordReader {
   let view: ReadView
 
@@ -46,7 +47,7 @@ public struct RecordReader {
     }
   }
 
-  /// What a record shows, or would show if it were there; nil if there was never one.
+  /// What a record shows, or would show if it existed; nil if it never existed.
   func recordOrHidden(_ id: RecordID) throws -> Record? {
     try view.withRow(of: id) { row, state in
       let types = try view.existences(in: row, state).compactMap { existence -> NameNumber? in
@@ -57,7 +58,7 @@ public struct RecordReader {
     }
   }
 
-  /// The names of the fields of a record that have a cell which a closure chooses, in the order of their bytes.
+  /// The names of the fields of a record with a cell that a closure chooses, in the order of their bytes.
   func fields(of record: RecordID, where isChosen: (CellNumber, RawSpan) throws -> Bool) throws -> [Name] {
     try view.withRow(of: record) { row, _ in
       let index = try CellIndex(row)
@@ -68,13 +69,13 @@ public struct RecordReader {
     } ?? []
   }
 
-  /// All heads of a field, greatest first; also of a record that is not visible.
+  /// All heads of a field, greatest first. The record need not be visible.
   func heads(of field: Name, _ kind: FieldKind, _ record: RecordID) throws -> [CellHead] {
     guard let number = try view.number(of: field) else { return [] }
     return try heads(of: CellNumber(number, kind), record)
   }
 
-  /// All heads of a cell, greatest first; those of a set or a map by element, in the order of the elements' names.
+  /// All heads of a cell, greatest first; of a set or a map by element, in the order of the elements' names.
   func heads(of cell: CellNumber, _ record: RecordID) throws -> [CellHead] {
     try view.withRow(of: record, field: cell.field) { row, state in
       let reader = CellReader(cell, in: row, state, view)
@@ -84,14 +85,14 @@ public struct RecordReader {
 
   // MARK: Conflicts
 
-  /// Whether any head of a record's existence says that it is there.
+  /// Whether any head of a record's existence says that the record exists.
   private func isAlive(anywhereIn row: RawSpan, _ state: StateNumber) throws -> Bool {
     if RecordLayout.plainType(in: row) != nil { return true }
     return try view.existences(in: row, state).contains { if case .alive = $0 { true } else { false } }
   }
 
-  /// The cells of a row that have losers, existence first, then by field name; of a record that is dead by all heads only its
-  /// existence.
+  /// The cells of a row that have losers: existence first, then by field name. If all heads of the existence
+  /// say that the record is dead, its fields have no conflicts.
   func conflicts(of record: RecordID, in row: RawSpan, _ state: StateNumber) throws -> [Conflict] {
     var conflicts: [Conflict] = []
     let index = try CellIndex(row)
@@ -107,7 +108,7 @@ public struct RecordReader {
               losers: Array(found.heads.dropFirst())))
         }
       }
-      // Where nothing says that the record is there, its fields show nowhere.
+      // Then its fields show nowhere.
       if cell == .existence, try !isAlive(anywhereIn: row, state) { break }
     }
     return conflicts.sorted { ($0.field ?? "", $0.key ?? "") < ($1.field ?? "", $1.key ?? "") }

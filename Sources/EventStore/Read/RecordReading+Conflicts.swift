@@ -15,8 +15,8 @@ extension RecordReading where Self: ~Copyable {
     } ?? []
   }
 
-  /// Calls a closure with each conflict of a zone, in the order of the records' names, until it returns false: those
-  /// of ``conflicts(of:)`` for each record.
+  /// Calls a closure with each conflict of a zone, in the order of the records' names, until it returns
+  /// false: those of ``conflicts(of:)`` for each record.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`; what the closure throws.
   /// - Complexity: linear in the zone's records.
@@ -45,8 +45,8 @@ extension RecordReading where Self: ~Copyable {
 
   /// All heads of a field, greatest first. The record need not exist any more.
   ///
-  /// The heads of a counter are its addends, those of contributions their payloads. The heads of a set or a map come
-  /// element by element, in the order of the elements' encoded bytes or of the keys.
+  /// The heads of a counter are its addends, those of contributions their payloads. The heads of a set or a
+  /// map come element by element, in the order of the elements' encoded bytes or of the keys.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   public func heads(
@@ -62,8 +62,8 @@ extension RecordReading where Self: ~Copyable {
     try reader.heads(of: .existence, record)
   }
 
-  /// The names of the fields of a record that are not empty, in the order of their bytes. The record need not exist
-  /// any more.
+  /// The names of the fields of a record that are not empty, in the order of their bytes. The record need not
+  /// exist any more.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   public func fields(of record: RecordID) throws -> [Name] {

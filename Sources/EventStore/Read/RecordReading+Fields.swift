@@ -1,6 +1,7 @@
 public import OperationFormat
 
-/// Fields of each kind. A verb that returns a whole field returns nil if the record does not exist or the field is empty.
+/// Fields of each kind. A verb that returns a whole field returns nil if the record does not exist or the
+/// field is empty.
 extension RecordReading where Self: ~Copyable {
   /// The sum of a counter; nil if the record does not exist, or nothing was added.
   ///
@@ -10,8 +11,8 @@ extension RecordReading where Self: ~Copyable {
     try reader.counter(field, of: record)
   }
 
-  /// How many elements a set, a map or a list has, Unicode scalars a text, or contributions there are; 0 if the
-  /// record does not exist.
+  /// How many elements a set, a map or a list has, Unicode scalars a text, or contributions there are; 0 if
+  /// the record does not exist.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in the fields.
@@ -88,7 +89,8 @@ extension RecordReading where Self: ~Copyable {
     try reader.text(in: range, of: field, in: record)
   }
 
-  /// A text in its order, in runs: one operation has inserted all of a run. The record need not exist any more.
+  /// A text in its order, in runs: one operation has inserted all of a run. The record need not exist any
+  /// more.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in the text.
@@ -108,8 +110,8 @@ extension RecordReading where Self: ~Copyable {
 
   // MARK: Contributions
 
-  /// The contributions to a field, in the order of ``ContributionReducer``; nil if the record does not exist, or
-  /// nothing was contributed.
+  /// The contributions to a field, in the order of ``ContributionReducer``; nil if the record does not exist,
+  /// or nothing was contributed.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: O(n log n) in the contributions.

@@ -16,27 +16,28 @@ public struct Holder: Hashable, Sendable {
 public struct HiddenRecord: Hashable, Sendable {
   /// The record as it would read.
   public let record: Record
-  /// The record that does not exist, and to which the cascades lead. Once it exists, and nothing else hides this
-  /// one, this one shows again.
+  /// The record that does not exist, and to which the cascades lead. Once it exists, and nothing else hides
+  /// this one, this one shows again.
   public let missing: RecordID
 }
 
 extension RecordReading where Self: ~Copyable {
-  /// The records that refer to a record, which need not exist: each place once, in the order of the holders' zones,
-  /// names and fields.
+  /// The records that refer to a record, which need not exist: each place once, in the order of the holders'
+  /// zones, names and fields.
   ///
   /// - Parameters:
   ///   - target: the record that is referred to.
   ///   - zone: only holders of this zone; nil for all zones of the store.
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
-  /// - Complexity: linear in the holders, those that do not exist included; logarithmic in all else, for each zone.
+  /// - Complexity: linear in the holders, those that do not exist included; logarithmic in all else, for each
+  ///   zone.
   public func holders(of target: RecordID, in zone: ZoneID? = nil) throws -> [Holder] {
     let references = ReferenceReader(try reader.view)
     return try (zone.map { [$0] } ?? zones()).flatMap { try references.holders(of: target, in: $0) }
   }
 
-  /// Calls a closure with each record of a zone that a cascade hides, in the order of their names, until it returns
-  /// false.
+  /// Calls a closure with each record of a zone that a cascade hides, in the order of their names, until it
+  /// returns false.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`; what the closure throws.
   /// - Complexity: linear in the zone's records.
@@ -66,12 +67,12 @@ extension RecordReading where Self: ~Copyable {
     return hidden
   }
 
-  /// What a record shows, or would show if it existed: it may be deleted, or hidden by a cascade. Nil if it never
-  /// existed.
+  /// What a record shows, or would show if it existed: it may be deleted, or hidden by a cascade. Nil if it
+  /// never existed.
   package func recordOrHidden(_ id: RecordID) throws -> Record? { try reader.recordOrHidden(id) }
 
-  /// The record that does not exist, and to which cascades lead from a record that was not deleted itself; nil if
-  /// nothing hides the record.
+  /// The record that does not exist, and to which cascades lead from a record that was not deleted itself;
+  /// nil if nothing hides the record.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   public func missingTarget(of record: RecordID) throws -> RecordID? {

@@ -33,7 +33,8 @@ extension RecordReading where Self: ~Copyable {
   /// The digest of a zone's state. It is equal in all stores that folded the same transactions with the same
   /// placements.
   ///
-  /// SHA-256 over the canonical bytes of the records in the order of their names, with all heads: see `StateDigest`.
+  /// SHA-256 over the canonical bytes of the records in the order of their names, with all heads: see
+  /// `StateDigest`.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in the zone's records.
@@ -50,7 +51,8 @@ extension RecordReading where Self: ~Copyable {
     return try view.tables.policies(view.transaction)[number] ?? .latest
   }
 
-  /// The names of all records that a zone has heads of, also of those that do not exist any more, in their order.
+  /// The names of all records that a zone has heads of, also of those that do not exist any more, in their
+  /// order.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   package func allRecordNames(in zone: ZoneID) throws -> [Name] {

@@ -2,7 +2,8 @@ public import OperationFormat
 
 /// The verbs that read records, in a ``ReadTransaction`` and in a ``WriteTransaction``.
 ///
-/// A read sees one commit. A write sees the last commit and what it has done itself so far. No verb changes anything.
+/// A read sees one commit. A write sees the last commit and what it has done itself so far. No verb changes
+/// anything.
 ///
 /// ```swift
 /// func isDone(_ task: RecordID, _ tx: borrowing some RecordReading & ~Copyable) throws -> Bool {
@@ -10,10 +11,11 @@ public import OperationFormat
 /// }
 /// ```
 ///
-/// Every verb that names a zone throws ``StoreError`` `zoneUnknown` if the store has no such zone, and `damaged` if a
-/// row cannot be read.
+/// Every verb that names a zone throws ``StoreError`` `zoneUnknown` if the store has no such zone, and
+/// `damaged` if a row cannot be read.
 public protocol RecordReading: ~Copyable {
-  /// What the verbs read from. It is valid until the transaction ends, and in a write until its next mutation.
+  /// What the verbs read from. It is valid until the transaction ends, and in a write until its next
+  /// mutation.
   var reader: RecordReader { get throws }
 }
 
@@ -33,8 +35,8 @@ extension RecordReading where Self: ~Copyable {
   @inlinable
   public func record(_ id: RecordID) throws -> Record? { try reader.record(id) }
 
-  /// The value of a field; nil if the record does not exist, or the field was never set or was cleared. The other
-  /// fields are not decoded.
+  /// The value of a field; nil if the record does not exist, or the field was never set or was cleared. The
+  /// other fields are not decoded.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   @inlinable
@@ -53,8 +55,8 @@ extension RecordReading where Self: ~Copyable {
 
   // MARK: Many records
 
-  /// Calls a closure with the records of a zone in the memory map, in the order of their names, until it returns false.
-  /// It is ``forEachRecord(in:type:after:_:)`` without copies.
+  /// Calls a closure with the records of a zone in the memory map, in the order of their names, until it
+  /// returns false. It is ``forEachRecord(in:type:after:_:)`` without copies.
   ///
   /// - Parameters:
   ///   - zone: the records' zone.
@@ -70,7 +72,8 @@ extension RecordReading where Self: ~Copyable {
     try reader.scan(zone, type: type, after: name, body)
   }
 
-  /// Calls a closure with a copy of each record of a zone, in the order of their names, until it returns false.
+  /// Calls a closure with a copy of each record of a zone, in the order of their names, until it returns
+  /// false.
   ///
   /// - Parameters:
   ///   - zone: the records' zone.
@@ -98,8 +101,8 @@ extension RecordReading where Self: ~Copyable {
     return records
   }
 
-  /// Calls a closure with a copy of each record of a type in all zones, in the order of zones and names, until it
-  /// returns false.
+  /// Calls a closure with a copy of each record of a type in all zones, in the order of zones and names,
+  /// until it returns false.
   ///
   /// - Throws: ``StoreError`` `damaged`; what the closure throws.
   /// - Complexity: linear in all records of the store.

@@ -1,8 +1,8 @@
 public import OperationFormat
 
-/// A visible record where it lies in the store: nothing of it is copied but what is asked for.
+/// A visible record in the memory map. Only the fields that you read are copied.
 ///
-/// It lasts as long as the closure that it is given to. To keep a record, make one with ``record()``.
+/// It is valid until the closure that got it returns. To keep the record, make a copy with ``record()``.
 public struct RecordView: ~Copyable, ~Escapable {
   private let row: RawSpan
   private let state: StateNumber
@@ -11,10 +11,10 @@ public struct RecordView: ~Copyable, ~Escapable {
   private let typeNumber: NameNumber
   /// Where the fields begin in the row, or a cell before them.
   private let fields: Int
-  /// The transaction that the view comes from holds it; to count its references would cost more than most reads.
+  /// The transaction keeps it alive: counting references would cost more than most reads.
   private let readView: Unmanaged<ReadView>
 
-  /// Nil if the record whose row it is is not visible.
+  /// Nil if the row's record is not visible.
   @_lifetime(copy row, copy name)
   init?(_ row: RawSpan, name: RawSpan, zone: Int, _ state: StateNumber, _ readView: ReadView) throws {
     guard let (type, fields) = try readView.visible(row, state) else { return nil }
@@ -37,7 +37,7 @@ public struct RecordView: ~Copyable, ~Escapable {
     }
   }
 
-  /// The record's name, where it lies.
+  /// The record's name, in the memory map.
   ///
   /// - Throws: ``StoreError`` `damaged`.
   public var name: UTF8Span {
@@ -52,7 +52,7 @@ public struct RecordView: ~Copyable, ~Escapable {
 
   func isOf(_ type: NameNumber) -> Bool { typeNumber == type }
 
-  /// The value of a field, nil if it has none.
+  /// The value of a field; nil if it has none.
   ///
   /// - Throws: ``StoreError`` `damaged`.
   public func value(of field: Name) throws -> Value? {
@@ -62,7 +62,7 @@ public struct RecordView: ~Copyable, ~Escapable {
     }
   }
 
-  /// The text of a field where it lies, nil if it has none, or a value of another kind.
+  /// The string of a field, in the memory map; nil if the field has no value, or one of another kind.
   ///
   /// - Throws: ``StoreError`` `damaged`.
   @_lifetime(copy self)
@@ -73,11 +73,11 @@ public struct RecordView: ~Copyable, ~Escapable {
     guard let apart = winner.apart else { return try Value.text(in: row.extracting(winner.payload)) }
     let element = try readView.takeUnretainedValue().element(of: cell, apart, in: row, state)
     let payload = element.extracting(try OwnedHead.payload(inApart: element))
-    // It lies in the same snapshot as the row.
+    // It is in the memory map of the same transaction as the row.
     return try Value.text(in: _overrideLifetime(payload, copying: self))
   }
 
-  /// A copy of the record, to keep.
+  /// A copy of the record.
   ///
   /// - Throws: ``StoreError`` `damaged`.
   public func record() throws -> Record {

@@ -1,30 +1,31 @@
 import LMDB
 import OperationFormat
 
-/// What a ``ContributionReducer`` keeps of one record: the order of the contributions that it has reduced, the result, and
-/// results from before to go on from where a late one falls in.
+/// What a ``ContributionReducer`` caches of one record: the order of the reduced contributions, the result,
+/// and earlier results to continue from when a late contribution arrives.
 struct ReducedRecord<Result: Sendable>: Sendable {
-  /// The result of the first so many contributions.
+  /// The result of the first `count` contributions.
   private struct Checkpoint: Sendable {
     var count: Int
     var result: Result
   }
 
-  /// The id of the transaction whose snapshot it is of.
+  /// The id of the LMDB transaction that it was read in.
   var transactionID: UInt64
   /// See ``StateRow/retimings``.
   private let retimings: UInt64
   /// In their order.
   private var keys: [ContributionKey] = []
-  /// What their order follows.
+  /// What their order is based on.
   private var ground = ContributionOrder<ReadViewSight>.Ground.heads
-  /// Incarnations of which a base claims to have seen more than there is, each with the last offset that there is: with
-  /// those that come, some may have seen others that they had not seen before. It takes an import for that, or a forger.
+  /// Incarnations of which a base claims to have seen more than the store has, each with its last offset.
+  /// When more of the log arrives, contributions may turn out to have seen others. Only an import or a
+  /// dishonest peer causes that.
   private var unsettled: [IncarnationNumber: UInt64] = [:]
   private static var unsettledMax: Int { 16 }
-  /// The last known place of each lane.
+  /// The last known contribution of each lane.
   private var lanes: [ContributionLane: LanePlace] = [:]
-  /// Of all contributions; nil only while it is made.
+  /// The result of all contributions; nil only while it is computed.
   private(set) var result: Result?
   /// Ascending.
   private var checkpoints: [Checkpoint] = []
@@ -36,10 +37,11 @@ struct ReducedRecord<Result: Sendable>: Sendable {
     checkpoints = [Checkpoint(count: 0, result: initial)]
   }
 
-  /// Takes in what was contributed since.
+  /// Reduces what was contributed since the last update.
   ///
-  /// - Returns: false if something that was reduced is no more, or has another timestamp: then all is to be reduced anew.
-  /// - Throws: what the reducer throws; then this is of no more use.
+  /// - Returns: false if a reduced contribution is gone or has another timestamp. Then all must be reduced
+  ///   again.
+  /// - Throws: what the reducer throws. Then the value must not be used any more.
   mutating func update(
     _ cell: ContributionCell<ReadView>, _ reduce: (inout Result, Contribution) throws -> Void
   ) throws -> Bool {
@@ -50,7 +52,7 @@ struct ReducedRecord<Result: Sendable>: Sendable {
     guard keys.count + news.count == cell.total else { return false }
     transactionID = cell.rows.transaction.id
     if news.isEmpty { return true }
-    // Among claims that contradict each other a free one may come before any.
+    // If claims contradict each other, a new contribution may come before any other.
     if ground == .contradictions { return false }
     try note(news, cell.sight)
     let (place, reduced) = (try place(of: news, cell.sight), keys.count)
@@ -71,7 +73,7 @@ struct ReducedRecord<Result: Sendable>: Sendable {
     return true
   }
 
-  /// Whether what the contributions have seen of each other is what it was.
+  /// Whether the contributions have seen of each other what they had seen at the last update.
   private func isSettled(_ sight: ReadViewSight) throws -> Bool {
     if unsettled.count > Self.unsettledMax { return false }
     return try unsettled.allSatisfy { try sight.lastOffset(in: $0.key) == $0.value }
@@ -84,13 +86,13 @@ struct ReducedRecord<Result: Sendable>: Sendable {
     }
   }
 
-  // MARK: Where they fall in
+  // MARK: Where new contributions come in the order
 
-  /// A place in the order up to which nothing changes when contributions are added, which nothing here has seen: the last
-  /// such place, unless that takes long to find.
+  /// A place in the order before which new contributions change nothing: the last such place, unless that
+  /// takes long to find. None of the known contributions has seen a new one.
   ///
-  /// - Complexity: for each lane that has new ones, linear in what is behind the last one that its first has seen, or, if the
-  ///   order is that of the heads, behind where the least of them belongs.
+  /// - Complexity: for each lane with new ones, linear in what comes after the last one that its first has
+  ///   seen, or, if the order is that of the heads, after the place of its least.
   private func place(of news: [ContributionKey], _ sight: ReadViewSight) throws -> Int {
     var byLane: [ContributionLane: (first: ContributionKey, least: Head)] = [:]
     for key in news {
@@ -104,7 +106,7 @@ struct ReducedRecord<Result: Sendable>: Sendable {
     }
     var least = keys.count
     var stepsLeft = 4 * keys.count + 1024
-    // What a lane's first one has seen comes before all of them.
+    // What a lane's first new one has seen comes before all new ones of the lane.
     for (_, lane) in byLane.sorted(by: { $0.key < $1.key }) {
       least = min(least, try place(of: lane.first, lane.least, sight, &stepsLeft))
     }
@@ -125,14 +127,14 @@ struct ReducedRecord<Result: Sendable>: Sendable {
 
   // MARK: Reducing
 
-  /// Reduces what comes from a place on.
+  /// Reduces the contributions from a place to the end.
   ///
-  /// - Parameter reduced: how many contributions the result is of.
+  /// - Parameter reduced: how many contributions the result has.
   private mutating func reduce(
     from place: Int, after reduced: Int, _ cell: ContributionCell<ReadView>,
     _ reduce: (inout Result, Contribution) throws -> Void
   ) throws {
-    // A value that is held once is changed in place: no other copy of the result stays meanwhile.
+    // The only copy of a value changes in place, so no other copy may exist here.
     var value: Result
     var done = reduced
     if place == reduced, let whole = result.take() {
@@ -154,8 +156,9 @@ struct ReducedRecord<Result: Sendable>: Sendable {
     result = value
   }
 
-  /// After how many of all contributions a result is kept: of each 2^k from 64 on the two last odd multiples. So there is
-  /// one at most 4 d + 64 before the end for all that fall in d before it, and those that are wanted later were wanted before.
+  /// After how many contributions there is a checkpoint: for each 2^k from 64 on, at its two last odd
+  /// multiples. So for a contribution that comes d before the end there is a checkpoint at most 4 d + 64
+  /// before the end, and every checkpoint that a later count needs was one before.
   static func checkpointCounts(of count: Int) -> Set<Int> {
     var counts: Set<Int> = []
     var shift = 6

@@ -3,23 +3,24 @@ import OperationFormat
 
 /// Finds which records cascades hide, which references read as missing, and who refers to a record.
 ///
-/// All of it follows from the records and from which of them are alive. What was found out is cached in the read view.
+/// All of it follows from the records and from which of them are alive. What was found out is cached in the
+/// read view.
 struct ReferenceReader {
   private let view: ReadView
 
   init(_ view: ReadView) { self.view = view }
 
-  /// The record that is not alive to which cascades lead from the record whose row it is; nil if there is none.
+  /// The record that is not alive, and to which cascades lead from a row's record; nil if there is none.
   ///
-  /// - Complexity: linear in the cascades that are followed; each record is followed once a snapshot.
+  /// - Complexity: linear in the cascades on the way; a read view follows each record once.
   func missingTarget(of row: RawSpan, _ state: StateNumber) throws -> [UInt8]? {
     guard RecordLayout.flags(of: row).contains(.cascades) else { return nil }
     let targets = try cascades(of: row, state)
-    // Nearly always: others that refer there were met before.
+    // Nearly always: the targets are cached.
     if targets.allSatisfy({ isKnown(there: $0, state) }) { return nil }
     var path = [Step(targets: targets)]
     var met: Set<[UInt8]> = []
-    // The same, nearest first.
+    // As `met`, nearest first.
     var order: [[UInt8]] = []
     while let step = path.last {
       guard step.next < step.targets.count else {
@@ -42,7 +43,7 @@ struct ReferenceReader {
         }
       }
       guard let missing else { continue }
-      // From all on the way cascades lead there.
+      // Cascades lead there from all records on the way.
       view.fates.remember(.gone(missing: missing), of: path.compactMap(\.name) + [name], state)
       return missing
     }
@@ -56,13 +57,13 @@ struct ReferenceReader {
   }
 
   private struct Step {
-    /// Nil for the record that was asked for.
+    /// Nil for the first record.
     var name: [UInt8]?
     var targets: [[UInt8]]
     var next = 0
   }
 
-  /// The records of the zone to which cascades lead at once from the one whose row it is.
+  /// The direct targets of a row's cascades in the zone.
   private func cascades(of row: RawSpan, _ state: StateNumber) throws -> [[UInt8]] {
     guard RecordLayout.flags(of: row).contains(.cascades) else { return [] }
     let prefix = ReferenceKey.cascades(of: state, record: try RecordLayout.recordNumber(of: row))
@@ -85,7 +86,7 @@ struct ReferenceReader {
     return targets
   }
 
-  /// The same of a record by its name; nil if it is not alive.
+  /// The direct targets of a record's cascades, by its name; nil if the record is not alive.
   private func cascadesIfAlive(of name: [UInt8], _ state: StateNumber) throws -> [[UInt8]]? {
     let key = TableKey.record(state, name.span.bytes)
     return try view.transaction.withValue(of: key.span, in: view.tables.records) { row in
@@ -93,9 +94,9 @@ struct ReferenceReader {
     } ?? nil
   }
 
-  /// The name of a target that is of the holder's own zone.
+  /// The name of a target in the holder's zone; nil for a target in another zone.
   ///
-  /// - Parameter target: what a reference has behind its rule.
+  /// - Parameter target: the bytes of a reference after its rule.
   private func localName(_ target: RawSpan, _ state: StateNumber) throws -> [UInt8]? {
     var reader = ByteReader(target)
     if try reader.readUInt8("reference.target") == 0 {
@@ -106,13 +107,13 @@ struct ReferenceReader {
     return try isLocal(reference, state) ? Array(reference.record.rawValue.utf8) : nil
   }
 
-  /// Whether a reference names a record of the holder's own zone.
+  /// Whether a reference names a record of the holder's zone.
   private func isLocal(_ reference: Reference, _ state: StateNumber) throws -> Bool {
     guard let zone = reference.zone else { return true }
     return try zone == view.zone(of: state)
   }
 
-  /// Whether a record of a state, by its name's UTF-8, is there.
+  /// Whether a record is visible in a state, by its name's UTF-8.
   private func isThere(_ name: [UInt8], _ state: StateNumber) throws -> Bool {
     switch view.fates[.init(state: state, name: name)] {
     case .there: return true
@@ -133,8 +134,8 @@ struct ReferenceReader {
 
   // MARK: Values
 
-  /// What a value that may have references reads in a state: nil for a reference that is nullified, null for one
-  /// inside.
+  /// What a value that may have references reads in a state: nil for a reference that is nullified, null for
+  /// one inside.
   func shown(_ value: Value, _ state: StateNumber) throws -> Value? {
     switch value {
     case .reference(let reference):
@@ -148,11 +149,12 @@ struct ReferenceReader {
 
   // MARK: Holders
 
-  /// The references to a record from those of a zone that are there, in the order of names, fields, kinds and rules.
+  /// The references to a record from visible records of a zone, in the order of names, fields, kinds and
+  /// rules.
   func holders(of target: RecordID, in zone: ZoneID) throws -> [Holder] {
     let state = try view.state(of: zone)
     var found: [(name: [UInt8], field: Name, cell: CellNumber, rule: ReferenceRule)] = []
-    // One's own zone may be named, or not.
+    // A reference within the zone may name it, or not.
     for named in zone == target.zone ? [nil, zone] : [target.zone] {
       guard let bytes = try? Reference(zone: named, record: target.name).encodedTarget() else { continue }
       let prefix = ReferenceKey.holders(of: bytes.span.bytes, in: state)
@@ -172,7 +174,7 @@ struct ReferenceReader {
     var holders: [Holder] = []
     holders.reserveCapacity(found.count)
     for (index, one) in found.enumerated() {
-      // A list may name one record at several places.
+      // A list may name one record in several elements.
       if index > 0, found[index - 1] == one { continue }
       guard let kind = one.cell.kind else { continue }
       let name = try Name(interned: one.name.span.bytes)

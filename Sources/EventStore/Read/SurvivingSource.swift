@@ -1,6 +1,7 @@
 public import OperationFormat
 
-/// A record that exists although it was moved: elsewhere it was changed, or moved to another zone, at the same time.
+/// A record that exists although it was moved: elsewhere it was changed, or moved to another zone, at the
+/// same time.
 public struct SurvivingSource: Hashable, Sendable {
   public let record: RecordID
   /// Where it was moved to, in the order of the moves, the latest first.
@@ -8,8 +9,9 @@ public struct SurvivingSource: Hashable, Sendable {
 }
 
 extension RecordReading where Self: ~Copyable {
-  /// The records of a zone that exist although they were moved, in the order of their names. Each has a conflict of
-  /// its existence. The next write of the record settles it; to delete the record leaves the copy as it is.
+  /// The records of a zone that exist although they were moved, in the order of their names. Each has a
+  /// conflict of its existence. The next write of the record settles it; to delete the record leaves the copy
+  /// as it is.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in the zone's records.

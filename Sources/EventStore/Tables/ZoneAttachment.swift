@@ -4,8 +4,8 @@ public enum ZoneAttachment: UInt8, Hashable, Sendable {
   case local = 0
   /// It is synced.
   case attached = 1
-  /// The remote has it, and this store was told to leave it there. It is in no query.
+  /// The remote has it, and the app chose not to sync it. It is in no query.
   case offered = 2
-  /// The app has deleted it, and the remote still has to delete it. It is in no query.
+  /// The app has deleted it, and the remote does not know yet. It is in no query.
   case deleting = 3
 }
