@@ -26,12 +26,11 @@ extension ReadTransaction {
   private static let stepsAimedAt = Limits.foldStepsMax / 2
 
   package func nextCut(of zone: ZoneID) throws -> SegmentCut? {
-    let (number, row) = try tables.zone(zone, interned, transaction)
+    let (number, row) = try readView.zones.visible(zone)
     guard row.status == .attached, let token = row.token else { return nil }
-    let lanes = try tables.pendingLanes(of: number, row, identity, interned, transaction)
-    let incarnation = try interned.incarnations.identity(
-      of: token.incarnation, in: tables.incarnations, transaction)
-    if let cut = try tables.cut(of: number, transaction),
+    let lanes = try readView.lanes.pendingLanes(of: number, row, identity)
+    let incarnation = try readView.incarnations.identity(of: token.incarnation)
+    if let cut = try readView.zones.cut(of: number),
       lanes.contains(where: { cut.isNext(after: $0, token.incarnation) })
     {
       var transactions: [[UInt8]] = []
@@ -40,7 +39,7 @@ extension ReadTransaction {
         guard let bytes else { throw StoreError.missing(sequence, zone) }
         transactions.append(bytes)
       }
-      let replica = try interned.replicas.identity(of: cut.replica, in: tables.replicas, transaction)
+      let replica = try readView.replicas.identity(of: cut.replica)
       return SegmentCut(
         header: cut.header(zone, incarnation, replica), isStored: true, transactions: transactions)
     }
@@ -51,8 +50,8 @@ extension ReadTransaction {
       throw StoreError.missing(lane.placed + 1, zone)
     }
     var previous = ContentHash.zero
-    if let place = try tables.placement(
-      of: lane.replica, lane.epoch, lane.placed, in: number, token.incarnation, transaction)
+    if let place = try readView.placements.placement(
+      of: lane.replica, lane.epoch, lane.placed, in: number, token.incarnation)
     {
       previous = try segmentHash(at: place.offset, number, token.incarnation, zone)
     }
@@ -69,8 +68,7 @@ extension ReadTransaction {
     guard lanes.count > 1 else { return lanes.first }
     var next: (lane: PendingLane, position: Position)?
     for lane in lanes.dropLast(try isOwn(lanes.last!, zone) ? 1 : 0) {
-      let position = try tables.position(
-        of: lane.replica, lane.epoch, lane.placed + 1, in: zone, transaction)
+      let position = try readView.log.position(of: lane.replica, lane.epoch, lane.placed + 1, in: zone)
       guard let position else { continue }
       if next.map({ position < $0.position }) ?? true { next = (lane, position) }
     }
@@ -78,16 +76,16 @@ extension ReadTransaction {
   }
 
   private func isOwn(_ lane: PendingLane, _ zone: ZoneNumber) throws -> Bool {
-    guard let row = try tables.zoneRow(zone, transaction) else { return false }
+    guard let row = try readView.zoneRowIfThere(zone) else { return false }
     return try lane.epoch == row.ownEpoch(identity)
-      && interned.replicas.number(of: identity.replica, in: tables.replicas, transaction) == lane.replica
+      && readView.replicas.number(of: identity.replica) == lane.replica
   }
 
   /// Throws if the log takes no more of a lane.
   private func checkIsOpen(
     _ lane: PendingLane, _ zone: ZoneID, _ number: ZoneNumber, _ token: ZoneRow.Token
   ) throws {
-    if let refusal = try tables.refusal(of: lane, in: number, token, transaction) {
+    if let refusal = try readView.lanes.refusal(of: lane, in: number, token) {
       throw StoreError.refused(lane, refusal, zone)
     }
   }
@@ -109,7 +107,7 @@ extension ReadTransaction {
       // One transaction is never too large for a segment.
       if isOver && !transactions.isEmpty { break }
       if work.steps > Limits.foldStepsMax {
-        let id = try interned.zones.identity(of: zone, in: tables.zones, transaction)
+        let id = try readView.zoneNumbers.identity(of: zone)
         throw StoreError.tooMuchWork("transaction \(sequence) of zone “\(id)”", work.steps)
       }
       transactions.append(bytes)
@@ -122,16 +120,16 @@ extension ReadTransaction {
   private func bytes(
     _ sequence: UInt64, of replica: ReplicaNumber, _ epoch: UInt32, _ zone: ZoneNumber
   ) throws -> [UInt8]? {
-    let position = try tables.position(of: replica, epoch, sequence, in: zone, transaction)
+    let position = try readView.log.position(of: replica, epoch, sequence, in: zone)
     guard let position else { return nil }
-    let reader = LogReader(tables, interned)
-    return try reader.bytes(at: position, transaction)
+    let reader = LogReader(readView)
+    return try reader.bytes(at: position)
   }
 
   private func segmentHash(
     at offset: UInt64, _ number: ZoneNumber, _ incarnation: IncarnationNumber, _ zone: ZoneID
   ) throws -> ContentHash {
-    if let hash = try tables.segment(at: offset, in: number, incarnation, transaction)?.hash { return hash }
+    if let hash = try readView.segments.row(at: offset, in: number, incarnation)?.hash { return hash }
     throw StoreError(
       .damaged, "the segment at offset \(offset) of zone “\(zone)” is missing from the store",
       hint: "run a verification of the store")

@@ -10,22 +10,22 @@ extension LocalStore {
   public func setExistencePolicy(_ policy: ExistencePolicy, of type: Name) async throws {
     try type.check("a type's name", Limits.nameBytesMax)
     try await perform { store in
-      try store.storage.setPolicy(policy, of: try store.internName(type))
+      try store.storage.meta.setPolicy(policy, of: try store.internName(type))
     }
   }
 }
 
-extension TableStorage {
+extension MetaTable where Source == TableStorage {
   func setPolicy(_ policy: ExistencePolicy, of type: NameNumber) throws {
-    var policies = try policies()
+    var policies = try source.policies()
     policies[type] = policy
-    try put(.meta(.policies), in: tables.meta) { writer in
+    try source.put(.meta(.policies), in: tables.meta) { writer in
       for (type, policy) in policies.sorted(by: { $0.key < $1.key }) where policy != .latest {
         writer.append(varint: UInt64(type.rawValue))
         writer.append(policy.rawValue)
       }
     }
-    forgetPolicies()
+    source.forgetPolicies()
   }
 
   /// The identity of the store whose log was imported, nil if none was.
@@ -35,13 +35,13 @@ extension TableStorage {
   }
 
   func setImportedIdentity(_ identity: StoreIdentity) throws {
-    try put(.meta(.imported), in: tables.meta) { identity.append(to: &$0) }
+    try source.put(.meta(.imported), in: tables.meta) { identity.append(to: &$0) }
   }
 
   /// Remembers that the store has a part of a log and not its end, or that it has the end.
   func setImporting(_ isImporting: Bool) throws {
     if isImporting {
-      try put(.meta(.importing), in: tables.meta) { $0.append(1) }
+      try source.put(.meta(.importing), in: tables.meta) { $0.append(1) }
     } else {
       let key = TableKey.meta(.importing)
       _ = try transaction.delete(key.span, in: tables.meta)

@@ -12,23 +12,21 @@ extension LocalStore {
   ) async throws -> IncarnationID {
     // A commit brings the next round: a call that fails again and again must make none.
     let known = try read { transaction in
-      let tables = transaction.tables
-      let (number, _) = try tables.zone(zone, transaction.interned, transaction.transaction)
-      return try tables.openProposal(of: number, transaction.transaction).map {
-        try transaction.interned.incarnations.identity(
-          of: $0, in: tables.incarnations, transaction.transaction)
+      let (number, _) = try transaction.readView.zones.visible(zone)
+      return try transaction.readView.zones.openProposal(of: number).map {
+        try transaction.readView.incarnations.identity(of: $0)
       }
     }
     if let known { return known }
     return try await perform { store in
       let storage = store.storage
-      let (number, row) = try storage.zone(zone)
+      let (number, row) = try storage.zones.visible(zone)
       guard row.status == .attached else { throw StoreError.unknown(zone) }
-      if let found = try storage.tables.openProposal(of: number, storage.transaction) {
-        return try storage.incarnationID(found)
+      if let found = try storage.zones.openProposal(of: number) {
+        return try storage.incarnations.identity(of: found)
       }
-      let made = try storage.makeIncarnationNumber(for: incarnation)
-      try storage.setProposal(made, of: number)
+      let made = try storage.incarnations.makeNumber(for: incarnation)
+      try storage.zones.setProposal(made, of: number)
       return incarnation
     }
   }
@@ -36,43 +34,7 @@ extension LocalStore {
 
 extension ReadTransaction {
   func proposedIncarnation(of zone: ZoneNumber) throws -> IncarnationID? {
-    guard let number = try tables.proposedIncarnation(of: zone, transaction) else { return nil }
-    return try interned.incarnations.identity(of: number, in: tables.incarnations, transaction)
-  }
-}
-
-extension TableStorage {
-  /// Remembers under which incarnation the remote is asked to make a zone.
-  func setProposal(_ incarnation: IncarnationNumber, of zone: ZoneNumber) throws {
-    try putChecked(.proposedIncarnation(zone), in: tables.incarnations) { writer in
-      writer.append(varint: UInt64(incarnation.rawValue))
-    }
-  }
-
-  /// Forgets what was proposed for a zone: it is tied to a log, or the remote knows that it was deleted.
-  func removeProposal(of zone: ZoneNumber) throws {
-    _ = try transaction.delete(TableKey.proposedIncarnation(zone).span, in: tables.incarnations)
-  }
-}
-
-extension Tables {
-  /// The incarnation that the remote was asked to make a zone under, while no log is known of it; nil if it was not asked.
-  func proposedIncarnation(
-    of zone: ZoneNumber, _ transaction: borrowing LMDBTransaction
-  ) throws -> IncarnationNumber? {
-    try transaction.withCheckedValue(of: TableKey.proposedIncarnation(zone), in: incarnations) { row in
-      var reader = ByteReader(row)
-      let number = IncarnationNumber(rawValue: try reader.readUInt32Varint("proposal"))
-      try reader.finish("proposal")
-      return number
-    }
-  }
-
-  /// The same, unless the log that it names was deleted since: then the zone is to be made under another one.
-  fileprivate func openProposal(
-    of zone: ZoneNumber, _ transaction: borrowing LMDBTransaction
-  ) throws -> IncarnationNumber? {
-    guard let found = try proposedIncarnation(of: zone, transaction) else { return nil }
-    return try isGone(found, transaction) ? nil : found
+    guard let number = try readView.zones.proposedIncarnation(of: zone) else { return nil }
+    return try readView.incarnations.identity(of: number)
   }
 }

@@ -62,10 +62,7 @@ extension LocalStore {
   /// Where records are behind the log only because a segment was too much for one commit, the next round of sync does it: until
   /// then they are what the zone was before it.
   func foldWhatIsKnownNow() throws {
-    let reader = try environment.beginRead()
-    let kinds = try tables.unfoldedKinds(reader).filter(\.isKnown)
-    if try kinds.isEmpty || kinds == [.set] && tables.areOnlyBehindTokens(reader) { return }
-    reader.abort()
+    guard try hasToFoldAgain() else { return }
     try checkAllPages()
     try performBlocking(.repeatable { _ = try Rebuild($0).start() })
     let isDone = Shared(false)
@@ -73,5 +70,11 @@ extension LocalStore {
       try performBlocking(.repeatable { isDone.value = try Rebuild($0).step().isDone })
     }
     // What was replaced goes with the next rebuild, or when the space is asked for.
+  }
+  /// A function of its own, so that its read has ended when the writing begins.
+  private func hasToFoldAgain() throws -> Bool {
+    let readView = ReadView(try environment.beginRead(), tables: tables, interned: Interned())
+    let kinds = try readView.meta.unfoldedKinds().filter(\.isKnown)
+    return try !kinds.isEmpty && !(kinds == [.set] && readView.zones.areOnlyBehindTokens())
   }
 }

@@ -21,19 +21,18 @@ extension LocalStore {
   /// Whether a zone's log is being read again.
   package func isRereading(_ zone: ZoneID) throws -> Bool {
     try read { transaction in
-      let (number, _) = try transaction.tables.zone(zone, transaction.interned, transaction.transaction)
-      return try transaction.tables.rereading(of: number, transaction.transaction) != nil
+      let (number, _) = try transaction.readView.zones.visible(zone)
+      return try transaction.readView.lanes.rereading(of: number) != nil
     }
   }
 
   /// Whether the store knows segments behind the token: it shipped them while nobody could read what lies before.
   package func hasSegmentsAhead(in zone: ZoneID) throws -> Bool {
     try read { transaction in
-      let tables = transaction.tables
-      let (number, row) = try tables.zone(zone, transaction.interned, transaction.transaction)
+      let (number, row) = try transaction.readView.zones.visible(zone)
       guard let token = row.token else { return false }
       let start = TableKey.segment(number, token.incarnation, token.offset + 1)
-      return try tables.hasSegment(from: start, transaction.transaction)
+      return try transaction.readView.segments.hasAny(from: start)
     }
   }
 

@@ -131,7 +131,6 @@ struct Verification {
   mutating func checkLog(
     _ source: borrowing ReadTransaction, _ progress: (VerificationProgress) throws -> Void
   ) throws {
-    let reader = LogReader(source.tables, source.interned)
     let last = try Self.lastKey(source)
     var knownZones: Set<ZoneNumber> = []
     var lastSequences: [Lane: UInt64] = [:]
@@ -160,7 +159,7 @@ struct Verification {
           isThere = try cursor.next()
           continue
         }
-        try reader.withEntry(at: position, source.transaction) { header, body in
+        try source.readView.log.withEntry(at: position) { header, body in
           try layout.parse(body)
           try countAssets(of: layout.operations, body, header.zone)
           if !knownZones.contains(header.zone) {
@@ -170,7 +169,7 @@ struct Verification {
               report.add(.log, "\(position)", "its zone, number \(header.zone.rawValue), has no row")
             }
           }
-          _ = try reader.header(header, source.transaction)
+          _ = try source.readView.log.header(header)
           let lane = Lane(zone: header.zone, replica: header.replica, epoch: header.epoch)
           if let before = lastSequences[lane], header.sequence != before + 1 {
             report.add(.sequence, "\(position)", "sequence \(header.sequence) follows \(before)")
@@ -179,8 +178,8 @@ struct Verification {
           if let problem = try seen.problem(of: header, source) {
             report.add(.sequence, "\(position)", problem)
           }
-          let named = try source.tables.position(
-            of: header.replica, header.epoch, header.sequence, in: header.zone, source.transaction)
+          let named = try source.readView.log.position(
+            of: header.replica, header.epoch, header.sequence, in: header.zone)
           if named != position {
             report.add(
               .sequence, "\(position)",
@@ -218,12 +217,12 @@ struct Verification {
     _ source: borrowing ReadTransaction, _ progress: (VerificationProgress) throws -> Void
   ) throws {
     var (all, live): (Set<UInt32>, Set<UInt32>) = ([], [])
-    for (number, zone) in try source.tables.zones(source.transaction) {
-      guard let row = try source.tables.zoneRow(number, source.transaction) else { continue }
+    for (number, zone) in try source.readView.zones.allVisible() {
+      guard let row = try source.readView.zoneRowIfThere(number) else { continue }
       all.insert(row.state.rawValue)
       zoneOfState[row.state.rawValue] = zone
       // Without their places a fresh fold does not know what transactions had seen.
-      let isBehind = try isFoldingAgain || source.tables.rereading(of: number, source.transaction) != nil
+      let isBehind = try isFoldingAgain || source.readView.lanes.rereading(of: number) != nil
       if !isBehind { live.insert(row.state.rawValue) }
     }
     report.comparesRecords = live == all

@@ -31,10 +31,9 @@ extension LocalStore {
   /// Whether an incarnation is that of a zone that was deleted, here or at the remote.
   package func isGone(_ incarnation: IncarnationID) throws -> Bool {
     try read { transaction in
-      let (tables, readView) = (transaction.tables, transaction.readView)
-      let number = try readView.interned.incarnations.number(
-        of: incarnation, in: tables.incarnations, readView.transaction)
-      return try number.map { try tables.isGone($0, readView.transaction) } ?? false
+      let readView = transaction.readView
+      let number = try readView.incarnations.number(of: incarnation)
+      return try number.map { try readView.zones.isGone($0) } ?? false
     }
   }
 
@@ -51,7 +50,7 @@ extension LocalStore {
     if isKept { return false }
     return try await perform { store in
       guard try ZoneCatalog(store).withdraw(zone, incarnation) == .removed else { return false }
-      try store.storage.readZoneListAgain()
+      try store.storage.meta.readZoneListAgain()
       return true
     }
   }
@@ -70,9 +69,9 @@ extension LocalStore {
   /// not matter that the list went back.
   package func forgetPlaceInZoneList() async throws {
     try await perform { store in
-      let rows = try store.storage.tables.zoneRows(store.storage.transaction)
+      let rows = try store.storage.zones.rows()
       guard !rows.contains(where: { $0.row.status == .attached && $0.row.token != nil }) else { return }
-      try store.storage.readZoneListAgain()
+      try store.storage.meta.readZoneListAgain()
     }
   }
 

@@ -14,7 +14,7 @@ extension LocalStore {
   /// - Throws: ``StoreError`` `zoneUnknown`, and as ``write(_:)``.
   public func setAssetPolicy(_ policy: AssetPolicy, of zone: ZoneID) async throws {
     try await perform { store in
-      try store.storage.setAssetPolicy(policy, of: try store.storage.zone(zone).number)
+      try store.storage.assets.setPolicy(policy, of: try store.storage.zones.visible(zone).number)
     }
   }
 }
@@ -24,6 +24,6 @@ extension ReadTransaction {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.
   public func assetPolicy(of zone: ZoneID) throws -> AssetPolicy {
-    try tables.assetPolicy(of: try tables.zoneNumber(of: zone, interned, transaction), transaction)
+    try readView.assets.policy(of: try readView.zones.number(of: zone))
   }
 }

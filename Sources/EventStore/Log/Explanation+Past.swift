@@ -27,7 +27,7 @@ extension ReadTransaction {
   func past(
     of record: RecordID, _ cells: [ExplainedCell], _ element: Value?
   ) throws -> (cells: [CellPast], origin: RecordID?) {
-    let zone = try tables.zoneNumber(of: record.zone, interned, transaction)
+    let zone = try readView.zones.number(of: record.zone)
     let sight = ReadViewSight(readView, zone: zone)
     var readers = cells.map { PastReader(cell: $0, element: element, standing: StandingOperations(sight)) }
     let places = Dictionary(cells.indices.map { (cells[$0].field, $0) }) { first, _ in first }
@@ -60,11 +60,10 @@ extension ReadTransaction {
   private func context(of made: LogTransaction, in zone: ZoneNumber) throws -> CausalContext {
     var base: (incarnation: IncarnationNumber, offset: UInt64)?
     if let found = made.base {
-      let incarnation = try interned.incarnations.number(
-        of: found.incarnation, in: tables.incarnations, transaction)
+      let incarnation = try readView.incarnations.number(of: found.incarnation)
       base = incarnation.map { ($0, found.offset) }
     }
-    let replica = try interned.replicas.number(of: made.replica, in: tables.replicas, transaction)
+    let replica = try readView.replicas.number(of: made.replica)
     return CausalContext(
       zone: zone, replica: replica ?? .none, epoch: made.epoch, sequence: made.sequence, base: base)
   }

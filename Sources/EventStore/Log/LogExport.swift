@@ -82,26 +82,26 @@ extension ReadTransaction {
   package func forEachExportedLine(
     of only: ZoneID? = nil, _ body: (ExportedLine) throws -> Bool
   ) throws {
-    let zones = try tables.zones(transaction, of: only)
-    for (number, id) in zones where try tables.rereading(of: number, transaction) != nil {
+    let zones = try readView.zones.allVisible(of: only)
+    for (number, id) in zones where try readView.lanes.rereading(of: number) != nil {
       throw StoreError(
         .rereading,
         "the log of zone “\(id)” is being read again: what is pending is not known before that ends",
         hint: "run `replay sync` until the zone is in sync, and export then")
     }
     guard try body(.header(identity)) else { return }
-    for (type, policy) in try tables.policies(transaction).sorted(by: { $0.key < $1.key }) {
+    for (type, policy) in try readView.meta.policies().sorted(by: { $0.key < $1.key }) {
       guard try body(.policy(type: try readView.name(type), policy)) else { return }
     }
     guard try forEachDeletion(of: only, body) else { return }
     for (number, id) in zones {
-      guard let row = try tables.zoneRow(number, transaction) else { continue }
+      guard let row = try readView.zoneRowIfThere(number) else { continue }
       let base = try row.base.map { try self.base($0.incarnation, $0.offset) }
       let token = try row.token.map {
         ExportedToken(base: try self.base($0.incarnation, $0.offset), hash: $0.hash)
       }
       let attachment: ZoneAttachment = row.status == .attached ? .attached : .local
-      let assets = try tables.assetPolicy(of: number, transaction)
+      let assets = try readView.assets.policy(of: number)
       guard try body(.zone(id, attachment, token: token, base: base, assets: assets)) else { return }
     }
     guard try forEachSegment(zones, body), try forEachContest(zones, body) else { return }
@@ -110,8 +110,8 @@ extension ReadTransaction {
 
   /// Zones that the remote has, or may have, and is to delete: a store that reads its list of zones would take them for new.
   private func forEachDeletion(of only: ZoneID?, _ body: (ExportedLine) throws -> Bool) throws -> Bool {
-    for (number, row) in try tables.zoneRows(transaction, of: only) where row.status == .deleting {
-      guard let token = row.token, let id = try tables.zoneID(number, transaction) else { continue }
+    for (number, row) in try readView.zones.rows(of: only) where row.status == .deleting {
+      guard let token = row.token, let id = try readView.zones.id(of: number) else { continue }
       let incarnation = try base(token.incarnation, token.offset).incarnation
       guard try body(.deletion(id, incarnation)) else { return false }
     }
@@ -120,7 +120,7 @@ extension ReadTransaction {
 
   private func base(_ incarnation: IncarnationNumber, _ offset: UInt64) throws -> Base {
     Base(
-      incarnation: try interned.incarnations.identity(of: incarnation, in: tables.incarnations, transaction),
+      incarnation: try readView.incarnations.identity(of: incarnation),
       offset: offset)
   }
 
@@ -149,7 +149,7 @@ extension ReadTransaction {
       place: try base(IncarnationNumber(rawValue: try key.bigEndian32(at: 4)), try key.bigEndian64(at: 8)),
       replica: row.isQuarantined
         ? ReplicaID(rawValue: 0)
-        : try interned.replicas.identity(of: row.replica, in: tables.replicas, transaction),
+        : try readView.replicas.identity(of: row.replica),
       epoch: row.epoch, sequences: row.first...max(row.first, row.last), hash: row.hash,
       receivedMilliseconds: row.receivedMilliseconds, rejection: row.rejection)
   }
@@ -161,12 +161,12 @@ extension ReadTransaction {
     _ zones: [(number: ZoneNumber, id: ZoneID)], _ body: (ExportedLine) throws -> Bool
   ) throws -> Bool {
     for (number, id) in zones {
-      guard let token = try tables.zoneRow(number, transaction)?.token else { continue }
-      for (replica, epoch) in try tables.adoptedLanes(of: number, transaction) {
-        let contested = try tables.contest(of: replica, epoch, in: number, token, transaction)
+      guard let token = try readView.zoneRowIfThere(number)?.token else { continue }
+      for (replica, epoch) in try readView.lanes.adopted(of: number) {
+        let contested = try readView.lanes.contest(of: replica, epoch, in: number, token)
         guard let contested, contested.isByBase else { continue }
         let lane = StoreIdentity(
-          replica: try interned.replicas.identity(of: replica, in: tables.replicas, transaction), epoch: epoch
+          replica: try readView.replicas.identity(of: replica), epoch: epoch
         )
         let line = ExportedContest(zone: id, lane: lane, first: contested.first, baseMax: contested.baseMax)
         guard try body(.contested(line)) else { return false }

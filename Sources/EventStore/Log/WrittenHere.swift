@@ -42,21 +42,18 @@ extension ReadTransaction {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   package func writtenHere(in zone: ZoneID) throws -> WrittenHere {
-    let (number, row) = try tables.zone(zone, interned, transaction)
-    return try tables.writtenHere(in: number, row, identity, interned, transaction)
+    let (number, row) = try readView.zones.visible(zone)
+    return try readView.lanes.writtenHere(in: number, row, identity)
   }
 }
 
-extension Tables {
-  func writtenHere(
-    in zone: ZoneNumber, _ row: ZoneRow, _ identity: StoreIdentity, _ interned: Interned,
-    _ transaction: borrowing LMDBTransaction
-  ) throws -> WrittenHere {
+extension LaneTable {
+  func writtenHere(in zone: ZoneNumber, _ row: ZoneRow, _ identity: StoreIdentity) throws -> WrittenHere {
     let epoch = row.ownEpoch(identity)
     var earlier: [UInt32: UInt64] = [:]
-    if let own = try interned.replicas.number(of: identity.replica, in: replicas, transaction) {
+    if let own = try replicas.number(of: identity.replica) {
       // A lane may continue those of other replicas too.
-      for lane in try lineage(of: own, epoch, in: zone, transaction) where lane.replica == own {
+      for lane in try lineage(of: own, epoch, in: zone) where lane.replica == own {
         earlier[lane.epoch] = max(earlier[lane.epoch] ?? 0, lane.through)
       }
     }

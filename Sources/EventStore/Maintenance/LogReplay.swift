@@ -29,8 +29,8 @@ struct LogReplay {
     var received: UInt64?
     if incarnations > 0 {
       let storage = store.storage
-      received = try storage.tables.leastReceived(
-        of: header.replica, header.epoch, header.sequence, in: header.zone, storage.transaction)
+      received = try storage.placements.leastReceived(
+        of: header.replica, header.epoch, header.sequence, in: header.zone)
     }
     return try store.fold(header, body: body, into: state, receivedMilliseconds: received, from: first)
   }

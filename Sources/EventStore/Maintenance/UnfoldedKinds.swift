@@ -17,16 +17,16 @@ enum UnfoldedKinds {
 extension TableStorage {
   /// The kinds of operations that the log has and nobody has folded.
   func unfoldedKinds() throws -> Set<OperationKind> {
-    if let cachedUnfolded { return cachedUnfolded }
-    let found = try tables.unfoldedKinds(transaction)
-    cachedUnfolded = found
+    if let known = state.unfoldedKinds { return known }
+    let found = try meta.unfoldedKinds()
+    state.unfoldedKinds = found
     return found
   }
 
   func setUnfoldedKinds(_ kinds: Set<OperationKind>) throws {
     guard try kinds != unfoldedKinds() else { return }
-    try tables.setUnfoldedKinds(kinds, transaction)
-    cachedUnfolded = kinds
+    try meta.storeUnfoldedKinds(kinds)
+    state.unfoldedKinds = kinds
   }
 
   /// Notes that the log has operations that this version keeps and does not fold.
@@ -40,29 +40,9 @@ extension TableStorage {
   }
 }
 
-extension Tables {
-  /// The kinds of operations that the log has and nobody has folded.
-  func unfoldedKinds(_ transaction: borrowing LMDBTransaction) throws -> Set<OperationKind> {
-    let key = TableKey.meta(.unfolded)
-    let found = try transaction.withValue(of: key.span, in: meta) { row in
-      var kinds: Set<OperationKind> = []
-      var reader = ByteReader(row)
-      while reader.remaining > 0 { kinds.insert(OperationKind(rawValue: try reader.readVarint("unfolded"))) }
-      return kinds
-    }
-    return found ?? []
-  }
-
-  func setUnfoldedKinds(_ kinds: Set<OperationKind>, _ transaction: borrowing LMDBTransaction) throws {
-    var writer = ByteWriter()
-    for kind in kinds.map(\.rawValue).sorted() { writer.append(varint: kind) }
-    try transaction.put(writer.span, for: TableKey.meta(.unfolded).span, in: meta)
-  }
-}
-
 extension LocalStore {
   /// Whether the store notes that its log has operations of a kind that it keeps and does not fold.
   package func knowsUnfolded(_ kind: OperationKind) throws -> Bool {
-    try read { try $0.tables.unfoldedKinds($0.transaction).contains(kind) }
+    try read { try $0.readView.meta.unfoldedKinds().contains(kind) }
   }
 }

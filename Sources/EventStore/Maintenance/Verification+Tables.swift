@@ -109,7 +109,7 @@ extension Verification {
   /// Whether a zone was deleted; its row may be gone with it.
   private static func isGone(_ zone: ZoneNumber, _ source: borrowing ReadTransaction) throws -> Bool {
     do {
-      return try source.tables.zoneRow(zone, source.transaction)?.status.isGone ?? true
+      return try source.readView.zoneRowIfThere(zone)?.status.isGone ?? true
     } catch is FormatError {
       return false
     }
@@ -149,9 +149,9 @@ extension Verification {
     var gone: Set<UInt32> = []
     for raw in 1...max(1, last) {
       let number = ZoneNumber(rawValue: raw)
-      let id = try source.tables.zoneID(number, source.transaction).map { "\($0)" } ?? "\(raw)"
+      let id = try source.readView.zones.id(of: number).map { "\($0)" } ?? "\(raw)"
       do {
-        guard let row = try source.tables.zoneRow(number, source.transaction) else { continue }
+        guard let row = try source.readView.zoneRowIfThere(number) else { continue }
         if row.status.isGone { gone.insert(raw) }
         try checkZone(number, row, id, source)
       } catch {
@@ -194,9 +194,9 @@ extension Verification {
       }
       return
     }
-    _ = try tables.cut(of: number, source.transaction)
+    _ = try source.readView.zones.cut(of: number)
     // What is being read again has no rows from the token on.
-    let isRereading = try tables.rereading(of: number, source.transaction) != nil
+    let isRereading = try source.readView.lanes.rereading(of: number) != nil
     if let base = row.base, !isRereading,
       case .some(nil) = try Self.readSegment(at: base.offset, in: number, base.incarnation, source)
     {
@@ -236,8 +236,7 @@ extension Verification {
         continue
       }
       do {
-        let problem = try tables.problem(
-          ofSegment: key.span.bytes, bytes.span.bytes, source.transaction)
+        let problem = try source.readView.segments.problem(ofSegment: key.span.bytes, bytes.span.bytes)
         if let problem { report.add(.placement, Self.location(key), problem) }
       } catch {
         report.add(.placement, Self.location(key), Self.text(error))
@@ -253,7 +252,7 @@ extension Verification {
     _ source: borrowing ReadTransaction
   ) throws -> SegmentRow?? {
     do {
-      return .some(try source.tables.segment(at: offset, in: zone, incarnation, source.transaction))
+      return .some(try source.readView.segments.row(at: offset, in: zone, incarnation))
     } catch is FormatError {
       return nil
     }

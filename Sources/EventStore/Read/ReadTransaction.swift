@@ -288,14 +288,14 @@ public struct ReadTransaction: ~Copyable {
 
   /// The zones of the store, in order.
   public func zones() throws -> [ZoneID] {
-    try tables.zones(transaction).map(\.id).sorted()
+    try readView.zones.allVisible().map(\.id).sorted()
   }
 
   /// Whether the store has a zone: whether ``zones()`` names it.
   ///
   /// - Complexity: a few look-ups, however many zones there are.
   package func hasZone(_ zone: ZoneID) throws -> Bool {
-    try tables.findZone(zone, interned, transaction) { try tables.zoneRow($0, transaction) }?
+    try readView.zones.find(zone)?
       .row.status.isVisible ?? false
   }
 
@@ -304,7 +304,7 @@ public struct ReadTransaction: ~Copyable {
   /// - Returns: `local` or `attached`; zones of the other kinds show in no query.
   /// - Throws: ``StoreError`` `zoneUnknown`.
   public func attachment(of zone: ZoneID) throws -> ZoneAttachment {
-    try tables.zone(zone, interned, transaction).row.status == .attached ? .attached : .local
+    try readView.zones.visible(zone).row.status == .attached ? .attached : .local
   }
 
   /// The digest of a zone's state: equal wherever the same transactions were folded at the same places.
@@ -323,6 +323,6 @@ public struct ReadTransaction: ~Copyable {
     guard let number = try readView.number(of: type) else {
       return .latest
     }
-    return try tables.policies(transaction)[number] ?? .latest
+    return try readView.meta.policies()[number] ?? .latest
   }
 }

@@ -64,10 +64,10 @@ extension ReadTransaction {
   package func readableZones() throws -> (zones: [ZoneID], unread: [(zone: String, error: StoreError)]) {
     var zones: [ZoneID] = []
     var unread: [(zone: String, error: StoreError)] = []
-    try tables.forEachZoneRow(transaction) { number, read in
+    try readView.zones.forEachRow { number, read in
       var id: ZoneID?
       do {
-        id = try tables.zoneID(number, transaction)
+        id = try readView.zones.id(of: number)
         if try read().status.isVisible, let id { zones.append(id) }
       } catch {
         guard let error = StoreError.unread(error) else { throw error }

@@ -49,6 +49,12 @@ extension LMDBTransaction {
 }
 
 extension Cursor {
+  /// Stands on the greatest entry whose key is at most `key`.
+  mutating func seek(atMost key: RawSpan) throws(LMDBError) -> Bool {
+    if try seek(to: key) { return true }
+    return try seek(before: key)
+  }
+
   /// Lends the key and the content of the checked row that it stands on.
   borrowing func withCheckedEntry<R>(_ body: (_ key: RawSpan, _ row: RawSpan) throws -> R) throws -> R {
     try withEntry { key, row in try body(key, CheckedRow.content(of: row, under: key)) }

@@ -49,7 +49,7 @@ package final class Interner<Identity: Internable>: Sendable {
   }
 
   /// The number of an identity; nil if the store has not met it. Not for zones: what is cached of them is a hint,
-  /// see `Tables.findZone`.
+  /// see ``ZoneTable/find(_:)``.
   package func number(
     of identity: Identity, in table: Table, _ transaction: borrowing Transaction
   ) throws -> Number<Identity>? {

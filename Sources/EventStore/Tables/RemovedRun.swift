@@ -1,4 +1,3 @@
-import LMDB
 package import OperationFormat
 
 // A row of the log where entries were that are gone: with their zone, or since they were issued again, or since the
@@ -44,45 +43,5 @@ extension LogEntryCodec {
     var reader = ByteReader(entry)
     _ = try reader.readUInt8("log entry")
     return ZoneNumber(rawValue: try reader.readUInt32Varint("zone"))
-  }
-}
-
-extension Tables {
-  /// The run of removed entries that a position lies in; nil if it lies in none.
-  package func removedRun(
-    at position: Position, _ transaction: borrowing LMDBTransaction
-  ) throws -> ClosedRange<Position>? {
-    var cursor = try transaction.openCursor(log)
-    guard try cursor.seek(atMost: TableKey.log(position).span) else { return nil }
-    let run = try cursor.withEntry { key, row in
-      try LogEntryCodec.removedRun(row, at: Position(rawValue: try key.bigEndian64(at: 0)))
-    }
-    guard let run, run.contains(position) else { return nil }
-    return run
-  }
-}
-
-extension TableStorage {
-  /// Puts one row in the place of a run of entries, and of the removed ones on both sides.
-  func removeEntries(_ entries: ClosedRange<Position>) throws {
-    var (first, last) = (entries.lowerBound, entries.upperBound)
-    for position in first.rawValue...last.rawValue {
-      try removeLogRow(Position(rawValue: position))
-    }
-    if first.rawValue > 1,
-      let before = try tables.removedRun(at: Position(rawValue: first.rawValue - 1), transaction)
-    {
-      first = before.lowerBound
-    }
-    if last.rawValue < .max, let after = try tables.removedRun(at: last.next, transaction) {
-      try removeLogRow(after.lowerBound)
-      last = after.upperBound
-    }
-    try put(.log(first), in: tables.log) { LogEntryCodec.appendRemoved(first...last, to: &$0) }
-  }
-
-  private func removeLogRow(_ position: Position) throws {
-    let key = TableKey.log(position)
-    _ = try transaction.delete(key.span, in: tables.log)
   }
 }

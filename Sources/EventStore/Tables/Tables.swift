@@ -14,7 +14,7 @@ import OperationFormat
 /// | runs | `RunKeys` | the units of lists and texts |
 /// | references | `ReferenceKey` | who refers to whom, by the values that are shown |
 /// | zones | 0, zone (4) · 1, owner's byte count (1), owner, name | identity · number; `ZoneRow` under 2, zone (4); `CutRow` under 3, zone (4) |
-/// | replicas | 0, number (4) · 1, identity (16) | identity · number; lineage under 2, zone (4), replica (4), epoch (4); what else is kept of lanes: `Tables+Lanes.swift` |
+/// | replicas | 0, number (4) · 1, identity (16) | identity · number; lineage under 2, zone (4), replica (4), epoch (4); what else is kept of lanes: `LaneKeys.swift` |
 /// | incarnations | 0, number (4) · 1, identity (16) · 2, number (4) | identity · number · empty: a zone's log that was deleted |
 /// | names | 0, number (4) · 1, UTF-8 | UTF-8 · number |
 /// | states | state (4) | `StateRow` |

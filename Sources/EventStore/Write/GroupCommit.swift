@@ -269,18 +269,14 @@ final class GroupCommit {
     guard !deletes, let last = done.last(where: { !$0.kept.isEmpty })?.kept.last else {
       return transaction.id < transactionID ? false : nil
     }
-    let tables = store.storage.tables
-    let interned = Interned()
+    let readView = ReadView(transaction, tables: store.storage.tables, interned: Interned())
     let header = last.header
-    guard
-      let zone = try tables.findZone(
-        header.zone, interned, transaction, row: { try tables.zoneRow($0, transaction) })?.number,
-      let replica = try interned.replicas.number(of: header.replica, in: tables.replicas, transaction),
-      let position = try tables.position(of: replica, header.epoch, header.sequence, in: zone, transaction)
+    guard let zone = try readView.zones.find(header.zone)?.number,
+      let replica = try readView.replicas.number(of: header.replica),
+      let position = try readView.log.position(of: replica, header.epoch, header.sequence, in: zone)
     else { return false }
-    let reader = LogReader(tables, interned)
-    return try reader.withEntry(at: position, transaction) { found, body in
-      try reader.header(found, transaction) == header && body.bytes == last.body
+    return try readView.log.withEntry(at: position) { found, body in
+      try readView.log.header(found) == header && body.bytes == last.body
     }
   }
 

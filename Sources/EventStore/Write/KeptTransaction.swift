@@ -22,20 +22,20 @@ struct KeptWrite {
     for transaction in transactions {
       var again = transaction
       // A zone that was deleted meanwhile takes with it what came before.
-      guard let (zone, row) = try write.storage.findZone(again.header.zone), row.status.isVisible else {
+      guard let (zone, row) = try write.storage.zones.find(again.header.zone), row.status.isVisible else {
         continue
       }
-      let replica = try write.storage.makeReplicaNumber(for: again.header.replica)
+      let replica = try write.storage.replicas.makeNumber(for: again.header.replica)
       // Another process may have taken the next epoch: nothing more is shipped of the one before.
       again.header.epoch = row.ownEpoch(write.store.identity)
       again.header.sequence = try write.storage.lastSequence(of: replica, again.header.epoch, in: zone) + 1
       let isSame = again.header.id == transaction.header.id
-      if try !isSame || !write.storage.renamings(of: zone).isEmpty { try checkNamesNoUnits(again) }
+      if try !isSame || !write.storage.lanes.renamings(of: zone).isEmpty { try checkNamesNoUnits(again) }
       let body = transaction.body.span.bytes
       write.store.clock.last = max(write.store.clock.last, try write.store.timestamp(ofBody: body))
       var header = try write.store.number(again.header, replica, zone, arrivalDelay: again.arrivalDelay)
       try follow(&header, row)
-      again.header = try write.storage.logReader.header(header, write.storage.transaction)
+      again.header = try write.storage.log.header(header)
       try write.store.appendParsed(header, body: body, receivedMilliseconds: nil)
       write.keep(again)
     }
@@ -85,6 +85,6 @@ struct KeptWrite {
   }
 
   private func isVisible(_ zone: ZoneID) throws -> Bool {
-    try write.storage.findZone(zone)?.row.status.isVisible ?? false
+    try write.storage.zones.find(zone)?.row.status.isVisible ?? false
   }
 }

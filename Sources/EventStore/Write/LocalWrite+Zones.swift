@@ -4,13 +4,13 @@ import OperationFormat
 extension LocalWrite {
   /// Makes a zone if the store does not show it yet, and gives whether it is new.
   func makeZone(_ zone: ZoneID) throws -> Bool {
-    let isNew = try guarding { try storage.makeZone(zone).isNew }
+    let isNew = try guarding { try storage.zones.make(zone).isNew }
     if isNew { keep(.make(zone)) }
     return isNew
   }
 
   func attachZone(_ zone: ZoneID) throws {
-    let (number, found) = try guarding { try storage.zone(zone) }
+    let (number, found) = try guarding { try storage.zones.visible(zone) }
     var row = found
     guard row.status == .local else { return }
     row.status = .attached
@@ -21,12 +21,12 @@ extension LocalWrite {
 
   /// Deletes a zone, and what the write has done in it.
   func deleteZone(_ zone: ZoneID) throws {
-    let (number, row) = try guarding { try storage.zone(zone) }
+    let (number, row) = try guarding { try storage.zones.visible(zone) }
     try folding {
       try store.fold.flush()
       store.fold.reset()
       dropDraft(of: number)
-      try ZoneCatalog(store).delete(zone, number, row)
+      try storage.zones.delete(zone, number, row)
     }
     keep(.delete(zone))
   }

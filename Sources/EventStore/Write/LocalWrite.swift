@@ -75,7 +75,7 @@ final class LocalWrite {
         sequence: draft.target.sequence, base: draft.target.context.base, parent: draft.target.parent,
         arrivalDelay: delay)
       let isCurrent = draft.target.version == storage.zonesVersion
-      _ = try storage.append(header, body: body.span)
+      _ = try storage.log.append(header, body: body.span)
       if !draft.content.assets.isEmpty { try store.countAssets(draft.content.assets, in: draft.zone) }
       store.appendedBytes += body.count
       keep(KeptTransaction(header: try self.header(of: draft), arrivalDelay: delay, body: body.bytes))
@@ -87,7 +87,7 @@ final class LocalWrite {
   /// The header of a draft's transaction, in identities.
   private func header(of draft: ZoneDraft) throws -> TransactionHeader {
     let base = try draft.target.context.base.map { base in
-      Base(incarnation: try storage.incarnationID(base.incarnation), offset: base.offset)
+      Base(incarnation: try storage.incarnations.identity(of: base.incarnation), offset: base.offset)
     }
     let parent = try draft.target.parent.map { parent in
       TransactionID(
@@ -145,9 +145,9 @@ final class LocalWrite {
       current.draftCount = 1
       return last
     }
-    let (number, row) = try storage.zone(zone)
+    let (number, row) = try storage.zones.visible(zone)
     for draft in current.drafts[..<current.draftCount] where draft.zone == number { return draft }
-    let replica = try storage.makeReplicaNumber(for: identity.replica)
+    let replica = try storage.replicas.makeNumber(for: identity.replica)
     let epoch = row.ownEpoch(identity)
     let sequence = try storage.lastSequence(of: replica, epoch, in: number) + 1
     var context = CausalContext(
@@ -158,7 +158,7 @@ final class LocalWrite {
     if let base = context.base { context.seesAllPlaced = try store.seesAll(base, in: number) }
     if current.draftCount == current.drafts.count { current.drafts.append(ZoneDraft()) }
     let draft = current.drafts[current.draftCount]
-    let renamings = try storage.renamings(of: number)
+    let renamings = try storage.lanes.renamings(of: number)
     draft.begin(
       zone,
       ZoneDraft.Target(

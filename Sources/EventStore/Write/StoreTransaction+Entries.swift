@@ -13,7 +13,7 @@ extension StoreTransaction {
   func appendParsed(_ header: LogEntryHeader, body: RawSpan, receivedMilliseconds: UInt64?) throws {
     try logParsed(header, body: body)
     let state = try storage.zoneRow(header.zone).state
-    let context = try storage.renamings(of: header.zone).inOldNames(context(of: header))
+    let context = try storage.lanes.renamings(of: header.zone).inOldNames(context(of: header))
     _ = try foldParsed(context, body: body, into: state, receivedMilliseconds: receivedMilliseconds)
   }
 
@@ -22,13 +22,13 @@ extension StoreTransaction {
     // A lane's parent is what its first transaction says, and is never replaced.
     if header.sequence == 1 {
       if let parent = header.parent {
-        try storage.setParent(parent, of: header.replica, header.epoch, in: header.zone)
+        try storage.lanes.setParent(parent, of: header.replica, header.epoch, in: header.zone)
       } else {
         // One that was taken out may have had one.
-        try storage.removeParent(of: header.replica, header.epoch, in: header.zone)
+        try storage.lanes.removeParent(of: header.replica, header.epoch, in: header.zone)
       }
     }
-    _ = try storage.append(header, body: body)
+    _ = try storage.log.append(header, body: body)
     try countAssets(of: layout.operations, body, in: header.zone)
     appendedBytes += body.byteCount
   }
@@ -156,11 +156,9 @@ extension StoreTransaction {
   func entry(
     _ replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, _ zone: ZoneNumber
   ) throws -> (header: LogEntryHeader, body: [UInt8])? {
-    let tables = storage.tables
-    guard let position = try tables.position(of: replica, epoch, sequence, in: zone, storage.transaction)
+    guard let position = try storage.log.position(of: replica, epoch, sequence, in: zone)
     else { return nil }
-    let reader = storage.logReader
-    return try reader.withEntry(at: position, storage.transaction) { ($0, $1.bytes) }
+    return try storage.log.withEntry(at: position) { ($0, $1.bytes) }
   }
 
   func number(
@@ -168,12 +166,12 @@ extension StoreTransaction {
   ) throws -> LogEntryHeader {
     var base: (incarnation: IncarnationNumber, offset: UInt64)?
     if let found = header.base {
-      let number = try storage.makeIncarnationNumber(for: found.incarnation)
+      let number = try storage.incarnations.makeNumber(for: found.incarnation)
       base = (number, found.offset)
     }
     var parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)?
     if let found = header.parent {
-      let number = try storage.makeReplicaNumber(for: found.replica)
+      let number = try storage.replicas.makeNumber(for: found.replica)
       parent = (number, found.epoch, found.sequence)
     }
     return LogEntryHeader(
@@ -186,7 +184,6 @@ extension StoreTransaction {
   func isSame(
     _ header: TransactionHeader, _ body: RawSpan, as entry: (header: LogEntryHeader, body: [UInt8])
   ) throws -> Bool {
-    let reader = storage.logReader
-    return try reader.header(entry.header, storage.transaction) == header && entry.body == body.bytes
+    return try storage.log.header(entry.header) == header && entry.body == body.bytes
   }
 }

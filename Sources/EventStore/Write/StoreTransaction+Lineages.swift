@@ -1,9 +1,6 @@
 import LMDB
 import OperationFormat
 
-/// A transaction that a lane continues, in numbers.
-typealias LaneParent = (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)
-
 /// What this store's own and pending lanes continue, and what they had seen.
 extension StoreTransaction {
   /// What this store's next transaction of a lane has seen: what the zone has folded, and what the lane's transaction before
@@ -42,19 +39,19 @@ extension StoreTransaction {
   ///
   /// Other pending lanes cannot be changed: the remote log takes them as they are, or closes them.
   func clipOwnParent(of zone: ZoneNumber, _ row: ZoneRow) throws {
-    let (tables, epoch) = (storage.tables, row.ownEpoch(identity))
+    let epoch = row.ownEpoch(identity)
     guard let incarnation = row.token?.incarnation,
       let own = try storage.replicaNumber(of: identity.replica),
-      let known = try tables.parent(of: own, epoch, in: zone, storage.transaction),
-      try tables.lastPlaced(own, epoch, in: zone, incarnation, storage.transaction) == 0
+      let known = try storage.lanes.parent(of: own, epoch, in: zone),
+      try storage.placements.lastPlaced(own, epoch, in: zone, incarnation) == 0
     else { return }
     let parent: LaneParent = (known.replica, known.epoch, known.through)
     let left = try clipped(parent, in: zone)
     guard left.map({ $0 != parent }) ?? true else { return }
     if let left {
-      try storage.setParent(left, of: own, epoch, in: zone)
+      try storage.lanes.setParent(left, of: own, epoch, in: zone)
     } else {
-      try storage.removeParent(of: own, epoch, in: zone)
+      try storage.lanes.removeParent(of: own, epoch, in: zone)
     }
   }
 
@@ -77,7 +74,7 @@ extension StoreTransaction {
 
   /// Refuses what cannot be done while a zone's records call lanes otherwise than its log.
   func checkNamesAreNew(of zone: ZoneNumber) throws {
-    guard try !storage.renamings(of: zone).isEmpty else { return }
+    guard try !storage.lanes.renamings(of: zone).isEmpty else { return }
     throw StoreError(
       .outOfOrder, "the log of zone number \(zone.rawValue) is being folded again",
       hint: "let that end first: open the store once more, or run `replay sync`")
@@ -86,9 +83,9 @@ extension StoreTransaction {
   /// Whether a transaction of that base has seen everything in its zone that is not of its own lane or those that it
   /// continues.
   func seesAll(_ base: BaseNumbers, in zone: ZoneNumber) throws -> Bool {
-    guard try storage.seesAllPlaced(base, in: zone) else { return false }
+    guard try storage.segments.areAllSeen(base, in: zone) else { return false }
     // What the store ships for others has no placement yet, or gets one after the base.
-    return try !storage.tables.hasAdoptedLanes(of: zone, storage.transaction)
+    return try !storage.lanes.hasAdopted(of: zone)
   }
 
   /// The operand of an operation on a list or a text, in the names that the log uses.
@@ -105,12 +102,12 @@ extension StoreTransaction {
     let record = try fold.recordNumber
     for renaming in renamings {
       let isOwn = renaming.new == own
-      var kept = try storage.keptUnits(of: renaming.old, record, cell)
+      var kept = try storage.lanes.keptUnits(of: renaming.old, record, cell)
       if kept == nil, isOwn, change.insertedUnits > 0 {
         // The first insertion here under the new lane: all units so far are the old lane's.
         let all = try fold.unitOrder(of: cell).nextNumber(of: renaming.old.replica, renaming.old.epoch)
         kept = all - change.insertedUnits
-        try storage.setKeptUnits(all - change.insertedUnits, of: renaming.old, record, cell)
+        try storage.lanes.setKeptUnits(all - change.insertedUnits, of: renaming.old, record, cell)
       }
       let units = UnitRenaming.Units(
         old: try maker(renaming.old), new: isOwn ? nil : try maker(renaming.new), kept: kept ?? .max)

@@ -41,13 +41,13 @@ package final class StoreTransaction {
   package func begin(_ transaction: consuming Transaction) throws {
     let isUnchanged = storage.begin(transaction)
     fold.reset()
-    if !isUnchanged { clock.last = try storage.clock() }
+    if !isUnchanged { clock.last = try storage.meta.clock() }
   }
 
   /// - Parameter isPlain: whether only an app's writes ran that made or deleted no zone: then the caches stay valid.
   package func commit(isPlain: Bool = false) throws {
     try fold.flush()
-    try storage.setClock(clock.last)
+    try storage.meta.setClock(clock.last)
     try storage.commit(cachesAreRight: isPlain)
   }
 
@@ -84,8 +84,7 @@ package final class StoreTransaction {
   /// The number of a name of a type or a field, a new one if the store has not met it.
   func internName(_ name: Name) throws -> NameNumber {
     if let number = recentNames.number(of: name) { return number }
-    let number = try storage.interned.names.makeNumber(
-      for: name, in: storage.tables.names, storage.transaction)
+    let number = try storage.names.makeNumber(for: name)
     recentNames.remember(name, number)
     return number
   }
@@ -93,7 +92,7 @@ package final class StoreTransaction {
   /// The name behind a number.
   func name(_ number: NameNumber) throws -> Name {
     if let name = recentNames.name(of: number) { return name }
-    let name = try storage.name(number)
+    let name = try storage.names.identity(of: number)
     recentNames.remember(name, number)
     return name
   }

@@ -106,20 +106,3 @@ package struct CutRow: Hashable, Sendable {
     try reader.finish("cut row")
   }
 }
-
-extension Tables {
-  func cut(of zone: ZoneNumber, _ transaction: borrowing LMDBTransaction) throws -> CutRow? {
-    try transaction.withCheckedValue(of: TableKey.cut(zone), in: zones) { try CutRow($0) }
-  }
-}
-
-extension TableStorage {
-  func setCut(_ row: CutRow, of zone: ZoneNumber) throws {
-    try putChecked(.cut(zone), in: tables.zones) { row.append(to: &$0) }
-  }
-
-  func removeCut(of zone: ZoneNumber) throws {
-    let key = TableKey.cut(zone)
-    _ = try transaction.delete(key.span, in: tables.zones)
-  }
-}

@@ -1,0 +1,120 @@
+import LMDB
+import OperationFormat
+
+/// The rows of lanes: their sequences, what they continue, and which of them this store ships.
+struct LaneTable<Source: TableReading>: TableView {
+  let source: Source
+
+  /// The last sequence that the store has of a replica's epoch in a zone; 0 if none.
+  func lastSequence(
+    of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber
+  ) throws -> UInt64 {
+    var cursor = try transaction.openCursor(tables.sequences)
+    guard try cursor.seek(atMost: TableKey.sequence(zone, replica, epoch, .max).span) else { return 0 }
+    return try cursor.withCheckedEntry { key, _ in
+      try key.bigEndian32(at: 0) == zone.rawValue && key.bigEndian32(at: 4) == replica.rawValue
+        && key.bigEndian32(at: 8) == epoch ? key.bigEndian64(at: 12) : 0
+    }
+  }
+
+  /// What a replica's epoch continues in a zone, nil if it continues nothing.
+  func parent(
+    of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber
+  ) throws -> (replica: ReplicaNumber, epoch: UInt32, through: UInt64)? {
+    try transaction.withCheckedValue(of: TableKey.lineage(zone, replica, epoch), in: tables.replicas) { row in
+      var reader = ByteReader(row)
+      return (
+        replica: ReplicaNumber(rawValue: try reader.readUInt32Varint("parent")),
+        epoch: try reader.readUInt32Varint("parent.epoch"), through: try reader.readVarint("row")
+      )
+    }
+  }
+
+  /// The identities that a replica's epoch continues in a zone, nearest first, at most `Limits.lineageMax`.
+  func lineage(
+    of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber
+  ) throws -> [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] {
+    var lineage: [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] = []
+    var at = (replica: replica, epoch: epoch)
+    // Rows that name each other in a circle end here.
+    while lineage.count < Limits.lineageMax,
+      let parent = try parent(of: at.replica, at.epoch, in: zone)
+    {
+      lineage.append(parent)
+      at = (parent.replica, parent.epoch)
+    }
+    return lineage
+  }
+
+  /// Where a lane was closed in an incarnation of a zone's log; nil if it is open.
+  func closure(
+    of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber, _ incarnation: IncarnationNumber
+  ) throws -> UInt64? {
+    let key = TableKey.closedLane(zone, incarnation, replica, epoch)
+    return try transaction.withCheckedValue(of: key, in: tables.replicas) { row in
+      var reader = ByteReader(row)
+      return try reader.readVarint("lane.closed")
+    }
+  }
+
+  /// The lanes that this store ships though they are not its present own one: those of a log that was imported, and its
+  /// own of an earlier epoch.
+  func adopted(of zone: ZoneNumber) throws -> [(replica: ReplicaNumber, epoch: UInt32)] {
+    try all(under: .adoptedLanes(zone))
+  }
+
+  /// Whether the store ships lanes of a zone beside its present own one.
+  func hasAdopted(of zone: ZoneNumber) throws -> Bool {
+    let prefix = TableKey.adoptedLanes(zone)
+    var cursor = try transaction.openCursor(tables.replicas)
+    guard try cursor.seek(atOrAfter: prefix.span) else { return false }
+    return cursor.withEntry { key, _ in key.hasPrefix(prefix.span.bytes) }
+  }
+
+  /// The lanes that rows are of whose keys begin with a kind and a zone.
+  func all(under prefix: TableKey) throws -> [(replica: ReplicaNumber, epoch: UInt32)] {
+    var found: [(replica: ReplicaNumber, epoch: UInt32)] = []
+    let bytes = prefix.span.bytes
+    var cursor = try transaction.openCursor(tables.replicas)
+    var isThere = try cursor.seek(atOrAfter: prefix.span)
+    while isThere {
+      let lane = try cursor.withEntry { key, _ in
+        key.hasPrefix(bytes)
+          ? (ReplicaNumber(rawValue: try key.bigEndian32(at: 5)), try key.bigEndian32(at: 9)) : nil
+      }
+      guard let lane else { break }
+      found.append((lane.0, lane.1))
+      isThere = try cursor.next()
+    }
+    return found
+  }
+
+  /// From where a zone's log is being read again; nil if it is not.
+  func rereading(of zone: ZoneNumber) throws -> Rereading? {
+    try transaction.withCheckedValue(of: .rereading(zone), in: tables.replicas) { row in
+      var reader = ByteReader(row)
+      let first = try reader.readVarint("rereading")
+      // An earlier version wrote the first offset alone.
+      return Rereading(first: first, seen: reader.remaining > 0 ? try reader.readVarint("rereading") : .max)
+    }
+  }
+
+  /// The lanes of others whose places were taken back.
+  func held(of zone: ZoneNumber) throws -> [(replica: ReplicaNumber, epoch: UInt32)] {
+    try all(under: .heldLanes(zone)).filter { $0.replica != .none }
+  }
+
+  /// What is known of a lane that the log contests; nil for any other.
+  func contest(
+    of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber, _ token: ZoneRow.Token
+  ) throws -> ContestedLane? {
+    let key = TableKey.contestedLane(zone, replica, epoch)
+    let found = try transaction.withCheckedValue(of: key, in: tables.replicas) { row in
+      var reader = ByteReader(row)
+      return ContestedLane(
+        first: try reader.readVarint("contested.first"), offset: try reader.readVarint("contested.offset"),
+        baseMax: try reader.readVarint("contested.base"))
+    }
+    return found.flatMap { $0.offset > token.offset ? $0 : nil }
+  }
+}
