@@ -21,7 +21,7 @@ struct LogReplay {
       in: storage.tables.incarnations, storage.transaction)
   }
 
-  /// Folds one entry, or what is left of it: see ``StoreTransaction/fold(_:body:into:receivedMilliseconds:from:)``.
+  /// Folds one entry, or what is left of it: see ``StoreTransaction/foldEntry(_:body:into:receivedMilliseconds:from:)``.
   @discardableResult
   func fold(
     _ header: LogEntryHeader, body: RawSpan, into state: StateNumber, from first: Int = 0
@@ -32,6 +32,6 @@ struct LogReplay {
       received = try storage.placements.leastReceived(
         of: header.replica, header.epoch, header.sequence, in: header.zone)
     }
-    return try store.fold(header, body: body, into: state, receivedMilliseconds: received, from: first)
+    return try store.foldEntry(header, body: body, into: state, receivedMilliseconds: received, from: first)
   }
 }

@@ -1,24 +1,25 @@
 import OperationFormat
 
-/// A lane that this store imported and is to ship, and that cannot be shipped as it is: the log has another branch of it, or
-/// not what it had seen.
+/// An imported lane that this store ships, and cannot ship as it is: the log has another branch of it, or
+/// lacks what the lane had seen.
 struct ContestedLane: Hashable {
   /// The first transaction that cannot be shipped.
   var first: UInt64
-  /// The offset of the log's branch, which the store cannot fold; it is over once that was folded or given up.
+  /// The offset of the log's branch, which the store cannot fold. The contest ends when that is folded or
+  /// given up.
   var offset: UInt64
-  /// Up to where the log has what those from there on had seen.
+  /// The greatest offset that transactions from ``first`` on had seen and the log has.
   var baseMax: UInt64
 
-  /// - Parameter first: the first transaction that had seen what the log does not have.
+  /// - Parameter first: the first transaction that had seen what the log lacks.
   static func byBase(from first: UInt64, baseMax: UInt64) -> ContestedLane {
     ContestedLane(first: first, offset: .max, baseMax: baseMax)
   }
 
-  /// Whether the log does not have what it had seen.
+  /// Whether the log lacks what the lane had seen.
   var isByBase: Bool { offset == .max }
 
-  /// How many transactions of it cannot be shipped.
+  /// How many of a lane's transactions cannot be shipped.
   func count(of lane: PendingLane) -> UInt64 { lane.last - min(first - 1, lane.last) }
 }
 
@@ -44,7 +45,7 @@ extension StoreError {
   /// What to do about transactions of another store that the log does not take.
   static func closedLaneHint(_ zone: ZoneID) -> String {
     "they are kept here. If the store that wrote them still syncs, it sends them itself: let go of them with "
-      + "`replay sync STORE --remote REMOTE --let-go \(zone.argument)`. If it is gone, or has lost them, send them as this "
-      + "store's with `replay sync STORE --remote REMOTE --take-over \(zone.argument)`"
+      + "`replay sync STORE --remote REMOTE --let-go \(zone.argument)`. If it is gone, or has lost them, "
+      + "send them as this store's with `replay sync STORE --remote REMOTE --take-over \(zone.argument)`"
   }
 }

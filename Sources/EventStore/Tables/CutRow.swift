@@ -1,8 +1,8 @@
 import LMDB
 package import OperationFormat
 
-/// The header of the segment that a zone is shipping, in this store's numbers. It is stored before the first append,
-/// so that every retry ships the same.
+/// The header of the segment that a zone is shipping, in this store's numbers. It is stored before the first
+/// try, so that every retry ships the same segment.
 package struct CutRow: Hashable, Sendable {
   package var incarnation: IncarnationNumber
   package var replica: ReplicaNumber
@@ -36,7 +36,7 @@ package struct CutRow: Hashable, Sendable {
     previousHash = header.previousHash
   }
 
-  /// The header, in identities.
+  /// The header with identities for numbers.
   package func header(
     _ zone: ZoneID, _ incarnation: IncarnationID, _ replica: ReplicaID
   ) -> SegmentHeader {

@@ -1,29 +1,31 @@
 import OperationFormat
 
-// What a store remembers of lanes beside their transactions. All are rows of the table `replicas`:
+// What a store keeps of lanes besides their transactions. All are rows of the table `replicas`; *lane* stands
+// for zone (4), replica (4), epoch (4):
 //
 // | key | value | what |
 // |---|---|---|
-// | 3, zone (4), incarnation (4), replica (4), epoch (4) | offset, varint | the log closed the lane: its first segment that was rejected |
-// | 4, zone (4), replica (4), epoch (4) | nothing | this store ships the lane, though it is not its present own one |
-// | 5, zone (4), incarnation (4), offset (8) | nothing | a segment that was rejected; its row in `segments` says why |
+// | 2, lane | varint ×3 | the lane's parent: `LaneTable.parent` |
+// | 3, zone (4), incarnation (4), replica (4), epoch (4) | varint | the offset that closed the lane |
+// | 4, lane | nothing | this store ships the lane, which is not its current own lane |
+// | 5, zone (4), incarnation (4), offset (8) | nothing | a rejected segment; its row in `segments` says why |
 // | 6, zone (4), 0 (4), 0 (4) | varint ×2 | the zone's log is being read again: `Rereading` |
-// | 6, zone (4), replica (4), epoch (4) | nothing | an adopted lane of another store whose places were taken back for that |
-// | 7, zone (4), incarnation (4), offset (8) | `SegmentRow` | what was folded there before that |
-// | 8, zone (4), replica (4), epoch (4) | varint ×3 | what the log calls a lane by now that the records still call so: `LaneRenaming` |
-// | 9, zone (4), replica (4), epoch (4), record number (4), cell (4) | varint | how many of its units there keep their names |
-// | 10, zone (4), replica (4), epoch (4) | varint ×3 | the log has another branch of an adopted lane, or not what it had seen: `ContestedLane` |
+// | 6, lane | nothing | an adopted lane of another store that lost placements by the rereading |
+// | 7, zone (4), incarnation (4), offset (8) | `SegmentRow` | what was folded there before the rereading |
+// | 8, lane | varint ×3 | the lane has another name in the log: `LaneRenaming` |
+// | 9, lane, record number (4), cell (4) | varint | how many units of the lane there keep their names |
+// | 10, lane | varint ×3 | an adopted lane that cannot be shipped as it is: `ContestedLane` |
 
-/// The kinds of rows of `replicas` that are a zone's: the first byte of their keys.
+/// The kinds of rows of `replicas` that belong to a zone: the first byte of their keys.
 enum LaneRowKind: UInt8, CaseIterable {
   case lineages = 2
   case closedLanes = 3
   case adoptedLanes = 4
   case rejectedSegments = 5
-  /// Of a log that is being read again.
+  /// Kept while a log is read again.
   case heldLanes = 6
   case formerSegments = 7
-  /// Until the log was folded again.
+  /// Kept until the log was folded again.
   case renamedLanes = 8
   case keptUnits = 9
   case contestedLanes = 10
@@ -50,12 +52,12 @@ extension TableKey {
     return key
   }
 
-  /// The beginnings of all rows of `replicas` that are a zone's.
+  /// The key prefixes of all rows of `replicas` that belong to a zone.
   static func lanesOfZone(_ zone: ZoneNumber) -> [TableKey] {
     LaneRowKind.allCases.map { rows($0, of: zone) }
   }
 
-  /// The beginning of a zone's rows of one kind.
+  /// The key prefix of a zone's rows of one kind.
   static func rows(_ kind: LaneRowKind, of zone: ZoneNumber) -> TableKey {
     var key = TableKey()
     key.append(kind.rawValue)
@@ -63,7 +65,7 @@ extension TableKey {
     return key
   }
 
-  /// The same of one incarnation of the zone's log.
+  /// The same for one incarnation of the zone's log.
   static func rows(
     _ kind: LaneRowKind, of zone: ZoneNumber, _ incarnation: IncarnationNumber
   ) -> TableKey {

@@ -1,11 +1,11 @@
 import LMDB
 import OperationFormat
 
-/// Transactions of one lane that no remote has, as far as the store knows.
+/// A lane with transactions that no remote has, as far as the store knows.
 package struct PendingLane: Hashable, Sendable {
   package var replica: ReplicaNumber
   package var epoch: UInt32
-  /// The last sequence that has a place in the zone's present remote log; 0 if none has.
+  /// The last sequence with a placement in the zone's current remote log; 0 if none has one.
   package var placed: UInt64
   /// The last sequence that the store has.
   package var last: UInt64
@@ -14,13 +14,14 @@ package struct PendingLane: Hashable, Sendable {
 }
 
 extension LaneTable {
-  /// Of so many adopted lanes the pending entries are looked up when lanes are counted; those of the others when it is
-  /// their turn to be shipped.
+  /// Counting lanes reads the pending entries of at most so many adopted lanes; those of the others are read
+  /// when they are shipped.
   static var checkedLanesMax: Int { 8 }
 
   /// The lanes with transactions that no remote has: adopted ones first, then this store's own.
   ///
-  /// - Complexity: a few look-ups a lane; entries of the log are read of ``checkedLanesMax`` adopted ones and the own one.
+  /// - Complexity: a few lookups for each lane; reads log entries of ``checkedLanesMax`` adopted lanes and of
+  ///   the own one.
   func pendingLanes(
     of zone: ZoneNumber, _ row: ZoneRow, _ identity: StoreIdentity
   ) throws -> [PendingLane] {
@@ -38,9 +39,9 @@ extension LaneTable {
     return pending
   }
 
-  /// What is pending of a lane.
+  /// The pending part of a lane.
   ///
-  /// - Parameter readsEntries: whether the first and the last of it are looked up in the log.
+  /// - Parameter readsEntries: whether to read its first and last entry in the log, as a check.
   func pendingLane(
     _ replica: ReplicaNumber, _ epoch: UInt32, of zone: ZoneNumber, _ token: ZoneRow.Token?,
     readsEntries: Bool = true
@@ -52,26 +53,26 @@ extension LaneTable {
     return PendingLane(replica: replica, epoch: epoch, placed: placed, last: last)
   }
 
-  /// How many transactions of a zone this store is still to ship: its own, and those of lanes that it has adopted.
+  /// How many transactions of a zone this store has to ship: its own, and those of adopted lanes.
   func pendingCount(
     in zone: ZoneNumber, _ row: ZoneRow, _ identity: StoreIdentity
   ) throws -> UInt64 {
     try pendingLanes(of: zone, row, identity).reduce(0) { $0 + $1.count }
   }
 
-  /// Compares the last sequence of an own lane, the last that is placed in a remote log, and the log: what was placed
-  /// was written, and of what is pending the first and the last lie in the log where `sequences` says. What lies between
-  /// is read when it is cut.
+  /// Checks that what the store keeps of its unsent work is consistent, so that damage never reads as
+  /// “nothing to send”: the last placed sequence is not after the last one, and the first and last pending
+  /// entry are in the log where `sequences` says. The entries between are read when they are cut.
   ///
   /// - Throws: ``StoreError`` `damaged`.
-  /// - Complexity: reads two entries at most, and none where nothing is pending, or they are not to be read.
+  /// - Complexity: reads at most two entries, and none if nothing is pending.
   func checkPending(
     of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber, placed: UInt64, last: UInt64,
     readsEntries: Bool = true
   ) throws {
     guard placed <= last else {
       throw StoreError.unmatched(
-        "sequence \(placed) lies in the remote log, and the last one here is \(last)")
+        "sequence \(placed) is in the remote log, and the last one here is \(last)")
     }
     guard placed < last, readsEntries else { return }
     for sequence in Set([placed + 1, last]) {
@@ -89,7 +90,7 @@ extension LaneTable {
     }
   }
 
-  /// Whether a lane is this store's to ship: its own, or one that it has adopted.
+  /// Whether this store ships a lane: its own, or an adopted one.
   func ships(
     _ replica: ReplicaNumber, _ epoch: UInt32, of zone: ZoneNumber, _ row: ZoneRow, _ identity: StoreIdentity
   ) throws -> Bool {

@@ -5,9 +5,9 @@ import OperationFormat
 
 /// How far a zone's log is being read again.
 struct Rereading {
-  /// From which offset on.
+  /// The first offset that is read again.
   var first: UInt64
-  /// The greatest base that a transaction may have from before.
+  /// The greatest base that an earlier transaction may have.
   var seen: UInt64
 }
 
@@ -41,7 +41,7 @@ extension LaneTable where Source == TableStorage {
     try source.putChecked(.heldLane(zone, replica, epoch), in: tables.replicas) { _ in }
   }
 
-  /// Takes away all rows of a zone's rereading.
+  /// Removes all rows of a zone's rereading.
   func removeRereading(of zone: ZoneNumber, _ incarnation: IncarnationNumber) throws {
     var former: [UInt64] = []
     try segments.forEachFormer(in: zone, incarnation) { offset, _ in former.append(offset) }

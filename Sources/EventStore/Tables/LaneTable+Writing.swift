@@ -14,25 +14,25 @@ extension LaneTable where Source == TableStorage {
     source.forgetLineages()
   }
 
-  /// Takes away what a lane continues, whose first transaction was taken out.
+  /// Removes a lane's parent, after its first transaction was removed from the log.
   func removeParent(of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber) throws {
     let key = TableKey.lineage(zone, replica, epoch)
     if try transaction.delete(key.span, in: tables.replicas) { source.forgetLineages() }
   }
 
-  /// Remembers that this store ships a lane.
+  /// Notes that this store ships a lane.
   func adopt(_ replica: ReplicaNumber, _ epoch: UInt32, of zone: ZoneNumber) throws {
     try source.putChecked(.adoptedLane(zone, replica, epoch), in: tables.replicas) { _ in }
   }
 
-  /// Forgets the adopted lanes of which nothing is pending any more.
+  /// Drops the adopted lanes with nothing pending.
   func dropShipped(of zone: ZoneNumber, _ incarnation: IncarnationNumber) throws {
     for (replica, epoch) in try adopted(of: zone) {
       try dropIfShipped(replica, epoch, of: zone, incarnation)
     }
   }
 
-  /// Forgets a lane, if it is an adopted one of which nothing is pending any more.
+  /// Drops a lane if it is an adopted one with nothing pending.
   func dropIfShipped(
     _ replica: ReplicaNumber, _ epoch: UInt32, of zone: ZoneNumber, _ incarnation: IncarnationNumber
   ) throws {
@@ -44,10 +44,10 @@ extension LaneTable where Source == TableStorage {
     try removeContest(of: Lane(zone: zone, replica: replica, epoch: epoch))
   }
 
-  /// Closes a lane at an offset, unless an earlier one has closed it. What was acknowledged behind the offset has its place
-  /// no more.
+  /// Closes a lane at an offset, unless it is closed at an earlier one. Its placements from the offset on are
+  /// removed.
   ///
-  /// - Returns: whether places were taken away.
+  /// - Returns: whether there were any.
   @discardableResult
   func close(
     _ replica: ReplicaNumber, _ epoch: UInt32, of zone: ZoneNumber, _ incarnation: IncarnationNumber,
@@ -62,7 +62,7 @@ extension LaneTable where Source == TableStorage {
     return try placements.takeBack(replica, epoch, of: zone, incarnation, from: offset)
   }
 
-  /// Opens the lanes again that an incarnation's log has closed at an offset or behind it.
+  /// Opens the lanes again that an incarnation's log closed at or after an offset.
   func takeBackClosures(of zone: ZoneNumber, _ incarnation: IncarnationNumber, from offset: UInt64) throws {
     let prefix = TableKey.rows(.closedLanes, of: zone, incarnation)
     let bytes = prefix.span.bytes
@@ -95,8 +95,8 @@ extension LaneTable where Source == TableStorage {
     }
   }
 
-  /// Forgets which lanes of a zone the log has other branches of. Where it does not have what a lane had seen, that stays known:
-  /// the lane's bases say no more than they did.
+  /// Forgets which lanes of a zone have another branch in the log. Lanes that had seen what the log does not
+  /// have stay contested: their bases have not changed.
   func removeBranches(of zone: ZoneNumber, _ token: ZoneRow.Token) throws {
     for (replica, epoch) in try all(under: .rows(.contestedLanes, of: zone)) {
       let contested = try contest(of: replica, epoch, in: zone, token)
@@ -110,12 +110,12 @@ extension LaneTable where Source == TableStorage {
     _ = try transaction.delete(key.span, in: tables.replicas)
   }
 
-  /// Forgets which lanes of a zone the log contests.
+  /// Forgets all contested lanes of a zone.
   func removeContests(of zone: ZoneNumber) throws {
     try removeRows(.contestedLanes, of: zone)
   }
 
-  /// Takes away all rows of a kind that are a zone's.
+  /// Removes all rows of one kind that belong to a zone.
   func removeRows(_ kind: LaneRowKind, of zone: ZoneNumber) throws {
     let prefix = TableKey.rows(kind, of: zone)
     let bytes = prefix.span.bytes

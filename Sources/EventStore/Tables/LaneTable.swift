@@ -1,7 +1,7 @@
 import LMDB
 import OperationFormat
 
-/// The rows of lanes: their sequences, what they continue, and which of them this store ships.
+/// The rows of lanes: their last sequences, their parents, and which of them this store ships.
 struct LaneTable<Source: TableReading>: TableView {
   let source: Source
 
@@ -17,7 +17,7 @@ struct LaneTable<Source: TableReading>: TableView {
     }
   }
 
-  /// What a replica's epoch continues in a zone, nil if it continues nothing.
+  /// The parent of a lane; nil if it has none.
   func parent(
     of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber
   ) throws -> (replica: ReplicaNumber, epoch: UInt32, through: UInt64)? {
@@ -30,13 +30,13 @@ struct LaneTable<Source: TableReading>: TableView {
     }
   }
 
-  /// The identities that a replica's epoch continues in a zone, nearest first, at most `Limits.lineageMax`.
+  /// The lanes that a lane continues, nearest first, at most `Limits.lineageMax`.
   func lineage(
     of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber
   ) throws -> [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] {
     var lineage: [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] = []
     var at = (replica: replica, epoch: epoch)
-    // Rows that name each other in a circle end here.
+    // The bound also ends a cycle of damaged rows.
     while lineage.count < Limits.lineageMax,
       let parent = try parent(of: at.replica, at.epoch, in: zone)
     {
@@ -46,7 +46,7 @@ struct LaneTable<Source: TableReading>: TableView {
     return lineage
   }
 
-  /// Where a lane was closed in an incarnation of a zone's log; nil if it is open.
+  /// The offset at which an incarnation of a zone's log closed a lane; nil if the lane is open.
   func closure(
     of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber, _ incarnation: IncarnationNumber
   ) throws -> UInt64? {
@@ -57,13 +57,13 @@ struct LaneTable<Source: TableReading>: TableView {
     }
   }
 
-  /// The lanes that this store ships though they are not its present own one: those of a log that was imported, and its
-  /// own of an earlier epoch.
+  /// The lanes that this store ships besides its current own one: those of an imported log, and its own of
+  /// earlier epochs.
   func adopted(of zone: ZoneNumber) throws -> [(replica: ReplicaNumber, epoch: UInt32)] {
     try all(under: .adoptedLanes(zone))
   }
 
-  /// Whether the store ships lanes of a zone beside its present own one.
+  /// Whether the store ships lanes of a zone besides its current own one.
   func hasAdopted(of zone: ZoneNumber) throws -> Bool {
     let prefix = TableKey.adoptedLanes(zone)
     var cursor = try transaction.openCursor(tables.replicas)
@@ -71,7 +71,7 @@ struct LaneTable<Source: TableReading>: TableView {
     return cursor.withEntry { key, _ in key.hasPrefix(prefix.span.bytes) }
   }
 
-  /// The lanes that rows are of whose keys begin with a kind and a zone.
+  /// The lanes named by the rows whose keys begin with a prefix: a kind and a zone.
   func all(under prefix: TableKey) throws -> [(replica: ReplicaNumber, epoch: UInt32)] {
     var found: [(replica: ReplicaNumber, epoch: UInt32)] = []
     let bytes = prefix.span.bytes
@@ -89,22 +89,22 @@ struct LaneTable<Source: TableReading>: TableView {
     return found
   }
 
-  /// From where a zone's log is being read again; nil if it is not.
+  /// How far a zone's log is being read again; nil if it is not.
   func rereading(of zone: ZoneNumber) throws -> Rereading? {
     try transaction.withCheckedValue(of: .rereading(zone), in: tables.replicas) { row in
       var reader = ByteReader(row)
       let first = try reader.readVarint("rereading")
-      // An earlier version wrote the first offset alone.
+      // An earlier version wrote only the first offset.
       return Rereading(first: first, seen: reader.remaining > 0 ? try reader.readVarint("rereading") : .max)
     }
   }
 
-  /// The lanes of others whose places were taken back.
+  /// The adopted lanes of other stores that lost placements by a rereading.
   func held(of zone: ZoneNumber) throws -> [(replica: ReplicaNumber, epoch: UInt32)] {
     try all(under: .heldLanes(zone)).filter { $0.replica != .none }
   }
 
-  /// What is known of a lane that the log contests; nil for any other.
+  /// Why a lane cannot be shipped as it is; nil if it can.
   func contest(
     of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber, _ token: ZoneRow.Token
   ) throws -> ContestedLane? {

@@ -9,7 +9,7 @@ package typealias LaneParent = (replica: ReplicaNumber, epoch: UInt32, sequence:
 /// A lane that another one continues, in numbers: up to which of its sequences.
 package typealias LaneAncestor = (replica: ReplicaNumber, epoch: UInt32, through: UInt64)
 
-/// What the log keeps of a transaction besides its body, in this store's numbers.
+/// What the log keeps of a transaction besides its body, in numbers of this store.
 package struct LogEntryHeader: Hashable, Sendable {
   package var zone: ZoneNumber
   package var replica: ReplicaNumber

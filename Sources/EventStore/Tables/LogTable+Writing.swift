@@ -2,7 +2,7 @@ import LMDB
 import OperationFormat
 
 extension LogTable where Source == TableStorage {
-  /// Appends an entry to the log and names it in `sequences`.
+  /// Appends an entry to the log, and its position to `sequences`.
   func append(_ header: LogEntryHeader, body: RawSpan) throws -> Position {
     let position = try source.lastPosition().next
     try source.withWriter { writer in
@@ -15,14 +15,14 @@ extension LogTable where Source == TableStorage {
     return position
   }
 
-  /// Writes where in the log a sequence is.
+  /// Writes the position of a transaction into `sequences`.
   func nameSequence(_ header: LogEntryHeader, _ position: Position) throws {
     try source.putChecked(
       .sequence(header.zone, header.replica, header.epoch, header.sequence), in: tables.sequences
     ) { $0.append(varint: position.rawValue) }
   }
 
-  /// Puts one row in the place of a run of entries, and of the removed ones on both sides.
+  /// Replaces a run of entries, and the removed runs on both sides, by one row.
   func remove(_ entries: ClosedRange<Position>) throws {
     var (first, last) = (entries.lowerBound, entries.upperBound)
     for position in first.rawValue...last.rawValue {

@@ -25,7 +25,7 @@ struct LogTable<Source: TableReading>: TableView {
     }
   }
 
-  /// The run of removed entries that a position lies in; nil if it lies in none.
+  /// The run of removed entries that a position is in; nil if it is in none.
   func removedRun(
     at position: Position
   ) throws -> ClosedRange<Position>? {
@@ -38,13 +38,13 @@ struct LogTable<Source: TableReading>: TableView {
     return run
   }
 
-  /// Reads an entry where it lies: header and body. Its zone may be gone.
+  /// Lends an entry's header and body, where they are in the memory map. Its zone may be gone.
   func withEntry<R>(at position: Position, _ body: (LogEntryHeader, RawSpan) throws -> R) throws -> R {
     if let result = try withEntryUnlessRemoved(at: position, body) { return result }
     throw StoreError.takenOut(position)
   }
 
-  /// As ``withEntry(at:_:)``; nil for an entry that was taken out of the log.
+  /// The same; nil for an entry that was removed from the log.
   func withEntryUnlessRemoved<R>(
     at position: Position,
     _ body: (LogEntryHeader, RawSpan) throws -> R
@@ -69,7 +69,7 @@ struct LogTable<Source: TableReading>: TableView {
     return result
   }
 
-  /// The header of a transaction, in identities.
+  /// A header with identities for numbers.
   func header(_ header: LogEntryHeader) throws -> TransactionHeader {
     var base: Base?
     if let found = header.base {
@@ -101,13 +101,14 @@ struct LogTable<Source: TableReading>: TableView {
     return try withEntry(at: position) { header, _ in header.base }
   }
 
-  /// How many entries at the log's end are compared with the sequences that name them.
+  /// ``checkTail()`` reads at most so many entries.
   static var tailEntriesMax: Int { 64 }
 
-  /// Compares the last entries of the log with `sequences`: an entry that no sequence names would never be sent.
+  /// Compares the last entries of the log with `sequences`. An entry that no sequence names would never be
+  /// sent.
   ///
   /// - Throws: ``StoreError`` `damaged`.
-  /// - Complexity: reads ``tailEntriesMax`` entries at most.
+  /// - Complexity: reads at most ``tailEntriesMax`` entries.
   func checkTail() throws {
     var cursor = try transaction.openCursor(tables.log)
     var isThere = try cursor.last()
@@ -119,7 +120,7 @@ struct LogTable<Source: TableReading>: TableView {
         let header = try LogEntryCodec.read(row, at: position).header
         let named = try self.position(
           of: header.replica, header.epoch, header.sequence, in: header.zone)
-        // The entries of a zone that was removed go after their sequences.
+        // Of a removed zone, the sequences go first, then the entries.
         if named == position { return }
         if try named == nil && source.zoneRowIfThere(header.zone)?.status.isGone ?? true { return }
         throw StoreError.unmatched("the log has sequence \(header.sequence) at position \(position), unnamed")
@@ -140,12 +141,12 @@ extension StoreError {
       hint: StoreError.damageHint, underlying: error)
   }
 
-  /// Of what was taken out, the log keeps the positions alone: not why.
+  /// Of a removed entry, the log keeps only the position.
   fileprivate static func takenOut(_ position: Position) -> StoreError {
     StoreError(
       .positionUnknown,
-      "the log's entry at position \(position) was taken out: it was issued again under another epoch and stands at "
-        + "a later position, or the remote's log has it no more, or its zone was removed",
+      "the log's entry at position \(position) was taken out: it was issued again under another epoch and "
+        + "stands at a later position, or the remote's log has it no more, or its zone was removed",
       hint: "continue with the positions after it")
   }
 }

@@ -30,7 +30,7 @@ struct MetaTable<Source: TableReading>: TableView {
     } ?? [:]
   }
 
-  /// Up to where the remote's list of zones was read; nil for a store that was never synced.
+  /// How far the remote's list of zones was read; nil for a store that was never synced.
   func databaseToken() throws -> DatabaseToken? {
     try transaction.withValue(of: TableKey.meta(.remote).span, in: tables.meta) { row in
       var reader = ByteReader(row)
@@ -42,7 +42,7 @@ struct MetaTable<Source: TableReading>: TableView {
     }
   }
 
-  /// The kinds of operations that the log has and nobody has folded.
+  /// The kinds of operations that the log has and no version has folded.
   func unfoldedKinds() throws -> Set<OperationKind> {
     let key = TableKey.meta(.unfolded)
     let found = try transaction.withValue(of: key.span, in: tables.meta) { row in
@@ -56,7 +56,7 @@ struct MetaTable<Source: TableReading>: TableView {
 }
 
 extension MetaTable where Source == TableStorage {
-  /// The last timestamp given out or seen.
+  /// The last timestamp that the clock gave out or saw.
   func clock() throws -> Timestamp {
     try transaction.withValue(of: TableKey.meta(.clock).span, in: tables.meta) { row in
       var reader = ByteReader(row)
@@ -76,14 +76,14 @@ extension MetaTable where Source == TableStorage {
     }
   }
 
-  /// Lets the remote's list of zones be read from its start once more: a later life of a zone that is out of the way
-  /// now may have been passed over in it.
+  /// Lets the remote's list of zones be read from its start again: it may have another zone of a name that is
+  /// free now.
   func readZoneListAgain() throws {
     guard let token = try databaseToken(), token.offset > 0 else { return }
     try setDatabaseToken(DatabaseToken(remote: token.remote, offset: 0, hash: .zero))
   }
 
-  /// Writes which kinds of operations the log has and nobody has folded.
+  /// Writes the kinds of operations that the log has and no version has folded.
   func storeUnfoldedKinds(_ kinds: Set<OperationKind>) throws {
     var writer = ByteWriter()
     for kind in kinds.map(\.rawValue).sorted() { writer.append(varint: kind) }

@@ -1,11 +1,12 @@
 import LMDB
 import OperationFormat
 
-/// The rows of placements: at which offset of a remote log each run of a lane's sequences is first.
+/// The rows of placements: the first offset of each run of a lane's sequences in a remote log.
 struct PlacementTable<Source: TableReading>: TableView {
   let source: Source
 
-  /// The run of placed sequences that holds one, in an incarnation of a zone's remote log.
+  /// The placement of a sequence in an incarnation of a zone's remote log, with the run of sequences that it
+  /// is of.
   func placement(
     of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, in zone: ZoneNumber,
     _ incarnation: IncarnationNumber
@@ -26,7 +27,7 @@ struct PlacementTable<Source: TableReading>: TableView {
     }
   }
 
-  /// The last placed sequence of a replica's epoch in an incarnation; 0 if none.
+  /// The last sequence of a lane with a placement in an incarnation; 0 if none has one.
   func lastPlaced(
     _ replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber, _ incarnation: IncarnationNumber
   ) throws -> UInt64 {
@@ -42,26 +43,26 @@ struct PlacementTable<Source: TableReading>: TableView {
     }
   }
 
-  /// The last sequence of a lane that has its place before an offset; 0 if none has.
+  /// The last sequence of a lane with a placement before an offset; 0 if none has one.
   ///
-  /// - Complexity: O(log n), and linear in the runs of the lane that were placed at the offset or after it.
+  /// - Complexity: O(log n), and linear in the lane's placements at or after the offset.
   func lastPlaced(
     _ replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber, _ incarnation: IncarnationNumber,
     before offset: UInt64
   ) throws -> UInt64 {
     var last = try lastPlaced(replica, epoch, in: zone, incarnation)
     while last > 0 {
-      let place = try placement(of: replica, epoch, last, in: zone, incarnation)
-      guard let place else { throw StoreError.unplaced(last) }
-      if place.offset < offset { return last }
-      last = place.first - 1
+      let found = try placement(of: replica, epoch, last, in: zone, incarnation)
+      guard let found else { throw StoreError.unplaced(last) }
+      if found.offset < offset { return last }
+      last = found.first - 1
     }
     return 0
   }
 }
 
 extension PlacementTable where Source == TableStorage {
-  /// Takes away the places of a lane from an offset on.
+  /// Removes the placements of a lane from an offset on.
   ///
   /// - Returns: whether there were any.
   @discardableResult
@@ -72,11 +73,11 @@ extension PlacementTable where Source == TableStorage {
     let before = try lastPlaced(replica, epoch, in: zone, incarnation)
     var last = before
     while last > 0 {
-      let place = try placement(of: replica, epoch, last, in: zone, incarnation)
-      guard let place, place.offset >= offset else { break }
-      let key = TableKey.placement(zone, incarnation, replica, epoch, last: place.last)
+      let found = try placement(of: replica, epoch, last, in: zone, incarnation)
+      guard let found, found.offset >= offset else { break }
+      let key = TableKey.placement(zone, incarnation, replica, epoch, last: found.last)
       _ = try transaction.delete(key.span, in: tables.placements)
-      last = place.first - 1
+      last = found.first - 1
     }
     source.forgetPlacements()
     return last < before

@@ -1,8 +1,8 @@
 package import OperationFormat
 
-// A row of the log where entries were that are gone: with their zone, or since they were issued again, or since the
-// remote's log has them no more. Its key is the position of the first, 8 bytes,
-// big-endian, so positions stay dense, and an entry that was lost can be told from one that was removed:
+// A row of the log that stands for removed entries: their zone was removed, or they were issued again, or the
+// remote's log lost them. Its key is the position of the first one, 8 bytes, big-endian. So a removed entry
+// differs from a lost one:
 //
 // | bytes | what |
 // |---|---|
@@ -19,7 +19,7 @@ extension LogEntryCodec {
     writer.append(littleEndian: checksum(of: writer.span, at: run.lowerBound))
   }
 
-  /// The run of removed entries that a row of the log stands for; nil for the row of an entry.
+  /// The run of removed entries that a row of the log stands for; nil for an entry.
   package static func removedRun(
     _ row: RawSpan, at position: Position
   ) throws(FormatError) -> ClosedRange<Position>? {
@@ -38,7 +38,7 @@ extension LogEntryCodec {
     return position...Position(rawValue: last)
   }
 
-  /// The zone of an entry, without a look at its checksum.
+  /// The zone of an entry. It does not check the checksum.
   static func zone(ofUnchecked entry: RawSpan) throws(FormatError) -> ZoneNumber {
     var reader = ByteReader(entry)
     _ = try reader.readUInt8("log entry")

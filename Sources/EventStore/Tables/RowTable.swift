@@ -63,7 +63,8 @@ struct RowTable<Source: TableReading>: TableView {
     }
   }
 
-  /// Calls a closure with each row of the index of references under a prefix, in key order, until it returns false.
+  /// Calls a closure with each row of the index of references under a prefix, in key order, until it returns
+  /// false.
   func forEachReference(
     under prefix: ReferenceKey,
     _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Bool

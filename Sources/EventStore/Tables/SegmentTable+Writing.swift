@@ -2,7 +2,7 @@ import LMDB
 import OperationFormat
 
 extension SegmentTable where Source == TableStorage {
-  /// Writes the row of a segment that lies at an offset of an incarnation, and gives nothing a place there.
+  /// Writes the row of the entry at an offset of an incarnation, without placements.
   func put(
     _ segment: SegmentRow, in zone: ZoneNumber, _ incarnation: IncarnationNumber, at offset: UInt64
   ) throws {
@@ -12,8 +12,8 @@ extension SegmentTable where Source == TableStorage {
     source.forgetPlacements()
   }
 
-  /// Records that a segment lies at an offset of an incarnation. Of its sequences, those have their place there that
-  /// have none yet, or a later one: an acknowledgement may come before what lies in front of it was fetched.
+  /// Records the segment at an offset of an incarnation. Its sequences get that placement if they have none,
+  /// or a later one: a segment may be acknowledged before the entries ahead of it are fetched.
   func record(
     _ segment: SegmentRow, in zone: ZoneNumber, _ incarnation: IncarnationNumber, at offset: UInt64
   ) throws {
@@ -40,7 +40,7 @@ extension SegmentTable where Source == TableStorage {
     }
   }
 
-  /// Writes the row of a segment that was rejected.
+  /// Writes the row of a rejected segment.
   func reject(
     _ row: SegmentRow, in zone: ZoneNumber, _ incarnation: IncarnationNumber, at offset: UInt64
   ) throws {
@@ -48,9 +48,9 @@ extension SegmentTable where Source == TableStorage {
     try source.putChecked(.rejectedSegment(zone, incarnation, offset), in: tables.replicas) { _ in }
   }
 
-  /// Takes away the rows of an incarnation's segments from an offset on, and what says that some were rejected.
+  /// Removes the rows of an incarnation's segments from an offset on, also those of rejected ones.
   ///
-  /// - Returns: the lanes of which something lay there, in the order of their first segments there.
+  /// - Returns: the lanes with segments there, in the order of their first ones.
   func takeBack(of zone: ZoneNumber, _ incarnation: IncarnationNumber, from offset: UInt64) throws -> [Lane] {
     var lanes: [Lane] = []
     var known: Set<Lane> = []

@@ -13,7 +13,7 @@ struct SegmentTable<Source: TableReading>: TableView {
     }
   }
 
-  /// The last offset of an incarnation where a segment lies, as far as the store knows; 0 if none does.
+  /// The last offset of an incarnation with an entry that the store knows; 0 if there is none.
   func lastOffset(
     of zone: ZoneNumber, _ incarnation: IncarnationNumber
   ) throws -> UInt64 {
@@ -25,7 +25,7 @@ struct SegmentTable<Source: TableReading>: TableView {
     }
   }
 
-  /// Whether anything of a zone lies in an incarnation of its remote log, as far as the store knows.
+  /// Whether the store knows any entry of an incarnation of a zone's remote log.
   func hasAny(
     in zone: ZoneNumber, _ incarnation: IncarnationNumber
   ) throws -> Bool {
@@ -36,14 +36,14 @@ struct SegmentTable<Source: TableReading>: TableView {
     }
   }
 
-  /// Whether there is a segment of a log at a key or behind it.
+  /// Whether the store knows an entry of a remote log at or after a key.
   func hasAny(from start: TableKey) throws -> Bool {
     let prefix = start.span.extracting(..<8).bytes
     var cursor = try transaction.openCursor(tables.segments)
     return try cursor.seek(atOrAfter: start.span) && cursor.withEntry { key, _ in key.hasPrefix(prefix) }
   }
 
-  /// Calls a closure with the offset and row of each segment of an incarnation from an offset on, in order.
+  /// Calls a closure with the offset and row of each entry of an incarnation from an offset on, in order.
   func forEach(
     in zone: ZoneNumber, _ incarnation: IncarnationNumber, from offset: UInt64,
     _ body: (UInt64, SegmentRow) throws -> Void
@@ -52,7 +52,7 @@ struct SegmentTable<Source: TableReading>: TableView {
       from: .segment(zone, incarnation, offset), prefixBytes: 8, in: tables.segments, body)
   }
 
-  /// The same of what was folded before the log was read again.
+  /// The same for the segments that were folded before the log was read again.
   func forEachFormer(
     in zone: ZoneNumber, _ incarnation: IncarnationNumber,
     _ body: (UInt64, SegmentRow) throws -> Void
@@ -61,8 +61,8 @@ struct SegmentTable<Source: TableReading>: TableView {
       from: .formerSegment(zone, incarnation, 0), prefixBytes: 9, in: tables.replicas, body)
   }
 
-  /// Calls a closure with the offset and row of each rejected segment of an incarnation, in order, until it returns
-  /// false.
+  /// Calls a closure with the offset and row of each rejected segment of an incarnation, in order, until it
+  /// returns false.
   func forEachRejected(
     in zone: ZoneNumber, _ incarnation: IncarnationNumber,
     _ body: (UInt64, SegmentRow) throws -> Bool
@@ -102,21 +102,21 @@ struct SegmentTable<Source: TableReading>: TableView {
     }
   }
 
-  /// What is wrong with a segment's row: a store that lacks one of its transactions would say that it is in
-  /// sync, without it.
+  /// What is wrong with a segment's row. A store that lacks one of its transactions would falsely say that it
+  /// is in sync.
   ///
   /// - Parameter key: the row's key in `segments`.
-  /// - Returns: nil if the log has the segment's sequences and their place, or need not.
-  /// - Throws: `FormatError` if the row, or another that it leads to, cannot be read.
+  /// - Returns: nil if the store has the segment's transactions and their placement, or need not have them.
+  /// - Throws: `FormatError` if the row, or another one that it leads to, cannot be read.
   func problem(ofSegment key: RawSpan, _ bytes: RawSpan) throws -> String? {
     let row = try SegmentRow(CheckedRow.content(of: bytes, under: key))
-    // What was rejected, and what was quarantined unread, has no sequences that could have a place.
+    // A rejected entry, and one that was quarantined unread, has no sequences that could have a placement.
     if row.rejection != nil || row == .quarantined(row.hash) { return nil }
     let zone = ZoneNumber(rawValue: try key.bigEndian32(at: 0))
     let incarnation = IncarnationNumber(rawValue: try key.bigEndian32(at: 4))
     let offset = try key.bigEndian64(at: 8)
-    // One that was acknowledged behind where its lane was closed since is rejected when it is read. What it
-    // holds may have been issued again by then.
+    // An acknowledged segment after the offset that closed its lane is rejected when it is read. Its
+    // transactions may have been issued again by then.
     let closure = try lanes.closure(of: row.replica, row.epoch, in: zone, incarnation)
     if let closure, closure < offset { return nil }
     let last = try lanes.lastSequence(of: row.replica, row.epoch, in: zone)
@@ -124,8 +124,10 @@ struct SegmentTable<Source: TableReading>: TableView {
       return "the segment at offset \(offset) holds the sequences \(row.first) to \(row.last), "
         + "and the log has them up to \(last)"
     }
-    let place = try placements.placement(of: row.replica, row.epoch, row.last, in: zone, incarnation)
-    return place == nil ? "the segment at offset \(offset) has no place for its sequence \(row.last)" : nil
+    if try placements.placement(of: row.replica, row.epoch, row.last, in: zone, incarnation) != nil {
+      return nil
+    }
+    return "the segment at offset \(offset) has no placement for its sequence \(row.last)"
   }
 
   /// Whether a base is at or past every placement that a zone has.

@@ -5,7 +5,7 @@ import OperationFormat
 struct StateTable<Source: TableReading>: TableView {
   let source: Source
 
-  /// A state's row as it was written last.
+  /// A state's row as it was last written.
   ///
   /// - Throws: ``StoreError`` `damaged` if there is none.
   func storedRow(of state: StateNumber) throws -> StateRow {
@@ -21,7 +21,7 @@ struct StateTable<Source: TableReading>: TableView {
 }
 
 extension StateTable where Source == TableStorage {
-  /// Gives out a new state number for a zone.
+  /// Makes a state of a zone, and returns its number.
   func make(for zone: ZoneNumber, _ status: StateRow.Status) throws -> StateNumber {
     try source.flush()
     var last: UInt32 = 0

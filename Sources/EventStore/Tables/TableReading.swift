@@ -5,8 +5,8 @@ package typealias LMDBTransaction = LMDB.Transaction
 
 /// A transaction on the tables of a store, with the cached numbers of identities: a write, or a read.
 ///
-/// Lookups that reads and writes share are methods of its views: ``lanes``, ``zones``, ``segments`` and so on. A view is one
-/// reference, so it costs nothing.
+/// Lookups that reads and writes share are methods of its views: ``lanes``, ``zones``, ``segments`` and so
+/// on. A view is one reference, so it costs nothing.
 protocol TableReading: AnyObject {
   var tables: Tables { get }
   var interned: Interned { get }

@@ -135,7 +135,7 @@ extension TableStorage: FoldStorage {
   // MARK: What a transaction had seen
 
   package func placedThrough(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) throws -> UInt64? {
-    // The base never goes back, and is behind the token while the zone is folded again.
+    // The base never goes back. While the zone is folded again, it is behind the token.
     let row = try zoneRow(zone)
     let token = row.token.flatMap { $0.incarnation == incarnation ? $0.offset : nil }
     if let base = row.base, base.incarnation == incarnation { return max(base.offset, token ?? 0) }
@@ -154,7 +154,7 @@ extension TableStorage: FoldStorage {
       let (isWithin, run) = try cursor.withCheckedEntry { key, row -> (Bool, PlacedRun?) in
         guard compareBytes(key, end.span) <= 0 else { return (false, nil) }
         let segment = try SegmentRow(row)
-        // What was rejected or given up has placed nothing.
+        // A rejected or quarantined entry has no placements.
         if segment.rejection != nil || segment.isQuarantined { return (true, nil) }
         guard segment.first <= segment.last else {
           throw FormatError(

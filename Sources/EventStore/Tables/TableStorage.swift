@@ -3,13 +3,14 @@ import OperationFormat
 
 /// One LMDB write transaction with caches of the rows that it read: where the fold and the log write.
 ///
-/// One thread at a time uses it. The caches are dropped at each `begin`, unless the last commit left them right and no
-/// process has written since, and when a transaction is undone. The rows of lanes, zones, segments and so on are read and
-/// written through its views: see ``TableReading``.
+/// One thread at a time uses it. The caches are dropped at each `begin`, unless the last commit left them
+/// right and no process has written since, and when a transaction is undone. The rows of lanes, zones,
+/// segments and so on are read and written through its views: see ``TableReading``.
 package final class TableStorage {
   package let tables: Tables
   package let interned = Interned()
-  // No access to a field meets another access to the same field. Dynamic checks of that took a twentieth of a small commit.
+  // No access to a field meets another access to the same field. Dynamic checks of that took a twentieth of a
+  // small commit.
   @exclusivity(unchecked) var state = State()
 
   struct State: ~Copyable {
@@ -29,7 +30,8 @@ package final class TableStorage {
     var unfoldedKinds: Set<OperationKind>?
     /// Changes with whatever is known of zones: their rows, placements, parents and last sequences.
     fileprivate(set) var zonesVersion = 0
-    /// Rows of records that were read, and of what belongs to them, since the storage was made: what a fold really took.
+    /// Rows of records that were read, and of what belongs to them, since the storage was made: what a fold
+    /// really took.
     var touchedRows = 0
     /// The run of placed sequences that was found last.
     var lastPlacement: CachedPlacement?
@@ -61,7 +63,8 @@ package final class TableStorage {
 
   /// Changes with whatever is known of zones: their rows, placements, parents and last sequences.
   var zonesVersion: Int { state.zonesVersion }
-  /// Rows of records that were read, and of what belongs to them, since the storage was made: what a fold really took.
+  /// Rows of records that were read, and of what belongs to them, since the storage was made: what a fold
+  /// really took.
   var touchedRows: Int { state.touchedRows }
 
   // MARK: The transaction
@@ -109,7 +112,8 @@ package final class TableStorage {
     undo(to: state.innerNumbers)
   }
 
-  /// - Parameter cachesAreRight: whether what is cached is what is committed, which must have changed something.
+  /// - Parameter cachesAreRight: whether what is cached is what is committed, which must have changed
+  ///   something.
   package func commit(cachesAreRight: Bool = false) throws {
     try flush()
     let id = transaction.id
@@ -269,7 +273,8 @@ package final class TableStorage {
     return found
   }
 
-  /// The base of a transaction that the store has, nil if it has none. Of each lane, one transaction's is cached.
+  /// The base of a transaction that the store has, nil if it has none. Of each lane, one transaction's is
+  /// cached.
   func base(
     of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, in zone: ZoneNumber
   ) throws -> BaseNumbers? {

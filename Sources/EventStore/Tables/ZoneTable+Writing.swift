@@ -2,7 +2,7 @@ import LMDB
 import OperationFormat
 
 extension ZoneTable where Source == TableStorage {
-  /// The number of a zone; a new local zone with an empty state if there is none yet. One that was offered becomes
+  /// The number of a zone. Makes a local zone with an empty state if there is none; an offered zone becomes
   /// local.
   func make(_ zone: ZoneID) throws -> (number: ZoneNumber, isNew: Bool) {
     if let (number, found) = try find(zone) {
@@ -16,7 +16,7 @@ extension ZoneTable where Source == TableStorage {
     return (try make(zone, .local), true)
   }
 
-  /// Makes a zone that is not there, with an empty state.
+  /// Makes a zone with an empty state. There must be none of that name.
   func make(_ zone: ZoneID, _ status: ZoneRow.Status) throws -> ZoneNumber {
     let number = try zoneNumbers.makeNewNumber(for: zone)
     source.setZoneRow(ZoneRow(state: try states.make(for: number, .live), status: status), number)
@@ -24,16 +24,17 @@ extension ZoneTable where Source == TableStorage {
     return number
   }
 
-  /// Notes for good that a zone's log was deleted.
+  /// Notes permanently that a zone's log was deleted.
   ///
-  /// - Parameter isUntold: whether the remote could not be told, since it did not have the log.
+  /// - Parameter isUntold: whether the remote did not have the log, and so does not know of the deletion.
   func setGone(_ incarnation: IncarnationNumber, isUntold: Bool = false) throws {
     try source.putChecked(.goneIncarnation(incarnation), in: tables.incarnations) { writer in
       if isUntold { writer.append(GoneLog.untold) }
     }
   }
 
-  /// Makes the row of a zone that was deleted, and of which the remote is to be told: it has no name, and no state.
+  /// Makes the row of a deleted zone, so that the replicator tells the remote. The row has no name and no
+  /// state.
   func makeDeletion(of zone: ZoneID, _ incarnation: IncarnationNumber) throws {
     let number = try zoneNumbers.makeUnnamedNumber(for: zone)
     var row = ZoneRow(state: .none, status: .deleting)
@@ -43,7 +44,7 @@ extension ZoneTable where Source == TableStorage {
     try source.flush()
   }
 
-  /// Takes a zone out of every query: it gives up its name, and its states are to be taken away in steps.
+  /// Removes a zone from every query: it gives up its name, and its states are removed later, in steps.
   func retire(_ zone: ZoneID, _ number: ZoneNumber, as status: ZoneRow.Status) throws {
     var row = try source.zoneRow(number)
     if let token = row.token { try setGone(token.incarnation) }
@@ -71,19 +72,19 @@ extension ZoneTable where Source == TableStorage {
     _ = try transaction.delete(key.span, in: tables.zones)
   }
 
-  /// Remembers under which incarnation the remote is asked to make a zone.
+  /// Stores the incarnation that the remote is asked to make a zone under.
   func setProposal(_ incarnation: IncarnationNumber, of zone: ZoneNumber) throws {
     try source.putChecked(.proposedIncarnation(zone), in: tables.incarnations) { writer in
       writer.append(varint: UInt64(incarnation.rawValue))
     }
   }
 
-  /// Forgets what was proposed for a zone: it is tied to a log, or the remote knows that it was deleted.
+  /// Removes a zone's proposed incarnation: the zone has a log, or the remote knows that it was deleted.
   func removeProposal(of zone: ZoneNumber) throws {
     _ = try transaction.delete(TableKey.proposedIncarnation(zone).span, in: tables.incarnations)
   }
 
-  /// Deletes a zone. Where the remote may have it too, its row stays, so that the remote can be told.
+  /// Deletes a zone. If the remote may have it, its row stays until the replicator has told the remote.
   func delete(_ zone: ZoneID, _ number: ZoneNumber, _ found: ZoneRow) throws {
     var row = found
     let isShared: Bool
@@ -93,7 +94,7 @@ extension ZoneTable where Source == TableStorage {
         try row.status == .attached
         || segments.hasAny(in: number, token.incarnation)
     } else if let proposed {
-      // The remote may be making it: what it makes is deleted there.
+      // The remote may be making the zone; then it is deleted there.
       row.token = ZoneRow.Token(incarnation: proposed, offset: 0, hash: .zero)
       source.setZoneRow(row, number)
       isShared = true
@@ -101,7 +102,7 @@ extension ZoneTable where Source == TableStorage {
       isShared = false
     }
     if !isShared, row.token != nil {
-      // The remote has another zone of that name, which this one kept from appearing.
+      // The remote has another zone of that name, which this one hid.
       row.token = nil
       source.setZoneRow(row, number)
       try meta.readZoneListAgain()

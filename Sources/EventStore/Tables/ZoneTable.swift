@@ -3,18 +3,19 @@ import OperationFormat
 
 /// The rows of zones, of deleted logs, of proposed incarnations, and of the cut that each zone ships.
 ///
-/// A deleted zone gives up its number, and a zone that is made later under its name gets another one. A cached number is
-/// therefore a hint: it counts only if the number's row, in the same transaction, is not gone.
+/// A deleted zone gives up its number, and a zone that is made later under its name gets another one. So a
+/// cached number is only a hint: it counts if the number's row, in the same transaction, is not gone.
 struct ZoneTable<Source: TableReading>: TableView {
   let source: Source
 
-  /// A zone's row as it was written last, nil if it has none. ``TableReading/zoneRowIfThere(_:)`` also has changes that are
-  /// not written yet.
+  /// A zone's row as it was last written; nil if it has none. ``TableReading/zoneRowIfThere(_:)`` also sees
+  /// changes that are not written yet.
   func storedRow(of zone: ZoneNumber) throws -> ZoneRow? {
     try transaction.withCheckedValue(of: TableKey.zoneRow(zone), in: tables.zones) { try ZoneRow($0) }
   }
 
-  /// The number and row that a zone has; nil if it has none, or was deleted. All lookups of zones by name come through here.
+  /// The number and row of a zone; nil if it has none, or was deleted. All lookups of zones by name go
+  /// through here.
   func find(_ zone: ZoneID) throws -> (number: ZoneNumber, row: ZoneRow)? {
     if let number = interned.zones.cachedNumber(of: zone), let row = try source.zoneRowIfThere(number),
       !row.status.isGone
@@ -54,7 +55,7 @@ struct ZoneTable<Source: TableReading>: TableView {
 
   /// The zones that show in queries, by number.
   ///
-  /// - Parameter only: the zone of this identity alone; the rows of others are not read.
+  /// - Parameter only: lists only the zone of this identity; does not read the rows of others.
   func allVisible(of only: ZoneID? = nil) throws -> [(number: ZoneNumber, id: ZoneID)] {
     var found: [(number: ZoneNumber, id: ZoneID)] = []
     for (number, row) in try rows(of: only) where row.status.isVisible {
@@ -64,9 +65,9 @@ struct ZoneTable<Source: TableReading>: TableView {
     return found
   }
 
-  /// The rows of all zones, those that are gone too, by number.
+  /// The rows of all zones by number, including those that are gone.
   ///
-  /// - Parameter only: the rows of zones of this identity alone; those of others are not read.
+  /// - Parameter only: reads only the rows of zones of this identity.
   func rows(
     of only: ZoneID? = nil
   ) throws -> [(number: ZoneNumber, row: ZoneRow)] {
@@ -78,7 +79,8 @@ struct ZoneTable<Source: TableReading>: TableView {
     return found
   }
 
-  /// Calls a closure with the number of each zone that has a row, in their order, and with what reads the row.
+  /// Calls a closure with the number of each zone that has a row, in ascending order, and a function that
+  /// reads the row.
   func forEachRow(_ body: (ZoneNumber, _ read: () throws -> ZoneRow) throws -> Void) throws {
     var cursor = try transaction.openCursor(tables.zones)
     var isThere = try cursor.seek(atOrAfter: TableKey.zoneRow(.none).span)
@@ -95,7 +97,7 @@ struct ZoneTable<Source: TableReading>: TableView {
     }
   }
 
-  /// The identity behind a zone's number, also of one that is gone.
+  /// The identity of a zone's number, even if the zone is gone; nil if nothing has the number.
   func id(of number: ZoneNumber) throws -> ZoneID? {
     var key = TableKey()
     key.append(UInt8(0))
@@ -103,12 +105,13 @@ struct ZoneTable<Source: TableReading>: TableView {
     return try transaction.withCheckedValue(of: key, in: tables.zones) { try ZoneID(interned: $0) }
   }
 
-  /// Whether a zone's log was deleted, here or at the remote: no zone is tied to it again, whatever arrives late.
+  /// Whether a zone's log was deleted, here or at the remote. No zone is tied to it again, even if a segment
+  /// arrives late.
   func isGone(_ incarnation: IncarnationNumber) throws -> Bool {
     try goneLog(incarnation) != nil
   }
 
-  /// What is known of a log that was deleted; nil of one that was not.
+  /// What is known of a deleted log; nil for a log that was not deleted.
   func goneLog(_ incarnation: IncarnationNumber) throws -> GoneLog? {
     try transaction.withCheckedValue(of: .goneIncarnation(incarnation), in: tables.incarnations) { row in
       try GoneLog(row)
@@ -120,7 +123,8 @@ struct ZoneTable<Source: TableReading>: TableView {
     try transaction.withCheckedValue(of: TableKey.cut(zone), in: tables.zones) { try CutRow($0) }
   }
 
-  /// The incarnation that the remote was asked to make a zone under, while no log is known of it; nil if it was not asked.
+  /// The incarnation that the remote was asked to make a zone under, while its log is not known; nil if it
+  /// was not asked.
   func proposedIncarnation(of zone: ZoneNumber) throws -> IncarnationNumber? {
     try transaction.withCheckedValue(of: TableKey.proposedIncarnation(zone), in: tables.incarnations) { row in
       var reader = ByteReader(row)
@@ -130,7 +134,7 @@ struct ZoneTable<Source: TableReading>: TableView {
     }
   }
 
-  /// The same, unless the log that it names was deleted since: then the zone is to be made under another one.
+  /// The same; nil also if that log was deleted since. Then the zone needs another incarnation.
   func openProposal(of zone: ZoneNumber) throws -> IncarnationNumber? {
     guard let found = try proposedIncarnation(of: zone) else { return nil }
     return try isGone(found) ? nil : found

@@ -1,12 +1,12 @@
 public import OperationFormat
 
-/// Fields that merge: what was changed elsewhere counts too, whoever saw what.
+/// Fields whose concurrent changes all count, in any order.
 ///
-/// Each kind of field is a cell of its own, apart from the value that ``WriteTransaction/set(_:of:to:)`` sets.
+/// Each kind of field is a separate cell: ``WriteTransaction/set(_:of:to:)`` does not change it.
 extension WriteTransaction {
   // MARK: Counters
 
-  /// Adds to a counter of a record. What was added elsewhere counts too, each once, whoever saw what.
+  /// Adds to a counter of a record. Concurrent additions of other replicas count too, each once.
   ///
   /// - Parameters:
   ///   - amount: an integer or a decimal; a negative one takes away.
@@ -22,14 +22,14 @@ extension WriteTransaction {
     try write.change(field, of: record, .add(amount))
   }
 
-  /// What a counter of a record reads, nil if the record is not there, or nothing was added to it.
+  /// The sum of a counter of a record; nil if the record does not exist, or nothing was added.
   public mutating func counter(_ field: Name, of record: RecordID) throws -> Counter? {
     try readView().counter(field, of: record)
   }
 
   // MARK: Sets
 
-  /// Puts an element into a set of a record. It stays if it was removed elsewhere meanwhile.
+  /// Puts an element into a set of a record. It stays, even if another replica removes it concurrently.
   ///
   /// - Throws: as ``set(_:of:to:)``.
   /// - Complexity: O(log n) in the elements.
@@ -37,7 +37,7 @@ extension WriteTransaction {
     try write.change(field, of: record, .insert(element))
   }
 
-  /// Takes an element out of a set of a record, if it is there.
+  /// Removes an element from a set of a record, if the set has it.
   ///
   /// - Throws: as ``set(_:of:to:)``.
   /// - Complexity: O(log n) in the elements.
@@ -45,14 +45,14 @@ extension WriteTransaction {
     try write.change(field, of: record, .remove(element))
   }
 
-  /// The elements of a set of a record, nil if the record is not there, or the set is empty.
+  /// The elements of a set of a record; nil if the record does not exist, or the set is empty.
   ///
   /// - Complexity: linear in the elements.
   public mutating func elements(of field: Name, in record: RecordID) throws -> Set<Value>? {
     try readView().elements(of: field, in: record)
   }
 
-  /// Whether a set of a record has an element. False if the record is not there.
+  /// Whether a set of a record has an element. False if the record does not exist.
   ///
   /// - Complexity: O(log n) in the elements.
   public mutating func contains(_ element: Value, in field: Name, of record: RecordID) throws -> Bool {
@@ -61,8 +61,8 @@ extension WriteTransaction {
 
   // MARK: Maps
 
-  /// Gives a key of a record's map a value. It stays if the key was removed elsewhere meanwhile; of two values that were put
-  /// concurrently the last writer's shows.
+  /// Gives a key of a record's map a value. It stays, even if another replica removes the key concurrently.
+  /// Of two concurrent values, the last writer's shows.
   ///
   /// - Throws: as ``set(_:of:to:)``; `valueInvalid` also for a key of over 255 bytes.
   /// - Complexity: O(log n) in the keys.
@@ -72,7 +72,7 @@ extension WriteTransaction {
     try write.change(field, of: record, .put(key: key, newValue))
   }
 
-  /// Takes a key out of a record's map, if it is there.
+  /// Removes a key from a record's map, if the map has it.
   ///
   /// - Throws: as ``put(_:at:in:of:)``.
   /// - Complexity: O(log n) in the keys.
@@ -80,14 +80,14 @@ extension WriteTransaction {
     try write.change(field, of: record, .removeKey(key))
   }
 
-  /// The entries of a record's map, nil if the record is not there, or the map is empty.
+  /// The entries of a record's map; nil if the record does not exist, or the map is empty.
   ///
   /// - Complexity: linear in the keys.
   public mutating func entries(of field: Name, in record: RecordID) throws -> [Name: Value]? {
     try readView().entries(of: field, in: record)
   }
 
-  /// The value at a key of a record's map, nil if the record is not there, or nothing is at the key.
+  /// The value at a key of a record's map; nil if the record does not exist, or the map lacks the key.
   ///
   /// - Complexity: O(log n) in the keys.
   public mutating func value(at key: Name, of field: Name, in record: RecordID) throws -> Value? {

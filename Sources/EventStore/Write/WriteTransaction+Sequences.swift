@@ -1,19 +1,19 @@
 public import OperationFormat
 
-/// Lists and texts. Indexes count what the write sees; what is inserted elsewhere at the same place comes before or behind it,
-/// never in between.
+/// Lists and texts. Indexes count what the write sees. Concurrent insertions at one index end up one after
+/// the other, never mixed.
 ///
-/// Each is a cell of its own, apart from the value that ``WriteTransaction/set(_:of:to:)`` sets.
+/// Each is a separate cell: ``WriteTransaction/set(_:of:to:)`` does not change it.
 extension WriteTransaction {
   // MARK: Text
 
   /// Inserts text before an index.
   ///
-  /// What one write inserts bit by bit, each behind the last, makes one operation, as if it had come at once.
+  /// Insertions of one write that follow each other become one operation.
   ///
   /// - Parameters:
   ///   - text: any text; nothing happens if it is empty.
-  ///   - index: in Unicode scalars, from 0 up to their count.
+  ///   - index: in Unicode scalars, from 0 to their count.
   ///   - field: the text.
   ///   - record: the record.
   /// - Throws: ``StoreError`` `indexInvalid`, and as ``set(_:of:to:)``.
@@ -36,7 +36,7 @@ extension WriteTransaction {
     try write.edit(field, .text, of: record) { units in try units.runs(range, field).map { .removeText($0) } }
   }
 
-  /// The text, nil if the record is not there, or the text is empty.
+  /// The text; nil if the record does not exist, or the text is empty.
   ///
   /// - Complexity: linear in the text, and in the runs that were ever inserted.
   public mutating func text(of field: Name, in record: RecordID) throws -> String? {
@@ -58,8 +58,8 @@ extension WriteTransaction {
     }
   }
 
-  /// Moves an element of a list: it ends at another index. A change of its value elsewhere stays, and of two moves the last
-  /// writer's.
+  /// Moves an element of a list to another index. A concurrent change of its value stays; of two concurrent
+  /// moves, the last writer's counts.
   ///
   /// - Throws: ``StoreError`` `indexInvalid`, and as ``set(_:of:to:)``.
   /// - Complexity: O(log n) in the list
@@ -69,14 +69,14 @@ extension WriteTransaction {
     try write.edit(field, .list, of: record) { units in
       let element = try units.element(at: source, field)
       try StoreError.check(target..<target + 1, of: units.count, field)
-      // Those in between move up when it goes.
+      // The elements between move up.
       let origin = try units.origin(before: target > source ? target + 1 : target, field)
       return try [.moveElement(element, after: origin.map { try units.reference($0) })]
     }
   }
 
-  /// Gives an element of a list another value. It stays where it is or is moved to elsewhere; of two values the last writer's
-  /// shows.
+  /// Gives an element of a list another value, at any index that a concurrent move gives it. Of two
+  /// concurrent values, the last writer's shows.
   ///
   /// - Throws: ``StoreError`` `indexInvalid`, and as ``set(_:of:to:)``.
   /// - Complexity: O(log n) in the list
@@ -88,7 +88,7 @@ extension WriteTransaction {
     }
   }
 
-  /// Removes elements of a list. They stay removed, whatever is done to them elsewhere.
+  /// Removes elements of a list. They stay removed, whatever other replicas do to them.
   ///
   /// - Throws: ``StoreError`` `indexInvalid`, and as ``set(_:of:to:)``.
   /// - Complexity: O(log n) in the list, linear in what is removed
@@ -98,14 +98,14 @@ extension WriteTransaction {
     }
   }
 
-  /// The values of a list in their order, nil if the record is not there, or the list is empty.
+  /// The values of a list in order; nil if the record does not exist, or the list is empty.
   ///
   /// - Complexity: linear in what was ever inserted.
   public mutating func list(_ field: Name, of record: RecordID) throws -> [Value]? {
     try readView().list(field, of: record)
   }
 
-  /// How many elements a set, a map or a list has, or Unicode scalars a text; 0 if the record is not there.
+  /// How many elements a set, a map or a list has, or Unicode scalars a text; 0 if the record does not exist.
   public mutating func count(of field: Name, in record: RecordID, as kind: FieldKind) throws -> Int {
     try readView().count(of: field, in: record, as: kind)
   }

@@ -34,7 +34,7 @@ extension StoreTransaction {
   func foldAgain(_ entry: (header: LogEntryHeader, body: [UInt8])) throws {
     let state = try storage.zoneRow(entry.header.zone).state
     let body = entry.body.span
-    try fold(entry.header, body: body.bytes, into: state, receivedMilliseconds: nil)
+    try foldEntry(entry.header, body: body.bytes, into: state, receivedMilliseconds: nil)
   }
 
   /// Raises a zone's base.
