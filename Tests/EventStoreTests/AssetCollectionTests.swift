@@ -165,30 +165,30 @@ struct AssetCollectionTests {
       transaction(9, 1, [create("theirs"), set("theirs", "photo", .array([.null, .asset(asset)]))])
     ])
     _ = try remote.append([transaction(9, 2, base: 1, [set("theirs", "copy", .asset(asset))])])
-    _ = try await store.fold(try remote.news(for: store))
-    let wanted = try store.nextWantedAsset(of: noteZone, after: nil).reference
+    _ = try await store.ingest(try remote.news(for: store))
+    let wanted = try store.assetTransfers.nextWanted(of: noteZone, after: nil).reference
     #expect(wanted == asset)
-    let next = try store.nextWantedAsset(of: noteZone, after: asset).reference
+    let next = try store.assetTransfers.nextWanted(of: noteZone, after: asset).reference
     #expect(next == nil)
     let information = try store.information()
     #expect(information.assets.missing == 1)
     let report = try store.verify()
     #expect(report.problems == [])
     #expect(report.missingAssets == 1)
-    let partial = try #require(try store.partialAsset(asset))
-    let another = try store.partialAsset(asset)
+    let partial = try #require(try store.assetTransfers.partial(asset))
+    let another = try store.assetTransfers.partial(asset)
     #expect(another == nil)
     try partial.append(bytes)
     let isWhole = try partial.isWhole()
     #expect(isWhole)
     try partial.publish()
-    try await store.noteAssetArrival(asset)
-    let left = try store.nextWantedAsset(of: noteZone, after: nil).reference
+    try await store.assetTransfers.noteArrival(of: asset)
+    let left = try store.assetTransfers.nextWanted(of: noteZone, after: nil).reference
     #expect(left == nil)
     let content = try store.assetContent(asset)
     #expect(content == bytes)
     let commit = try store.lastCommitID
-    try await store.noteAssetArrival(asset)
+    try await store.assetTransfers.noteArrival(of: asset)
     let same = try store.lastCommitID
     #expect(same == commit)
     try await checkSound(store)
@@ -205,15 +205,15 @@ struct AssetCollectionTests {
     let bytes = assetBytes(5000)
     let asset = AssetReference(hash: ContentHash(of: bytes.span.bytes), byteCount: 5000)
     _ = try remote.append([transaction(9, 1, [create("theirs"), set("theirs", "photo", .asset(asset))])])
-    _ = try await store.fold(try remote.news(for: store))
-    let wanted = try store.nextWantedAsset(of: noteZone, after: nil).reference
+    _ = try await store.ingest(try remote.news(for: store))
+    let wanted = try store.assetTransfers.nextWanted(of: noteZone, after: nil).reference
     #expect(wanted == asset)
     if asBytes {
       try await store.write { try $0.set("copy", of: note("theirs"), to: .bytes(bytes)) }
     } else {
       _ = try await store.importAsset(bytes: bytes)
     }
-    let left = try store.nextWantedAsset(of: noteZone, after: nil).reference
+    let left = try store.assetTransfers.nextWanted(of: noteZone, after: nil).reference
     #expect(left == nil)
     try await checkSound(store)
     // So that its file is missed once it is gone.
@@ -281,7 +281,7 @@ struct AssetCollectionTests {
     let opened = try directory.store()
     let recounted = try opened.rows(\.assets)
     #expect(recounted.filter { $0.key[0] < 2 } == deleted)
-    let wanted = try opened.nextWantedAsset(of: zones[1], after: nil).reference
+    let wanted = try opened.assetTransfers.nextWanted(of: zones[1], after: nil).reference
     #expect(wanted == other)
     try await checkSound(opened)
   }

@@ -118,7 +118,7 @@ import Testing
       let asset = AssetReference(hash: ContentHash(of: bytes.span.bytes), byteCount: UInt64(bytes.count))
       var begun = 0
       let steps = try await atEachStep { store in
-        let partial = try #require(try store.partialAsset(asset))
+        let partial = try #require(try store.assetTransfers.partial(asset))
         if partial.byteCount > 0 { begun += 1 }
         let there = Int(min(partial.byteCount, asset.byteCount)) / 100_000 * 100_000
         try partial.truncate(to: UInt64(there))
@@ -251,7 +251,7 @@ import Testing
       let asset = AssetReference(hash: ContentHash(of: bytes.span.bytes), byteCount: UInt64(bytes.count))
       let (path, named) = ("\(store.assets.partialFolder)/\(asset.hash)", store.assets.path(of: asset.hash))
       do {
-        let first = try #require(try store.partialAsset(asset))
+        let first = try #require(try store.assetTransfers.partial(asset))
         try first.append(bytes)
       }
       try store.assets.makeFolder(store.assets.folder(of: asset.hash))
@@ -260,12 +260,12 @@ import Testing
         rename(path, named)
         writeFile(path, [1, 2, 3])
       }
-      let second = try store.partialAsset(asset)
+      let second = try store.assetTransfers.partial(asset)
       #expect(second == nil)
       swap.value = nil
       let content = try store.assetContent(asset)
       #expect(content == bytes)
-      let third = try store.partialAsset(asset)
+      let third = try store.assetTransfers.partial(asset)
       #expect(third?.byteCount == 3)
     }
 

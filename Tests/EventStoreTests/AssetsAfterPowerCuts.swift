@@ -174,10 +174,10 @@ struct AssetsAfterPowerCuts {
         try await store.write { try $0.create(record, type: "note", fields: ["photo": .bytes(bytes)]) }
       default:
         let asset = AssetReference(hash: ContentHash(of: bytes.span.bytes), byteCount: UInt64(bytes.count))
-        let partial = try #require(try store.partialAsset(asset))
+        let partial = try #require(try store.assetTransfers.partial(asset))
         try partial.append(bytes)
         try partial.publish()
-        try await store.noteAssetArrival(asset)
+        try await store.assetTransfers.noteArrival(of: asset)
         try await store.write { try $0.create(record, type: "note", fields: ["photo": .asset(asset)]) }
       }
       files.cut("write \(number)")
@@ -201,7 +201,7 @@ struct AssetsAfterPowerCuts {
     try await store.write { try $0.create(record, type: "note", fields: ["photo": .bytes(bytes)]) }
     let coming = assetBytes(2000, seed: 2)
     let asset = AssetReference(hash: ContentHash(of: coming.span.bytes), byteCount: UInt64(coming.count))
-    let partial = try #require(try store.partialAsset(asset))
+    let partial = try #require(try store.assetTransfers.partial(asset))
     try partial.append(coming)
     for path in Set(filesBelow(store.directory)) {
       #expect(Self.mode(store.directory + "/" + path) == 0o600, "\(path)")

@@ -21,7 +21,7 @@ struct BoundsOfFolds {
       try await store.perform { store in
         store.fold.bound.rowsAtOnce = once
         var ingest = RemoteIngest(store)
-        var report = FoldReport()
+        var report = IngestReport()
         for segment in remote.segments { try ingest.ingest(segment, &report) }
       }
     }

@@ -81,7 +81,7 @@ struct ClockTests {
     #expect(after.milliseconds == UInt64(max(0, wall)))
     let heads = try store.heads("f", note("r"))
     #expect(heads == ["after"])
-    _ = try await store.fold([try segment(1, at: UInt64(Self.future))])
+    _ = try await store.ingest([try segment(1, at: UInt64(Self.future))])
     let next = try await write(store, "next")
     #expect(next > after)
     store.close()
@@ -134,7 +134,7 @@ struct ClockTests {
     let store = try open()
     _ = try await write(store)
     let remote = UInt64(Self.now + Self.drift + beyond)
-    _ = try await store.fold([try segment(1, at: remote)])
+    _ = try await store.ingest([try segment(1, at: remote)])
     let timestamp = try await write(store)
     if beyond <= 0 {
       #expect(timestamp > Timestamp(milliseconds: remote, counter: 0))
@@ -164,7 +164,7 @@ struct ClockTests {
     let remote = UInt64(Self.now + Self.drift + beyond)
     var segment = try segment(1, at: remote)
     segment.receivedMilliseconds = UInt64(Self.now)
-    _ = try await store.fold([segment])
+    _ = try await store.ingest([segment])
     let found = try store.read { try $0.heads(of: "f", in: note("theirs"))[0].timestamp }
     let expected =
       beyond <= 0
@@ -200,7 +200,7 @@ struct ClockTests {
     ] {
       var segment = try segment(offset, at: milliseconds)
       segment.receivedMilliseconds = received
-      _ = try await store.fold([segment])
+      _ = try await store.ingest([segment])
     }
     _ = try await write(store)
     try await checkSound(store)
@@ -217,12 +217,12 @@ struct ClockTests {
     for number in 0..<100 { _ = try await write(stores.0, .int(Int64(number))) }
     let acknowledgement = try #require(try remote.ship(stores.0))
     _ = try await stores.0.acknowledge(acknowledgement)
-    _ = try await stores.1.fold(remote.segments)
+    _ = try await stores.1.ingest(remote.segments)
     let successor = try await write(stores.1, "successor")
     #expect(successor.milliseconds <= UInt64(Self.now + Self.drift))
     let second = try #require(try remote.ship(stores.1))
     _ = try await stores.1.acknowledge(second)
-    _ = try await stores.0.fold(try remote.news(for: stores.0))
+    _ = try await stores.0.ingest(try remote.news(for: stores.0))
     for store in [stores.0, stores.1] {
       let heads = try store.heads("f", note("r"))
       #expect(heads == ["successor"])
@@ -234,7 +234,7 @@ struct ClockTests {
     #expect(corrected.milliseconds <= UInt64(Self.now + Self.drift))
     let third = try #require(try remote.ship(stores.0))
     _ = try await stores.0.acknowledge(third)
-    _ = try await stores.1.fold(try remote.news(for: stores.1))
+    _ = try await stores.1.ingest(try remote.news(for: stores.1))
     let heads = try stores.1.heads("f", note("r"))
     #expect(heads == ["corrected"])
     let digests = (try stores.0.digest(), try stores.1.digest())
@@ -245,7 +245,7 @@ struct ClockTests {
   func oldTimestamps() async throws {
     let store = try open()
     let recent = try await write(store, "recent")
-    _ = try await store.fold([try segment(1, at: UInt64(Self.now) - 31_536_000_000)])
+    _ = try await store.ingest([try segment(1, at: UInt64(Self.now) - 31_536_000_000)])
     let value = try store.value("f", note("theirs"))
     #expect(value == 1)
     let clock = try store.information().clock

@@ -81,7 +81,7 @@ struct ClocksThatJump {
         var theirs = transaction(1, remote.last + 1, [create("theirs")])
         theirs.timestamp = stamp
         _ = try remote.append([theirs])
-        _ = try await store.fold(try remote.news(for: store))
+        _ = try await store.ingest(try remote.news(for: store))
         naive.observe(stamp, wallMilliseconds: wall.milliseconds)
       }
       try await store.write { try $0.create(note("r\(number)"), type: "note") }

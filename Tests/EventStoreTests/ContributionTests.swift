@@ -89,9 +89,9 @@ struct ContributionTests {
       ])
     }
     _ = try remote.append([transaction(20, 1, base: 9, at: 1, [contribute("r", "last")])])
-    _ = try await store.fold(remote.segments)
-    for segment in remote.segments { _ = try await other.fold([segment]) }
-    _ = try await other.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
+    for segment in remote.segments { _ = try await other.ingest([segment]) }
+    _ = try await other.ingest(remote.segments)
     let wanted: [Value] =
       ["unseen", "first"] + [8, -8, 7, -7, 6, -6, 5, -5, 4, -4, 3, -3, 2, -2] + ["last"]
     #expect(try store.contributed() == wanted)
@@ -111,7 +111,7 @@ struct ContributionTests {
     }
     // It has seen the first four segments.
     _ = try remote.append([transaction(9, 1, base: 4, at: 2_000_000, [.delete(record: "r"), create("r")])])
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     #expect(try store.contributed() == [5, 6, 7, 8])
     try await checkSound(store)
     try await store.write { tx in
@@ -137,14 +137,14 @@ struct ContributionTests {
     var remote = TestRemote()
     _ = try remote.append([transaction(1, 1, [create("r"), contribute("r", 1)])])
     _ = try remote.append([transaction(2, 1, base: 1, [contribute("r", 2)])])
-    _ = try await store.fold(remote.segments)
-    _ = try await other.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
+    _ = try await other.ingest(remote.segments)
     #expect(try store.digest() == other.digest())
     var different = TestRemote()
     _ = try different.append([transaction(1, 1, [create("r"), contribute("r", 1)])])
     _ = try different.append([transaction(2, 1, base: 1, [contribute("r", 3)])])
     let third = try await directory.noteStore("third")
-    _ = try await third.fold(different.segments)
+    _ = try await third.ingest(different.segments)
     #expect(try store.digest() != third.digest())
   }
 
@@ -210,7 +210,7 @@ struct ContributionTests {
             [create("r"), contribute("r", .int(Int64(replica)))])
         ], receivedMilliseconds: now + 400_000 * UInt64(replica))
     }
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     #expect(try store.contributed() == [1, 2, 3, 4, 5, 6, "ahead"])
     let acknowledgement = try #require(try remote.ship(store, receivedMilliseconds: now + 1_000_000))
     let report = try await store.acknowledge(acknowledgement)

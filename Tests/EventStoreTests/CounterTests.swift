@@ -103,9 +103,9 @@ struct CounterTests {
         transaction(replica, 2, base: 1, [add("r", "n", .int(Int64(replica)))]),
       ])
     }
-    _ = try await store.fold(remote.segments)
-    for segment in remote.segments { _ = try await other.fold([segment]) }
-    _ = try await other.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
+    for segment in remote.segments { _ = try await other.ingest([segment]) }
+    _ = try await other.ingest(remote.segments)
     #expect(try counter(store) == 166)
     #expect(try counter(other) == 166)
     #expect(try heads(store).count == 21)
@@ -125,7 +125,7 @@ struct CounterTests {
     }
     // It has seen the first four segments.
     _ = try remote.append([transaction(9, 1, base: 4, at: 2_000_000, [.delete(record: "r"), create("r")])])
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     #expect(try counter(store) == .int(0b1_1110_0000))
     #expect(try heads(store).count == 4)
     #expect(try rowsApart(store) == 0)
@@ -211,7 +211,7 @@ struct CounterTests {
         [transaction(replica, 1, at: now + 400_000, [create("r"), add("r", "n", 1)])],
         receivedMilliseconds: now + 400_000)
     }
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     let acknowledgement = try #require(try remote.ship(store, receivedMilliseconds: now))
     _ = try await store.acknowledge(acknowledgement)
     #expect(try counter(store) == 11)

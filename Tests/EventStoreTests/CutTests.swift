@@ -76,7 +76,7 @@ struct CutTests {
     for sequence in 1...2 {
       _ = try remote.append([transaction(1, UInt64(sequence), [create(Name("theirs\(sequence)"))])])
     }
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     try await write(store, "a")
     let cut = try #require(try store.nextCut(of: noteZone))
     #expect(cut.header.base == 2 && cut.header.baseHash == remote.segments[1].hash)
@@ -84,7 +84,7 @@ struct CutTests {
     _ = try await remote.shipCut(store)
     let stored = try store.nextCut(of: noteZone)?.isStored
     #expect(stored == true)
-    let report = try await store.fold(try remote.news(for: store))
+    let report = try await store.ingest(try remote.news(for: store))
     #expect(report.known == 1 && report.token?.offset == 3)
     let rest = try store.nextCut(of: noteZone)
     #expect(rest == nil)
@@ -104,7 +104,7 @@ struct CutTests {
     var remote = TestRemote()
     let own = try store.read { try $0.pending(in: noteZone, limit: 2).map(\.transaction) }
     _ = try remote.append(own)
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     var state = try #require(try store.sync())
     #expect(state.pending == 1)
     let next = try store.nextCut(of: noteZone)
@@ -126,7 +126,7 @@ struct CutTests {
     // Whoever fetches both segments comes to the same.
     let other = try directory.store("other")
     try await other.makeAttachedZone()
-    let report = try await other.fold(remote.segments)
+    let report = try await other.ingest(remote.segments)
     #expect(report.folded == 3 && report.known == 2)
     let digests = (try store.readView().digests, try other.readView().digests)
     #expect(digests.0 == digests.1)
@@ -265,12 +265,12 @@ struct CutTests {
           try tx.set("f", of: record, to: .int(Int64(round)))
         }
       }
-      conflicts += try await store.fold(try remote.news(for: store)).conflicts
+      conflicts += try await store.ingest(try remote.news(for: store)).conflicts
       if let acknowledgement = try await remote.shipCut(store) {
         _ = try await store.acknowledge(acknowledgement)
       }
     }
-    for store in stores { conflicts += try await store.fold(try remote.news(for: store)).conflicts }
+    for store in stores { conflicts += try await store.ingest(try remote.news(for: store)).conflicts }
     let digests = try stores.map { try $0.digest() }
     #expect(digests[0] == digests[1], "seed \(seed)")
     #expect(conflicts > 0, "seed \(seed)")
@@ -282,7 +282,7 @@ struct CutTests {
       try await store.forgetTokens()
       let forgotten = try store.sync()
       #expect(forgotten?.token == .start(of: noteZone, testIncarnation) && forgotten?.pending == 0)
-      let report = try await store.fold(remote.segments)
+      let report = try await store.ingest(remote.segments)
       #expect(report.folded == 0 && report.conflicts == 0, "seed \(seed)")
       let again = try store.sync()
       #expect(again == state, "seed \(seed)")
@@ -304,7 +304,7 @@ struct SegmentCheckTests {
     let before = try store.readView()
     var changed = segment
     change(&changed)
-    let found = await awaitedCode { [changed] in _ = try await store.fold([changed]) }
+    let found = await awaitedCode { [changed] in _ = try await store.ingest([changed]) }
     #expect(found == .mismatch, comment)
     let after = try store.readView()
     #expect(after == before, comment)
@@ -319,7 +319,7 @@ struct SegmentCheckTests {
     _ = try remote.append([
       transaction(2, 1, base: 1, [create("b")]), transaction(2, 2, base: 1, [create("c")]),
     ])
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     _ = try remote.append([transaction(2, 3, base: 2, [create("d")])])
     let next = remote.segments[2]
     let wrong = ContentHash(of: [9].span.bytes)
@@ -339,14 +339,14 @@ struct SegmentCheckTests {
     overlapping.previousHash = wrong
     overlapping.base = 2
     overlapping.baseHash = remote.segments[1].hash
-    let report = try await store.fold([overlapping])
+    let report = try await store.ingest([overlapping])
     #expect(report.folded == 1 && report.known == 1)
     #expect(report.token?.offset == 3)
     // What lies in two is not compared either.
     _ = try remote.append([transaction(2, 4, base: 2, [create("e")])])
     var fourth = remote.segments[3]
     fourth.previousHash = wrong
-    let last = try await store.fold([fourth])
+    let last = try await store.ingest([fourth])
     #expect(last.folded == 1)
     try await checkSound(store)
   }

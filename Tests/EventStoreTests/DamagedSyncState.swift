@@ -19,7 +19,7 @@ struct DamagedSyncState {
       guard number == 0 || number == 2 else { continue }
       if number == 2 {
         _ = try remote.append([transaction(1, 1, [create("theirs")])])
-        _ = try await store.fold(remote.segments.suffix(1))
+        _ = try await store.ingest(remote.segments.suffix(1))
       }
       let acknowledgement = try #require(try await remote.shipCut(store))
       _ = try await store.acknowledge(acknowledgement)

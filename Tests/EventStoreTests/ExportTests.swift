@@ -19,7 +19,7 @@ struct ExportTests {
       receivedMilliseconds: 1_000_000)
     try await store.write { try $0.create(note("r"), type: "note", fields: ["f": "mine"]) }
     let acknowledgement = try #require(try remote.ship(store, receivedMilliseconds: 1_000_001))
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     _ = try await store.acknowledge(acknowledgement)
     try await store.setExistencePolicy(.updateWins, of: "note")
     try await store.write { tx in
@@ -98,7 +98,7 @@ struct ExportTests {
       if let acknowledgement = try remote.ship(store) { _ = try await store.acknowledge(acknowledgement) }
     }
     for store in [old, new] {
-      _ = try await store.fold(try remote.news(for: store))
+      _ = try await store.ingest(try remote.news(for: store))
       try await checkSound(store)
     }
     let digests = (try old.digest(), try new.digest())

@@ -78,7 +78,7 @@
       for task in waiting { await task.value }
       do {
         let segment = try Self.segment()
-        _ = try await store.fold([segment])
+        _ = try await store.ingest([segment])
         outcome.value.isFolded = true
       } catch let error as StoreError {
         if error.code != .commitUncertain { outcome.value.isRefusedFold = true }

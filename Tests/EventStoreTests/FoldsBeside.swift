@@ -46,7 +46,7 @@ struct FoldsBeside {
     var last: (commits: Int, beside: Int) = (0, 0)
     for segment in remote.segments {
       let before = commits.load(ordering: .relaxed)
-      let report = try await store.fold([segment])
+      let report = try await store.ingest([segment])
       last = (commits.load(ordering: .relaxed) - before, report.foldedBeside)
     }
     return last
@@ -86,7 +86,7 @@ struct FoldsBeside {
     let store = try directory.store("bounded")
     let plain = try directory.store("plain")
     for store in [store, plain] { try await store.makeZone() }
-    for segment in remote.segments { _ = try await plain.fold([segment]) }
+    for segment in remote.segments { _ = try await plain.ingest([segment]) }
     store.close()
     let commits = Commits()
     let bounded = try directory.store("bounded") { configuration in
@@ -94,9 +94,9 @@ struct FoldsBeside {
       configuration.writeLockDidChange = { if $0 { commits.count.add(1, ordering: .relaxed) } }
     }
     var left = remote.segments[...]
-    var reports: [FoldReport] = []
+    var reports: [IngestReport] = []
     while !left.isEmpty {
-      reports.append(try await bounded.fold(Array(left), isMoreToCome: true))
+      reports.append(try await bounded.ingest(Array(left), isMoreToCome: true))
       left = left.dropFirst(reports.last!.segments)
     }
     // Those before it, and then it with those behind it: each tried once before.
@@ -118,10 +118,10 @@ struct FoldsBeside {
     let store = try directory.store("writer") { $0.foldStepsMax = 80 }
     let reader = try directory.store("reader")
     for store in [store, reader] { try await store.makeZone() }
-    for segment in remote.segments.dropLast() { _ = try await store.fold([segment]) }
-    let report = try await store.fold([heavy], isMoreToCome: true)
+    for segment in remote.segments.dropLast() { _ = try await store.ingest([segment]) }
+    let report = try await store.ingest([heavy], isMoreToCome: true)
     #expect(report.token?.offset == 42 && report.foldedBeside == 1)
-    let again = try await store.fold([heavy], isMoreToCome: true)
+    let again = try await store.ingest([heavy], isMoreToCome: true)
     #expect(again.known == 1 && again.token?.offset == 42)
     #expect(try store.read { try $0.isFoldingAgain() })
     #expect(try store.verify().problems == [])
@@ -143,7 +143,7 @@ struct FoldsBeside {
     try await store.write { try $0.set("i", of: record, to: "mine") }
     #expect(try store.entries().last?.transaction.base?.offset == 44)
     _ = try await store.acknowledge(try #require(try remote.ship(store)))
-    for segment in remote.segments { _ = try await reader.fold([segment]) }
+    for segment in remote.segments { _ = try await reader.ingest([segment]) }
     #expect(try store.digest() == reader.digest())
     #expect(try store.verify().problems == [])
   }
@@ -155,14 +155,14 @@ struct FoldsBeside {
     do {
       let store = try directory.store { $0.foldStepsMax = 80 }
       try await store.makeZone()
-      for segment in remote.segments.dropLast() { _ = try await store.fold([segment]) }
-      _ = try await store.fold([heavy], isMoreToCome: true)
+      for segment in remote.segments.dropLast() { _ = try await store.ingest([segment]) }
+      _ = try await store.ingest([heavy], isMoreToCome: true)
       store.close()
     }
     let store = try directory.store()
     #expect(try store.read { try $0.isFoldingAgain() })
     #expect(try store.value("g", record) == nil)
-    let report = try await store.fold([heavy])
+    let report = try await store.ingest([heavy])
     #expect(report.known == 1)
     #expect(try !store.read { try $0.isFoldingAgain() })
     #expect(try store.value("g", record) == 1)
@@ -182,7 +182,7 @@ struct FoldsBeside {
     let store = try directory.store("writer") { $0.foldStepsMax = 80 }
     let reader = try directory.store("reader")
     for store in [store, reader] { try await store.makeZone() }
-    for segment in remote.segments.dropLast() { _ = try await store.fold([segment]) }
+    for segment in remote.segments.dropLast() { _ = try await store.ingest([segment]) }
     // The store was put back from a backup: it has forgotten what it had written.
     let lost = LogOperation.update(record: "r", type: "note", field: "body", .insertText("LOST", after: nil))
     let own = transaction(store.identity.replica.rawValue, 1, base: 42, [lost])
@@ -194,7 +194,7 @@ struct FoldsBeside {
       _ = try remote.append([next])
     }
     let count = hasNextEpoch ? 3 : 2
-    let report = try await store.fold(Array(remote.segments.suffix(count)), isMoreToCome: true)
+    let report = try await store.ingest(Array(remote.segments.suffix(count)), isMoreToCome: true)
     #expect(report.foldedBeside == count)
     for text in ["hello", "bye"] {
       let record = record
@@ -211,7 +211,7 @@ struct FoldsBeside {
     let text = try #require(try body(of: store))
     #expect(text.contains("bye") && text.count == 3 + 4 * (count - 1))
     while let acknowledgement = try remote.ship(store) { _ = try await store.acknowledge(acknowledgement) }
-    for segment in remote.segments { _ = try await reader.fold([segment]) }
+    for segment in remote.segments { _ = try await reader.ingest([segment]) }
     #expect(try store.digest() == reader.digest())
     for store in [store, reader] { #expect(try store.verify().problems == []) }
   }
@@ -221,11 +221,11 @@ struct FoldsBeside {
     var remote = try makeRemote(seen: 41)
     let store = try directory.store("exported") { $0.foldStepsMax = 80 }
     try await store.makeZone()
-    for segment in remote.segments.dropLast() { _ = try await store.fold([segment]) }
-    _ = try await store.fold([remote.segments[41]], isMoreToCome: true)
+    for segment in remote.segments.dropLast() { _ = try await store.ingest([segment]) }
+    _ = try await store.ingest([remote.segments[41]], isMoreToCome: true)
     let imported = try directory.store("imported")
     try await imported.importLines(store.exportedLines())
-    _ = try await imported.fold([remote.append([transaction(3, 1, [set("r", "h", 1)])])])
+    _ = try await imported.ingest([remote.append([transaction(3, 1, [set("r", "h", 1)])])])
     #expect(try imported.verify().problems == [])
     let record = record
     try await imported.write { try $0.set("f", of: record, to: "mine") }
@@ -268,13 +268,13 @@ struct FoldsBeside {
     let store = try directory.store { $0.foldStepsMax = 80 }
     let other = ZoneID(name: "other")
     for zone in [noteZone, other] { try await store.makeZone(zone) }
-    for segment in remote.segments.dropLast() { _ = try await store.fold([segment]) }
-    _ = try await store.fold([remote.segments[41]], isMoreToCome: true)
+    for segment in remote.segments.dropLast() { _ = try await store.ingest([segment]) }
+    _ = try await store.ingest([remote.segments[41]], isMoreToCome: true)
     var second = TestRemote()
     second.zone = other
     second.incarnation = IncarnationID(rawValue: 0xDEF)
     let segment = try second.append([transaction(9, 1, zone: other, [create("r")])])
-    let report = try await store.fold([segment])
+    let report = try await store.ingest([segment])
     #expect(report.folded == 1 && report.foldedBeside == 0)
     #expect(try store.read { try $0.contains(RecordID(zone: other, name: "r")) })
     #expect(try store.read { try $0.isFoldingAgain() })
@@ -290,8 +290,8 @@ struct FoldsBeside {
     for zone in [noteZone, other, third] { try await store.makeZone(zone) }
     for zone in [noteZone, other] {
       let remote = try makeRemote(seen: 41, of: zone)
-      for segment in remote.segments.dropLast() { _ = try await store.fold([segment]) }
-      _ = try await store.fold([remote.segments[41]], isMoreToCome: true)
+      for segment in remote.segments.dropLast() { _ = try await store.ingest([segment]) }
+      _ = try await store.ingest([remote.segments[41]], isMoreToCome: true)
       // Some of it is done before the next one comes.
       _ = try await store.perform { try Rebuild($0).step() }
     }
@@ -299,7 +299,7 @@ struct FoldsBeside {
     #expect(place?.isPartial == true)
     var light = TestRemote()
     light.zone = third
-    let report = try await store.fold([light.append([transaction(9, 1, zone: third, [create("r")])])])
+    let report = try await store.ingest([light.append([transaction(9, 1, zone: third, [create("r")])])])
     #expect(report.folded == 1 && report.foldedBeside == 0)
     #expect(try store.read { try $0.readView.zones.areOnlyBehindTokens() })
     try await store.finishRenewal()
@@ -326,8 +326,8 @@ struct FoldsBeside {
     let other = ZoneID(name: "other")
     for zone in [noteZone, other] { try await store.makeZone(zone) }
     try await store.write { try $0.create(RecordID(zone: other, name: "r"), type: "note") }
-    for segment in remote.segments.dropLast() { _ = try await store.fold([segment]) }
-    _ = try await store.fold([remote.segments[41]], isMoreToCome: true)
+    for segment in remote.segments.dropLast() { _ = try await store.ingest([segment]) }
+    _ = try await store.ingest([remote.segments[41]], isMoreToCome: true)
     let report = try await store.rebuild()
     #expect(!report.wasResumed && report.transactions == 43)
     #expect(try !store.read { try $0.isFoldingAgain() })

@@ -24,13 +24,13 @@ struct FoldsOfManyRows {
     while true {
       let news = try remote.news(for: store)
       if news.isEmpty { break }
-      commits.append(try await store.fold(news).segments)
+      commits.append(try await store.ingest(news).segments)
     }
     #expect(commits.count > 3 && commits.reduce(0, +) == 41)
     #expect(try store.read { try $0.elements(of: "tags", in: note("r")) }?.count == 6000)
     // One that has seen them takes them away.
     _ = try remote.append([transaction(50, 1, base: 41, [.create(record: "r", type: "t")])])
-    #expect(try await store.fold(try remote.news(for: store)).segments == 1)
+    #expect(try await store.ingest(try remote.news(for: store)).segments == 1)
     #expect(try store.read { try $0.elements(of: "tags", in: note("r")) } == nil)
     let report = try store.verify()
     #expect(report.problems == [])
@@ -45,20 +45,20 @@ struct FoldsOfManyRows {
       LogOperation.update(record: "r", type: "t", field: Name("f\(number)"), .set(.int(number)))
     }
     _ = try remote.append([transaction(1, 1, [.create(record: "r", type: "t")] + fields)])
-    _ = try await store.fold(try remote.news(for: store))
+    _ = try await store.ingest(try remote.news(for: store))
     _ = try remote.append([transaction(2, 1, [.create(record: "r", type: "t")])])
     let news = try remote.news(for: store)
     let touched = try await store.perform { store in
       let before = store.storage.touchedRows
       var ingest = RemoteIngest(store)
-      var report = FoldReport()
+      var report = IngestReport()
       for segment in news { try ingest.ingest(segment, &report) }
       return store.storage.touchedRows - before
     }
     #expect(touched < 200)
     #expect(try store.read { try $0.record(note("r")) }?.fields.count == 4000)
     _ = try remote.append([transaction(3, 1, base: 2, [.create(record: "r", type: "t")])])
-    _ = try await store.fold(try remote.news(for: store))
+    _ = try await store.ingest(try remote.news(for: store))
     #expect(try store.read { try $0.record(note("r")) }?.fields.count == 0)
     let report = try store.verify()
     #expect(report.problems == [])
@@ -77,13 +77,13 @@ struct FoldsOfManyRows {
       }
     }
     _ = try remote.append([transaction(1, 1, [.create(record: "r", type: "t")] + fields(1))])
-    _ = try await store.fold(try remote.news(for: store))
+    _ = try await store.ingest(try remote.news(for: store))
     _ = try remote.append([transaction(1, 2, fields(7))])
     let news = try remote.news(for: store)
     let touched = try await store.perform { store in
       let before = store.storage.touchedRows
       var ingest = RemoteIngest(store)
-      var report = FoldReport()
+      var report = IngestReport()
       for segment in news { try ingest.ingest(segment, &report) }
       return store.storage.touchedRows - before
     }

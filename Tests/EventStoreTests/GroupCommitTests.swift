@@ -268,7 +268,7 @@ struct GroupCommitTests {
       awaitedCode { try await store.write { _ in runs.value += 1 } },
       awaitedCode { try store.writeBlockingThisThread { _ in runs.value += 1 } },
       awaitedCode { _ = try await store.rebuild() },
-      awaitedCode { _ = try await store.fold([]) },
+      awaitedCode { _ = try await store.ingest([]) },
       awaitedCode { try await store.setExistencePolicy(.deleteWins, of: "note") },
     ]
     #expect(codes == [.readOnly, .readOnly, .readOnly, .readOnly, .readOnly])

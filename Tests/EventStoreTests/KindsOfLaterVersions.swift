@@ -17,7 +17,7 @@ struct KindsOfLaterVersions {
       [create("r"), .add(record: "r", type: "note", field: "n", value: 5), .unknown(kind: 99, payload: [])])
     strange.names = []
     _ = try remote.append([strange])
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     return store
   }
 
@@ -127,12 +127,12 @@ struct KindsOfLaterVersions {
     _ = try remote.append([transaction(1, 1, invented)])
     _ = try remote.append([transaction(1, 2, [create("r"), counted, .unknown(kind: next, payload: [0])])])
     _ = try remote.append([transaction(1, 3, (900..<1100).map { .unknown(kind: $0, payload: []) })])
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     #expect(try unfolded(store) == Set([next] + (900..<1155)))
     // Those that are greater than all that are noted change nothing: the row is not written.
     let row = try store.rows(\.meta).first { $0.key == Array("unfolded".utf8) }
     _ = try remote.append([transaction(1, 4, (5000..<6000).map { .unknown(kind: $0, payload: []) })])
-    _ = try await store.fold([remote.segments[3]])
+    _ = try await store.ingest([remote.segments[3]])
     #expect(try store.rows(\.meta).first { $0.key == Array("unfolded".utf8) }?.value == row?.value)
 
     // A former version noted as many kinds as there is room for, and this one knows them all.

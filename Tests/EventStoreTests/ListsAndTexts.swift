@@ -214,9 +214,9 @@ struct ListsAndTexts {
     _ = try remote.append([
       transaction(4, 1, base: 1, at: 250, [change("steps", .moveElement(unit(0), after: unit(1)))])
     ])
-    _ = try await store.fold(remote.segments)
-    for index in [0, 3, 2, 1] { _ = try? await other.fold([remote.segments[index]]) }
-    _ = try await other.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
+    for index in [0, 3, 2, 1] { _ = try? await other.ingest([remote.segments[index]]) }
+    _ = try await other.ingest(remote.segments)
     #expect(try list(store) == ["A", "c", "d"])
     #expect(try text(store) == "oatsoymilk")
     #expect(try store.digest() == other.digest())
@@ -246,7 +246,7 @@ struct ListsAndTexts {
         ])
     ])
     _ = try remote.append([transaction(3, 1, base: 1, at: 60, [.delete(record: "r"), create("r")])])
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     #expect(try text(store) == " unseen")
     #expect(try list(store) == ["unseen"])
     try await checkSound(store)
@@ -292,7 +292,7 @@ struct ListsAndTexts {
           change("steps", .insertElements(["y"], after: UnitReference(number: 2))),
         ])
     ])
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     #expect(try list(store).map { Set($0) } == [1, 2, 3, "y"])
     #expect(try text(store) == "t")
     try await checkSound(store)

@@ -42,7 +42,7 @@ struct LosersThatAreRestored {
       try tx.remove("none", from: "tags", of: note("bare"))
       try tx.add(1, to: "likes", of: note("merging"))
     }
-    _ = try await store.fold([remote.segments[1]])
+    _ = try await store.ingest([remote.segments[1]])
     return (store, remote)
   }
 
@@ -94,7 +94,7 @@ struct LosersThatAreRestored {
     _ = try remote.append([transaction(1, 1, [create("r")] + fields + [marked])])
     _ = try remote.append([transaction(2, 1, base: 1, at: 1_600_000, [.delete(record: "r")])])
     _ = try remote.append([transaction(3, 1, base: 1, at: 1_500_000, [set("r", "f0", "y")])])
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     let conflict = try #require(try existenceConflict(note("r"), store))
     try await store.write { try $0.restore(conflict.losers[0].operation, of: note("r")) }
     let back = try #require(try store.read { try $0.record(note("r")) })
@@ -113,7 +113,7 @@ struct LosersThatAreRestored {
     #expect(try store.read { try $0.readView.meta.unfoldedKinds() }.isEmpty)
     let other = try directory.store("other")
     try await other.makeZone()
-    _ = try await other.fold(remote.segments)
+    _ = try await other.ingest(remote.segments)
     #expect(try other.read { try $0.record(note("r")) } == store.read { try $0.record(note("r")) })
     #expect(try other.read { try $0.contains(note("r")) })
     #expect(try other.digest() == store.digest())
@@ -135,7 +135,7 @@ struct LosersThatAreRestored {
       _ = try await store.acknowledge(shipped)
       try await store.write { try $0.set("title", of: note("r"), to: "Soy milk") }
       _ = try remote.append([transaction(7, 1, base: 1, at: at, [end])])
-      _ = try await store.fold([remote.segments[1]])
+      _ = try await store.ingest([remote.segments[1]])
       let wasThere = try store.read { try $0.contains(note("r")) }
       #expect(wasThere == (at < 1_500_000))
       let conflict = try #require(try existenceConflict(note("r"), store))
@@ -188,7 +188,7 @@ struct LosersThatAreRestored {
           ])
       ])
     }
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     #expect(try store.read { try $0.conflicts(in: noteZone).count } == 2)
     #expect(try store.information().zones.first?.conflicts == 2)
     try await store.write { try $0.delete(note("r")) }

@@ -273,7 +273,7 @@ struct MovesBetweenZones {
           ])
       ])
     }
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     #expect(try store.read { try $0.counter("n", of: record) } == Counter(value: .int(.max), isClamped: true))
     try await store.write { _ = try $0.move(note("r"), to: Self.other) }
     let sum = try store.read { try $0.counter("n", of: copy) }

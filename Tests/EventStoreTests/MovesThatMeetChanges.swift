@@ -30,7 +30,7 @@ struct MovesThatMeetChanges {
     for transaction in concurrent {
       _ = try remote.append([transaction], receivedMilliseconds: received)
     }
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     return store
   }
 
@@ -121,15 +121,15 @@ struct MovesThatMeetChanges {
     try await store.makeZone(first.zone)
     var remote = TestRemote()
     _ = try remote.append([transaction(1, 1, [create("r"), set("r", "f", 1)])])
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     try await store.write { [first] in _ = try $0.move(note("r"), to: first.zone) }
     _ = try remote.append([change(3, at: 5_000_000)])
     let acknowledgement = try #require(try remote.ship(store))
-    _ = try await store.fold(remote.news(for: store, limit: 1))
+    _ = try await store.ingest(remote.news(for: store, limit: 1))
     _ = try await store.acknowledge(acknowledgement)
     let other = try directory.store("other")
     try await other.makeZone()
-    _ = try await other.fold(remote.segments)
+    _ = try await other.ingest(remote.segments)
     #expect(try store.digest() == other.digest())
     for store in [store, other] {
       let expected = [SurvivingSource(record: record, copies: [first])]
@@ -162,7 +162,7 @@ struct MovesThatMeetChanges {
       zone: noteZone, incarnation: testIncarnation, offset: 2, hash: .zero, receivedMilliseconds: nil,
       transactions: [bytes])
     let before = try store.readView()
-    #expect(await awaitedCode { _ = try await store.fold([segment]) } == .damaged)
+    #expect(await awaitedCode { _ = try await store.ingest([segment]) } == .damaged)
     #expect(try store.readView() == before)
   }
 

@@ -158,7 +158,7 @@ struct OperationsThatStand {
           transaction(UInt128(number) + 1, 1, base: 1, [set("r", "f", .int(Int64(number)))])
         ])
       }
-      _ = try await store.fold(remote.segments)
+      _ = try await store.ingest(remote.segments)
       let before = plan.count
       let explanation = try #require(try store.read { try $0.explain(note("r"), field: "f") })
       #expect(

@@ -42,13 +42,13 @@ struct RandomScheduleTests {
       case ..<75: try await ship(index)
       case ..<80: try await acknowledge()
       case ..<95:
-        _ = try await store.fold(try remote.news(for: store, limit: 1 + generator.below(4)))
+        _ = try await store.ingest(try remote.news(for: store, limit: 1 + generator.below(4)))
       default:
         // What is known comes again.
         let count = Int(try store.read { try $0.token(of: noteZone) }?.offset ?? 0)
         guard count > 0 else { return }
         let before = try store.readView()
-        let report = try await store.fold([remote.segments[generator.below(count)]])
+        let report = try await store.ingest([remote.segments[generator.below(count)]])
         #expect(report.folded == 0 && report.retimed == 0)
         let after = try store.readView()
         #expect(after == before)
@@ -107,7 +107,7 @@ struct RandomScheduleTests {
           _ = try await stores[index].acknowledge(acknowledgement)
         }
       }
-      for store in stores { _ = try await store.fold(try remote.news(for: store)) }
+      for store in stores { _ = try await store.ingest(try remote.news(for: store)) }
     }
   }
 
@@ -142,7 +142,7 @@ struct RandomScheduleTests {
     // Everything comes to one of them fifty times more.
     let index = world.generator.below(world.stores.count)
     for _ in 0..<50 {
-      let report = try await world.stores[index].fold(world.remote.segments)
+      let report = try await world.stores[index].ingest(world.remote.segments)
       #expect(report.folded == 0 && report.retimed == 0, "seed \(seed)")
       let token = try world.stores[index].read { try $0.token(of: noteZone) }
       #expect(token == snapshots[index].tokens[0], "seed \(seed)")
@@ -154,7 +154,7 @@ struct RandomScheduleTests {
     // One that folds all of it at once comes to the same.
     let fresh = try directory.store("\(seed)-fresh")
     try await fresh.makeZone()
-    _ = try await fresh.fold(world.remote.segments)
+    _ = try await fresh.ingest(world.remote.segments)
     let digest = try fresh.digest()
     #expect(digest == snapshots[0].digests[0], "seed \(seed)")
     // No clock runs further ahead than allowed, and all go on writing.

@@ -14,7 +14,7 @@ struct RebuildTests {
   private func makeStore(_ segments: [RemoteSegment] = []) async throws -> LocalStore {
     let store = try directory.store()
     try await store.makeZone()
-    _ = try await store.fold(segments)
+    _ = try await store.ingest(segments)
     for number in 0..<22 {
       try await store.write { tx in
         let value = Value.bytes([UInt8](repeating: UInt8(number), count: (1 << 20) - 100))
@@ -81,16 +81,16 @@ struct RebuildTests {
     _ = try remote.append([transaction(3, 1, at: 4_070_908_800_000, [create("early"), set("early", "n", 7)])])
     let store = try await makeStore(remote.segments)
     _ = try remote.append([transaction(1, 1, at: 4_070_908_800_000, [create("n1"), set("n1", "n", 7)])])
-    _ = try await store.fold(try remote.news(for: store))
+    _ = try await store.ingest(try remote.news(for: store))
     await #expect(throws: Stop.self) { try await store.rebuild { _, _ in throw Stop() } }
     let before = try store.heads("n", note("n1"))
     #expect(before == [7, 1])
     var again = remote.segments
     for index in again.indices { again[index].receivedMilliseconds = 1_000_000 }
-    let report = try await store.fold(again)
+    let report = try await store.ingest(again)
     #expect(report.retimed == 1)
     _ = try remote.append([transaction(2, 1, base: 2, [create("theirs")])])
-    _ = try await store.fold(try remote.news(for: store))
+    _ = try await store.ingest(try remote.news(for: store))
     let resumed = try await store.rebuild()
     #expect(resumed.wasResumed)
     let after = try store.heads("n", note("n1"))
@@ -140,7 +140,7 @@ struct PastTests {
           transaction(
             1, sequence, base: known, at: 1_000, [set(Name("n\(record)"), "f", .int(Int64(number)))])
         ])
-        _ = try await store.fold(try remote.news(for: store))
+        _ = try await store.ingest(try remote.news(for: store))
       } else {
         try await store.write { tx in
           try tx.createZone(zone)

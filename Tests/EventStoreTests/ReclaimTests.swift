@@ -48,7 +48,7 @@ private struct Mixed {
         _ = try remotes[index].append([
           transaction(9, sequence, zone: Self.zones[index], [create(Name("theirs\(sequence)"))])
         ])
-        _ = try await store.fold(try remotes[index].news(for: store))
+        _ = try await store.ingest(try remotes[index].news(for: store))
       }
       if generator.chance(30), let acknowledgement = try await remotes[index].shipCut(store) {
         _ = try await store.acknowledge(acknowledgement)

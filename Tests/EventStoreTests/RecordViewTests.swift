@@ -30,7 +30,7 @@ struct RecordViewTests {
       transaction(
         0xB, 1, at: 1, [create("b"), .set(record: "b", type: "note", field: "contested", value: "theirs")])
     ])
-    _ = try await store.fold([theirs])
+    _ = try await store.ingest([theirs])
     return store
   }
 

@@ -118,7 +118,7 @@ struct ReducersOfContributions {
         (number == 1 ? [create("r")] : []) + [contribute("r", .int(Int64(number)))])
     }
     _ = try remote.append(all)
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     #expect(try lister.list(store)?.count == count)
     #expect(lister.takeCalls() == count)
     for (turn, distance) in [0, 1, 10, 63, 64, 65, 100, 129, 500, 1000, 2049, 4000, 0, 1, 70, 4999]
@@ -131,7 +131,7 @@ struct ReducersOfContributions {
       let segment = try remote.append([
         transaction(UInt128(100 + turn), 1, at: time, [contribute("r", .int(Int64(-turn)))])
       ])
-      _ = try await store.fold([segment])
+      _ = try await store.ingest([segment])
       count += 1
       let list = try #require(try lister.list(store))
       #expect(list[count - 1 - distance] == .int(Int64(-turn)))
@@ -148,7 +148,7 @@ struct ReducersOfContributions {
     var remote = TestRemote()
     _ = try remote.append(
       [transaction(1, 1, at: 90_000_000, [create("r")] + (0..<1000).map { contribute("r", .int($0)) })])
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     #expect(try lister.list(store)?.count == 1000)
     _ = lister.takeCalls()
     // The store's clock is not dragged along by one that is so far ahead.
@@ -182,7 +182,7 @@ struct ReducersOfContributions {
     let segment = try remote.append(
       [transaction(1, 1, at: now + 500_000, [create("r"), contribute("r", "between")])],
       receivedMilliseconds: now + 500_000)
-    _ = try await store.fold([segment])
+    _ = try await store.ingest([segment])
     #expect(try lister.list(store)?.first == "between")
     let acknowledgement = try #require(try remote.ship(store, receivedMilliseconds: now))
     _ = try await store.acknowledge(acknowledgement)
@@ -331,7 +331,7 @@ struct ReducersOfContributions {
             _ = try await store.acknowledge(acknowledgement)
           }
         }
-      case 65..<85: _ = try await store.fold(try remote.news(for: store, limit: 1 + random.below(6)))
+      case 65..<85: _ = try await store.ingest(try remote.news(for: store, limit: 1 + random.below(6)))
       case 85..<95:
         clocks[place].milliseconds =
           1_700_000_000_000 + [0, -5_000_000, 200_000, 90_000_000, 1_000][random.below(5)]
@@ -361,9 +361,9 @@ struct ReducersOfContributions {
     }
     held?.end()
     for store in stores {
-      while try remote.ship(store) != nil { _ = try await store.fold(try remote.news(for: store)) }
+      while try remote.ship(store) != nil { _ = try await store.ingest(try remote.news(for: store)) }
     }
-    for store in stores { _ = try await store.fold(try remote.news(for: store)) }
+    for store in stores { _ = try await store.ingest(try remote.news(for: store)) }
     let lists = try stores.enumerated().map { try listers[$0.offset].list($0.element) }
     #expect(lists[0] == lists[1] && lists[1] == lists[2], "seed \(seed)")
     let digests = try stores.map { try $0.digest() }
@@ -383,7 +383,7 @@ struct ReducersOfContributions {
     var second = transaction(2, 1, at: 2_000_000, [contribute("r", 2)])
     second.base = Base(incarnation: later, offset: 9)
     for made in [first, second] { _ = try remote.append([made]) }
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     #expect(try lister.list(store) == [2, 1])
     func place(_ replica: UInt128, in incarnation: IncarnationID) async throws {
       try await store.perform { store in
@@ -407,7 +407,7 @@ struct ReducersOfContributions {
       _ = try remote.append([
         transaction(UInt128(number), 1, at: 1_000_000 * number, [contribute("r", .int(Int64(number)))])
       ])
-      _ = try await store.fold(try remote.news(for: store))
+      _ = try await store.ingest(try remote.news(for: store))
       #expect(try lister.list(store) == store.contributed())
       #expect(try lister.list(store)?.first == 3)
       #expect(try lister.list(store)?.suffix(2) == [2, 1])

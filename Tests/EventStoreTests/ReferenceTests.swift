@@ -118,7 +118,7 @@ struct ReferenceTests {
     let second = try remote.append([
       transaction(2, 1, at: 20, [create("u"), set("r", "f", to("u", .cascade))])
     ])
-    for segment in [first, second] { _ = try await store.fold([segment]) }
+    for segment in [first, second] { _ = try await store.ingest([segment]) }
     #expect(try holders(store, "u") == [holder("r", "f", .cascade)])
     #expect(try holders(store, "t") == [])
     try await store.write { try $0.delete(note("t")) }
@@ -237,15 +237,15 @@ struct ReferenceTests {
     let store = try directory.store { $0.wallMilliseconds = { 1_000_000 } }
     try await store.makeAttachedZone()
     var remote = TestRemote()
-    _ = try await store.fold([
+    _ = try await store.ingest([
       try remote.append([
         transaction(1, 1, at: 10, [create("t"), create("r"), set("r", "f", to("t", .cascade))])
       ])
     ])
-    _ = try await store.fold([
+    _ = try await store.ingest([
       try remote.append([transaction(1, 2, at: 20, [.delete(record: "t")])])
     ])
-    _ = try await store.fold([
+    _ = try await store.ingest([
       try remote.append([transaction(2, 1, base: 1, at: 30, [set("t", "title", "late")])])
     ])
     #expect(try names(store) == ["r", "t"])

@@ -23,7 +23,7 @@ struct RemoteHeadsTests {
     _ = try remote.append([transaction(1, 1, [create("r"), set("r", "f", "base")])])
     _ = try remote.append([transaction(2, 1, base: 1, at: 1_000_010, [set("r", "f", "late")])])
     _ = try remote.append([transaction(3, 1, base: 1, at: 1_000_005, [set("r", "f", "early")])])
-    let report = try await store.fold(remote.segments)
+    let report = try await store.ingest(remote.segments)
     #expect(report.folded == 3)
     let value = try store.value("f", note("r"))
     #expect(value == "late")
@@ -51,7 +51,7 @@ struct RemoteHeadsTests {
     try await store.write { try $0.create(note("r"), type: "note", fields: ["f": "local"]) }
     var remote = TestRemote()
     _ = try remote.append([transaction(1, 1, at: 1_000_000, [create("r"), set("r", "f", "remote")])])
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     let heads = try store.heads("f", note("r"))
     #expect(heads == ["local", "remote"])
     try await store.write { try $0.set("f", of: note("r"), to: "later") }
@@ -63,10 +63,10 @@ struct RemoteHeadsTests {
     let base = try store.entries().last?.transaction.base
     #expect(base == Base(incarnation: testIncarnation, offset: 1))
     let other = try await makeStore("other")
-    _ = try await other.fold(remote.segments)
+    _ = try await other.ingest(remote.segments)
     let heads2 = try other.heads("f", note("r"))
     #expect(heads2 == ["later"])
-    _ = try await store.fold(try remote.news(for: store))
+    _ = try await store.ingest(try remote.news(for: store))
     let digests = [try store.digest(), try other.digest()]
     #expect(digests[0] == digests[1])
     try await checkSound(store)
@@ -84,7 +84,7 @@ struct RemoteHeadsTests {
       transaction(2, 1, base: 1, at: isDeletionLater ? 1_000_020 : 1_000_010, [.delete(record: "r")])
     ])
     _ = try remote.append([transaction(3, 1, base: 1, at: 1_000_015, [set("r", "f", 2)])])
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     let digest = try store.digest()
     let visible: [(ExistencePolicy, Bool)] = [
       (.latest, !isDeletionLater), (.deleteWins, false), (.updateWins, true),
@@ -112,7 +112,7 @@ struct RemoteHeadsTests {
     _ = try remote.append([
       transaction(1, 2, base: 1, at: 1_000_002, [.delete(record: "r"), create("r"), set("r", "new", 3)])
     ])
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     let record = try store.read { try $0.record(note("r")) }
     #expect(record?.fields == ["both": 2, "new": 3])
     try await checkSound(store)
@@ -131,7 +131,7 @@ struct RemoteHeadsTests {
         transaction(10 + UInt128(number), 1, base: 1, at: 1_000_100 + UInt64(number), [set("r", "f", value)])
       ])
     }
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     let heads = try store.heads("f", note("r"))
     #expect(heads == values.reversed())
     // Winner and three losers lie in the row; what lies apart is the rest, and the large one of the four.
@@ -140,7 +140,7 @@ struct RemoteHeadsTests {
     try await checkSound(store)
     // One that has seen the first five of them.
     _ = try remote.append([transaction(30, 1, base: 6, at: 1_000_001, [set("r", "f", "some")])])
-    _ = try await store.fold(try remote.news(for: store))
+    _ = try await store.ingest(try remote.news(for: store))
     let fewer = try store.heads("f", note("r"))
     #expect(fewer == values[5...].reversed() + ["some"])
     try await checkSound(store)
@@ -161,7 +161,7 @@ struct RemoteHeadsTests {
     let large = Value.string(String(repeating: "x", count: 5000))
     _ = try remote.append([transaction(1, 1, at: 1_000_000, [create("r"), set("r", "f", large)])])
     _ = try remote.append([transaction(2, 1, at: 1_000_001, [create("r"), set("r", "f", 1)])])
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     let heads = try store.heads("f", note("r"))
     #expect(heads == [1, large])
     let operation = try store.read { try $0.heads(of: "f", in: note("r"))[1].operation }
@@ -184,7 +184,7 @@ struct RemoteHeadsTests {
       ])
     strange.names = ["unused", "r", "f", "note", "Zeit"]
     _ = try remote.append([strange])
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     let value = try store.value("f", note("r"))
     #expect(value == 1)
     let position = try store.lastPosition()
@@ -192,7 +192,7 @@ struct RemoteHeadsTests {
     #expect(bytes == remote.segments[0].transactions[0])
     let entry = try store.read { try $0.entry(at: position) }
     #expect(entry.transaction == strange)
-    let report = try await store.fold(remote.segments)
+    let report = try await store.ingest(remote.segments)
     #expect(report.known == 1)
     try await checkSound(store)
   }
@@ -207,7 +207,7 @@ struct RemoteHeadsTests {
     _ = try remote.append(
       [transaction(1, 1, at: now + 400_000, [create("r"), set("r", "f", "now")])],
       receivedMilliseconds: now + 400_000)
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     let before = try store.heads("f", note("r"))
     #expect(before == ["future", "now"])
     let acknowledgement = try #require(try remote.ship(store, receivedMilliseconds: now))
@@ -219,7 +219,7 @@ struct RemoteHeadsTests {
     #expect(timestamps[1] == Timestamp(milliseconds: now + 300_000, counter: .max))
     try await checkSound(store)
     let other = try await makeStore("other")
-    _ = try await other.fold(remote.segments)
+    _ = try await other.ingest(remote.segments)
     let digests = [try store.digest(), try other.digest()]
     #expect(digests[0] == digests[1])
   }
@@ -232,13 +232,13 @@ struct RemoteHeadsTests {
     var remote = TestRemote()
     _ = try remote.append(
       [transaction(1, 1, at: future, [create("r"), set("r", "f", 1)])], receivedMilliseconds: first)
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     var again = remote.segments[0]
     again.receivedMilliseconds = 1_000_000_000_000
-    _ = try await store.fold([again])
+    _ = try await store.ingest([again])
     try await checkSound(store, "\(String(describing: first))")
     again.receivedMilliseconds = 1_500_000_000_000
-    _ = try await store.fold([again])
+    _ = try await store.ingest([again])
     try await checkSound(store)
     let timestamp = try store.read { try $0.heads(of: "f", in: note("r"))[0].timestamp.milliseconds }
     #expect(timestamp == 1_000_000_300_000)
@@ -253,7 +253,7 @@ struct RemoteHeadsTests {
     let second = transaction(1, 2, at: future, [create("s")])
     _ = try remote.append([first], receivedMilliseconds: 2_000_000_000_000)
     _ = try remote.append([first, second], receivedMilliseconds: 1_000_000_000_000)
-    let report = try await store.fold(remote.segments)
+    let report = try await store.ingest(remote.segments)
     #expect(report.known == 1)
     let placement = try store.read { try $0.placement(of: first.id, in: noteZone) }
     #expect(placement?.offset == 1)
@@ -268,7 +268,7 @@ struct RemoteHeadsTests {
       _ = try remote.append([transaction(1, UInt64(number), [create(Name("r\(number)"))])])
     }
     for segment in remote.segments {
-      _ = try await store.fold([segment])
+      _ = try await store.ingest([segment])
       let (token, position) = try store.read { (try $0.token(of: noteZone)?.offset, try $0.lastPosition()) }
       #expect(token == position.rawValue)
     }

@@ -19,7 +19,7 @@ struct RemoteRefusalTests {
       transaction(1, 2, [set("r", "f", 2)]), transaction(1, 3, [set("r", "f", 3)]),
     ])
     _ = try remote.append([transaction(2, 1, base: 2, [set("r", "f", 4)])])
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     try await store.write { try $0.set("g", of: note("r"), to: 5) }
     let acknowledgement = try #require(try remote.ship(store))
     _ = try await store.acknowledge(acknowledgement)
@@ -61,7 +61,7 @@ struct RemoteRefusalTests {
     try change(&bad)
     let segments = [good, bad]
     try await expect(expected, store, comment, sourceLocation: sourceLocation) {
-      _ = try await store.fold(segments)
+      _ = try await store.ingest(segments)
     }
   }
 
@@ -144,7 +144,7 @@ struct RemoteRefusalTests {
       $0.transactions.append(try transaction(1, 4, [create("bad")]).encoded())
     }
     try await checkSound(store)
-    let report = try await store.fold(remote.segments)
+    let report = try await store.ingest(remote.segments)
     #expect(report.known == 5)
     try await checkSound(store)
   }
@@ -166,7 +166,7 @@ struct RemoteRefusalTests {
       let found = await awaitedCode {
         _ = try await store.perform { store in
           var ingest = RemoteIngest(store)
-          var report = FoldReport()
+          var report = IngestReport()
           try ingest.ingest(segment, &report)
           try store.fold.flush()
           throw Undo()
@@ -244,13 +244,13 @@ struct RemoteRefusalTests {
     #expect(state.2 == nil)
     #expect(state.3?.offset == 2)
     #expect(state.4 == nil)
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     let token = try store.read { try $0.token(of: noteZone)?.offset }
     #expect(token == 2)
     let rest = try #require(try remote.ship(store))
     #expect(rest.sequences == 3...6)
     // The acknowledgement is lost; the segment comes back instead.
-    _ = try await store.fold(try remote.news(for: store))
+    _ = try await store.ingest(try remote.news(for: store))
     let count = try store.read { try $0.pendingCount(in: noteZone) }
     #expect(count == 0)
     try await checkSound(store)
@@ -267,10 +267,10 @@ struct RemoteRefusalTests {
     var broken = TestRemote()
     _ = try broken.append(Array(own.dropFirst()))
     let segments = broken.segments
-    try await expect(.outOfOrder, store, "a hole") { _ = try await store.fold(segments) }
+    try await expect(.outOfOrder, store, "a hole") { _ = try await store.ingest(segments) }
     var remote = TestRemote()
     for transaction in own { _ = try remote.append([transaction]) }
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     let pending = try store.read { try $0.pendingCount(in: noteZone) }
     #expect(pending == 0)
     try await checkSound(store)

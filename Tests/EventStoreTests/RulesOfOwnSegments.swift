@@ -69,7 +69,7 @@ struct RulesOfOwnSegments {
     transaction.replica = store.identity.replica
     var remote = TestRemote()
     let segment = try remote.append([transaction])
-    let reason = await #expect(throws: StoreError.self) { try await store.fold([segment]) }?.rejection
+    let reason = await #expect(throws: StoreError.self) { try await store.ingest([segment]) }?.rejection
     #expect(reason == .hole)
     _ = try await store.reject(segment, .hole)
     #expect(try store.read { try $0.pendingCount(in: noteZone) } == 1)
@@ -135,7 +135,7 @@ struct RulesOfOwnSegments {
     try await write(store, "first")
     let old = try kept(store, [create("third")])
     var remote = TestRemote()
-    _ = try await store.fold([try remote.append([transaction(7, 1, [create("theirs")])])])
+    _ = try await store.ingest([try remote.append([transaction(7, 1, [create("theirs")])])])
     try await write(store, "second")
     let header = try await again(store, old)
     #expect(header?.sequence == 3 && header?.base?.offset == 1)
@@ -144,7 +144,7 @@ struct RulesOfOwnSegments {
     }
     let reader = try directory.store("reader")
     try await reader.makeAttachedZone()
-    _ = try await reader.fold(remote.segments)
+    _ = try await reader.ingest(remote.segments)
     #expect(try reader.read { try $0.digest(of: noteZone) } == store.read { try $0.digest(of: noteZone) })
     try await checkSound(store)
   }
@@ -157,7 +157,7 @@ struct RulesOfOwnSegments {
     for sequence: UInt64 in 1...3 {
       _ = try remote.append([transaction(7, sequence, [create(Name("theirs \(sequence)"))])])
     }
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     var old = try kept(store, [create("mine")])
     old.header.sequence = 1
     old.header.base = Base(incarnation: testIncarnation, offset: 3)
@@ -179,12 +179,12 @@ struct RulesOfOwnSegments {
       for lane in 1...lanes {
         _ = try remote.append([transaction(UInt128(lane), 1, [set("shared", "field", .int(Int64(lane)))])])
       }
-      _ = try await store.fold(remote.segments)
+      _ = try await store.ingest(remote.segments)
       _ = try await store.beginRereading(noteZone, from: 1)
       let before = plan.count
-      _ = try await store.fold([remote.segments[0]])
+      _ = try await store.ingest([remote.segments[0]])
       let count = plan.count - before
-      _ = try await store.fold(Array(remote.segments.dropFirst()))
+      _ = try await store.ingest(Array(remote.segments.dropFirst()))
       try await store.endRereading(noteZone)
       try await store.finishRenewal()
       #expect(try store.read { try $0.pendingCount(in: noteZone) } == 0)
@@ -208,7 +208,7 @@ struct RulesOfOwnSegments {
         for lane in 1...lanes {
           _ = try remote.append([transaction(UInt128(lane), 1, [set(Name("r\(lane)"), "field", 1)])])
         }
-        _ = try await store.fold(remote.segments)
+        _ = try await store.ingest(remote.segments)
         _ = try await store.beginRereading(noteZone, from: 1)
         let before = plan.count
         try await store.endRereading(noteZone)

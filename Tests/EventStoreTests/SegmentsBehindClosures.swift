@@ -14,7 +14,7 @@ struct SegmentsBehindClosures {
     var remote = TestRemote()
     let writer = try directory.store("writer")
     try await writer.makeAttachedZone()
-    _ = try await writer.fold([try remote.append([transaction(1, 1, [create("r"), set("r", "f", 1)])])])
+    _ = try await writer.ingest([try remote.append([transaction(1, 1, [create("r"), set("r", "f", 1)])])])
     for value: Int64 in 2...3 { try await writer.write { try $0.set("f", of: note("r"), to: .int(value)) } }
     var store = writer
     if isAdopted {
@@ -31,14 +31,14 @@ struct SegmentsBehindClosures {
 
   /// Reads the rest of the log, ships what is pending, and compares with a store that reads all.
   private func finish(_ store: LocalStore, _ remote: inout TestRemote, rejected: Int) async throws {
-    _ = try await store.foldOrReject(try remote.news(for: store))
+    _ = try await store.ingestOrReject(try remote.news(for: store))
     try await checkSound(store)
     #expect(try store.readView().pending == [2])
     while let acknowledgement = try remote.ship(store) { _ = try await store.acknowledge(acknowledgement) }
     #expect(try store.readView().pending == [0])
     let fresh = try directory.store("fresh")
     try await fresh.makeAttachedZone()
-    _ = try await fresh.foldOrReject(try remote.news(for: fresh))
+    _ = try await fresh.ingestOrReject(try remote.news(for: fresh))
     for store in [store, fresh] {
       #expect(try store.heads("f", note("r")) == [3])
       #expect(try store.read { try $0.rejectedSegments(in: noteZone) }.count == rejected)
@@ -52,7 +52,7 @@ struct SegmentsBehindClosures {
     arguments: [false, true])
   func inTheStoreThatShipped(isAdopted: Bool) async throws {
     var (store, remote) = try await makeStore(isAdopted: isAdopted)
-    _ = try await store.foldOrReject(try remote.news(for: store, limit: 1))
+    _ = try await store.ingestOrReject(try remote.news(for: store, limit: 1))
     #expect(try store.readView().pending == [2])
     try await checkSound(store)
     if isAdopted {
@@ -80,7 +80,7 @@ struct SegmentsBehindClosures {
     [false, true])
   func imported(moment: Moment, isAdopted: Bool) async throws {
     var (store, remote) = try await makeStore(isAdopted: isAdopted)
-    if moment != .ahead { _ = try await store.foldOrReject(try remote.news(for: store, limit: 1)) }
+    if moment != .ahead { _ = try await store.ingestOrReject(try remote.news(for: store, limit: 1)) }
     if moment == .renewed {
       let count =
         isAdopted
@@ -94,7 +94,7 @@ struct SegmentsBehindClosures {
     #expect(try new.readView().pending == [moment == .ahead ? 0 : 2])
     try await checkSound(new)
     // The rest of the log is read before anybody decides: in the case `ahead` it closes the lane.
-    _ = try await new.foldOrReject(try remote.news(for: new))
+    _ = try await new.ingestOrReject(try remote.news(for: new))
     #expect(try new.readView().pending == [2])
     let settled = try await new.settleClosedLanes(of: noteZone, .takeOver)
     #expect(settled == (moment == .renewed ? 0 : 2))
@@ -105,7 +105,7 @@ struct SegmentsBehindClosures {
   @Test("a place behind a closure that is known goes when the segment is rejected")
   func knownClosure() async throws {
     let (store, remote) = try await makeStore(isAdopted: false)
-    _ = try await store.foldOrReject(try remote.news(for: store, limit: 1))
+    _ = try await store.ingestOrReject(try remote.news(for: store, limit: 1))
     // As an earlier version imported it.
     try await store.perform { store in
       let storage = store.storage
@@ -116,7 +116,7 @@ struct SegmentsBehindClosures {
       try storage.segments.record(segment, in: zone, incarnation, at: 3)
     }
     #expect(try store.readView().pending == [0])
-    _ = try await store.foldOrReject(try remote.news(for: store))
+    _ = try await store.ingestOrReject(try remote.news(for: store))
     #expect(try store.readView().pending == [2])
     try await checkSound(store)
   }

@@ -64,7 +64,7 @@ struct SegmentsInEveryOrder {
         var early: [Int] = []
         for number in waiting {
           let segments = [remote.segments[number]]
-          let code = await awaitedCode { _ = try await store.fold(segments) }
+          let code = await awaitedCode { _ = try await store.ingest(segments) }
           guard code != nil else { continue }
           #expect(code == .outOfOrder, "order \(order)")
           early.append(number)
@@ -101,7 +101,7 @@ struct SegmentsInEveryOrder {
       }
       try await store.makeZone(zone)
       let segments = try log(zone, order, basesFollow: false).segments
-      let code = await awaitedCode { _ = try await store.fold(segments) }
+      let code = await awaitedCode { _ = try await store.ingest(segments) }
       #expect(code == (isInOrder ? nil : .outOfOrder), "order \(order)")
       if isInOrder {
         logs += 1

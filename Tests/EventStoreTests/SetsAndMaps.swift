@@ -105,8 +105,8 @@ struct SetsAndMaps {
     ])
     _ = try remote.append([transaction(4, 1, base: 1, at: 250, [change("prices", .put(key: "k", Self.long))])]
     )
-    _ = try await store.fold(remote.segments)
-    for segment in remote.segments { _ = try await other.fold([segment]) }
+    _ = try await store.ingest(remote.segments)
+    for segment in remote.segments { _ = try await other.ingest([segment]) }
     #expect(try tags(store) == ["x"])
     #expect(try prices(store) == ["k": 2])
     #expect(try store.digest() == other.digest())
@@ -117,7 +117,7 @@ struct SetsAndMaps {
     _ = try remote.append([
       transaction(2, 2, base: 4, at: 100, [change("tags", .remove("x")), change("prices", .removeKey("k"))])
     ])
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     #expect(try tags(store) == nil && prices(store) == nil)
     #expect(try store.rows(\.elements).isEmpty)
     try await checkSound(store)
@@ -134,7 +134,7 @@ struct SetsAndMaps {
     _ = try remote.append([
       transaction(3, 1, base: 1, [change("tags", .insert("both")), .delete(record: "r"), create("r")])
     ])
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     #expect(try tags(store) == ["both", "unseen"])
     #expect(try store.read { try $0.heads(of: "tags", in: note("r"), as: .set) }.count == 2)
     try await checkSound(store)
@@ -152,7 +152,7 @@ struct SetsAndMaps {
           [change("tags", .insert(Self.long)), change("prices", .put(key: "k", .int(Int64(replica))))])
       ])
     }
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     #expect(try store.read { try $0.heads(of: "tags", in: note("r"), as: .set) }.count == 18)
     #expect(try prices(store) == ["k": 19])
     // Two elements, and of each and of the record's existence the heads that lie apart.
@@ -168,7 +168,7 @@ struct SetsAndMaps {
     _ = try remote.append([
       transaction(30, 1, base: 19, [change("tags", .remove(Self.long)), change("prices", .removeKey("k"))])
     ])
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     try await checkSound(store)
   }
 

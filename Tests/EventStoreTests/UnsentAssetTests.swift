@@ -38,16 +38,16 @@ struct UnsentAssetTests {
     case 1: writeFile(path, Array(bytes.dropLast()))
     default: writeFile(path, Array(bytes.reversed()))
     }
-    let condition = try await store.noteUnsentAsset(asset, in: noteZone, testIncarnation)
+    let condition = try await store.assetTransfers.noteUnsent(asset, in: noteZone, testIncarnation)
     #expect(condition == (kind == 0 ? .missing : .damaged))
     store.close()
     store = try directory.store()
     #expect(try hasUnsent(store))
-    let early = try store.nextUnsentAsset(of: noteZone, after: nil)
+    let early = try store.assetTransfers.nextUnsent(of: noteZone, after: nil)
     #expect(early == nil)
     // What is known costs no commit.
     let commit = try store.lastCommitID
-    _ = try await store.noteUnsentAsset(asset, in: noteZone, testIncarnation)
+    _ = try await store.assetTransfers.noteUnsent(asset, in: noteZone, testIncarnation)
     #expect(try store.lastCommitID == commit)
     if kind == 3 {
       // By another process that ended before it noted so.
@@ -57,16 +57,16 @@ struct UnsentAssetTests {
     } else {
       _ = try await store.importAsset(bytes: bytes)
     }
-    let due = try store.nextUnsentAsset(of: noteZone, after: nil)
+    let due = try store.assetTransfers.nextUnsent(of: noteZone, after: nil)
     #expect(due == asset)
-    let next = try store.nextUnsentAsset(of: noteZone, after: asset)
+    let next = try store.assetTransfers.nextUnsent(of: noteZone, after: asset)
     #expect(next == nil)
     try await checkSound(store)
     #expect(try hasUnsent(store))
-    try await store.noteAssetSent(asset, in: noteZone, testIncarnation)
+    try await store.assetTransfers.noteSent(asset, in: noteZone, testIncarnation)
     #expect(try !hasUnsent(store))
     let sent = try store.lastCommitID
-    try await store.noteAssetSent(asset, in: noteZone, testIncarnation)
+    try await store.assetTransfers.noteSent(asset, in: noteZone, testIncarnation)
     #expect(try store.lastCommitID == sent)
     try await checkSound(store)
   }
@@ -75,9 +75,9 @@ struct UnsentAssetTests {
   func soundMeanwhile() async throws {
     let directory = TemporaryDirectory()
     let (store, asset) = try await makeStore(directory)
-    let condition = try await store.noteUnsentAsset(asset, in: noteZone, testIncarnation)
+    let condition = try await store.assetTransfers.noteUnsent(asset, in: noteZone, testIncarnation)
     #expect(condition == .whole)
-    let due = try store.nextUnsentAsset(of: noteZone, after: nil)
+    let due = try store.assetTransfers.nextUnsent(of: noteZone, after: nil)
     #expect(due == asset)
   }
 
@@ -88,10 +88,10 @@ struct UnsentAssetTests {
     let (store, asset) = try await makeStore(directory)
     let path = try store.assetPath(asset)
     writeFile(path, Array(bytes.reversed()))
-    _ = try await store.noteUnsentAsset(asset, in: noteZone, testIncarnation)
+    _ = try await store.assetTransfers.noteUnsent(asset, in: noteZone, testIncarnation)
     for _ in 0..<8 {
       _ = try await store.importAsset(bytes: bytes)
-      let due = try store.nextUnsentAsset(of: noteZone, after: nil)
+      let due = try store.assetTransfers.nextUnsent(of: noteZone, after: nil)
       #expect(due == asset)
     }
   }
@@ -108,13 +108,13 @@ struct UnsentAssetTests {
       (asset, ZoneID(name: "nothing"), testIncarnation),
     ]
     for (asset, zone, incarnation) in places {
-      let condition = try await store.noteUnsentAsset(asset, in: zone, incarnation)
+      let condition = try await store.assetTransfers.noteUnsent(asset, in: zone, incarnation)
       #expect(condition == .missing)
-      try await store.noteAssetSent(asset, in: zone, incarnation)
+      try await store.assetTransfers.noteSent(asset, in: zone, incarnation)
     }
     #expect(try store.lastCommitID == commit)
-    _ = try await store.noteUnsentAsset(asset, in: noteZone, testIncarnation)
-    try await store.noteAssetSent(asset, in: noteZone, IncarnationID(rawValue: 0xBAD))
+    _ = try await store.assetTransfers.noteUnsent(asset, in: noteZone, testIncarnation)
+    try await store.assetTransfers.noteSent(asset, in: noteZone, IncarnationID(rawValue: 0xBAD))
     #expect(try hasUnsent(store))
     try await store.write { try $0.deleteZone(noteZone) }
     let gone = await store.withdrawnRows()
@@ -130,25 +130,25 @@ struct UnsentAssetTests {
     var remote = TestRemote()
     let asset = AssetReference(hash: ContentHash(of: bytes.span.bytes), byteCount: 5000)
     _ = try remote.append([transaction(9, 1, [create("theirs"), set("theirs", "photo", .asset(asset))])])
-    _ = try await store.fold(try remote.news(for: store))
-    let first = try store.nextWantedAsset(of: noteZone, after: nil)
+    _ = try await store.ingest(try remote.news(for: store))
+    let first = try store.assetTransfers.nextWanted(of: noteZone, after: nil)
     #expect(first.reference == asset)
     #expect(first.logEnd == (try store.lastPosition()))
-    let none = try store.nextWantedAsset(of: noteZone, after: nil, namedAfter: first.logEnd)
+    let none = try store.assetTransfers.nextWanted(of: noteZone, after: nil, namedAfter: first.logEnd)
     #expect(none.reference == nil)
     _ = try remote.append([transaction(9, 2, base: 1, [set("theirs", "title", .int(1))])])
-    _ = try await store.fold(try remote.news(for: store))
-    let other = try store.nextWantedAsset(of: noteZone, after: nil, namedAfter: first.logEnd)
+    _ = try await store.ingest(try remote.news(for: store))
+    let other = try store.assetTransfers.nextWanted(of: noteZone, after: nil, namedAfter: first.logEnd)
     #expect(other.reference == nil)
     _ = try remote.append([transaction(9, 3, base: 2, [set("theirs", "copy", .asset(asset))])])
-    _ = try await store.fold(try remote.news(for: store))
-    let again = try store.nextWantedAsset(of: noteZone, after: nil, namedAfter: first.logEnd)
+    _ = try await store.ingest(try remote.news(for: store))
+    let again = try store.assetTransfers.nextWanted(of: noteZone, after: nil, namedAfter: first.logEnd)
     #expect(again.reference == asset)
     // What is here is not wanted because it is named once more.
     _ = try await store.importAsset(bytes: bytes)
     _ = try remote.append([transaction(9, 4, base: 3, [set("theirs", "third", .asset(asset))])])
-    _ = try await store.fold(try remote.news(for: store))
-    let left = try store.nextWantedAsset(of: noteZone, after: nil)
+    _ = try await store.ingest(try remote.news(for: store))
+    let left = try store.assetTransfers.nextWanted(of: noteZone, after: nil)
     #expect(left.reference == nil)
     try await checkSound(store)
   }
@@ -158,14 +158,14 @@ struct UnsentAssetTests {
     let directory = TemporaryDirectory()
     let (store, asset) = try await makeStore(directory)
     unlink(try store.assetPath(asset))
-    _ = try await store.noteUnsentAsset(asset, in: noteZone, testIncarnation)
+    _ = try await store.assetTransfers.noteUnsent(asset, in: noteZone, testIncarnation)
     let row = try #require(try store.rows(\.assets).first { $0.key[0] == 5 })
     try store.overwrite(row.key, [], in: \.assets)
     _ = try await store.importAsset(bytes: bytes)
-    let due = try store.nextUnsentAsset(of: noteZone, after: nil)
+    let due = try store.assetTransfers.nextUnsent(of: noteZone, after: nil)
     #expect(due == asset)
     try store.overwrite(row.key, [0x80], in: \.assets)
-    #expect(throws: (any Error).self) { try store.nextUnsentAsset(of: noteZone, after: nil) }
+    #expect(throws: (any Error).self) { try store.assetTransfers.nextUnsent(of: noteZone, after: nil) }
   }
 }
 

@@ -101,7 +101,7 @@ struct VerificationDuringRenewals {
     }
     // What names the asset goes with it.
     let absent = AssetReference(hash: ContentHash(of: [1].span.bytes), byteCount: 70_000)
-    _ = try await store.fold([try remote.append(theirs(.asset(absent)))])
+    _ = try await store.ingest([try remote.append(theirs(.asset(absent)))])
     try await write(store, 2, elements: 3)
     try check(store, "synced")
     // Meanwhile the remote has another third segment.
@@ -113,16 +113,16 @@ struct VerificationDuringRenewals {
     #expect(try await store.beginRereading(noteZone, from: 1) == 1)
     try check(store, rereading: true, "begun")
     for segment in remote.segments.prefix(2) {
-      _ = try await store.fold([segment])
+      _ = try await store.ingest([segment])
       try check(store, rereading: true, "offset \(segment.offset)")
     }
-    let code = await awaitedCode { _ = try await store.fold([branch]) }
+    let code = await awaitedCode { _ = try await store.ingest([branch]) }
     #expect(code == .fork)
     #expect(try await store.yieldLane(of: noteZone, to: branch))
     try check(store, folding: true, rereading: true, "gave way")
     try await store.finishRenewal()
     try check(store, rereading: true, "folded again")
-    _ = try await store.fold([branch])
+    _ = try await store.ingest([branch])
     try check(store, rereading: true, "the branch")
     try await store.endRereading(noteZone)
     try check(store, folding: true, "ended")

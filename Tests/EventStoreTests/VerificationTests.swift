@@ -19,7 +19,7 @@ struct VerificationTests {
       receivedMilliseconds: 900_000)
     _ = try remote.append(
       [transaction(2, 1, [create("r"), set("r", "f", 3)])], receivedMilliseconds: 900_001)
-    _ = try await store.fold(remote.segments)
+    _ = try await store.ingest(remote.segments)
     try await store.write { try $0.set("f", of: note("r"), to: "mine") }
     let acknowledgement = try #require(try remote.ship(store, receivedMilliseconds: 900_002))
     _ = try await store.acknowledge(acknowledgement)

@@ -86,7 +86,7 @@ struct ZoneDeletionTests {
     var state = try store.syncState().zones
     #expect(state == [deleting])
     let refused = [
-      await awaitedCode { _ = try await store.fold(remote.segments) },
+      await awaitedCode { _ = try await store.ingest(remote.segments) },
       await awaitedCode { _ = try await store.acknowledge(acknowledgement) },
       await awaitedCode { _ = try await store.storeCut(cut.header) },
       await awaitedCode { try await store.adopt(noteZone, testIncarnation) },

@@ -31,7 +31,7 @@
       try await store.makeAttachedZone()
       var remote = TestRemote()
       _ = try remote.append([transaction(9, 1, [create("theirs")])])
-      _ = try await store.fold(remote.segments)
+      _ = try await store.ingest(remote.segments)
       for name in ["a", "b", "c"] {
         let value = Value.bytes([UInt8](repeating: 1, count: 3000))
         try await store.write { try $0.create(note(name), type: "note", fields: ["f": value]) }

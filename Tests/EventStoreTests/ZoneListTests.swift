@@ -402,7 +402,7 @@ struct ZoneListTests {
     }
     _ = try await store.reclaim()
     try await store.makeZone()
-    let stale = await awaitedCode { _ = try await store.fold([late]) }
+    let stale = await awaitedCode { _ = try await store.ingest([late]) }
     #expect(stale == .incarnationChanged)
     let records = try store.read { try $0.records(in: noteZone).map(\.id.name) }
     #expect(records == [])

@@ -32,7 +32,7 @@ struct CellsWithManyHeads {
       var hasher = ContentHasher()
       let bytes = try transaction.encoded()
       hasher.update(bytes.span.bytes)
-      _ = try await store.fold([
+      _ = try await store.ingest([
         RemoteSegment(
           zone: zone, incarnation: IncarnationID(rawValue: 7), offset: number, hash: hasher.finish(),
           receivedMilliseconds: nil, transactions: [bytes])

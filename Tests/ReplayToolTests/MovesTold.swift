@@ -26,7 +26,7 @@ struct MovesTold {
       base: Base(incarnation: ShoppingStore.incarnation, offset: 3),
       timestamp: Timestamp(milliseconds: UInt64(ShoppingStore.start + 500_000), counter: 0), author: "dave",
       operations: [.set(record: "milk", type: "item", field: "title", value: "Soy milk")])
-    _ = try await store.fold([
+    _ = try await store.ingest([
       RemoteSegment(
         zone: ShoppingStore.zone, incarnation: ShoppingStore.incarnation, offset: 4, hash: .zero,
         receivedMilliseconds: nil, transactions: [try edit.encoded()])
@@ -152,7 +152,7 @@ struct MovesTold {
       replica: Self.dave, epoch: 0, sequence: 1, zone: ShoppingStore.zone,
       timestamp: Timestamp(milliseconds: 1, counter: 0),
       operations: [.moveAway(record: "x", to: place), .moveHere(record: "y", type: "t", from: place)])
-    _ = try await store.fold([
+    _ = try await store.ingest([
       RemoteSegment(
         zone: ShoppingStore.zone, incarnation: ShoppingStore.incarnation, offset: 4, hash: .zero,
         receivedMilliseconds: nil, transactions: [try moved.encoded()])

@@ -34,7 +34,7 @@ struct MovingLogs {
       sequences["\(zone)\(replica)"] = sequence
       let offset = sequences["\(zone)", default: 0] + 1
       sequences["\(zone)"] = offset
-      _ = try await store.fold([
+      _ = try await store.ingest([
         RemoteSegment(
           zone: zone, incarnation: IncarnationID(rawValue: 9), offset: offset,
           hash: ContentHash(of: bytes.span.bytes),

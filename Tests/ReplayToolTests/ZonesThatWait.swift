@@ -61,7 +61,7 @@ struct ZonesThatWait {
   @Test("a log that is being read again, and records that are behind the log then")
   func rereading() async throws {
     let store = try await makeStore("s")
-    _ = try await store.fold([try segment(ReplicaID(rawValue: 1), 1, at: 1)])
+    _ = try await store.ingest([try segment(ReplicaID(rawValue: 1), 1, at: 1)])
     try await store.beginRereading(zone, from: 1)
     // The log's first segment is another one now.
     var other = try segment(ReplicaID(rawValue: 1), 1, at: 1)

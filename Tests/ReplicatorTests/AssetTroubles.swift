@@ -348,7 +348,7 @@ private final class CallLimit: Sendable {
 
   func fail(after count: Int) { state.withLock { $0 = (0, count) } }
 
-  func fault() -> AssetFault? {
+  func fault() -> FileFault? {
     state.withLock { state in
       state.calls += 1
       return state.calls > state.last ? .before(ENOSPC) : nil

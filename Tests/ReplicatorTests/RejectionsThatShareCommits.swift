@@ -138,11 +138,11 @@ struct RejectionsThatShareCommits {
       segments.append(RemoteSegment(try SegmentPacker.unpack(stored.bytes), stored))
     }
     segments[3].offset += 1
-    let report = try await reader.store.foldOrReject(segments)
+    let report = try await reader.store.ingestOrReject(segments)
     #expect(report.segments == 3 && report.rejected == 2 && report.folded == 1)
     let commits = try reader.store.lastCommitID
     let error = await #expect(throws: StoreError.self) {
-      try await reader.store.foldOrReject(Array(segments[3...]))
+      try await reader.store.ingestOrReject(Array(segments[3...]))
     }
     #expect(error?.code == .outOfOrder && error?.rejection == nil)
     #expect(try reader.store.lastCommitID == commits)

@@ -57,7 +57,7 @@ struct ZoneRounds {
     var script: [(expected: ZoneEffect, result: ZoneResult)] = []
     let segment = packed(1...2)
     for offset in 1...4 as ClosedRange<UInt64> {
-      var rejected = FoldReport()
+      var rejected = IngestReport()
       rejected.rejected = 1
       rejected.token = token(offset)
       script += [

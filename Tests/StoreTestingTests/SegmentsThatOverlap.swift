@@ -58,7 +58,7 @@ struct SegmentsThatOverlap {
       Acknowledgement(
         zone: zone, incarnation: incarnation, offset: 3, hash: hash(3), receivedMilliseconds: nil,
         sequences: 1...1))
-    _ = try await store.fold([segment(1, [ours]), segment(2, [answer]), segment(3, [ours])])
+    _ = try await store.ingest([segment(1, [ours]), segment(2, [answer]), segment(3, [ours])])
     let titles = try store.read { tx in try tx.heads(of: "title", in: note).map(\.content) }
     #expect(titles == [.value("answer")])
     let place = try store.read { tx in
@@ -87,7 +87,7 @@ struct SegmentsThatOverlap {
     let segments = [
       segment(1, [bytes[0]]), segment(2, [bytes[1], bytes[2]]), segment(3, Array(bytes[1...3])),
     ]
-    _ = try await store.fold(segments)
+    _ = try await store.ingest(segments)
     let places = try store.read { tx in
       try entries.map { try tx.placement(of: $0.transaction.id, in: zone)?.offset }
     }
@@ -107,7 +107,7 @@ struct SegmentsThatOverlap {
       Acknowledgement(
         zone: zone, incarnation: incarnation, offset: 2, hash: hash(2), receivedMilliseconds: 2_000_000,
         sequences: 1...1))
-    _ = try await store.fold([segment(1, [ours], receivedMilliseconds: 1_000_000)])
+    _ = try await store.ingest([segment(1, [ours], receivedMilliseconds: 1_000_000)])
     let timestamps = try store.read { tx in
       try tx.heads(of: "title", in: note).map(\.timestamp.milliseconds)
     }

@@ -9,9 +9,10 @@ import Synchronization
 /// | `incoming/…` | what is being written, under 128 random bits, locked by who writes it |
 /// | `partial/abcd…` | the beginning of an asset that is being downloaded, locked by who does |
 ///
-/// An asset's file gets its name once it is whole and its bytes are on the disk: so it is whole, or not there. File and
-/// folder are synced in both durabilities: a power cut keeps nearly every commit of a `consistent` store, so what a
-/// commit names must not be younger than the commit. The folders are made when they are needed first.
+/// An asset's file gets its name once it is whole and its bytes are on the disk: so it is whole, or not
+/// there. File and folder are synced in both durabilities: a power cut keeps nearly every commit of a
+/// `consistent` store, so what a commit names must not be younger than the commit. The folders are made when
+/// they are needed first.
 final class AssetFiles: Sendable {
   /// The largest asset, 1 TiB: what lists its parts at a remote stays under 9 MiB.
   static let byteCountMax: UInt64 = 1 << 40
@@ -23,13 +24,13 @@ final class AssetFiles: Sendable {
   private let store: String
   /// Whether files and folders are synced: always, but in tests that do without any sync.
   let isSynced: Bool
-  let calls: AssetCalls
+  let calls: FileCalls
   private let makeRandom: @Sendable () -> UInt64
   /// Folders whose names are known to last.
   private let lasting = Mutex<Set<String>>([])
 
   init(
-    directory: String, isSynced: Bool, calls: AssetCalls, makeRandom: @escaping @Sendable () -> UInt64
+    directory: String, isSynced: Bool, calls: FileCalls, makeRandom: @escaping @Sendable () -> UInt64
   ) {
     store = directory
     root = directory + "/assets"
@@ -38,7 +39,7 @@ final class AssetFiles: Sendable {
     self.makeRandom = makeRandom
   }
 
-  // MARK: Where they lie
+  // MARK: Paths
 
   func folder(of hash: ContentHash) -> String { "\(root)/\(hash.description.prefix(2))" }
 
@@ -49,7 +50,7 @@ final class AssetFiles: Sendable {
   var partialFolder: String { root + "/partial" }
 
   /// Whether an asset's file is there, with as many bytes as it must have.
-  func isHere(_ asset: AssetReference) throws(AssetFileError) -> Bool {
+  func isHere(_ asset: AssetReference) throws(FileError) -> Bool {
     guard let status = try calls.status(of: path(of: asset.hash)) else { return false }
     return status.isRegular && status.byteCount == asset.byteCount
   }
@@ -57,13 +58,13 @@ final class AssetFiles: Sendable {
   // MARK: Writing
 
   /// Begins a new file, for an asset of which nothing is known yet.
-  func begin() throws(AssetFileError) -> IncomingAsset {
+  func begin() throws(FileError) -> IncomingAsset {
     try makeFolder(incomingFolder)
     while true {
       let name = hexadecimal(makeRandom()) + hexadecimal(makeRandom())
       let path = "\(incomingFolder)/\(name)"
       let file = try calls.createFile(path)
-      // Who sweeps may have come between: then the file has lost its name, or is about to.
+      // A sweep may have come between: then the file has lost its name, or is about to.
       if try calls.lock(file, path), try calls.status(of: file, path).links > 0 {
         return IncomingAsset(self, file, path)
       }
@@ -73,15 +74,16 @@ final class AssetFiles: Sendable {
   /// Gives a whole and synced file its asset's name.
   ///
   /// What has the name already is replaced: it is the same, or it is damaged.
-  func publish(_ path: String, as hash: ContentHash) throws(AssetFileError) {
+  func publish(_ path: String, as hash: ContentHash) throws(FileError) {
     let folder = folder(of: hash)
     try makeFolder(folder)
     try calls.rename(path, to: self.path(of: hash))
     if isSynced { try calls.syncDirectory(folder) }
   }
 
-  /// Makes a folder of assets, and the one above it. Its name is on the disk then, whoever made it.
-  func makeFolder(_ path: String) throws(AssetFileError) {
+  /// Makes a folder of assets, and the one above it. Its name is on the disk then, also if another process
+  /// made it.
+  func makeFolder(_ path: String) throws(FileError) {
     for (folder, parent) in [(root, store), (path, root)] {
       if lasting.withLock({ $0.contains(folder) }) { continue }
       _ = try calls.makeDirectory(folder)
@@ -96,7 +98,7 @@ final class AssetFiles: Sendable {
   ///
   /// - Parameter progress: called after each piece with its bytes; what it throws ends the work.
   func hash(
-    _ file: borrowing AssetFile, _ path: String, progress: (Int) throws -> Void = { _ in }
+    _ file: borrowing OpenFile, _ path: String, progress: (Int) throws -> Void = { _ in }
   ) throws -> AssetReference {
     var hasher = ContentHasher()
     var offset: UInt64 = 0
@@ -114,22 +116,22 @@ final class AssetFiles: Sendable {
   // MARK: Leftovers
 
   /// Removes what writers have left in `incoming` that are gone: their locks went with them.
-  func sweepIncoming() throws(AssetFileError) {
+  func sweepIncoming() throws(FileError) {
     for name in try calls.names(in: incomingFolder) ?? [] {
       try removeUnlessLocked("\(incomingFolder)/\(name)")
     }
   }
 
-  /// Removes a file unless somebody holds its lock.
+  /// Removes a file unless its lock is held.
   @discardableResult
-  func removeUnlessLocked(_ path: String) throws(AssetFileError) -> Bool {
-    do throws(AssetFileError) {
+  func removeUnlessLocked(_ path: String) throws(FileError) -> Bool {
+    do throws(FileError) {
       let file = try calls.openFile(path)
       guard try calls.lock(file, path) else { return false }
       try calls.remove(path)
       return true
     } catch {
-      // Who wrote it has removed it, or given it its name.
+      // Its writer has removed or published it.
       if error.isNoSuchFile { return false }
       throw error
     }

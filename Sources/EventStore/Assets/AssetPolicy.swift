@@ -8,17 +8,6 @@ public enum AssetPolicy: UInt8, Hashable, Sendable, CaseIterable {
   case eager = 1
 }
 
-extension LocalStore {
-  /// Decides when the assets of a zone are downloaded.
-  ///
-  /// - Throws: ``StoreError`` `zoneUnknown`, and as ``write(_:)``.
-  public func setAssetPolicy(_ policy: AssetPolicy, of zone: ZoneID) async throws {
-    try await perform { store in
-      try store.storage.assets.setPolicy(policy, of: try store.storage.zones.visible(zone).number)
-    }
-  }
-}
-
 extension ReadTransaction {
   /// When the assets of a zone are downloaded.
   ///

@@ -7,17 +7,18 @@ public import OperationFormat
 /// while let piece = try photo.next() { send(piece) }
 /// ```
 ///
-/// It is valid as long as it is held: a file that is collected, or replaced, meanwhile is read to its end as it was.
+/// It is valid as long as it is held: a file that is collected, or replaced, meanwhile is read to its end as
+/// it was.
 public struct AssetReader: ~Copyable {
   /// Which asset it is, and how many bytes it has.
   public let reference: AssetReference
   private let files: AssetFiles
-  private let file: AssetFile
+  private let file: OpenFile
   private let path: String
   private var offset: UInt64 = 0
   private var hasher = ContentHasher()
 
-  init(_ reference: AssetReference, _ files: AssetFiles, _ file: consuming AssetFile, _ path: String) {
+  init(_ reference: AssetReference, _ files: AssetFiles, _ file: consuming OpenFile, _ path: String) {
     self.reference = reference
     self.files = files
     self.file = file
@@ -28,7 +29,8 @@ public struct AssetReader: ~Copyable {
   ///
   /// - Parameter bytesMax: the most bytes that it has.
   /// - Returns: nil at the end. Then all pieces together have the asset's hash.
-  /// - Throws: ``StoreError`` `assetDamaged` at the end, if they have not: what was read must not be used; `system`.
+  /// - Throws: ``StoreError`` `assetDamaged` at the end, if they have not: what was read must not be used;
+  ///   `system`.
   public mutating func next(bytesMax: Int = 256 << 10) throws -> [UInt8]? {
     precondition(bytesMax > 0, "a piece has at least one byte")
     let piece = try read(at: offset, count: bytesMax)
@@ -58,7 +60,7 @@ public struct AssetReader: ~Copyable {
     do {
       found = try bytes.withUnsafeMutableBytes { try files.calls.read(file, at: offset, into: $0, path) }
     } catch {
-      if let error = error as? AssetFileError, error.isUnreadable {
+      if let error = error as? FileError, error.isUnreadable {
         throw StoreError.damagedAsset(reference, "cannot be read: \(error.storeError.message)")
       }
       throw StoreError.translate(error)

@@ -1,8 +1,8 @@
 import LMDB
 import OperationFormat
 
-// The table `assets`. An asset is its reference: hash (32) and byte count (8). Two references with one hash are two
-// assets, since one of them is wrong, and must not stand in the way of the right one.
+// The table `assets`. An asset is its reference: hash (32) and byte count (8). Two references with one hash
+// are two assets, since one of them is wrong, and must not stand in the way of the right one.
 //
 // | key | value |
 // |---|---|
@@ -84,6 +84,17 @@ extension TableKey {
     key.append(zone)
     return key
   }
+
+  /// Whether a key of the table `assets` has a form that one has.
+  static func isOfAssets(_ key: RawSpan) -> Bool {
+    guard key.byteCount > 0 else { return false }
+    switch key.unsafeLoad(fromByteOffset: 0, as: UInt8.self) {
+    case 0, 1, 2, 5: return key.byteCount == assetNameByteCount
+    case 3: return key.byteCount == heldAssetByteCount
+    case 4: return key.byteCount == assetPolicyByteCount
+    default: return false
+    }
+  }
 }
 
 /// The value of a row of assets that counts.
@@ -105,7 +116,7 @@ extension AssetReference {
   }
 }
 
-/// The rows of assets: which zones' logs name them, what is missing here or at a remote, and what is held for an import.
+/// The rows of assets: which zones' logs name them, which are missing here or at a remote, and which an import holds.
 struct AssetTable<Source: TableReading>: TableView {
   let source: Source
 }
@@ -137,8 +148,8 @@ extension AssetTable {
     return cursor.withEntry { key, _ in key.hasPrefix(bytes) }
   }
 
-  /// Calls a closure with the assets of a zone's list, each with its row's number, in the order of their hashes, until
-  /// it returns false.
+  /// Calls a closure with the assets of a zone's list, each with its row's number, in the order of their
+  /// hashes, until it returns false.
   ///
   /// - Parameter last: the asset to begin after; nil for the start.
   func forEach(
@@ -213,7 +224,8 @@ extension AssetTable where Source == TableStorage {
     let count = try transaction.withValue(of: name.span, in: tables.assets) { try AssetRow.count($0) } ?? 0
     try source.put(name, in: tables.assets) { $0.append(varint: count &+ 1) }
     let held = TableKey.heldAsset(asset.hash)
-    // What came without being held was noted when it came: each mention would cost as much as the zones that name it.
+    // What came without being held was noted when it came: each mention would cost as much as the zones that
+    // name it.
     if isHere, try transaction.delete(held.span, in: tables.assets) { try noteArrival(of: asset) }
     if count == 0 { try source.put(.asset(asset, of: zone, .named), in: tables.assets) { _ in } }
     let isWanted = try count == 0 || number(of: asset, in: zone, .wanted) != nil
@@ -259,7 +271,7 @@ extension AssetTable where Source == TableStorage {
     }
   }
 
-  /// Takes away that a zone's log names an asset.
+  /// Removes all rows that say that a zone's log names an asset.
   func forget(_ asset: AssetReference, in zone: ZoneNumber) throws {
     for key in [
       TableKey.assetName(asset, in: zone), .asset(asset, of: zone, .named), .asset(asset, of: zone, .wanted),
@@ -269,7 +281,7 @@ extension AssetTable where Source == TableStorage {
     }
   }
 
-  /// Takes away what names the assets of a zone that is gone, at most so many rows of it.
+  /// Removes rows of the assets of a zone that is gone, at most so many.
   ///
   /// - Returns: how many rows went; fewer than `rowsMax` once none is left.
   func removeAll(of zone: ZoneNumber, rowsMax: Int) throws -> Int {

@@ -1,18 +1,18 @@
 import OperationFormat
 
-/// A file that is being written, hashed as it grows. If it is not published it goes with this object, or with the next
-/// sweep.
+/// A file that is being written, hashed as it grows. If it is not published it goes with this object, or with
+/// the next sweep.
 ///
 /// A class, since its end takes the file away.
 final class IncomingAsset {
   private let files: AssetFiles
-  private let file: AssetFile
+  private let file: OpenFile
   private let path: String
   private var hasher = ContentHasher()
   private var byteCount: UInt64 = 0
   private var isPublished = false
 
-  init(_ files: AssetFiles, _ file: consuming AssetFile, _ path: String) {
+  init(_ files: AssetFiles, _ file: consuming OpenFile, _ path: String) {
     self.files = files
     self.file = file
     self.path = path

@@ -1,22 +1,24 @@
 import LMDB
 package import OperationFormat
 
-/// The beginning of an asset that is being downloaded, in a file that outlives the process. One at a time has it.
+/// The beginning of an asset that is being downloaded, in a file that outlives the process. One at a time has
+/// it.
 package final class PartialAsset {
   package let reference: AssetReference
   /// How many bytes there are.
   package private(set) var byteCount: UInt64
   private let files: AssetFiles
-  private let file: AssetFile
+  private let file: OpenFile
   private let path: String
 
   /// Opens what there is of an asset, or begins it; nil if another opening has it.
-  fileprivate init?(_ reference: AssetReference, _ files: AssetFiles) throws(AssetFileError) {
+  init?(_ reference: AssetReference, _ files: AssetFiles) throws(FileError) {
     let path = "\(files.partialFolder)/\(reference.hash)"
     try files.makeFolder(files.partialFolder)
     let file = try files.calls.openOrCreateFile(path)
     guard try files.calls.lock(file, path) else { return nil }
-    // Who had it may have given it its name, or removed it, and another may have begun anew, since it was opened.
+    // Since it was opened, the task that had it may have published or removed it, and another may have begun
+    // it again.
     let own = try files.calls.status(of: file, path)
     guard let found = try files.calls.status(of: path), found.device == own.device, found.inode == own.inode
     else { return nil }
@@ -53,7 +55,7 @@ package final class PartialAsset {
     return bytes
   }
 
-  /// Cuts it, so that it goes on from there.
+  /// Cuts it to a size; the next bytes are added there.
   package func truncate(to count: UInt64) throws {
     do {
       try files.calls.truncate(file, to: count, path)
@@ -82,46 +84,5 @@ package final class PartialAsset {
     } catch {
       throw StoreError.translate(error)
     }
-  }
-}
-
-/// What a replicator needs for assets.
-extension LocalStore {
-  /// Opens what there is of an asset that is to be downloaded.
-  ///
-  /// - Returns: nil if another task or process downloads it.
-  /// - Throws: ``StoreError`` `readOnly`, `full`, `valueInvalid` for more bytes than an asset may have, `system`.
-  package func partialAsset(_ asset: AssetReference) throws -> PartialAsset? {
-    guard !configuration.isReadOnly else { throw StoreError.readOnly(directory) }
-    guard asset.byteCount <= AssetFiles.byteCountMax else {
-      throw StoreError(
-        .valueInvalid, "asset \(asset.hash) has \(asset.byteCount) bytes by its reference",
-        hint: "no asset has over \(AssetFiles.byteCountMax): whoever named it made a mistake")
-    }
-    do {
-      return try PartialAsset(asset, assets)
-    } catch {
-      throw StoreError.translate(error)
-    }
-  }
-}
-
-extension SegmentCut {
-  /// The assets that its transactions name, each once.
-  package func assets() throws -> [AssetReference] { try Self.assets(namedBy: transactions) }
-
-  /// The assets that transactions of a segment name, each once.
-  package static func assets(namedBy transactions: [[UInt8]]) throws -> [AssetReference] {
-    var found: [AssetReference] = []
-    var layout = BodyDecoder()
-    for bytes in transactions {
-      var reader = ByteReader(bytes.span.bytes)
-      _ = try TransactionHeader.read(from: &reader)
-      let body = bytes.span.bytes.extracting(reader.position...)
-      try layout.parse(body)
-      try layout.operations.appendAssets(in: body, to: &found)
-    }
-    var seen: Set<AssetReference> = []
-    return found.filter { seen.insert($0).inserted }
   }
 }

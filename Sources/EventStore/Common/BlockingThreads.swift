@@ -1,11 +1,11 @@
 import DequeModule
 import Synchronization
 
-/// A few threads for calls that may block for long, such as a file system's: a task waits for its call and takes no
-/// thread of Swift's pool, which has one a core.
+/// A few threads for calls that may block for long, such as a file system's: a task waits for its call and
+/// takes no thread of Swift's pool, which has one a core.
 ///
-/// Calls wait in one queue. A call that finds no idle thread starts one, up to a bound; a thread that is idle is used
-/// again. When nobody holds this object any more its threads end, each after the call that it is in.
+/// Calls wait in one queue. A call that finds no idle thread starts one, up to a bound; a thread that is idle
+/// is used again. When this object is released, its threads end, each after its current call.
 package final class BlockingThreads: Sendable {
   /// What a call does when its task is cancelled while it runs.
   package enum Cancellation: Sendable {
@@ -27,8 +27,8 @@ package final class BlockingThreads: Sendable {
 
   /// Runs a body on one of the threads. A task that is cancelled while the call is queued leaves the queue.
   ///
-  /// - Throws: `CancellationError` if the task was cancelled before the body ran, or as the parameter says; what the body
-  ///   throws; ``StoreError`` `system` if there is no thread and none can be started.
+  /// - Throws: `CancellationError` if the task was cancelled before the body ran, or as the parameter says;
+  ///   what the body throws; ``StoreError`` `system` if there is no thread and none can be started.
   package func run<Result: Sendable>(
     _ cancellation: Cancellation, _ body: @escaping @Sendable (BlockingCall) throws -> Result
   ) async throws -> Result {
@@ -87,10 +87,10 @@ package final class BlockingCall: Sendable {
 
   fileprivate init() {}
 
-  /// Whether nobody wants the call any more.
+  /// Whether the call was cancelled.
   package var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-  /// Throws if nobody wants the call any more.
+  /// Throws if the call was cancelled.
   package func checkCancellation() throws(CancellationError) {
     if isCancelled { throw CancellationError() }
   }
@@ -123,7 +123,7 @@ package final class BlockingCall: Sendable {
 
   /// Ends it.
   ///
-  /// - Returns: whether somebody waits for what it gave: false if it was left.
+  /// - Returns: whether its caller still waits for the result: false if it was left.
   fileprivate func end() -> Bool {
     state.withLock { state in
       defer { (state.isOver, state.leave) = (true, nil) }

@@ -14,10 +14,11 @@ public enum Durability: String, Hashable, Sendable, CaseIterable {
 public struct StoreConfiguration: Sendable {
   /// Whether a directory without a store gets one.
   public var createsStore = true
-  /// Opens for reading alone: nothing is written, not even a new store.
+  /// Opens read-only: nothing is written, not even a new store.
   public var isReadOnly = false
-  /// For a store that is opened for reading alone: opens it although its pages are damaged, to export what is left of
-  /// its log. A damaged page may then end the process, where ``LocalStore/verify(progress:)`` does not find it first.
+  /// For a store that is opened read-only: opens it although its pages are damaged, to export what is left of
+  /// its log. A damaged page may then end the process, where ``LocalStore/verify(progress:)`` does not find
+  /// it first.
   public var opensDamaged = false
   /// Allows a data file on a network file system, where neither locks nor the memory map can be trusted.
   public var allowsNetworkFileSystem = false
@@ -29,27 +30,29 @@ public struct StoreConfiguration: Sendable {
   public var wallMilliseconds: @Sendable () -> Int64 = SystemEnvironment.wallMilliseconds
   /// A source of random bits, for identities.
   public var makeRandom: @Sendable () -> UInt64 = SystemEnvironment.makeRandom
-  /// For tests alone: no sync at all, so that a power cut may break the store.
+  /// For tests only: no sync at all, so that a power cut may break the store.
   package var isUnsynced = false
-  /// For a simulator alone: no thread is started, and a write is done by the thread that asks for it, before the call
-  /// that queues it returns. It has no effect on a store that is opened for reading alone.
+  /// For a simulator only: no thread is started, and a write is done by the thread that asks for it, before
+  /// the call that queues it returns. It has no effect on a store that is opened read-only.
   package var writesOnCallingThread = false
-  /// For a simulator alone: asked before each commit whether it is to fail.
+  /// For a simulator only: called before each commit; returns how it is to fail, or nil.
   package var commitFault: (@Sendable () -> CommitFault?)?
-  /// For tests alone: where verification and the past fold the log anew; nil for `TMPDIR` or, without it, `/tmp`. A
-  /// memory-backed directory makes a small store's verification many times faster.
+  /// For tests only: where verification and the past fold the log again; nil for `TMPDIR` or, without it,
+  /// `/tmp`. A memory-backed directory makes a small store's verification many times faster.
   package var scratchDirectory: String?
-  /// For tests and a simulator alone: how much a commit that folds may do: see ``FoldBound/stepsMax``; nil for as much as always.
+  /// For tests and a simulator only: how much a commit that folds may do: see ``FoldBound/stepsMax``; nil for
+  /// as much as always.
   package var foldStepsMax: Int?
-  /// For tests and a simulator alone: asked before each call for an asset's file, by its C name; nil lets it run.
-  package var assetFault: (@Sendable (StaticString) -> AssetFault?)?
-  /// For measurements alone: called on the writer's thread right after it has taken the lock that other writers wait for,
-  /// and right after it has let it go.
+  /// For tests and a simulator only: called before each call for an asset's file, with its C name; nil lets
+  /// it run.
+  package var assetFault: (@Sendable (StaticString) -> FileFault?)?
+  /// For measurements only: called on the writer's thread right after it has taken the lock that other
+  /// writers wait for, and right after it has let it go.
   package var writeLockDidChange: (@Sendable (_ isHeld: Bool) -> Void)?
-  /// For tests alone: told of each call for an asset's file that succeeded, by its C name, with its path.
+  /// For tests only: called after each call for an asset's file that succeeded, with its C name and its path.
   package var didCallForAsset: (@Sendable (StaticString, String) -> Void)?
   #if DEBUG
-    /// For tests alone: lets calls of LMDB fail.
+    /// For tests only: lets calls of LMDB fail.
     package var faults: FaultPlan?
   #endif
 
@@ -57,8 +60,8 @@ public struct StoreConfiguration: Sendable {
 }
 
 extension StoreConfiguration {
-  var assetCalls: AssetCalls {
-    var calls = AssetCalls()
+  var assetCalls: FileCalls {
+    var calls = FileCalls()
     calls.fault = assetFault
     calls.didCall = didCallForAsset
     return calls

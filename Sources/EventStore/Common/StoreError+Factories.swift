@@ -56,12 +56,6 @@ extension StoreError {
       .recordUnknown, "there is no record \(record), or it was deleted", hint: "create it, or check its name")
   }
 
-  static func removed(_ position: Position) -> StoreError {
-    StoreError(
-      .positionUnknown, "the log's entry at position \(position) was removed with its zone",
-      hint: "continue with the positions after it")
-  }
-
   static func missing(_ sequence: UInt64, _ zone: ZoneID) -> StoreError {
     StoreError(
       .damaged, "sequence \(sequence) of zone “\(zone)” is missing from the store",

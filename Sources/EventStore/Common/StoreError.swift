@@ -47,7 +47,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public static let alreadyOpen = Code(rawValue: "alreadyOpen")
     /// The store was closed.
     public static let closed = Code(rawValue: "closed")
-    /// The store was opened for reading alone, or its file is not writable.
+    /// The store was opened read-only, or its file is not writable.
     public static let readOnly = Code(rawValue: "readOnly")
     /// The disk, or the store's address space, is full.
     public static let full = Code(rawValue: "full")
@@ -98,7 +98,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   static func translate(_ error: any Error, hint: String? = nil) -> any Error {
     switch error {
     case let error as LMDBError: return StoreError(error)
-    case let error as AssetFileError: return error.storeError
+    case let error as FileError: return error.storeError
     case let error as FormatError:
       let code: Code = error.code == .newerFormat ? .newerFormat : .damaged
       let own = code == .damaged ? damageHint : error.hint

@@ -4,8 +4,8 @@
   import Darwin
 #endif
 
-/// The outside world: the clock and the randomness of the machine, and directories. Nothing else in this target
-/// asks for them.
+/// The outside world: the clock and the randomness of the machine, and directories. Nothing else in this
+/// target uses them.
 public enum SystemEnvironment {
   /// The machine's wall clock, in milliseconds since 1970.
   public static func wallMilliseconds() -> Int64 {
@@ -20,7 +20,7 @@ public enum SystemEnvironment {
     return generator.next()
   }
 
-  /// Makes a directory for this user alone, if there is none.
+  /// Makes a directory that only this user may read, if there is none.
   static func makeDirectory(_ path: String) throws {
     guard mkdir(path, 0o700) != 0 else { return }
     let code = errno
@@ -62,10 +62,11 @@ public enum SystemEnvironment {
   }
 
   private static func failure(_ call: StaticString, _ path: String) -> any Error {
-    AssetFileError(number: errno, call: call, path: path).storeError
+    FileError(number: errno, call: call, path: path).storeError
   }
 
-  /// Makes a new directory of a unique name for scratch files: in the given directory, else in `TMPDIR`, else `/tmp`.
+  /// Makes a new directory of a unique name for scratch files: in the given directory, else in `TMPDIR`, else
+  /// `/tmp`.
   static func makeScratchDirectory(in directory: String?) throws -> String {
     let parent = directory ?? getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
     var template = Array("\(parent)/tributary-XXXXXX".utf8CString)
@@ -85,14 +86,16 @@ public enum SystemEnvironment {
   }
 }
 
-/// The lock of a directory, held as long as this object, against other openings of it in this process and in others.
+/// The lock of a directory, held as long as this object, against other openings of it in this process and in
+/// others.
 final class DirectoryLock {
   private let descriptor: Int32
 
-  /// Waits until nobody else holds the lock (open, flock).
+  /// Waits until the lock is free, and takes it (open, flock).
   ///
   /// - Parameter isRequired: whether it is an error if the file system has no such locks.
-  /// - Throws: ``StoreError`` `notAStore` if there is no such directory, `readOnly` if it may not be read, `system`.
+  /// - Throws: ``StoreError`` `notAStore` if there is no such directory, `readOnly` if it may not be read,
+  ///   `system`.
   init(_ path: String, isRequired: Bool) throws {
     descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else {
@@ -101,7 +104,7 @@ final class DirectoryLock {
     while flock(descriptor, LOCK_EX) != 0 {
       if errno == EINTR { continue }
       guard isRequired else { break }
-      throw AssetFileError(number: errno, call: "flock", path: path).storeError
+      throw FileError(number: errno, call: "flock", path: path).storeError
     }
   }
 

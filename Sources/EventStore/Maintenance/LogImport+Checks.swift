@@ -2,8 +2,8 @@ import LMDB
 import OperationFormat
 
 extension LogImport {
-  /// Checks, at the end of a log, that what it says of remote logs is no more than its transactions: a store that lacks one of a
-  /// segment's would say that it is in sync, without it.
+  /// Checks, at the end of a log, that what it says of remote logs is no more than its transactions: a store
+  /// that lacks one of a segment's would say that it is in sync, without it.
   ///
   /// - Throws: ``StoreError`` `importInvalid`.
   func checkImportedPlaces() throws {

@@ -1,25 +1,5 @@
 import OperationFormat
 
-extension LocalStore {
-  /// Makes the store's log from exported lines, in their order. May be called again with more lines: until the last of them are
-  /// there, nobody else opens the store, and neither does this process once it has closed it.
-  ///
-  /// The store keeps its own identity; in each zone it continues the exported store's, so that what it writes has
-  /// seen what the other had written. What the other had not shipped is pending here: this store ships it as it was, bytes
-  /// and identity, before anything of its own. If the other one still does so too, both ship the same.
-  ///
-  /// - Parameter isMoreToCome: whether the log has more lines than these.
-  /// - Throws: ``StoreError`` `importInvalid`, `outOfOrder`, `damaged`; then nothing of the lines is in the store.
-  package func importLines(_ lines: [ExportedLine], isMoreToCome: Bool = false) async throws {
-    try await perform { store in
-      let log = LogImport(store)
-      for line in lines { try log.importLine(line) }
-      if !isMoreToCome { try log.checkImportedPlaces() }
-      try store.storage.meta.setImporting(isMoreToCome)
-    }
-  }
-}
-
 /// Makes a store's log from the lines of another one's export.
 struct LogImport {
   let store: StoreTransaction
@@ -28,7 +8,19 @@ struct LogImport {
 
   init(_ store: StoreTransaction) { self.store = store }
 
-  fileprivate func importLine(_ line: ExportedLine) throws {
+  /// Imports lines in their order, all in one commit or none.
+  ///
+  /// - Parameter isMoreToCome: whether the log has more lines than these.
+  static func run(_ lines: [ExportedLine], isMoreToCome: Bool, _ core: StoreCore) async throws {
+    try await core.perform { store in
+      let log = LogImport(store)
+      for line in lines { try log.importLine(line) }
+      if !isMoreToCome { try log.checkImportedPlaces() }
+      try store.storage.meta.setImporting(isMoreToCome)
+    }
+  }
+
+  private func importLine(_ line: ExportedLine) throws {
     switch line {
     case .header(let exported):
       guard try storage.lastPosition() == .start else {
@@ -73,8 +65,8 @@ struct LogImport {
         try storage.lanes.close(replica, segment.epoch, of: number, incarnation, at: offset)
         try storage.segments.reject(row, in: number, incarnation, at: offset)
       } else if let closure, closure < offset {
-        // The exporter shipped it and has not read it yet: every replica rejects it, so what it holds is pending. What closed the
-        // lane comes before it: segments are exported in the log's order.
+        // The exporter shipped it and has not read it yet: every replica rejects it, so what it holds is
+        // pending. What closed the lane comes before it: segments are exported in the log's order.
         try storage.segments.put(row, in: number, incarnation, at: offset)
       } else {
         try storage.segments.record(row, in: number, incarnation, at: offset)
@@ -89,7 +81,7 @@ struct LogImport {
     }
   }
 
-  /// Leaves a zone as its deletion does where the remote is still to be told.
+  /// Leaves a zone as its deletion does where the remote does not know of it yet.
   private func importDeletion(of zone: ZoneID, _ incarnation: IncarnationID) throws {
     try zone.check()
     let found = try storage.incarnations.makeNumber(for: incarnation)
@@ -144,14 +136,14 @@ struct LogImport {
       try contestIfAhead(numbered)
     }
     guard try !isShipped || storage.meta.importedIdentity()?.replica == header.replica else { return }
-    // The store continues the exporter's lane, or the one that the exporter continued without having written since: what
-    // is in no remote log is of these alone.
+    // The store continues the exporter's lane, or the one that the exporter continued without having written
+    // since: what is in no remote log is of these alone.
     let own = try storage.replicas.makeNumber(for: identity.replica)
     try continueImported((replica, header.epoch, header.sequence), as: own, isShipped: isShipped, zone)
   }
 
-  /// Remembers that the log does not have what a pending transaction had seen: a remote that went back, of which the file says nothing.
-  /// How much of that the log has, nobody knows any more.
+  /// Remembers that the log does not have what a pending transaction had seen: a remote that went back, of
+  /// which the file says nothing. How much of that the log has is unknown.
   private func contestIfAhead(_ header: LogEntryHeader) throws {
     guard let token = try storage.zoneRow(header.zone).token, let base = header.base,
       base.incarnation == token.incarnation, base.offset > token.offset
@@ -163,8 +155,8 @@ struct LogImport {
       .byBase(from: header.sequence, baseMax: 0))
   }
 
-  /// Lets this store's own lane continue an imported one. A lineage is bounded: where it would be longer, what the base says
-  /// must be enough.
+  /// Lets this store's own lane continue an imported one. A lineage is bounded: where it would be longer,
+  /// what the base says must be enough.
   private func continueImported(
     _ parent: LaneParent, as own: ReplicaNumber, isShipped: Bool, _ zone: ZoneNumber
   ) throws {

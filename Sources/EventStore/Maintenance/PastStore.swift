@@ -1,11 +1,11 @@
 import LMDB
 import OperationFormat
 
-/// A store's records as they were at a position of its log: folded from the log into a scratch directory, which
-/// is removed with this object.
+/// A store's records as they were at a position of its log: folded from the log into a scratch directory,
+/// which is removed with this object.
 ///
-/// It answers the same queries about records, conflicts and digests as the store. Its log is empty: the log is
-/// the store's. What the store has learnt since of the remote's receive times counts here too.
+/// It answers the same queries about records, conflicts and digests as the store. Its log is empty: the log
+/// is the store's. What the store has learnt since of the remote's receive times counts here too.
 public final class PastStore: Sendable {
   /// The position of the last transaction that is folded in.
   public let position: Position
@@ -122,26 +122,19 @@ public final class PastStore: Sendable {
   }
 }
 
-extension LocalStore {
-  /// Folds the log up to a position into a scratch directory, to be read as the store was then.
-  ///
-  /// - Parameters:
-  ///   - position: the last position that counts; ``Position/start`` for the empty store.
-  ///   - progress: called now and then with how many transactions are done, of how many; what it throws ends the
-  ///     work.
-  /// - Throws: ``StoreError`` `positionUnknown`, `damaged`, `full`, `system`.
-  /// - Complexity: linear in the transactions up to the position. It holds a snapshot while it works.
-  public func past(
-    at position: Position, progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
+extension PastStore {
+  /// The past of a store at a position of its log.
+  static func of(
+    _ core: StoreCore, at position: Position, progress: (_ done: UInt64, _ total: UInt64) throws -> Void
   ) throws -> PastStore {
-    try read { transaction in
+    try core.read { transaction in
       let last = try transaction.lastPosition()
       guard position <= last else {
         throw StoreError(
           .positionUnknown, "the log has no position \(position)", hint: "the last is \(last)")
       }
       return try PastStore(
-        of: transaction, through: position, in: configuration.scratchDirectory, progress: progress)
+        of: transaction, through: position, in: core.configuration.scratchDirectory, progress: progress)
     }
   }
 }

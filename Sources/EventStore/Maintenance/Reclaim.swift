@@ -1,7 +1,7 @@
 import LMDB
 import OperationFormat
 
-/// Takes away the rows of zones that were removed, in steps.
+/// Removes the rows of zones that were deleted, in steps.
 struct Reclaim {
   /// What one step may still take away: so that its transaction stays small.
   private struct Budget {
@@ -16,7 +16,7 @@ struct Reclaim {
 
   init(_ storage: TableStorage) { self.storage = storage }
 
-  /// Takes away some rows of zones that were removed.
+  /// Removes some rows of zones that were deleted.
   ///
   /// - Returns: nil if there are no such zones.
   func step() throws -> ReclaimReport? {
@@ -30,7 +30,7 @@ struct Reclaim {
     return last == .none ? nil : report
   }
 
-  /// Takes away some rows of one zone, its own row last.
+  /// Removes some rows of one zone, its own row last.
   private func reclaim(_ zone: ZoneNumber, _ budget: inout Budget, _ report: inout ReclaimReport) throws {
     // The sequences tell where its entries are: while there are any, nothing else goes.
     report.transactions += try reclaimLog(zone, &budget)
@@ -93,6 +93,23 @@ struct Reclaim {
       try storage.log.remove(first...last)
     }
     return UInt64(positions.count)
+  }
+}
+
+extension Reclaim {
+  /// Removes all that deleted zones have left, and the files of assets that nothing names.
+  static func run(
+    _ core: StoreCore, progress: (ReclaimReport) throws -> Void
+  ) async throws -> ReclaimReport {
+    var report = ReclaimReport()
+    while try await core.perform({ try Rebuild($0).discardStep() }) { try progress(report) }
+    while let step = try await core.perform({ try Reclaim($0.storage).step() }) {
+      report.zones += step.zones
+      report.transactions += step.transactions
+      try progress(report)
+    }
+    (report.assets, report.assetBytes) = try await AssetCollection(core).collect()
+    return report
   }
 }
 

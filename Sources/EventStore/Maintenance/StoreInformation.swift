@@ -20,15 +20,17 @@ public struct StoreInformation: Hashable, Sendable {
     public let conflicts: Int
     /// Up to where the remote log was folded; nil for a zone that was never synced.
     public let token: Base?
-    /// The same with its hash; also at offset 0, for a zone that the remote has and of which nothing was folded.
+    /// The same with its hash; also at offset 0, for a zone that the remote has and of which nothing was
+    /// folded.
     public let changeToken: ChangeToken?
-    /// Who wrote in it, in the order of their identities.
+    /// Its writers, in the order of their identities.
     public let replicas: [Replica]
     /// Which of that this store wrote.
     package let writtenHere: WrittenHere
     /// The segments of its remote log that every replica rejects, in order.
     public let rejected: [RejectedSegment]
-    /// From which offset on its remote log is being read again; nil if it is not. Nothing is sent before its end.
+    /// From which offset on its remote log is being read again; nil if it is not. Nothing is sent before its
+    /// end.
     public let rereadFrom: UInt64?
     /// What is pending and cannot be sent as it is.
     public let closedLanes: [ClosedLane]
@@ -95,12 +97,8 @@ public struct StoreInformation: Hashable, Sendable {
   public let tables: [Table]
 }
 
-extension LocalStore {
-  /// Counts what is in the store.
-  ///
-  /// - Throws: ``StoreError`` `closed`, `damaged`, `system`.
-  /// - Complexity: linear in the records, the transactions and the assets.
-  public func information() throws -> StoreInformation {
+extension StoreCore {
+  func information() throws -> StoreInformation {
     try read { transaction in
       try transaction.information(
         fileBytes: try environment.fileBytes, assets: try transaction.countAssets(in: assets))
@@ -109,7 +107,27 @@ extension LocalStore {
 }
 
 extension ReadTransaction {
-  func information(fileBytes: Int, assets: StoreInformation.Assets) throws -> StoreInformation {
+  fileprivate func countAssets(in files: AssetFiles) throws -> StoreInformation.Assets {
+    var found = StoreInformation.Assets()
+    try forEachAsset(in: files) { asset in
+      found.count += 1
+      found.bytes = Self.sum(found.bytes, asset.reference.byteCount)
+      if !asset.isHere {
+        found.missing += 1
+        found.missingBytes = Self.sum(found.missingBytes, asset.reference.byteCount)
+      }
+      return true
+    }
+    return found
+  }
+
+  /// References come from others: what they say of sizes may be anything.
+  private static func sum(_ left: UInt64, _ right: UInt64) -> UInt64 {
+    let (sum, overflow) = left.addingReportingOverflow(right)
+    return overflow ? .max : sum
+  }
+
+  fileprivate func information(fileBytes: Int, assets: StoreInformation.Assets) throws -> StoreInformation {
     var first = Position.start
     do {
       var cursor = try transaction.openCursor(tables.log)
@@ -125,7 +143,7 @@ extension ReadTransaction {
     var zones: [StoreInformation.Zone] = []
     for zone in try self.zones() { zones.append(try information(of: zone)) }
     return StoreInformation(
-      identity: identity, formatVersion: LocalStore.formatVersion, fileBytes: fileBytes,
+      identity: identity, formatVersion: OpenedStore.formatVersion, fileBytes: fileBytes,
       clock: clock ?? Timestamp(rawValue: 0), firstPosition: first, lastPosition: try lastPosition(),
       isFoldingAgain: try isFoldingAgain(), zones: zones, assets: assets,
       tables: try tables.all.map { name, table in
@@ -199,33 +217,5 @@ extension ReadTransaction {
     return Base(
       incarnation: try readView.incarnations.identity(of: token.incarnation),
       offset: token.offset)
-  }
-}
-
-extension LaneTable {
-  /// Who wrote in a zone: for each replica and epoch how many transactions the store has, and the last sequence.
-  func all(
-    of zone: ZoneNumber
-  ) throws -> [(replica: ReplicaNumber, epoch: UInt32, count: UInt64, last: UInt64)] {
-    var lanes: [(replica: ReplicaNumber, epoch: UInt32, count: UInt64, last: UInt64)] = []
-    var cursor = try transaction.openCursor(tables.sequences)
-    let start = TableKey.state(StateNumber(rawValue: zone.rawValue))
-    var isThere = try cursor.seek(atOrAfter: start.span)
-    while isThere {
-      let found = try cursor.withEntry { key, _ in
-        (
-          try key.bigEndian32(at: 0), try key.bigEndian32(at: 4), try key.bigEndian32(at: 8),
-          try key.bigEndian64(at: 12)
-        )
-      }
-      guard found.0 == zone.rawValue else { break }
-      let replica = ReplicaNumber(rawValue: found.1)
-      let last = try lastSequence(of: replica, found.2, in: zone)
-      // Sequences are gapless from the first that the log still has.
-      lanes.append((replica, found.2, last - found.3 + 1, last))
-      let next = TableKey.sequence(zone, replica, found.2, .max)
-      isThere = try cursor.seek(atOrAfter: next.span)
-    }
-    return lanes
   }
 }

@@ -37,8 +37,9 @@ public struct VerificationReport: Hashable, Sendable {
   public internal(set) var transactions: UInt64 = 0
   /// Rows of records and elements that were compared with a fresh fold.
   public internal(set) var rows: UInt64 = 0
-  /// Whether all records were compared with the log. Those of a zone whose remote log is being read again are not, since what
-  /// its transactions had seen is not known then; and none while the log is being folded again: they are behind it.
+  /// Whether all records were compared with the log. Those of a zone whose remote log is being read again are
+  /// not, since what its transactions had seen is not known then; and none while the log is being folded
+  /// again: they are behind it.
   public internal(set) var comparesRecords = true
   /// Files of assets that were compared with their hashes.
   public internal(set) var assets = 0

@@ -12,11 +12,11 @@ package final class CommitObservation: Sendable {
 
   deinit { cancel() }
 
-  /// Ends the observation. A call that has begun goes on to its end.
+  /// Ends the observation. A call that has begun is completed.
   package func cancel() { observers.remove(number) }
 }
 
-/// The closures that wait for commits.
+/// The closures to call after commits.
 final class CommitObservers: Sendable {
   private struct State {
     var last: UInt64 = 0
@@ -48,15 +48,5 @@ final class CommitObservers: Sendable {
   func notify() {
     let handlers = state.withLock { $0.handlers }
     for (_, handler) in handlers { handler() }
-  }
-}
-
-extension LocalStore {
-  /// Calls a closure after each commit of this process, as long as what it returns is held.
-  ///
-  /// The closure runs on the writer's thread, and the next write waits for it: it must be quick, and must not write.
-  /// Commits of other processes show in ``lastCommitID`` alone.
-  package func onCommit(_ handler: @escaping @Sendable () -> Void) -> CommitObservation {
-    observers.add(handler)
   }
 }

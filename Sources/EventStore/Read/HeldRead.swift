@@ -7,7 +7,7 @@
 package final class HeldRead {
   private var transaction: ReadTransaction?
 
-  fileprivate init(_ transaction: consuming ReadTransaction) { self.transaction = consume transaction }
+  init(_ transaction: consuming ReadTransaction) { self.transaction = consume transaction }
 
   /// Runs a closure that reads the snapshot.
   ///
@@ -23,17 +23,4 @@ package final class HeldRead {
 
   /// Lets the snapshot go. More calls do nothing.
   package func end() { transaction = nil }
-}
-
-extension LocalStore {
-  /// Opens a snapshot that lasts beyond one closure.
-  ///
-  /// - Throws: ``StoreError`` `closed`, `damaged`, `system`.
-  package func beginHeldRead() throws -> HeldRead {
-    do {
-      return HeldRead(try beginRead())
-    } catch {
-      throw StoreError.translate(error)
-    }
-  }
 }

@@ -7,8 +7,8 @@ struct LaneRefusal: Hashable {
     /// The log has closed the lane at this offset.
     case closed(UInt64)
     case contested(ContestedLane)
-    /// The lane continues what the log does not take, or what the log has otherwise by now. Shipped as it is, it would name a
-    /// transaction of the log that it never saw.
+    /// The lane continues what the log does not take, or what the log has otherwise by now. Shipped as it is,
+    /// it would name a transaction of the log that it never saw.
     case parent
   }
 

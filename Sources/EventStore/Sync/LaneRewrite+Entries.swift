@@ -3,6 +3,13 @@ import OperationFormat
 
 /// Taking transactions out of the log, and appending them under another lane.
 extension LaneRewrite {
+  /// Issues again, under a new epoch, what the log does not take of one of this store's own lanes.
+  ///
+  /// The log takes no more of a lane where it has rejected a segment of it, or has another branch of it: the
+  /// store was copied, restored from a backup, or somebody else wrote under its identity. What is the same in
+  /// both branches keeps its identity.
+  ///
+  /// - Returns: how many transactions were issued again; nil if no lane is closed or contested.
   func renewLane(of zone: ZoneID, contestedBy segment: RemoteSegment?) throws -> Int? {
     let (number, known) = try storage.zones.visible(zone)
     guard let token = known.token else { return nil }
@@ -27,7 +34,8 @@ extension LaneRewrite {
     return try segment.flatMap { try firstDifferent(from: lane, id, zone, in: $0) }
   }
 
-  /// The first pending transaction of a lane that a segment has with other bytes; nil if it has none, or is another's.
+  /// The first pending transaction of a lane that a segment has with other bytes; nil if it has none, or is
+  /// another's.
   func firstDifferent(
     from lane: PendingLane, _ id: StoreIdentity, _ zone: ZoneNumber, in segment: RemoteSegment
   ) throws -> UInt64? {
@@ -81,8 +89,8 @@ extension LaneRewrite {
     }
   }
 
-  /// Transactions as those of another lane say the same: what they have inserted into lists and texts has other names
-  /// there.
+  /// Transactions as those of another lane say the same: what they have inserted into lists and texts has
+  /// other names there.
   ///
   /// - Parameter earlier: what is renamed besides, of lanes that this one continues.
   func renamed(
@@ -125,7 +133,8 @@ extension LaneRewrite {
     }
   }
 
-  /// Refuses what nobody would fold. What a store wrote has room for its units' new names; what it imported may not.
+  /// Refuses a transaction that no replica would fold. What a store wrote has room for its units' new names;
+  /// what it imported may not.
   private func checkFolds(_ body: [UInt8]) throws {
     var (layout, work) = (BodyDecoder(), FoldWork())
     try store.layout.parse(body.span.bytes)
@@ -147,7 +156,8 @@ extension LaneRewrite {
     storage.forgetSequences()
   }
 
-  /// The least epoch of a replica after its own that nothing in a zone is of: others can use some up, never the ones between.
+  /// The least epoch of a replica after its own that nothing in a zone is of: others can use some up, never
+  /// the ones between.
   ///
   /// - Complexity: linear in the epochs after its own that are used
   ///
@@ -170,7 +180,8 @@ extension LaneRewrite {
       hint: "export the log and import it into a new store")
   }
 
-  /// Remembers that a zone's records call a lane, from a sequence on, and its units otherwise than the log does by now.
+  /// Remembers that a zone's records call a lane, from a sequence on, and its units otherwise than the log
+  /// does by now.
   func note(_ units: UnitRenaming, from first: UInt64, of old: Lane, as new: Lane) throws {
     try storage.lanes.addRenaming(LaneRenaming(old: old, new: new, shift: first - 1))
     let state = try storage.zoneRow(old.zone).state

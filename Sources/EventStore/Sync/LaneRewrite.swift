@@ -25,8 +25,8 @@ struct LaneRewrite {
 
   init(_ store: StoreTransaction) { self.store = store }
 
-  /// This store's own lanes of a zone of which something is pending, what one continues before it; the present one, which comes
-  /// last, also where nothing is.
+  /// This store's own lanes of a zone of which something is pending, what one continues before it; the
+  /// present one, which comes last, also where nothing is.
   func ownLanes(of zone: ZoneNumber, _ row: ZoneRow, _ token: ZoneRow.Token) throws -> [PendingLane] {
     let own = try storage.replicas.makeNumber(for: identity.replica)
     let earlier = try storage.lanes.adopted(of: zone).filter { $0.replica == own }
@@ -35,8 +35,9 @@ struct LaneRewrite {
     }
   }
 
-  /// Takes parts of own lanes out of the log, and appends them as lanes of new epochs: with their own bases and timestamps, so
-  /// that they mean what they meant. ``LocalStore/finishRenewal()`` is to be called afterwards.
+  /// Takes parts of own lanes out of the log, and appends them as lanes of new epochs: with their own bases
+  /// and timestamps, so that they mean what they meant. ``LocalStore/finishRenewal()`` is to be called
+  /// afterwards.
   ///
   /// A lane that continues what goes is issued again with it, since its first transaction names that.
   ///

@@ -1,27 +1,13 @@
 import LMDB
-package import OperationFormat
+import OperationFormat
 
-/// What becomes of transactions that a store was to ship for another one, and whose lane the log has closed or contests.
+/// What becomes of transactions that a store was to ship for another one, and whose lane the log has closed
+/// or contests.
 package enum ClosedLaneAnswer: Hashable, Sendable {
   /// The store that wrote them is gone: they become this store's, with their own bases and timestamps.
   case takeOver
   /// The store that wrote them issues them again itself: they are removed here.
   case letGo
-}
-
-extension LocalStore {
-  /// Settles what is pending in a zone of lanes that are not this store's own, such as those of a log that it imported,
-  /// and that the remote log has closed, or has another branch of: nobody can ship it as it is. So it is with the lanes that continue it:
-  /// all are settled in one commit. ``finishRenewal()`` is to be called afterwards.
-  ///
-  /// If the store that wrote them issues them again and this one takes them over, they count twice: who decides must
-  /// know of it.
-  ///
-  /// - Returns: how many transactions were taken over, or let go.
-  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
-  package func settleClosedLanes(of zone: ZoneID, _ answer: ClosedLaneAnswer) async throws -> Int {
-    try await performFolded { try LaneSettlement($0).settleClosedLanes(of: zone, answer) }
-  }
 }
 
 /// Settles lanes of others that this store was to ship, and that the log does not take.
@@ -54,6 +40,13 @@ struct LaneSettlement {
 
   init(_ store: StoreTransaction) { self.store = store }
 
+  /// Settles what is pending of lanes of others, such as those of a log that the store imported, and that the
+  /// remote log has closed, or has another branch of. Lanes that continue it are settled in the same commit.
+  ///
+  /// If the store that wrote them issues them again and this one takes them over, they count twice: the user
+  /// who decides must know of it.
+  ///
+  /// - Returns: how many transactions were taken over, or let go.
   func settleClosedLanes(of zone: ZoneID, _ answer: ClosedLaneAnswer) throws -> Int {
     let (number, row) = try storage.zones.visible(zone)
     guard let token = row.token else { return 0 }
@@ -72,8 +65,8 @@ struct LaneSettlement {
     return settlement.count
   }
 
-  /// The adopted lanes of others that the log does not take as they are, in the order of the first transactions of that: a lane
-  /// comes after what it continues.
+  /// The adopted lanes of others that the log does not take as they are, in the order of the first
+  /// transactions of that: a lane comes after what it continues.
   private func refusedLanes(
     of zone: ZoneNumber, _ token: ZoneRow.Token, but own: ReplicaNumber
   ) throws -> [RefusedLane] {
@@ -89,7 +82,8 @@ struct LaneSettlement {
     return found.sorted { $0.position < $1.position }
   }
 
-  /// Takes what the log does not take of a lane out of the store's log. Taken over, it comes at the end, as a lane of this store's.
+  /// Takes what the log does not take of a lane out of the store's log. Taken over, it comes at the end, as a
+  /// lane of this store's.
   private func settle(
     _ lane: PendingLane, _ refusal: LaneRefusal, _ settlement: inout Settlement
   ) throws {
@@ -130,8 +124,8 @@ struct LaneSettlement {
     settlement.moved.append(moved)
   }
 
-  /// Lets a lane of this store's own, of which the log has nothing, come behind what was settled, under its own name: if it continues
-  /// that, or names units of it.
+  /// Lets a lane of this store's own, of which the log has nothing, come behind what was settled, under its
+  /// own name: if it continues that, or names units of it.
   private func rewrite(_ lane: PendingLane, _ settlement: inout Settlement) throws {
     let zone = settlement.zone
     let name = Lane(zone: zone, replica: lane.replica, epoch: lane.epoch)
@@ -164,9 +158,22 @@ struct LaneSettlement {
     }
   }
 
+  /// Remembers that the log has another branch of a lane that this store imported and is to ship.
+  ///
+  /// - Returns: what to tell the user; nil if the store ships no such lane.
+  static func contestLane(
+    of zone: ZoneID, by segment: RemoteSegment, _ core: StoreCore
+  ) async throws -> StoreError? {
+    let known = Shared<StoreError?>(nil)
+    let contested = try await core.performIfChanged {
+      try LaneSettlement($0).contestLane(of: zone, by: segment, known)
+    }
+    return contested ?? known.value
+  }
+
   /// - Parameter known: gets what to tell the user where that was known before.
   /// - Returns: that where it is new.
-  func contestLane(
+  private func contestLane(
     of zone: ZoneID, by segment: RemoteSegment, _ known: Shared<StoreError?>
   ) throws -> StoreError? {
     let (number, row) = try storage.zones.visible(zone)

@@ -11,6 +11,13 @@ struct LogRereading {
 
   init(_ store: StoreTransaction) { self.store = store }
 
+  /// Begins to read a zone's log again from an offset.
+  ///
+  /// Rejections, closures, placements and rows of segments from the offset on are taken back, and the token
+  /// is set before it. No transaction is taken away: the store's own ones that have no placement any more are
+  /// pending, those of others wait.
+  ///
+  /// - Complexity: linear in the segments from the offset on
   func begin(_ zone: ZoneID, from offset: UInt64) throws -> UInt64? {
     let (number, known) = try storage.zones.visible(zone)
     guard let token = known.token else { return nil }
@@ -29,7 +36,8 @@ struct LogRereading {
       try storage.lanes.adopt(lane.replica, lane.epoch, of: number)
       if !isOwn { try storage.lanes.hold(lane.replica, lane.epoch, of: number) }
     }
-    // A user who says that the remote is right means its list of zones too. No zone goes because the list does not name it.
+    // A user who says that the remote is right means its list of zones too. No zone goes because the list
+    // does not name it.
     try storage.meta.readZoneListAgain()
     try storage.lanes.removeBranches(of: number, token)
     try storage.lanes.takeBackClosures(of: number, token.incarnation, from: first)
@@ -44,6 +52,10 @@ struct LogRereading {
     return first
   }
 
+  /// Removes the transactions of a waiting lane that a segment of the log has with other bytes: the log
+  /// counts.
+  ///
+  /// - Returns: whether a lane waited, and differs.
   func yieldLane(of zone: ZoneID, to segment: RemoteSegment) throws -> Bool {
     let (number, row) = try storage.zones.visible(zone)
     guard let token = row.token else { return false }
@@ -61,6 +73,16 @@ struct LogRereading {
     return true
   }
 
+  /// Brings the store in line with the log, which was read to its end.
+  ///
+  /// What is in the log comes in the log's order here too, and what is pending behind it, so that folding
+  /// meets causes before effects. Of others' transactions that have no placement any more, those that were in
+  /// an entry which was given up are pending, and shipped as they were. Those that the log does not take, or
+  /// has replaced, are taken out: the store is as one that is new. The store's own that had seen what the log
+  /// does not have are issued again, with bases that reach no further than what they had seen of it.
+  ///
+  /// - Returns: how many transactions were taken out.
+  /// - Complexity: linear in the transactions from the offset on, in one commit
   func end(_ zone: ZoneID) throws -> Int {
     let (number, row) = try storage.zones.visible(zone)
     guard let token = row.token, let rereading = try storage.lanes.rereading(of: number)
@@ -146,7 +168,7 @@ struct LogRereading {
     return parts
   }
 
-  /// Whether this store's first transaction of its own lane lay in the log before it was read again.
+  /// Whether this store's first transaction of its own lane was in the log before it was read again.
   private func isOwnFirstFormer(
     _ zone: ZoneNumber, _ row: ZoneRow, _ incarnation: IncarnationNumber
   ) throws -> Bool {
@@ -159,8 +181,8 @@ struct LogRereading {
     return isFormer
   }
 
-  /// Takes a lane's transactions from one on out of the log. What the lane continues stays known, until its first
-  /// transaction comes again.
+  /// Takes a lane's transactions from one on out of the log. What the lane continues stays known, until its
+  /// first transaction comes again.
   private func takeOut(_ first: UInt64, of lane: PendingLane, _ zone: ZoneNumber) throws {
     guard first <= lane.last else { return }
     let positions = try (first...lane.last).map { try position($0, of: lane.replica, lane.epoch, zone) }
@@ -178,7 +200,8 @@ struct LogRereading {
       hint: StoreError.damageHint)
   }
 
-  /// Puts a zone's transactions from an offset on into the order of its remote log, and what is pending behind them.
+  /// Puts a zone's transactions from an offset on into the order of its remote log, and what is pending
+  /// behind them.
   private func reorder(
     _ zone: ZoneNumber, _ incarnation: IncarnationNumber, from first: UInt64
   ) throws {

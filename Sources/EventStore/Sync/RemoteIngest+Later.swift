@@ -5,24 +5,25 @@ extension RemoteIngest {
   /// Folds a segment, unless that takes more than one commit may do.
   ///
   /// - Throws: ``FoldBoundReached``: what was done is to be undone.
-  mutating func ingestBounded(_ segment: RemoteSegment, _ report: inout FoldReport) throws {
+  mutating func ingestBounded(_ segment: RemoteSegment, _ report: inout IngestReport) throws {
     store.fold.bound.begin(foldsLater ? .none : .givesUp)
     defer { store.fold.bound.end() }
     try ingest(segment, &report)
   }
 
-  /// Folds segments of a zone. Where its records are behind its token, or are to be from here on, they go into the log alone:
-  /// ``LocalStore/finishRenewal()`` folds them. Until then what is written has not seen them.
+  /// Folds segments of a zone. Where its records are behind its token, or are to be from here on, they only
+  /// go into the log: ``LocalStore/finishRenewal()`` folds them. Until then what is written has not seen
+  /// them.
   ///
   /// - Parameters:
-  ///   - isTooMuch: whether the first segment alone was more than one commit may do.
+  ///   - isTooMuch: whether the first segment was more than one commit may do.
   ///   - ingestAll: ingests them.
   /// - Returns: nil if the log is being folded again for another reason.
   /// - Throws: ``FoldBoundReached``: what was done is to be undone.
   mutating func ingestOrAppend(
-    of zone: ZoneID?, isTooMuch: Bool, _ ingestAll: (inout RemoteIngest, inout FoldReport) throws -> Void
-  ) throws -> FoldReport? {
-    var report = FoldReport()
+    of zone: ZoneID?, isTooMuch: Bool, _ ingestAll: (inout RemoteIngest, inout IngestReport) throws -> Void
+  ) throws -> IngestReport? {
+    var report = IngestReport()
     let isFoldingAgain = try zone.map { try self.isFoldingAgain($0) } ?? false
     guard isFoldingAgain || isTooMuch, let zone else {
       do {
@@ -62,9 +63,10 @@ extension RemoteIngest {
     try store.logParsed(header, body: body)
   }
 
-  /// Lets what this store writes next be of a new lane, if a transaction that is not folded yet is of its present one, as it may be
-  /// in a store that was put back from a backup: the records do not know which units the lane has made. The new lane continues
-  /// what they know of it. It is called before the transaction says what its lane continues.
+  /// Lets what this store writes next be of a new lane, if a transaction that is not folded yet is of its
+  /// present one, as it may be in a store that was put back from a backup: the records do not know which
+  /// units the lane has made. The new lane continues what they know of it. It is called before the
+  /// transaction says what its lane continues.
   private func leaveOwnLane(_ header: LogEntryHeader) throws {
     var row = try storage.zoneRow(header.zone)
     let own = try storage.replicaNumber(of: identity.replica)

@@ -1,16 +1,17 @@
 import OperationFormat
 
 extension RemoteIngest {
-  /// Takes an entry of a remote log that was given up for an empty one: it has a place and a hash, and nothing else.
+  /// Takes an entry of a remote log that was given up for an empty one: it has a place and a hash, and
+  /// nothing else.
   ///
   /// - Throws: ``StoreError`` `mismatch` if the store has what was there, or another tombstone.
-  func foldQuarantined(
+  func recordQuarantined(
     _ segment: RemoteSegment, _ zone: ZoneNumber, _ incarnation: IncarnationNumber,
-    _ report: inout FoldReport
+    _ report: inout IngestReport
   ) throws {
     if let known = try storage.segments.row(at: segment.offset, in: zone, incarnation) {
       guard known == .quarantined(segment.hash) else {
-        // Its transactions count as shipped here, and nobody gets them from there.
+        // Its transactions count as shipped here, and no replica gets them from there.
         throw StoreError(
           .mismatch,
           "offset \(segment.offset) of zone “\(segment.zone)” was given up at the remote, and this store has what was there",
@@ -40,7 +41,8 @@ extension ZoneRow {
     return true
   }
 
-  /// Whether the records are behind the token, and so what a new transaction has seen: they are being folded again.
+  /// Whether the records are behind the token, and so what a new transaction has seen: they are being folded
+  /// again.
   var isBaseBehindToken: Bool {
     guard let token, token.offset > 0 else { return false }
     return base.map { $0.incarnation == token.incarnation && $0.offset < token.offset } ?? true

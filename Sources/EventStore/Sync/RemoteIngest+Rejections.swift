@@ -2,8 +2,9 @@ import OperationFormat
 
 /// Rejecting what breaks the rules of a log.
 extension RemoteIngest {
-  /// Records a segment as rejected: nothing of it is folded, its writer's lane is closed, and reading goes on behind it.
-  func reject(_ segment: RemoteSegment, _ reason: SegmentRejection, _ report: inout FoldReport) throws {
+  /// Records a segment as rejected: nothing of it is folded, its writer's lane is closed, and reading
+  /// continues behind it.
+  func reject(_ segment: RemoteSegment, _ reason: SegmentRejection, _ report: inout IngestReport) throws {
     let (zone, incarnation) = try target(segment.zone, segment.incarnation)
     try rules.checkFollows(segment, try storage.zoneRow(zone))
     let writer = try segment.writer ?? rules.lane(of: segment).id
@@ -28,15 +29,16 @@ extension RemoteIngest {
     report.token = try token(of: zone, segment.zone, segment.incarnation)
   }
 
-  /// Makes a lane this store's to ship again, after places of it were taken back. Only acknowledged segments have places ahead of
-  /// the token: an adopted lane may have been dropped when the last of it was acknowledged, and an import leaves out one that
-  /// its exporter had shipped.
+  /// Makes a lane this store's to ship again, after places of it were taken back. Only acknowledged segments
+  /// have places ahead of the token: an adopted lane may have been dropped when the last of it was
+  /// acknowledged, and an import leaves out one that its exporter had shipped.
   private func adoptAgain(_ replica: ReplicaNumber, _ epoch: UInt32, of zone: ZoneNumber) throws {
     let isShippedHere = try storage.lanes.ships(replica, epoch, of: zone, storage.zoneRow(zone), identity)
     if !isShippedHere { try storage.lanes.adopt(replica, epoch, of: zone) }
   }
 
-  /// The transactions of a lane that have their places at an offset or behind it, and whose timestamps receive times cap.
+  /// The transactions of a lane that have their places at an offset or behind it, and whose timestamps
+  /// receive times cap.
   private func capped(
     _ replica: ReplicaNumber, _ epoch: UInt32, of zone: ZoneNumber, _ incarnation: IncarnationNumber,
     from offset: UInt64
@@ -55,15 +57,16 @@ extension RemoteIngest {
     return capped
   }
 
-  /// Takes away a zone's cut if it is of a lane that was closed.
+  /// Removes a zone's cut if it is of a lane that was closed.
   private func removeCut(of zone: ZoneNumber, _ replica: ReplicaNumber, _ epoch: UInt32) throws {
     let cut = try storage.zones.cut(of: zone)
     guard let cut, cut.replica == replica, cut.epoch == epoch else { return }
     try storage.zones.removeCut(of: zone)
   }
 
-  /// What ``fold(_:_:)`` would throw of a segment, found before anything of it is written: only so can it be rejected in a
-  /// commit with others. It parses the segment once more than folding it. What is found later is invalid here alone.
+  /// What ``fold(_:_:)`` would throw of a segment, found before anything of it is written: only so can it be
+  /// rejected in a commit with others. It parses the segment once more than folding it. What is found later
+  /// is invalid only here.
   func problem(of segment: RemoteSegment) throws -> StoreError? {
     do {
       try check(segment)
@@ -80,7 +83,7 @@ extension RemoteIngest {
     if let reason = segment.rejection { throw segment.invalid(reason, .mismatch, "\(reason)") }
     let lane = try rules.lane(of: segment)
     let log = LogPrefix(zone: zone, incarnation: incarnation, end: segment.offset)
-    try rules.checkPlace(of: segment, lane, log)
+    try rules.checkFit(of: segment, lane, log)
     let last = try storage.lastSequence(of: lane.number, lane.epoch, in: zone)
     _ = try forEachTransaction(of: segment, lane, log) { header, body in
       if header.sequence > last {

@@ -1,7 +1,7 @@
 import LMDB
 import OperationFormat
 
-/// Takes in what a zone's remote log has: segments of others, and where this store's own ones lie.
+/// Takes in what a zone's remote log has: segments of others, and the offsets of this store's own ones.
 struct RemoteIngest {
   let store: StoreTransaction
   /// Whether transactions go into the log now and are folded later: see ``ingestOrAppend(of:isTooMuch:_:)``.
@@ -13,21 +13,21 @@ struct RemoteIngest {
   var identity: StoreIdentity { store.identity }
   var rules: SegmentRules { SegmentRules(store.storage) }
 
-  mutating func ingest(_ segment: RemoteSegment, _ report: inout FoldReport) throws {
+  mutating func ingest(_ segment: RemoteSegment, _ report: inout IngestReport) throws {
     let (zone, incarnation) = try target(segment.zone, segment.incarnation)
     try rules.checkFollows(segment, try storage.zoneRow(zone))
     try store.checkNamesAreNew(of: zone)
-    if segment.isQuarantined { return try foldQuarantined(segment, zone, incarnation, &report) }
+    if segment.isQuarantined { return try recordQuarantined(segment, zone, incarnation, &report) }
     if let reason = segment.rejection { throw segment.invalid(reason, .mismatch, "\(reason)") }
     let lane = try rules.lane(of: segment)
     let log = LogPrefix(zone: zone, incarnation: incarnation, end: segment.offset)
-    try rules.checkPlace(of: segment, lane, log)
+    try rules.checkFit(of: segment, lane, log)
     let conflictsBefore = store.fold.conflictCount
     var capped: [Known] = []
     let last = try forEachTransaction(of: segment, lane, log) { header, body in
-      if let known = try fold(header, body, lane.number, log, segment, &report) { capped.append(known) }
+      if let known = try ingest(header, body, lane.number, log, segment, &report) { capped.append(known) }
     }
-    try place(
+    try record(
       SegmentRow(
         replica: lane.number, epoch: lane.epoch, first: lane.first, last: last,
         hash: segment.hash, receivedMilliseconds: segment.receivedMilliseconds),
@@ -58,7 +58,7 @@ struct RemoteIngest {
     return next - 1
   }
 
-  func acknowledge(_ acknowledgement: Acknowledgement, _ report: inout FoldReport) throws {
+  func acknowledge(_ acknowledgement: Acknowledgement, _ report: inout IngestReport) throws {
     let (zone, incarnation) = try target(acknowledgement.zone, acknowledgement.incarnation)
     let own = StoreIdentity(
       replica: identity.replica, epoch: try storage.zoneRow(zone).ownEpoch(identity))
@@ -85,7 +85,7 @@ struct RemoteIngest {
       let known = try known(entry, receivedMilliseconds: acknowledgement.receivedMilliseconds)
       if let known { capped.append(known) }
     }
-    try place(
+    try record(
       SegmentRow(
         replica: replica, epoch: epoch, first: sequences.lowerBound, last: sequences.upperBound,
         hash: acknowledgement.hash, receivedMilliseconds: acknowledgement.receivedMilliseconds),
@@ -94,20 +94,20 @@ struct RemoteIngest {
     report.token = try token(of: zone, acknowledgement.zone, acknowledgement.incarnation)
   }
 
-  /// Rejects a shipped segment that breaks a rule of the log, if it is the token's next one: it is not fetched again. One
-  /// that lies further behind is checked when it is fetched.
+  /// Rejects a shipped segment that breaks a rule of the log, if it is the token's next one: it is not
+  /// fetched again. One that is further behind is checked when it is fetched.
   ///
   /// - Returns: whether it was rejected.
   private func isRejected(
     _ acknowledgement: Acknowledgement, _ writer: StoreIdentity, _ replica: ReplicaNumber, _ zone: ZoneNumber,
-    _ incarnation: IncarnationNumber, _ report: inout FoldReport
+    _ incarnation: IncarnationNumber, _ report: inout IngestReport
   ) throws -> Bool {
     guard acknowledgement.offset == (try storage.zoneRow(zone).token?.offset ?? 0) + 1 else { return false }
     let segment = RemoteSegment(acknowledgement, writer)
     let lane = SegmentLane(id: writer, number: replica, first: acknowledgement.sequences.lowerBound)
     let log = LogPrefix(zone: zone, incarnation: incarnation, end: acknowledgement.offset)
     do {
-      try rules.checkPlace(of: segment, lane, log)
+      try rules.checkFit(of: segment, lane, log)
       var seen = try rules.seenBefore(lane, log)
       for sequence in acknowledgement.sequences {
         let position = try storage.log.position(of: replica, writer.epoch, sequence, in: zone)
@@ -153,9 +153,9 @@ struct RemoteIngest {
   /// Folds one transaction of a segment, or compares it with the one that is there.
   ///
   /// - Returns: the one that is there, if a receive time caps its timestamp.
-  private func fold(
+  private func ingest(
     _ header: TransactionHeader, _ body: RawSpan, _ replica: ReplicaNumber, _ log: LogPrefix,
-    _ segment: RemoteSegment, _ report: inout FoldReport
+    _ segment: RemoteSegment, _ report: inout IngestReport
   ) throws -> Known? {
     let zone = log.zone
     let last = try storage.lastSequence(of: replica, header.epoch, in: zone)
@@ -179,8 +179,8 @@ struct RemoteIngest {
     return nil
   }
 
-  /// Throws unless the store has the same bytes for a transaction. Where the log has others before, the segment is
-  /// rejected; where they are pending here, this store's branch is the one that must give way.
+  /// Throws unless the store has the same bytes for a transaction. Where the log has others before, the
+  /// segment is rejected; where they are pending here, this store's branch is the one that must give way.
   func compare(
     _ header: TransactionHeader, _ body: RawSpan, with entry: (header: LogEntryHeader, body: [UInt8]),
     _ log: LogPrefix, _ segment: RemoteSegment
@@ -204,8 +204,8 @@ struct RemoteIngest {
     var effective: Timestamp
   }
 
-  /// A transaction that the store has, as it counts so far; nil if neither the receive times known so far nor the
-  /// new one cap its timestamp.
+  /// A transaction that the store has, as it counts so far; nil if neither the receive times known so far nor
+  /// the new one cap its timestamp.
   func known(
     _ entry: (header: LogEntryHeader, body: [UInt8]), receivedMilliseconds: UInt64?
   ) throws -> Known? {
@@ -223,7 +223,7 @@ struct RemoteIngest {
 
   /// Gives the heads of transactions another effective timestamp, where what was placed since says so: of a
   /// transaction's places in one incarnation the first counts, and of those the least receive time.
-  func retime(_ transactions: [Known], _ zone: ZoneNumber, _ report: inout FoldReport) throws {
+  func retime(_ transactions: [Known], _ zone: ZoneNumber, _ report: inout IngestReport) throws {
     for known in transactions {
       let header = known.header
       let received = try storage.placements.leastReceived(
@@ -241,7 +241,7 @@ struct RemoteIngest {
   }
 
   /// Writes a segment's rows, and moves token and base if it is the next one.
-  private func place(
+  private func record(
     _ segment: SegmentRow, _ zone: ZoneNumber, _ incarnation: IncarnationNumber, at offset: UInt64
   ) throws {
     let known = try storage.segments.row(at: offset, in: zone, incarnation)
@@ -290,7 +290,8 @@ extension PlacementTable {
     of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, in zone: ZoneNumber
   ) throws -> UInt64? {
     var least: UInt64?
-    // From one incarnation in which the zone has a place to the next: a store may know those of very many zones.
+    // From one incarnation in which the zone has a place to the next: a store may know those of very many
+    // zones.
     var next = IncarnationNumber(rawValue: 1)
     while let incarnation = try incarnation(atOrAfter: next, of: zone) {
       let place = try placement(of: replica, epoch, sequence, in: zone, incarnation)

@@ -17,13 +17,13 @@ package struct RemoteSegment: Sendable {
   package var previousHash: ContentHash?
   /// The canonical bytes of its transactions: consecutive ones of one replica and epoch.
   package var transactions: [[UInt8]]
-  /// Who wrote it, and which sequences it holds, as its header says; nil where only its transactions say so.
+  /// Its writer and its sequences, as its header says; nil where only its transactions say so.
   package var writer: StoreIdentity?
   package var saidSequences: ClosedRange<UInt64>?
-  /// Why it is invalid for everyone, where whoever unpacked it has found that already. It has no transactions then.
+  /// Why it is invalid for everyone, where that was found when it was unpacked. It has no transactions then.
   package var rejection: SegmentRejection?
-  /// Whether it stands for an entry that whoever runs the remote gave up: it has no transactions, and the tombstone's
-  /// hash.
+  /// Whether it stands for an entry that was given up at the remote: it has no transactions, and the
+  /// tombstone's hash.
   package var isQuarantined = false
 
   package init(
@@ -85,7 +85,7 @@ package struct Acknowledgement: Sendable {
 }
 
 /// What folding remote segments did.
-package struct FoldReport: Hashable, Sendable {
+package struct IngestReport: Hashable, Sendable {
   /// Transactions that were new.
   package var folded = 0
   /// Transactions that the store had, and whose bytes are the same.
@@ -98,131 +98,14 @@ package struct FoldReport: Hashable, Sendable {
   package var rejected = 0
   /// Others' transactions that were removed, since their log, which was read again, does not have them.
   package var removed = 0
-  /// Segments that were too much for one commit, and those that came behind them: the zone's log was folded again with them,
-  /// beside the present records.
+  /// Segments that were too much for one commit, and those that came behind them: the zone's log was folded
+  /// again with them, beside the present records.
   package var foldedBeside = 0
-  /// How many of the segments were folded, from the first on: fewer than were given where they were much work.
+  /// How many of the segments were folded, from the first on: fewer than were given where they were much
+  /// work.
   package var segments = 0
   /// Up to where the zone of the last segment is folded now; nil if there was no segment.
   package var token: ChangeToken?
 
   package init() {}
-}
-
-extension LocalStore {
-  /// Rows that are touched before a commit of several segments ends: what a segment takes beside the steps that can be counted
-  /// from it, such as a record's many elements that one operation looks at.
-  private static let foldedRowsMax = 50_000
-
-  /// Folds segments of remote logs in, in the order given: transactions and token in one commit, or nothing.
-  ///
-  /// It ends after a segment by which it has touched so many rows that others who write have waited long enough;
-  /// ``FoldReport/segments`` tells how far it came.
-  ///
-  /// A segment at or before the zone's token is compared and changes nothing.
-  ///
-  /// - Parameter isMoreToCome: whether segments of the same zone follow at once. Where the records fall behind the token, they
-  ///   stay behind it, to be folded once for all of them: ``finishRenewal()`` is to be called after the last.
-  /// - Throws: ``StoreError`` `zoneUnknown`, `incarnationChanged`, `outOfOrder`, `fork`, `mismatch`, `damaged`,
-  ///   `newerFormat`. Where the segment is invalid for everyone, ``StoreError/rejection`` says why: then
-  ///   ``reject(_:_:)`` is to be called.
-  package func fold(_ segments: [RemoteSegment], isMoreToCome: Bool = false) async throws -> FoldReport {
-    return try await fold(segments, isMoreToCome) { ingest, segments, report in
-      let start = ingest.store.storage.touchedRows
-      for segment in segments where ingest.store.storage.touchedRows - start < Self.foldedRowsMax {
-        try ingest.ingestBounded(segment, &report)
-        report.segments += 1
-      }
-    }
-  }
-
-  /// The most segments of a commit that may reject some: what a rejection takes is counted by no steps.
-  private static let rejectableMax = 512
-
-  /// Does with segments what ``fold(_:)`` does, and rejects those that are invalid for everyone, as ``reject(_:_:)`` does: all
-  /// in one commit, or nothing.
-  ///
-  /// It ends before a segment that can be neither folded nor rejected, and where ``fold(_:)`` ends;
-  /// ``FoldReport/segments`` tells how far it came.
-  ///
-  /// - Throws: what ``fold(_:)`` says of the first segment, unless that is invalid for everyone.
-  package func foldOrReject(
-    _ segments: [RemoteSegment], isMoreToCome: Bool = false
-  ) async throws -> FoldReport {
-    try await fold(segments, isMoreToCome) { ingest, segments, report in
-      let start = ingest.store.storage.touchedRows
-      for segment in segments.prefix(Self.rejectableMax)
-      where ingest.store.storage.touchedRows - start < Self.foldedRowsMax {
-        switch try ingest.problem(of: segment) {
-        case nil: try ingest.ingestBounded(segment, &report)
-        case let problem?:
-          if let reason = problem.rejection {
-            try ingest.reject(segment, reason, &report)
-          } else if report.segments > 0 {
-            return
-          } else {
-            throw problem
-          }
-        }
-        report.segments += 1
-      }
-    }
-  }
-
-  /// Folds segments in one commit, up to the first one that is too much for it. Where that is the first of all, they are
-  /// appended to the log, which is folded again beside the present records, in commits that are not too long for others who
-  /// write.
-  private func fold(
-    _ segments: [RemoteSegment], _ isMoreToCome: Bool,
-    _ ingestAll:
-      @escaping @Sendable (inout RemoteIngest, ArraySlice<RemoteSegment>, inout FoldReport) throws
-      -> Void
-  ) async throws -> FoldReport {
-    var given = segments[...]
-    var isTooMuch = false
-    while true {
-      do {
-        let report = try await perform { [given, isTooMuch] store in
-          var ingest = RemoteIngest(store)
-          return try ingest.ingestOrAppend(of: given.first?.zone, isTooMuch: isTooMuch) { ingest, report in
-            try ingestAll(&ingest, given, &report)
-          }
-        }
-        guard let report else {
-          try await finishRenewal()
-          continue
-        }
-        if report.foldedBeside > 0, !isMoreToCome { try await finishRenewal() }
-        return report
-      } catch let reached as FoldBoundReached {
-        if reached.segments > 0 { given = given.prefix(reached.segments) } else { isTooMuch = true }
-      }
-    }
-  }
-
-  /// Records that a segment is invalid for everyone: it is passed over, and its writer's lane is closed.
-  ///
-  /// - Parameter reason: what ``fold(_:)`` said of it.
-  /// - Throws: as ``fold(_:)``.
-  package func reject(_ segment: RemoteSegment, _ reason: SegmentRejection) async throws -> FoldReport {
-    try await perform { store in
-      var report = FoldReport()
-      try RemoteIngest(store).reject(segment, reason, &report)
-      return report
-    }
-  }
-
-  /// Records that the remote has a run of this store's transactions. They are pending no more.
-  ///
-  /// Where that makes the token pass them, the rules that every replica folds by are asked first: what breaks one is
-  /// rejected, as everywhere else, and the report says so.
-  ///
-  /// - Throws: ``StoreError`` `zoneUnknown`, `incarnationChanged`, `outOfOrder`, `mismatch`.
-  package func acknowledge(_ acknowledgement: Acknowledgement) async throws -> FoldReport {
-    return try await perform { store in
-      var report = FoldReport()
-      try RemoteIngest(store).acknowledge(acknowledgement, &report)
-      return report
-    }
-  }
 }

@@ -1,7 +1,8 @@
 import LMDB
 import OperationFormat
 
-/// The part of a zone's remote log before an offset. What a segment at that offset may say depends on it alone.
+/// The part of a zone's remote log before an offset. What a segment at that offset may say depends only on
+/// it.
 struct LogPrefix {
   var zone: ZoneNumber
   var incarnation: IncarnationNumber
@@ -9,7 +10,7 @@ struct LogPrefix {
   var end: UInt64
 }
 
-/// Who wrote a segment, in numbers, and the first of its sequences.
+/// The writer of a segment, in numbers, and the first of its sequences.
 struct SegmentLane {
   var id: StoreIdentity
   var number: ReplicaNumber
@@ -18,8 +19,8 @@ struct SegmentLane {
   var epoch: UInt32 { id.epoch }
 }
 
-/// The rules that every segment of a log must keep. What breaks one is rejected by every replica alike, so each check
-/// looks at the log before the segment, and at nothing else that this store has.
+/// The rules that every segment of a log must keep. What breaks one is rejected by every replica alike, so
+/// each check looks at the log before the segment, and at nothing else that this store has.
 struct SegmentRules {
   let storage: TableStorage
 
@@ -35,7 +36,7 @@ struct SegmentRules {
     }
   }
 
-  /// Who wrote a segment, as its first transaction says.
+  /// The writer of a segment, as its first transaction says.
   func lane(of segment: RemoteSegment) throws -> SegmentLane {
     guard let first = segment.transactions.first else {
       throw segment.invalid(.content, .mismatch, "it is empty")
@@ -56,7 +57,7 @@ struct SegmentRules {
     return place.map { $0.offset < log.end } ?? false
   }
 
-  /// The last sequence of a lane that lies in a part of the log.
+  /// The last sequence of a lane in a part of the log.
   ///
   /// - Complexity: linear in the segments of the lane behind that part. ``has(_:of:_:_:)`` needs one look.
   private func placed(_ replica: ReplicaNumber, _ epoch: UInt32, _ log: LogPrefix) throws -> UInt64 {
@@ -64,7 +65,7 @@ struct SegmentRules {
   }
 
   /// What a segment as a whole says must fit the log before it.
-  func checkPlace(of segment: RemoteSegment, _ lane: SegmentLane, _ log: LogPrefix) throws {
+  func checkFit(of segment: RemoteSegment, _ lane: SegmentLane, _ log: LogPrefix) throws {
     try checkIsOpen(lane, log, segment)
     try checkBase(of: segment, log)
     try checkFollowsWriter(lane, log, segment)
@@ -81,15 +82,15 @@ struct SegmentRules {
   private func checkBase(of segment: RemoteSegment, _ log: LogPrefix) throws {
     guard segment.base > 0, let expected = segment.baseHash else { return }
     let found = try storage.segments.row(at: segment.base, in: log.zone, log.incarnation)
-    // Whoever had seen what was given up since names that.
+    // A writer that had seen what was given up since names that.
     if let found, found.isQuarantined, segment.base < segment.offset { return }
     guard segment.base < segment.offset, found?.hash == expected else {
       throw segment.invalid(.base, .mismatch, "its writer had seen another segment at offset \(segment.base)")
     }
   }
 
-  /// What this store has, the log need not have: a transaction that is pending here and is passed over there would count
-  /// as shipped.
+  /// What this store has, the log need not have: a transaction that is pending here and is passed over there
+  /// would count as shipped.
   private func checkFollowsWriter(_ lane: SegmentLane, _ log: LogPrefix, _ segment: RemoteSegment) throws {
     guard try has(lane.first - 1, of: lane.number, lane.epoch, log) else {
       let placed = try placed(lane.number, lane.epoch, log)
@@ -132,7 +133,7 @@ struct SegmentRules {
     }
     let before = seen
     seen = header.base.map { $0.incarnation == segment.incarnation ? $0.offset : 0 } ?? 0
-    // Who has seen a transaction has seen all that it had seen.
+    // A transaction that has seen another has seen all that the other had seen.
     guard seen >= before else {
       throw mismatch("has seen offset \(seen), and the one before it \(before)", .base)
     }
@@ -156,7 +157,8 @@ struct SegmentRules {
     }
   }
 
-  /// The hash that a segment gives for its writer's one before it. It can be told only where that one lies alone.
+  /// Checks the hash that a segment gives for its writer's segment before it. It can be checked only where
+  /// that is one whole segment.
   private func check(
     _ previous: ContentHash, before lane: SegmentLane, _ log: LogPrefix, in segment: RemoteSegment
   ) throws {
@@ -197,7 +199,8 @@ extension RemoteSegment {
     .rejected(reason, code, "the segment at offset \(offset) of zone “\(zone)” is invalid: \(what)")
   }
 
-  /// Runs what parses its bytes. A malformed one is malformed for everyone; what a later version may understand is not.
+  /// Runs what parses its bytes. A malformed one is malformed for everyone; what a later version may
+  /// understand is not.
   func parsing<R>(_ body: () throws -> R) throws -> R {
     do {
       return try body()

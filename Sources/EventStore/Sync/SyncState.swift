@@ -48,9 +48,9 @@ public enum ZoneAttachment: UInt8, Hashable, Sendable {
   case local = 0
   /// It is synced.
   case attached = 1
-  /// The remote has it, and this store was told to leave it there. It shows in no query.
+  /// The remote has it, and the app chose not to sync it. It shows in no query.
   case offered = 2
-  /// The app has deleted it and the remote is still to be told. It shows in no query.
+  /// The app has deleted it, and the remote does not know yet. It shows in no query.
   case deleting = 3
 }
 
@@ -67,5 +67,25 @@ package struct SegmentCut: Hashable, Sendable {
     self.header = header
     self.isStored = isStored
     self.transactions = transactions
+  }
+}
+
+extension SegmentCut {
+  /// The assets that its transactions name, each once.
+  package func assets() throws -> [AssetReference] { try Self.assets(namedBy: transactions) }
+
+  /// The assets that transactions of a segment name, each once.
+  package static func assets(namedBy transactions: [[UInt8]]) throws -> [AssetReference] {
+    var found: [AssetReference] = []
+    var layout = BodyDecoder()
+    for bytes in transactions {
+      var reader = ByteReader(bytes.span.bytes)
+      _ = try TransactionHeader.read(from: &reader)
+      let body = bytes.span.bytes.extracting(reader.position...)
+      try layout.parse(body)
+      try layout.operations.appendAssets(in: body, to: &found)
+    }
+    var seen: Set<AssetReference> = []
+    return found.filter { seen.insert($0).inserted }
   }
 }

@@ -32,11 +32,12 @@ struct ZoneCatalog {
           hint: "connect the remote it was synced with, or begin with an empty store")
       }
       guard start <= stored.offset, token.offset >= stored.offset else { return report }
-      // The list is here up to the token; what may be new lies behind.
+      // The list is here up to the token; only what comes after it may be new.
       if token.offset == stored.offset { events = later }
       if events.isEmpty, token.offset == stored.offset { return report }
     }
-    // What the same page deletes begins nothing here: a zone of that name may be another one, made here since.
+    // What the same page deletes begins nothing here: a zone of that name may be another one, made here
+    // since.
     for event in events where event.kind == .deleted {
       try storage.zones.setGone(
         try storage.incarnations.makeNumber(for: event.incarnation))
@@ -82,10 +83,12 @@ struct ZoneCatalog {
 
   /// Ties a zone to an incarnation of its remote log, from the start of that log.
   ///
-  /// A log that was deleted is none for a zone that was made under its name since: in it lie other transactions under
-  /// the same sequences. What comes late from there (a page, a segment, an answer) must not bring the two together.
+  /// A deleted log is not that of a zone that was made under its name since: it has other transactions under
+  /// the same sequences. What comes late from there (a page, a segment, an answer) must not bring the two
+  /// together.
   ///
-  /// - Returns: whether it may be tied: that log was not deleted, and nothing of the zone lies in that of its token.
+  /// - Returns: whether it may be tied: that log was not deleted, and the log of its token has nothing of the
+  ///   zone.
   func tie(_ zone: ZoneNumber, _ row: inout ZoneRow, to incarnation: IncarnationNumber) throws -> Bool {
     let isGone = try storage.zones.isGone(incarnation)
     guard !isGone else { return false }
@@ -134,10 +137,10 @@ struct ZoneCatalog {
     return .removed
   }
 
-  /// Whether a zone has transactions that are not in an incarnation: those that are pending, and those of a lane that the
-  /// log has closed.
+  /// Whether a zone has transactions that are not in an incarnation: those that are pending, and those of a
+  /// lane that the log has closed.
   private func hasUnshipped(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) throws -> Bool {
-    try storage.lanes.all(of: zone).contains { lane in
+    return try storage.lanes.all(of: zone).contains { lane in
       try storage.placements.lastPlaced(lane.replica, lane.epoch, in: zone, incarnation) < lane.last
     }
   }
@@ -203,7 +206,7 @@ struct ZoneCatalog {
     return header
   }
 
-  /// Takes away a zone's cut once the remote has all that it cuts.
+  /// Removes a zone's cut once the remote has all that it cuts.
   func removeShippedCut(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) throws {
     guard let cut = try storage.zones.cut(of: zone), cut.incarnation == incarnation
     else { return }

@@ -141,6 +141,12 @@ extension StoreError {
       hint: StoreError.damageHint, underlying: error)
   }
 
+  static func removed(_ position: Position) -> StoreError {
+    StoreError(
+      .positionUnknown, "the log's entry at position \(position) was removed with its zone",
+      hint: "continue with the positions after it")
+  }
+
   /// Of a removed entry, the log keeps only the position.
   fileprivate static func takenOut(_ position: Position) -> StoreError {
     StoreError(

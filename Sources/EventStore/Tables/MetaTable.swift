@@ -89,4 +89,17 @@ extension MetaTable where Source == TableStorage {
     for kind in kinds.map(\.rawValue).sorted() { writer.append(varint: kind) }
     try transaction.put(writer.span, for: TableKey.meta(.unfolded).span, in: tables.meta)
   }
+
+  /// Sets how a type's records fare that were deleted and updated concurrently.
+  func setPolicy(_ policy: ExistencePolicy, of type: NameNumber) throws {
+    var policies = try source.policies()
+    policies[type] = policy
+    try source.put(.meta(.policies), in: tables.meta) { writer in
+      for (type, policy) in policies.sorted(by: { $0.key < $1.key }) where policy != .latest {
+        writer.append(varint: UInt64(type.rawValue))
+        writer.append(policy.rawValue)
+      }
+    }
+    source.forgetPolicies()
+  }
 }

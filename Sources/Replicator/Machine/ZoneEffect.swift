@@ -48,7 +48,7 @@ package enum ZoneResult: Sendable {
   case uploaded(AssetTransfer)
   case appended(AppendOutcome)
   /// What the store knows of the log now: the zone's token, and whether the log rejects the segment.
-  case acknowledged(FoldReport)
+  case acknowledged(IngestReport)
   /// Nil: there is none.
   case foundUnsentAsset(AssetReference?)
   case foundAsset(WantedAsset)
@@ -64,7 +64,7 @@ package enum ZoneResult: Sendable {
 package struct FoldOutcome: Hashable, Sendable {
   /// The zone's token afterwards.
   package var token: ChangeToken
-  package var report = FoldReport()
+  package var report = IngestReport()
   package var segments = 0
   package var bytes = 0
   /// Why the segment after the token was not folded; nil if the whole page was.
@@ -77,7 +77,7 @@ package struct FoldOutcome: Hashable, Sendable {
 
 extension FoldOutcome {
   /// Adds the result of segments that were folded after it.
-  mutating func add(_ more: FoldReport, segments count: Int, bytes byteCount: Int) {
+  mutating func add(_ more: IngestReport, segments count: Int, bytes byteCount: Int) {
     report.folded += more.folded
     report.known += more.known
     report.retimed += more.retimed

@@ -182,7 +182,7 @@ package struct ZoneRound: Sendable {
   }
 
   private mutating func didAcknowledge(
-    _ folded: FoldReport, _ segment: PackedSegment, _ pass: Pass
+    _ folded: IngestReport, _ segment: PackedSegment, _ pass: Pass
   ) -> ZoneEffect? {
     var pass = pass
     if let moved = folded.token { pass.token = moved }

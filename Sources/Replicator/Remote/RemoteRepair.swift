@@ -190,7 +190,7 @@ package struct RemoteRepair: Sendable {
     guard let log = place.log else { return }
     do {
       let found = try store.read {
-        try $0.placedSegment(at: place.offset, of: log.zone, log.incarnation)
+        try $0.segmentCopy(at: place.offset, of: log.zone, log.incarnation)
       }
       guard let found else { return note(place, .notInStore) }
       let packed = try SegmentPacker.pack(found.cut)

@@ -38,14 +38,14 @@ struct AssetRunner: Sendable {
     do {
       let transfer = try await ship(asset, chunksMax, isRepair)
       if transfer.end == .whole {
-        try await store.noteAssetSent(asset.reference, in: asset.zone, asset.incarnation)
+        try await store.assetTransfers.noteSent(asset.reference, in: asset.zone, asset.incarnation)
       }
       return transfer
     } catch let error as StoreError {
       throw SyncFailure(.init(error.code), error.message, hint: error.hint, scope: .zone)
     } catch let error as RemoteError where error.code == .damagedAsset {
       // Recorded before anything is shipped without it.
-      try await store.noteUndeliverableAsset(asset.reference, in: asset.zone, asset.incarnation)
+      try await store.assetTransfers.noteUndeliverable(asset.reference, in: asset.zone, asset.incarnation)
       return AssetTransfer(.problem(.failed(SyncFailure(error))))
     }
   }
@@ -203,7 +203,7 @@ struct AssetRunner: Sendable {
   /// What is wrong with a file here. The store records it, before anything is shipped without the asset.
   private func condition(_ asset: RemoteAsset) async throws -> AssetProblem.Kind {
     memory.forget(asset.reference)
-    let found = try await store.noteUnsentAsset(asset.reference, in: asset.zone, asset.incarnation)
+    let found = try await store.assetTransfers.noteUnsent(asset.reference, in: asset.zone, asset.incarnation)
     return found == .missing ? .missingHere : .damagedHere
   }
 
@@ -239,7 +239,7 @@ struct AssetRunner: Sendable {
   {
     var transfer = AssetTransfer(.whole)
     if try await isHere(asset.reference, hashing: isRepair) {
-      try await store.noteAssetArrival(asset.reference)
+      try await store.assetTransfers.noteArrival(of: asset.reference)
       transfer.wasThere = true
       return transfer
     }
@@ -251,12 +251,14 @@ struct AssetRunner: Sendable {
       return AssetTransfer(.problem(.missingAtRemote))
     }
     guard manifest.asset == asset.reference else { return AssetTransfer(.problem(.damagedAtRemote)) }
-    guard let partial = try store.partialAsset(asset.reference) else { return AssetTransfer(.elsewhere) }
+    guard let partial = try store.assetTransfers.partial(asset.reference) else {
+      return AssetTransfer(.elsewhere)
+    }
     if partial.byteCount > asset.reference.byteCount { try partial.truncate(to: 0) }
     for _ in 0..<Self.triesMax {
       guard try await fetch(asset, manifest, into: partial, chunksMax, &transfer) else { return transfer }
       if try await publishIfWhole(partial) {
-        try await store.noteAssetArrival(asset.reference)
+        try await store.assetTransfers.noteArrival(of: asset.reference)
         return transfer
       }
       // The file of an earlier try is damaged: a power cut may do that.

@@ -84,9 +84,9 @@ package struct EffectRunner: Sendable {
         return .uploaded(
           try await assets.upload(RemoteAsset(asset, of: zone, incarnation), chunksMax: chunksMax))
       case .findUnsentAsset(let last):
-        return .foundUnsentAsset(try store.nextUnsentAsset(of: zone, after: last))
+        return .foundUnsentAsset(try store.assetTransfers.nextUnsent(of: zone, after: last))
       case .findAsset(let last, let position):
-        return .foundAsset(try store.nextWantedAsset(of: zone, after: last, namedAfter: position))
+        return .foundAsset(try store.assetTransfers.nextWanted(of: zone, after: last, namedAfter: position))
       case .download(let asset, let incarnation, let chunksMax):
         return .downloaded(
           try await assets.download(RemoteAsset(asset, of: zone, incarnation), chunksMax: chunksMax))
@@ -116,7 +116,7 @@ package struct EffectRunner: Sendable {
     for _ in 0..<Self.cutsMax {
       guard let cut = try store.nextCut(of: zone) else { return nil }
       let packed = try SegmentPacker.pack(cut)
-      let named = try store.namesAssets(in: zone) ? cut.assets() : []
+      let named = try store.assetTransfers.hasNamed(in: zone) ? cut.assets() : []
       if cut.isStored, packed.header == cut.header { return (packed, named) }
       do {
         if try await store.storeCut(packed.header) == packed.header { return (packed, named) }
@@ -129,7 +129,7 @@ package struct EffectRunner: Sendable {
       hint: "let one process sync a store; the others' rounds go on where it ends")
   }
 
-  private func acknowledge(_ header: SegmentHeader, _ place: SegmentPlace) async throws -> FoldReport {
+  private func acknowledge(_ header: SegmentHeader, _ place: SegmentPlace) async throws -> IngestReport {
     try await store.acknowledge(
       Acknowledgement(
         zone: header.zone, incarnation: header.incarnation, offset: place.offset, hash: header.contentHash,
@@ -232,7 +232,7 @@ package struct EffectRunner: Sendable {
 
   private func foldOrReject(_ part: FoldBatch.Part, _ outcome: inout FoldOutcome) async throws -> Bool {
     do {
-      let report = try await store.fold([part.segment], isMoreToCome: true)
+      let report = try await store.ingest([part.segment], isMoreToCome: true)
       outcome.add(report, segments: 1, bytes: part.byteCount)
     } catch let error as StoreError {
       guard let reason = error.rejection else { throw error }
@@ -254,7 +254,7 @@ package struct EffectRunner: Sendable {
         let segments = parts.map(\.segment)
         let report =
           try await rejecting
-          ? store.foldOrReject(segments, isMoreToCome: true) : store.fold(segments, isMoreToCome: true)
+          ? store.ingestOrReject(segments, isMoreToCome: true) : store.ingest(segments, isMoreToCome: true)
         let taken = parts.prefix(report.segments)
         outcome.add(report, segments: taken.count, bytes: taken.reduce(0) { $0 + $1.byteCount })
         parts = parts.dropFirst(taken.count)

@@ -144,7 +144,7 @@ public final class LogReplicator: Sendable {
     state.zones.contains { zone in
       // The rounds report what cannot be read.
       zone.hasUnsentAssets && zone.attachment == .attached && zones.contains(zone.zone)
-        && (try? store.nextUnsentAsset(of: zone.zone, after: nil)) ?? nil != nil
+        && (try? store.assetTransfers.nextUnsent(of: zone.zone, after: nil)) ?? nil != nil
     }
   }
 

@@ -43,7 +43,7 @@ package struct WriteLockHolds: Sendable {
       try progress()
       let segment = try generator.next()
       _ = watch.take()
-      _ = try await store.fold([segment.remote])
+      _ = try await store.ingest([segment.remote])
       holds.add(
         "\(segment.kind.rawValue), \(segment.operationCount) operations, \(segment.steps) steps", watch.take()
       )

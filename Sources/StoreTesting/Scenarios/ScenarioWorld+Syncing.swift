@@ -59,7 +59,7 @@ extension ScenarioWorld {
     }
     let before = try DeviceState(device.store)
     for segment in segments {
-      let report = try await device.store.fold([segment])
+      let report = try await device.store.ingest([segment])
       guard report.folded == 0 else {
         throw ScenarioMismatch(
           expected: "nothing new on \(device.name) in offset \(segment.offset) of \(segment.zone)",

@@ -88,7 +88,7 @@ final class StepCounter: Sendable {
     state.withLock { $0 = State(steps: 0, last: steps) }
   }
 
-  func fault(_ name: StaticString) -> AssetFault? {
+  func fault(_ name: StaticString) -> FileFault? {
     state.withLock { state in
       state.steps += 1
       return state.steps > state.last ? .before(number) : nil

@@ -45,7 +45,7 @@ struct ShoppingStore {
       try tx.delete(Self.bread)
     }
     clock.milliseconds = Self.start + 120_000
-    _ = try await store.fold([
+    _ = try await store.ingest([
       Self.segment(
         2,
         Self.transaction(

@@ -49,7 +49,7 @@ func folded(
 }
 
 func acknowledged(to offset: UInt64?, zone: ZoneID = zone) -> ZoneResult {
-  var report = FoldReport()
+  var report = IngestReport()
   report.token = offset.map { token($0, zone: zone) }
   return .acknowledged(report)
 }

@@ -190,7 +190,7 @@ struct ScriptInput {
     case "fork": return .appended(.fork(try place()))
     case "appendClosed": return .appended(.gone(try fate()))
     case "acknowledged":
-      var report = FoldReport()
+      var report = IngestReport()
       report.token = try value("to").map { token($0, zone: zone) }
       report.rejected = Int(try value("rejected") ?? 0)
       return .acknowledged(report)

@@ -67,7 +67,7 @@ final class SimulatedDevice: @unchecked Sendable {
   /// Opens the store in a process of its own.
   func start(
     wallMilliseconds: @escaping @Sendable () -> Int64, commitFault: @escaping @Sendable () -> CommitFault?,
-    assetThresholdBytes: Int?, assetFault: @escaping @Sendable (StaticString) -> AssetFault?,
+    assetThresholdBytes: Int?, assetFault: @escaping @Sendable (StaticString) -> FileFault?,
     makeRemote: (SimulatedProcess) -> any RemoteLog
   ) throws {
     let random = random

@@ -56,7 +56,7 @@ final class SimulatedDisk: WorldPart, @unchecked Sendable {
   }
 
   /// Decides whether a call for an asset's file fails. The rates are those of commits, since both use one disk.
-  func drawAssetFault(_ call: String, _ device: SimulatedDevice) -> AssetFault? {
+  func drawAssetFault(_ call: String, _ device: SimulatedDevice) -> FileFault? {
     guard !world.isHealed, !readsSafely else { return nil }
     // The process has ended: it makes no more calls.
     if device.isDying { return .before(Self.ioError) }

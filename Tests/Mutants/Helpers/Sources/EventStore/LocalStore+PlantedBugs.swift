@@ -4,10 +4,10 @@ package import OperationFormat
 /// What planted bugs do in a store where the block at their place has no room for it.
 extension LocalStore {
   /// Folds segments as a planted bug would; nil if none is planted that has another way than the right one.
-  func foldAsPlanted(_ segments: [RemoteSegment]) async throws -> FoldReport? {
+  func ingestAsPlanted(_ segments: [RemoteSegment]) async throws -> IngestReport? {
     guard let last = segments.last else { return nil }
     if PlantedBug.tokenBeforeData.isPlanted {
-      try await perform { store in
+      try await core.perform { store in
         let token = try store.storage.zones.visible(last.zone).row.token
         guard segments[0].offset <= (token?.offset ?? 0) + 1 else { return }
         try store.moveToken(to: last.offset, last.hash, of: last.incarnation, last.zone)
@@ -16,17 +16,17 @@ extension LocalStore {
     if PlantedBug.tokenInSecondTransaction.isPlanted { return try await foldBeforeToken(segments, last) }
     if PlantedBug.unknownOperationDropped.isPlanted {
       let stripped = try segments.map { try $0.withoutUnknownOperations() }
-      return try await perform { try $0.fold(stripped) }
+      return try await core.perform { try $0.ingest(stripped) }
     }
     return nil
   }
 
   private func foldBeforeToken(_ segments: [RemoteSegment], _ last: RemoteSegment) async throws
-    -> FoldReport
+    -> IngestReport
   {
-    let report = try await perform { store in
+    let report = try await core.perform { store in
       let (zone, before) = try store.storage.zones.visible(last.zone)
-      let report = try store.fold(segments)
+      let report = try store.ingest(segments)
       var row = try store.storage.zoneRow(zone)
       // An offset of 0 is as good as no token.
       row.token?.offset = before.token?.offset ?? 0
@@ -35,7 +35,7 @@ extension LocalStore {
       store.storage.setZoneRow(row, zone)
       return report
     }
-    try await perform { store in
+    try await core.perform { store in
       try store.moveToken(to: last.offset, last.hash, of: last.incarnation, last.zone)
     }
     return report
@@ -59,9 +59,9 @@ extension LocalStore {
   ) async throws -> ZoneListReport {
     let before = try syncState().databaseToken
     if before.map({ $0.remote == token.remote && $0.offset < token.offset && start <= $0.offset }) ?? true {
-      try await perform { try $0.storage.meta.setDatabaseToken(token) }
+      try await core.perform { try $0.storage.meta.setDatabaseToken(token) }
     }
-    return try await perform { store in
+    return try await core.perform { store in
       if let before {
         try store.storage.meta.setDatabaseToken(before)
       } else {
@@ -76,13 +76,13 @@ extension LocalStore {
   ///
   /// - Returns: the zone's token afterwards.
   package func skip(_ header: SegmentHeader, at offset: UInt64) async throws -> ChangeToken? {
-    try await perform { try $0.skip(header, at: offset) }
+    try await core.perform { try $0.skip(header, at: offset) }
     return try read { try $0.changeToken(of: header.zone) }
   }
 
   /// Counts the transactions of a segment as shipped.
   package func forgetPending(_ header: SegmentHeader) async throws {
-    try await perform { store in
+    try await core.perform { store in
       let (zone, row) = try store.storage.zones.visible(header.zone)
       guard let incarnation = row.token?.incarnation else { return }
       try store.forgetPending(of: zone, incarnation, through: header.sequences.upperBound)
@@ -91,8 +91,8 @@ extension LocalStore {
 }
 
 extension StoreTransaction {
-  fileprivate func fold(_ segments: [RemoteSegment]) throws -> FoldReport {
-    var report = FoldReport()
+  fileprivate func ingest(_ segments: [RemoteSegment]) throws -> IngestReport {
+    var report = IngestReport()
     var ingest = RemoteIngest(self)
     for segment in segments { try ingest.ingest(segment, &report) }
     report.segments = segments.count

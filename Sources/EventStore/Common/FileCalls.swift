@@ -1,0 +1,276 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// How a call for a file fails, for tests.
+package enum FileFault: Sendable {
+  /// It does nothing, and fails with this `errno`.
+  case before(Int32)
+  /// It does its work, and fails all the same.
+  case after(Int32)
+}
+
+/// Makes the operating system's calls for files beside the data file: those of assets, and the mark of a
+/// store.
+struct FileCalls: Sendable {
+  /// Called before each call, with its C name; nil lets it run.
+  var fault: (@Sendable (StaticString) -> FileFault?)?
+  /// Called after each call that succeeded, with its C name and its path.
+  var didCall: (@Sendable (StaticString, String) -> Void)?
+
+  /// Only the user who runs the app may read a store's files and folders, as LMDB makes its own.
+  private static let fileMode: mode_t = 0o600
+  private static let directoryMode: mode_t = 0o700
+
+  /// What is known of a file.
+  struct Status {
+    var byteCount: UInt64
+    var device: UInt64
+    var inode: UInt64
+    /// How many names it has.
+    var links: Int
+    var isRegular: Bool
+  }
+
+  // MARK: Directories
+
+  /// Makes a directory (mkdir).
+  ///
+  /// - Returns: whether it is new.
+  func makeDirectory(_ path: String) throws(FileError) -> Bool {
+    do throws(FileError) {
+      _ = try call("mkdir", path) { mkdir(path, Self.directoryMode) }
+      return true
+    } catch {
+      if error.number == EEXIST { return false }
+      throw error
+    }
+  }
+
+  /// The names in a directory, in the order of their bytes; nil if there is no such directory (opendir,
+  /// readdir).
+  func names(in path: String) throws(FileError) -> [String]? {
+    guard let stream = opendir(path) else {
+      if errno == ENOENT { return nil }
+      throw FileError(number: errno, call: "opendir", path: path)
+    }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while true {
+      errno = 0
+      guard let entry = readdir(stream) else {
+        if errno != 0 { throw FileError(number: errno, call: "readdir", path: path) }
+        break
+      }
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name != "." && name != ".." { names.append(name) }
+    }
+    return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+  }
+
+  /// Syncs the names in a directory to the disk (open, fsync).
+  func syncDirectory(_ path: String) throws(FileError) {
+    let directory = OpenFile(try call("open", path) { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
+    try sync(directory, path)
+  }
+
+  // MARK: Files
+
+  /// Opens a file for reading; one that is a pipe or a device does not hold us up (open).
+  func openFile(_ path: String) throws(FileError) -> OpenFile {
+    OpenFile(try call("open", path) { open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) })
+  }
+
+  /// Makes a file that is not there, for writing and reading (open).
+  func createFile(_ path: String) throws(FileError) -> OpenFile {
+    OpenFile(try call("open", path) { open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, Self.fileMode) })
+  }
+
+  /// Opens a file for writing and reading, and makes it if there is none (open).
+  func openOrCreateFile(_ path: String) throws(FileError) -> OpenFile {
+    OpenFile(try call("open", path) { open(path, O_RDWR | O_CREAT | O_CLOEXEC, Self.fileMode) })
+  }
+
+  /// Locks a file for this file descriptor, until it is closed (flock).
+  ///
+  /// - Returns: false if another opening has it, in this process or any other.
+  func lock(_ file: borrowing OpenFile, _ path: String) throws(FileError) -> Bool {
+    let descriptor = file.descriptor
+    do throws(FileError) {
+      _ = try call("flock", path) { flock(descriptor, LOCK_EX | LOCK_NB) }
+      return true
+    } catch {
+      if error.number == EWOULDBLOCK { return false }
+      throw error
+    }
+  }
+
+  /// What an open file is (fstat).
+  func status(of file: borrowing OpenFile, _ path: String) throws(FileError) -> Status {
+    let descriptor = file.descriptor
+    var raw = stat()
+    _ = try call("fstat", path) { fstat(descriptor, &raw) }
+    return Self.status(raw)
+  }
+
+  /// What is at a path; nil if nothing is (stat).
+  func status(of path: String) throws(FileError) -> Status? {
+    var raw = stat()
+    do throws(FileError) {
+      _ = try call("stat", path) { stat(path, &raw) }
+      return Self.status(raw)
+    } catch {
+      if error.number == ENOENT { return nil }
+      throw error
+    }
+  }
+
+  private static func status(_ raw: stat) -> Status {
+    Status(
+      byteCount: UInt64(clamping: raw.st_size), device: UInt64(truncatingIfNeeded: raw.st_dev),
+      inode: UInt64(raw.st_ino), links: Int(clamping: raw.st_nlink),
+      isRegular: raw.st_mode & S_IFMT == S_IFREG)
+  }
+
+  /// Reads bytes at an offset: fewer than there is room for only at the file's end (pread).
+  ///
+  /// - Returns: how many.
+  func read(
+    _ file: borrowing OpenFile, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer, _ path: String
+  ) throws(FileError) -> Int {
+    let descriptor = file.descriptor
+    var done = 0
+    while done < buffer.count {
+      let start = done
+      guard let position = off_t(exactly: offset.addingReportingOverflow(UInt64(start)).partialValue) else {
+        throw FileError(number: EINVAL, call: "pread", path: path)
+      }
+      let got = try call("pread", path) {
+        pread(descriptor, buffer.baseAddress! + start, buffer.count - start, position)
+      }
+      if got == 0 { break }
+      done += got
+    }
+    return done
+  }
+
+  /// Writes all bytes at an offset (pwrite).
+  func write(
+    _ file: borrowing OpenFile, at offset: UInt64, _ bytes: UnsafeRawBufferPointer, _ path: String
+  ) throws(FileError) {
+    let descriptor = file.descriptor
+    var done = 0
+    while done < bytes.count {
+      let start = done
+      guard let position = off_t(exactly: offset.addingReportingOverflow(UInt64(start)).partialValue) else {
+        throw FileError(number: EFBIG, call: "pwrite", path: path)
+      }
+      done += try call("pwrite", path) {
+        pwrite(descriptor, bytes.baseAddress! + start, bytes.count - start, position)
+      }
+    }
+  }
+
+  /// Cuts a file to a size (ftruncate).
+  func truncate(_ file: borrowing OpenFile, to byteCount: UInt64, _ path: String) throws(FileError) {
+    let descriptor = file.descriptor
+    guard let size = off_t(exactly: byteCount) else {
+      throw FileError(number: EFBIG, call: "ftruncate", path: path)
+    }
+    _ = try call("ftruncate", path) { ftruncate(descriptor, size) }
+  }
+
+  /// Syncs a file's bytes to the disk (fsync).
+  func sync(_ file: borrowing OpenFile, _ path: String) throws(FileError) {
+    let descriptor = file.descriptor
+    _ = try call("fsync", path) { fsync(descriptor) }
+  }
+
+  // MARK: Names
+
+  /// Gives a file another name, in the place of what has it (rename).
+  func rename(_ path: String, to newPath: String) throws(FileError) {
+    _ = try call("rename", newPath) {
+      #if canImport(Darwin)
+        Darwin.rename(path, newPath)
+      #else
+        Glibc.rename(path, newPath)
+      #endif
+    }
+  }
+
+  /// Removes a file's name; succeeds if there is none (unlink).
+  func remove(_ path: String) throws(FileError) {
+    do throws(FileError) {
+      _ = try call("unlink", path) { unlink(path) }
+    } catch {
+      if error.number != ENOENT { throw error }
+    }
+  }
+
+  /// Makes a call, again if a signal interrupted it.
+  private func call<Result: FixedWidthInteger>(
+    _ name: StaticString, _ path: String, _ body: () -> Result
+  ) throws(FileError) -> Result {
+    while true {
+      let planned = fault?(name)
+      if case .before(let number)? = planned {
+        throw FileError(number: number, call: name, path: path)
+      }
+      let result = body()
+      if case .after(let number)? = planned {
+        throw FileError(number: number, call: name, path: path)
+      }
+      if result >= 0 {
+        didCall?(name, path)
+        return result
+      }
+      if errno != EINTR { throw FileError(number: errno, call: name, path: path) }
+    }
+  }
+}
+
+/// An open file, closed when its owner lets it go.
+struct OpenFile: ~Copyable {
+  let descriptor: Int32
+
+  init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+  /// An error of close is of no use: what must be on the disk was synced before.
+  deinit { _ = close(descriptor) }
+}
+
+/// A call of the operating system for a file beside the data file, an asset's for one, that failed.
+struct FileError: Error {
+  /// `errno`.
+  var number: Int32
+  /// The C name of the call.
+  var call: StaticString
+  var path: String
+
+  var isNoSuchFile: Bool { number == ENOENT }
+
+  /// Whether it is the bytes of an open file that cannot be read: a bad sector, say, not a lack of anything.
+  var isUnreadable: Bool { "\(call)" == "pread" }
+
+  var storeError: StoreError {
+    let message = "\(call) of “\(path)” failed: \(String(cString: strerror(number)))"
+    switch number {
+    case ENOSPC, EDQUOT, EFBIG:
+      return StoreError(.full, message, hint: "free space on the disk and try again", underlying: self)
+    case EACCES, EPERM:
+      return StoreError(
+        .readOnly, message, hint: "give this user the right to read and write there", underlying: self)
+    case EROFS:
+      return StoreError(
+        .readOnly, message, hint: "mount the file system for writing", underlying: self)
+    default:
+      return StoreError(
+        .system, message, hint: "check the path and its disk, and try again", underlying: self)
+    }
+  }
+}

@@ -1,0 +1,202 @@
+import LMDB
+import OperationFormat
+
+/// Opens the store of a directory, or makes one there: its environment, tables and identity, checked.
+struct OpenedStore {
+  let environment: Environment
+  let tables: Tables
+  let identity: StoreIdentity
+
+  /// The version of the format of a store that this code reads and writes.
+  static let formatVersion: UInt64 = 2
+
+  init(_ directory: String, _ durability: Durability, _ configuration: StoreConfiguration) throws {
+    let creates = configuration.createsStore && !configuration.isReadOnly
+    var calls = FileCalls()
+    calls.didCall = configuration.didCallForAsset
+    let mark = StoreMark(directory, calls: calls)
+    // Held until the mark is written: of two processes one makes the store, and neither removes what the
+    // other begins.
+    var making: DirectoryLock?
+    if try !mark.exists && !configuration.isReadOnly {
+      if creates { try SystemEnvironment.makeDirectory(directory) }
+      making = try DirectoryLock(directory, isRequired: !configuration.allowsNetworkFileSystem)
+    }
+    let isMade = try mark.exists
+    if isMade { try mark.checkDataFile() } else { try mark.prepare(creates: creates) }
+    var options = Environment.Options(sync: durability == .durable ? .full : .noMetaSync)
+    if configuration.isUnsynced { options.sync = .none }
+    options.mapBytes = configuration.mapBytes
+    options.readOnly = configuration.isReadOnly
+    options.allowsNetworkFileSystem = configuration.allowsNetworkFileSystem
+    options.createsFile = creates
+    let opensDamaged = configuration.isReadOnly && configuration.opensDamaged
+    if opensDamaged { options.checkedPagesMax = 0 }
+    #if DEBUG
+      options.faults = configuration.faults
+    #endif
+    environment = try Self.openEnvironment(directory, options)
+    do {
+      // What opening itself reads.
+      if opensDamaged { try environment.checkPages(of: ["meta"]) }
+      // Where a store was made, a file without one has lost it.
+      (tables, identity) = try Self.open(environment, directory, creates && !isMade, configuration)
+      if !isMade && !configuration.isReadOnly {
+        // A consistent store's first commit is not on the disk otherwise, and the mark would outlive it.
+        if !configuration.isUnsynced { try environment.sync() }
+        try mark.write(isSynced: !configuration.isUnsynced)
+      }
+    } catch {
+      environment.close()
+      throw error
+    }
+    extendLifetime(making)
+  }
+
+  private static func openEnvironment(
+    _ directory: String, _ options: Environment.Options
+  ) throws -> Environment {
+    do {
+      return try Environment(directory: directory, options: options)
+    } catch {
+      if error.code == .accessDenied { throw StoreError.accessDenied(directory) }
+      throw error
+    }
+  }
+
+  private static func open(
+    _ environment: Environment, _ directory: String, _ creates: Bool, _ configuration: StoreConfiguration
+  ) throws -> (Tables, StoreIdentity) {
+    var isOurs = false
+    do {
+      let transaction = try environment.beginRead()
+      let meta = try transaction.openTable("meta", create: false)
+      let identity = try check(transaction, meta, directory)
+      isOurs = true
+      return (try Tables(in: transaction, create: false), identity)
+    } catch let error as LMDBError where error.code == .notFound {
+      guard isOurs || creates else {
+        throw StoreError(
+          .notAStore, "“\(directory)” has a data file without a store in it",
+          hint: "give the directory of a store")
+      }
+    }
+    if isOurs { try addTables(environment, directory, configuration) }
+    if let made = try make(environment, directory, configuration) { return made }
+    // Another process has made the store since. Its tables are opened by a reader: an undone write would
+    // close them.
+    let transaction = try environment.beginRead()
+    let meta = try transaction.openTable("meta", create: false)
+    let identity = try check(transaction, meta, directory)
+    return (try Tables(in: transaction, create: false), identity)
+  }
+
+  /// Makes the tables that a former version did not have.
+  private static func addTables(
+    _ environment: Environment, _ directory: String, _ configuration: StoreConfiguration
+  ) throws {
+    if let name = try environment.beginRead().tableNames().first(where: { !Tables.names.contains($0) }) {
+      throw StoreError(
+        .damaged,
+        "the store “\(directory)” lacks a table, and has one named “\(name)”, which no version makes",
+        hint:
+          "keep a copy of the directory, and restore it from a backup, or sync a new store from the remote")
+    }
+    guard !configuration.isReadOnly else {
+      throw StoreError(
+        .readOnly, "a former version made the store “\(directory)”, without a table that this one needs",
+        hint: "open it for writing once")
+    }
+    let isIndexed = try hasTable("references", environment)
+    let transaction = try environment.beginWrite()
+    let storage = TableStorage(tables: try Tables(in: transaction, create: true))
+    storage.begin(transaction)
+    if !isIndexed {
+      // The index of references is filled by the fold: as if what sets a field had not been known.
+      try storage.meta.storeUnfoldedKinds(storage.meta.unfoldedKinds().union([.set]))
+    }
+    try storage.commit()
+  }
+
+  private static func hasTable(_ name: String, _ environment: Environment) throws(LMDBError) -> Bool {
+    do throws(LMDBError) {
+      _ = try environment.beginRead().openTable(name, create: false)
+      return true
+    } catch {
+      guard error.code == .notFound else { throw error }
+      return false
+    }
+  }
+
+  /// Makes a store in an empty environment; nil if there is one.
+  private static func make(
+    _ environment: Environment, _ directory: String, _ configuration: StoreConfiguration
+  ) throws -> (Tables, StoreIdentity)? {
+    let transaction = try environment.beginWrite()
+    let tables = try Tables(in: transaction, create: true)
+    if try transaction.contains(TableKey.meta(.format).span, in: tables.meta) { return nil }
+    guard transaction.id == 1 else { throw foreign(directory) }
+    let identity = StoreIdentity(
+      replica: ReplicaID(
+        rawValue: UInt128(configuration.makeRandom()) << 64 | UInt128(configuration.makeRandom())),
+      epoch: 0)
+    var writer = ByteWriter()
+    writer.append(varint: Self.formatVersion)
+    try transaction.put(writer.span, for: TableKey.meta(.format).span, in: tables.meta)
+    writer.removeAll()
+    identity.append(to: &writer)
+    try transaction.put(writer.span, for: TableKey.meta(.identity).span, in: tables.meta)
+    let failure = try CommitFault.check(configuration.commitFault, at: directory)
+    try transaction.commit()
+    if let failure { throw failure }
+    return (tables, identity)
+  }
+
+  private static func foreign(_ directory: String) -> StoreError {
+    StoreError(
+      .notAStore, "“\(directory)” has a data file of another program", hint: "choose another directory")
+  }
+
+  /// Checks that the format is ours and the store whole, and reads the identity.
+  private static func check(
+    _ transaction: borrowing LMDBTransaction, _ meta: Table, _ directory: String
+  ) throws -> StoreIdentity {
+    let version = try transaction.withValue(of: TableKey.meta(.format).span, in: meta) { row in
+      var reader = ByteReader(row)
+      return try reader.readVarint("format")
+    }
+    guard let version else {
+      throw foreign(directory)
+    }
+    guard version >= Self.formatVersion else {
+      throw StoreError(
+        .olderFormat,
+        "the store “\(directory)” has format \(version), from before the first release; this program reads "
+          + "\(Self.formatVersion)",
+        hint: "export its log with the program that made it, and import it into a new store")
+    }
+    guard version == Self.formatVersion else {
+      throw StoreError(
+        .newerFormat,
+        "the store “\(directory)” has format \(version); this program reads \(Self.formatVersion)",
+        hint: "use a newer version of the program")
+    }
+    // With a part of a log nothing here knows what is missing: it would say “in sync”, and that it has seen
+    // what it has not.
+    guard try !transaction.contains(TableKey.meta(.importing).span, in: meta) else {
+      throw StoreError(
+        .importUnfinished,
+        "the store “\(directory)” has a part of a log: its import was cut short, or is not at its end yet",
+        hint: "unless it is being imported now, remove the directory, and import the same file again")
+    }
+    let identity = try transaction.withValue(of: TableKey.meta(.identity).span, in: meta) {
+      try StoreIdentity(row: $0)
+    }
+    guard let identity else {
+      throw StoreError(
+        .damaged, "the store “\(directory)” has lost its identity",
+        hint: StoreError.damageHint)
+    }
+    return identity
+  }
+}

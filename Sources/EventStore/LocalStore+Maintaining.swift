@@ -1,0 +1,93 @@
+package import OperationFormat
+
+extension LocalStore {
+  /// Drops what is derived and folds the log again: records come out as the same bytes.
+  ///
+  /// It works in steps, and other reads and writes continue meanwhile. Records are made again beside the
+  /// present ones, which one small commit then replaces. If it is cut short, by a crash or a thrown error,
+  /// nothing has changed, and the next call continues where it ended.
+  ///
+  /// - Parameter progress: called after each step with how many transactions are done, of how many; what it
+  ///   throws ends the work.
+  /// - Throws: ``StoreError`` `readOnly`, `damaged`, `full`; what `progress` throws.
+  /// - Complexity: linear in the log.
+  public func rebuild(
+    progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
+  ) async throws -> RebuildReport {
+    try await RebuildRun(core).run(progress: progress)
+  }
+
+  /// Removes what deleted zones have left: records, transactions, places; and the files of assets that
+  /// nothing names. The data file does not get smaller; its pages are used again.
+  ///
+  /// It works in steps, and other reads and writes continue meanwhile. If it is cut short, by a crash or a
+  /// thrown error, the next call continues where it ended. Positions of transactions that are gone are not
+  /// given out again. A zone whose remote does not yet know of its deletion is left as it is.
+  ///
+  /// - Parameter progress: called after each step with what was done so far; what it throws ends the work.
+  /// - Throws: ``StoreError`` `readOnly`, `damaged`, `full`; what `progress` throws.
+  /// - Complexity: linear in what is taken away and in the files of assets.
+  public func reclaim(
+    progress: (ReclaimReport) throws -> Void = { _ in }
+  ) async throws -> ReclaimReport {
+    try await Reclaim.run(core, progress: progress)
+  }
+
+  /// Checks the pages of the data file, every entry of the log with its CRC and its sequence, every cell
+  /// against a fresh fold of the log, and every asset's file against its hash. It changes nothing.
+  ///
+  /// - Parameter progress: called now and then; what it throws ends the work.
+  /// - Throws: ``StoreError`` `closed`, `full`, `system`; what `progress` throws. What is wrong with the
+  ///   store is not thrown but reported.
+  /// - Complexity: linear in the log, the records and the bytes of assets. It holds a snapshot while it
+  ///   works.
+  public func verify(
+    progress: (VerificationProgress) throws -> Void = { _ in }
+  ) throws -> VerificationReport {
+    try Verification.run(core, progress)
+  }
+
+  /// Throws if a page of the data file is damaged. Work that reaches all of the file calls it first: LMDB
+  /// would end the process at such a page.
+  ///
+  /// - Throws: ``StoreError`` `damaged`, `closed`, `full`, `system`.
+  package func checkAllPages() throws { try core.checkAllPages() }
+
+  /// Throws if a page that reading the log reaches is damaged; the records' may be.
+  ///
+  /// - Throws: ``StoreError`` `damaged`, `closed`, `full`, `system`.
+  package func checkPagesOfLog() throws {
+    let others: Set = ["records", "elements", "runs", "references", "states"]
+    try core.environment.checkPages(of: Tables.names.filter { !others.contains($0) })
+  }
+
+  /// Throws if a page that reading records reaches is damaged; the log's may be.
+  ///
+  /// - Throws: ``StoreError`` `damaged`, `closed`, `full`, `system`.
+  package func checkPagesOfRecords() throws {
+    // The order of contributions is read from segments and their places.
+    let others: Set = ["log", "sequences"]
+    try core.environment.checkPages(of: Tables.names.filter { !others.contains($0) })
+  }
+
+  /// Makes the store's log from exported lines, in their order. May be called again with more lines: until
+  /// the last of them are there, no other process opens the store, and neither does this one once it has
+  /// closed it.
+  ///
+  /// The store keeps its own identity; in each zone it continues the exported store's, so that what it writes
+  /// has seen what the other had written. What the other had not shipped is pending here: this store ships it
+  /// as it was, bytes and identity, before its own transactions. If the other one still does so too, both
+  /// ship the same.
+  ///
+  /// - Parameter isMoreToCome: whether the log has more lines than these.
+  /// - Throws: ``StoreError`` `importInvalid`, `outOfOrder`, `damaged`; then nothing of the lines is in the
+  ///   store.
+  package func importLines(_ lines: [ExportedLine], isMoreToCome: Bool = false) async throws {
+    try await LogImport.run(lines, isMoreToCome: isMoreToCome, core)
+  }
+
+  /// Whether the store notes that its log has operations of a kind that it keeps and does not fold.
+  package func knowsUnfolded(_ kind: OperationKind) throws -> Bool {
+    try read { try $0.readView.meta.unfoldedKinds().contains(kind) }
+  }
+}

@@ -1,0 +1,57 @@
+import LMDB
+
+extension LocalStore {
+  /// Runs a closure that reads a snapshot of the store: all of it as it was after one commit.
+  ///
+  /// It runs at once, on the calling thread, and never waits for a write. While it runs, the space of what
+  /// later writes replace cannot be used again: keep it short.
+  ///
+  /// - Throws: what the closure throws; ``StoreError`` `closed`, `damaged`, `system`.
+  public func read<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R { try core.read(body) }
+
+  /// Opens a snapshot that lasts beyond one closure.
+  ///
+  /// - Throws: ``StoreError`` `closed`, `damaged`, `system`.
+  package func beginHeldRead() throws -> HeldRead {
+    do {
+      return HeldRead(try core.beginRead())
+    } catch {
+      throw StoreError.translate(error)
+    }
+  }
+
+  /// Folds the log up to a position into a scratch directory, to be read as the store was then.
+  ///
+  /// - Parameters:
+  ///   - position: the last position that counts; ``Position/start`` for the empty store.
+  ///   - progress: called now and then with how many transactions are done, of how many; what it throws ends
+  ///     the work.
+  /// - Throws: ``StoreError`` `positionUnknown`, `damaged`, `full`, `system`.
+  /// - Complexity: linear in the transactions up to the position. It holds a snapshot while it works.
+  public func past(
+    at position: Position, progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
+  ) throws -> PastStore {
+    try PastStore.of(core, at: position, progress: progress)
+  }
+
+  /// The id of the store's last commit, by this process or any other. It only grows.
+  ///
+  /// - Throws: ``StoreError`` `closed`.
+  package var lastCommitID: UInt64 {
+    get throws {
+      do {
+        return try core.environment.lastTransactionID
+      } catch {
+        throw StoreError.translate(error)
+      }
+    }
+  }
+
+  /// Calls a closure after each commit of this process, as long as what it returns is held.
+  ///
+  /// The closure runs on the writer's thread, and the next write waits for it: it must be quick, and must not
+  /// write. Commits of other processes show only in ``lastCommitID``.
+  package func onCommit(_ handler: @escaping @Sendable () -> Void) -> CommitObservation {
+    core.observers.add(handler)
+  }
+}

@@ -1,0 +1,252 @@
+package import OperationFormat
+
+/// What the replicator needs of a store: nothing else of it is used to sync.
+extension LocalStore {
+  /// How far the store is in step with its remote, as of one commit. Zones that were removed are not in it.
+  ///
+  /// - Throws: ``StoreError`` `closed`, `damaged`, `system`.
+  /// - Complexity: linear in the zones.
+  package func syncState() throws -> StoreSyncState { try read { try $0.syncState() } }
+
+  /// Where files are read, written and hashed that may be large.
+  package var assetThreads: BlockingThreads { core.fileThreads }
+
+  // MARK: The list of zones
+
+  /// Takes over a part of the remote's list of zones: what its events say and the token, in one commit.
+  ///
+  /// Events up to the stored token are known: then nothing changes, since two processes may read one list.
+  /// Nor does anything where the stored token is before them: the list is to be read again from there.
+  ///
+  /// - Parameters:
+  ///   - events: the events after a token, in order.
+  ///   - start: that token's offset; 0 for the list's start.
+  ///   - later: events behind one that cannot be read, which the token does not pass. They may be applied
+  ///     again.
+  ///   - token: where they end.
+  ///   - chosen: the zones to sync if they are new; nil for all. Others are remembered as offered.
+  /// - Throws: ``StoreError`` `remoteChanged`, `nameInvalid`.
+  package func applyZoneEvents(
+    _ events: [ZoneEvent], after start: UInt64 = 0, later: [ZoneEvent] = [], token: DatabaseToken,
+    chosen: Set<ZoneID>?
+  ) async throws -> ZoneListReport {
+    return try await core.perform { try ZoneCatalog($0).apply(events, later, start, token, chosen) }
+  }
+
+  /// Lets the list of zones be read from its start once more, where the store syncs no zone that the remote
+  /// has: then it does not matter that the list went back.
+  package func forgetPlaceInZoneList() async throws { try await ZoneSync(core).forgetPlaceInZoneList() }
+
+  /// The incarnation to make a zone under: the one that an earlier try proposed, else this one, which is
+  /// stored.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown` for a zone that is not synced.
+  package func proposeIncarnation(
+    _ incarnation: IncarnationID, of zone: ZoneID
+  ) async throws -> IncarnationID {
+    try await ZoneSync(core).proposeIncarnation(incarnation, of: zone)
+  }
+
+  /// Ties a zone that is synced, or offered, to an incarnation of its remote log: the remote has it under
+  /// that one.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`; `incarnationChanged` if something of the zone is in another, or
+  ///   the incarnation is that of a zone that was deleted here.
+  package func adopt(_ zone: ZoneID, _ incarnation: IncarnationID) async throws {
+    try await core.perform { try ZoneCatalog($0).adopt(zone, incarnation) }
+  }
+
+  /// Whether an incarnation is that of a zone that was deleted, here or at the remote.
+  package func isGone(_ incarnation: IncarnationID) throws -> Bool { try ZoneSync(core).isGone(incarnation) }
+
+  /// Does for one zone what the event of its deletion does, where a round of replication meets it first.
+  ///
+  /// - Returns: whether the zone is gone; if not, it has what was never shipped, or is not of that
+  ///   incarnation.
+  package func withdraw(_ zone: ZoneID, _ incarnation: IncarnationID) async throws -> Bool {
+    try await ZoneSync(core).withdraw(zone, incarnation)
+  }
+
+  /// Ends the deletion of a zone.
+  ///
+  /// - Parameter isTold: whether the remote knows of it. If not, since it does not have the log, the deletion
+  ///   begins again once the list of zones names that log: a remote that was an old copy may be put right.
+  package func finishDeletion(
+    of zone: ZoneID, _ incarnation: IncarnationID, isTold: Bool = true
+  ) async throws {
+    try await core.perform { try ZoneCatalog($0).finishDeletion(of: zone, incarnation, isTold: isTold) }
+  }
+
+  /// Sets every zone's token back to the start of its incarnation, so that all of it is fetched and compared
+  /// again. What was folded stays, and so do its placements.
+  package func forgetTokens() async throws { try await core.perform { try ZoneCatalog($0).forgetTokens() } }
+
+  // MARK: Shipping
+
+  /// The next segment to ship of a zone: the stored cut, or a proposal to be stored with ``storeCut(_:)``.
+  ///
+  /// - Returns: nil if the zone is not synced, its remote is not known to have it, or nothing is pending.
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  /// - Complexity: linear in the segment.
+  package func nextCut(of zone: ZoneID) throws -> SegmentCut? { try read { try $0.nextCut(of: zone) } }
+
+  /// Stores a cut before it is shipped, unless another one is stored.
+  ///
+  /// A header with the content of the stored one takes its place: another codec may have packed it.
+  ///
+  /// - Returns: the stored one, which is to be shipped.
+  /// - Throws: ``StoreError`` `zoneUnknown`, `incarnationChanged`, `mismatch`; `outOfOrder` if another
+  ///   process has shipped what it cuts.
+  package func storeCut(_ header: SegmentHeader) async throws -> SegmentHeader {
+    try await core.perform { try ZoneCatalog($0).storeCut(header) }
+  }
+
+  /// Records that the remote has a run of this store's transactions. They are pending no more.
+  ///
+  /// Where that makes the token pass them, they are checked by the rules that every replica folds by: what
+  /// breaks one is rejected, as everywhere else, and the report says so.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `incarnationChanged`, `outOfOrder`, `mismatch`.
+  package func acknowledge(_ acknowledgement: Acknowledgement) async throws -> IngestReport {
+    return try await IngestRun(core).acknowledge(acknowledgement)
+  }
+
+  /// The offset of what comes before a segment in its lane, in the segment's zone and incarnation; 0 where
+  /// the store knows none. The segment was put behind it, if it was put at all: a lane is shipped in its
+  /// order.
+  package func offset(before segment: SegmentHeader) throws -> UInt64 {
+    try read { try $0.offset(before: segment) }
+  }
+
+  // MARK: Segments of others
+
+  /// Ingests segments of remote logs, in the order given: transactions and token in one commit, or nothing.
+  ///
+  /// It ends after a segment by which it has touched so many rows that others who write have waited long
+  /// enough; ``IngestReport/segments`` says how far it came.
+  ///
+  /// A segment at or before the zone's token is compared and changes nothing.
+  ///
+  /// - Parameter isMoreToCome: whether segments of the same zone follow at once. Where the records fall
+  ///   behind the token, they stay behind it, to be folded once for all of them: ``finishRenewal()`` is to be
+  ///   called after the last.
+  /// - Throws: ``StoreError`` `zoneUnknown`, `incarnationChanged`, `outOfOrder`, `fork`, `mismatch`,
+  ///   `damaged`, `newerFormat`. Where the segment is invalid for everyone, ``StoreError/rejection`` says
+  ///   why: then ``reject(_:_:)`` is to be called.
+  package func ingest(_ segments: [RemoteSegment], isMoreToCome: Bool = false) async throws -> IngestReport {
+    return try await IngestRun(core).ingest(segments, isMoreToCome: isMoreToCome)
+  }
+
+  /// Does with segments what ``ingest(_:isMoreToCome:)`` does, and rejects those that are invalid for
+  /// everyone, as ``reject(_:_:)`` does: all in one commit, or nothing.
+  ///
+  /// It ends before a segment that can be neither folded nor rejected, and where ``ingest(_:isMoreToCome:)``
+  /// ends; ``IngestReport/segments`` says how far it came.
+  ///
+  /// - Throws: as ``ingest(_:isMoreToCome:)`` for the first segment, unless that is invalid for everyone.
+  package func ingestOrReject(
+    _ segments: [RemoteSegment], isMoreToCome: Bool = false
+  ) async throws -> IngestReport {
+    try await IngestRun(core).ingestOrReject(segments, isMoreToCome: isMoreToCome)
+  }
+
+  /// Records that a segment is invalid for everyone: it is passed over, and its writer's lane is closed.
+  ///
+  /// - Parameter reason: what ``ingest(_:isMoreToCome:)`` said of it.
+  /// - Throws: as ``ingest(_:isMoreToCome:)``.
+  package func reject(_ segment: RemoteSegment, _ reason: SegmentRejection) async throws -> IngestReport {
+    try await IngestRun(core).reject(segment, reason)
+  }
+
+  // MARK: Lanes that the log does not take
+
+  /// Whether the log takes no more of a lane of a zone that the store writes, or wrote and has something to
+  /// ship of: it has closed it, or the first transaction of the present one is pending and names more of its
+  /// parent than there is.
+  package func isOwnLaneClosed(of zone: ZoneID) throws -> Bool {
+    try read { try $0.isOwnLaneClosed(of: zone) }
+  }
+
+  /// Gives a lane of this store's own of a zone a new epoch, and makes what the log cannot take any more new
+  /// transactions of it: with their own bases and timestamps, so that they mean what they meant. Nothing is
+  /// lost. ``finishRenewal()`` is to be called afterwards.
+  ///
+  /// - Parameter segment: the other branch's segment, whose transactions differ from pending ones; nil where
+  ///   the log has closed the lane.
+  /// - Returns: how many transactions were issued again; nil if the lane is neither closed nor contested.
+  /// - Throws: ``StoreError`` `zoneUnknown`, `incarnationChanged`, `damaged`.
+  package func renewLane(of zone: ZoneID, contestedBy segment: RemoteSegment? = nil) async throws -> Int? {
+    try await core.performIfFolded { try LaneRewrite($0).renewLane(of: zone, contestedBy: segment) }
+  }
+
+  /// Folds the log again after ``renewLane(of:contestedBy:)``, unless that was done. If it is cut short, the
+  /// next call or the next opening of the store continues it.
+  package func finishRenewal() async throws { try await RebuildRun(core).finish() }
+
+  /// Remembers that the log has another branch of a lane that this store imported and is to ship. Its user
+  /// decides what becomes of it here: ``settleClosedLanes(of:_:)``.
+  ///
+  /// - Parameter segment: the log's branch.
+  /// - Returns: the error to show the user; nil if the store ships no such lane.
+  package func contestLane(of zone: ZoneID, by segment: RemoteSegment) async throws -> StoreError? {
+    try await LaneSettlement.contestLane(of: zone, by: segment, core)
+  }
+
+  /// Settles what is pending in a zone of lanes that are not this store's own, and that the remote log has
+  /// closed, or has another branch of: no store can ship it as it is. ``finishRenewal()`` is to be called
+  /// afterwards.
+  ///
+  /// - Returns: how many transactions were taken over, or let go.
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  package func settleClosedLanes(of zone: ZoneID, _ answer: ClosedLaneAnswer) async throws -> Int {
+    try await core.performFolded { try LaneSettlement($0).settleClosedLanes(of: zone, answer) }
+  }
+
+  // MARK: Reading a log again
+
+  /// Begins to read a zone's remote log again from an offset: what the store knew of the log from there on
+  /// counts no more. ``endRereading(_:)`` is to be called once the log was read to its end; until then
+  /// nothing of the zone may be shipped. If it is cut short, the next round continues.
+  ///
+  /// - Parameter offset: from 1; one behind the token stands for the token's next one.
+  /// - Returns: the first offset that is read again; nil if the store knows no log of the zone.
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  /// - Complexity: linear in the segments from the offset on
+  @discardableResult
+  package func beginRereading(_ zone: ZoneID, from offset: UInt64) async throws -> UInt64? {
+    try await core.performFolded { try LogRereading($0).begin(zone, from: offset) }
+  }
+
+  /// Whether a zone's log is being read again.
+  package func isRereading(_ zone: ZoneID) throws -> Bool { try ZoneSync(core).isRereading(zone) }
+
+  /// Whether the store knows segments behind the token: it shipped them while no store could read what comes
+  /// before.
+  package func hasSegmentsAhead(in zone: ZoneID) throws -> Bool {
+    try ZoneSync(core).hasSegmentsAhead(in: zone)
+  }
+
+  /// Removes the transactions of a waiting lane that a segment of the log has with other bytes: the log
+  /// counts.
+  ///
+  /// - Returns: whether a lane waited, and differs.
+  package func yieldLane(of zone: ZoneID, to segment: RemoteSegment) async throws -> Bool {
+    try await core.performIfChanged { try LogRereading($0).yieldLane(of: zone, to: segment) ? true : nil }
+      ?? false
+  }
+
+  /// Ends what ``beginRereading(_:from:)`` began, once the zone's log was read to its end.
+  /// ``finishRenewal()`` is to be called afterwards: it folds the log again.
+  ///
+  /// - Returns: how many transactions were taken out.
+  /// - Complexity: linear in the transactions from the offset on, in one commit
+  @discardableResult
+  package func endRereading(_ zone: ZoneID) async throws -> Int {
+    try await core.performFolded { try LogRereading($0).end(zone) }
+  }
+
+  // MARK: Assets
+
+  /// What the replicator needs to download and upload assets.
+  package var assetTransfers: AssetTransfers { AssetTransfers(core) }
+}

@@ -1,0 +1,310 @@
+import LMDB
+import OperationFormat
+
+/// Up to where a rebuild has folded the log.
+struct RebuildProgress: Sendable {
+  /// The last transaction that was folded whole.
+  var position: Position
+  /// How many operations of the next one were folded too.
+  var operations: Int
+  /// Where in the elements of its record the next operation continues; nil if it has not begun, or begins
+  /// again.
+  var next: ElementKey?
+  /// Whether only some zones are folded again: those that have a state for it.
+  let isPartial: Bool
+
+  init(_ position: Position, operations: Int = 0, next: ElementKey? = nil, isPartial: Bool = false) {
+    self.position = position
+    self.operations = operations
+    self.next = next
+    self.isPartial = isPartial
+  }
+}
+
+struct RebuildStep: Sendable {
+  var transactions: UInt64 = 0
+  var position: Position
+  var last: Position
+  var isDone = false
+}
+
+/// Folds the log again, beside the present records, in steps.
+struct Rebuild {
+  /// The most rows of replaced states that one step removes.
+  private static let discardedRowsMax = 10_000
+  private static let rowsOfState = 20
+
+  let store: StoreTransaction
+  var storage: TableStorage { store.storage }
+
+  init(_ store: StoreTransaction) { self.store = store }
+
+  /// Whether the records are behind the log.
+  var isRefolding: Bool { get throws { try storage.unfoldedKinds().contains(where: \.isKnown) } }
+
+  /// Begins to fold the log again, which has changed behind the fold. ``LocalStore/finishRenewal()`` ends it.
+  ///
+  /// - Parameter zone: whose part of it has changed.
+  func refold(_ zone: ZoneNumber) throws {
+    try storage.setUnfoldedKinds(storage.unfoldedKinds().union([.set]))
+    try start(of: zone)
+  }
+
+  /// Lets a rebuild that was begun continue, of some zones or of all; begins one of all where there is none
+  /// and the records are behind the log. Another task, or another process, may have ended it meanwhile.
+  func resume() throws -> RebuildReport {
+    guard try isRefolding || storage.meta.unfinishedRebuild() != nil else { return RebuildReport() }
+    return try start(isPartial: storage.meta.unfinishedRebuild()?.progress.isPartial ?? false)
+  }
+
+  /// Gives every zone a state to be folded into, unless a rebuild of the same had begun already that knows
+  /// all that this version does.
+  ///
+  /// - Parameter isPartial: whether one of some zones continues.
+  func start(isPartial: Bool = false) throws -> RebuildReport {
+    var report = RebuildReport()
+    report.zones = try storage.zones.allVisible().count {
+      try storage.zoneRowIfThere($0.number) != nil
+    }
+    if let unfinished = try storage.meta.unfinishedRebuild(), unfinished.lastKnown == OperationKind.lastKnown,
+      unfinished.progress.isPartial == isPartial
+    {
+      report.wasResumed = true
+      return report
+    }
+    try begin { _, _ in true }
+    try storage.meta.setRebuilt(RebuildProgress(.start))
+    return report
+  }
+
+  /// Begins to fold a zone again, with those that are being folded again already.
+  func start(of zone: ZoneNumber) throws {
+    let unfinished = try storage.meta.unfinishedRebuild()
+    let isPartial =
+      unfinished.map { $0.progress.isPartial && $0.lastKnown == OperationKind.lastKnown } ?? true
+    try begin { !isPartial || $0 == zone || $1.building != .none }
+    try storage.meta.setRebuilt(RebuildProgress(.start, isPartial: isPartial))
+  }
+
+  /// Gives zones empty states to be folded into.
+  private func begin(of isChosen: (ZoneNumber, ZoneRow) -> Bool) throws {
+    for (zone, _) in try storage.zones.allVisible() {
+      guard var row = try storage.zoneRowIfThere(zone), isChosen(zone, row) else { continue }
+      if row.building != .none {
+        var abandoned = try storage.stateRow(row.building)
+        abandoned.status = .discarded
+        storage.setStateRow(abandoned, row.building)
+      }
+      row.building = try storage.states.make(for: zone, .building)
+      storage.setZoneRow(row, zone)
+    }
+  }
+
+  /// Folds some of the log into the new states; at its end lets the zones point to them.
+  func step() throws -> RebuildStep {
+    var step = RebuildStep(position: .start, last: try storage.lastPosition())
+    guard let unfinished = try storage.meta.unfinishedRebuild() else {
+      // Another call has ended the rebuild meanwhile.
+      step.position = step.last
+      step.isDone = true
+      return step
+    }
+    var progress = unfinished.progress
+    // A former version that works on the store too may have done some of the steps.
+    let lastKnown = OperationKind(
+      rawValue: min(unfinished.lastKnown.rawValue, OperationKind.lastKnown.rawValue))
+    store.fold.bound.begin(.pauses, at: progress.next)
+    defer { store.fold.bound.end() }
+    let replay = try LogReplay(store)
+    var (byteCount, operationCount) = (0, 0)
+    while progress.position < step.last, !store.fold.bound.isSpent, byteCount < LogReplay.stepBytesMax,
+      operationCount < LogReplay.stepOperationsMax
+    {
+      let position = progress.position.next
+      // The entry is copied: the fold writes while it reads.
+      let entry = try storage.log.withEntryUnlessRemoved(at: position) { header, body in
+        byteCount += body.byteCount
+        operationCount += 1
+        return (header, try !progress.isPartial || isRefolded(header.zone) ? body.bytes : nil)
+      }
+      guard let (header, body) = entry else {
+        let run = try storage.log.removedRun(at: position)
+        move(&progress, to: run?.upperBound ?? position)
+        continue
+      }
+      if let body, let paused = try rebuild(header, body, at: position, replay, from: progress.operations) {
+        progress.operations = paused
+        progress.next = store.fold.bound.next
+        break
+      }
+      if body != nil { operationCount += store.layout.operations.count }
+      step.transactions += 1
+      move(&progress, to: position)
+    }
+    try store.fold.flush()
+    step.position = progress.position
+    if step.position < step.last {
+      try storage.meta.setRebuilt(progress, lastKnown: lastKnown)
+    } else if lastKnown != .lastKnown {
+      // What that version passed over is to be folded.
+      _ = try start()
+      step.position = .start
+    } else {
+      try end(progress)
+      step.isDone = true
+    }
+    return step
+  }
+
+  /// Whether a zone is folded again, or to be folded again.
+  func isRefolded(_ zone: ZoneNumber) throws -> Bool {
+    guard let row = try storage.zoneRowIfThere(zone) else { return false }
+    return row.building != .none
+  }
+
+  private func move(_ progress: inout RebuildProgress, to position: Position) {
+    progress = RebuildProgress(position, isPartial: progress.isPartial)
+    // What was left of an operation is done, or its zone is gone.
+    store.fold.bound.next = nil
+  }
+
+  /// Folds a transaction into the new state of its zone.
+  ///
+  /// - Parameter first: the operation to begin with.
+  /// - Returns: the operation that waits for the next step; nil if all were folded.
+  private func rebuild(
+    _ header: LogEntryHeader, _ body: [UInt8], at position: Position, _ replay: LogReplay, from first: Int
+  ) throws -> Int? {
+    let zone = try storage.zoneRow(header.zone)
+    if !zone.status.isGone { try storage.log.nameSequence(header, position) }
+    // A zone made since the rebuild began has nothing to rebuild.
+    guard zone.building != .none else { return nil }
+    let paused = try replay.fold(header, body: body.span.bytes, into: zone.building, from: first)
+    return paused
+  }
+
+  private func end(_ progress: RebuildProgress) throws {
+    try swapStates()
+    try storage.meta.setRebuilt(nil)
+    let kinds = try storage.unfoldedKinds()
+    // Other zones may have operations that this version knows and that were not folded: the next fold is of
+    // all.
+    guard !progress.isPartial else { return try storage.setUnfoldedKinds(kinds.subtracting([.set])) }
+    // Assets are counted as transactions come and go, except in operations that were unknown then.
+    try recountAssets(knowsMore: kinds.contains { $0.isKnown && $0 != .set })
+    try storage.setUnfoldedKinds(kinds.filter { !$0.isKnown })
+  }
+
+  private func swapStates() throws {
+    store.fold.reset()
+    for (zone, _) in try storage.zones.allVisible() {
+      guard var row = try storage.zoneRowIfThere(zone) else { continue }
+      guard row.building != .none else { continue }
+      for (state, status) in [(row.state, StateRow.Status.discarded), (row.building, .live)] {
+        var stateRow = try storage.stateRow(state)
+        stateRow.status = status
+        storage.setStateRow(stateRow, state)
+      }
+      try storage.lanes.removeRenamings(of: zone)
+      row.state = row.building
+      row.building = .none
+      row.raiseBaseToToken()
+      storage.setZoneRow(row, zone)
+    }
+  }
+
+  /// Removes some rows of states that were replaced.
+  ///
+  /// - Returns: whether there may be more.
+  func discardStep() throws -> Bool {
+    var left = Self.discardedRowsMax
+    let tables = storage.tables
+    var last = StateNumber.none
+    while left > 0 {
+      guard let state = try storage.states.nextDiscarded(after: last) else {
+        return left < Self.discardedRowsMax
+      }
+      last = state
+      for table in [tables.records, tables.elements, tables.runs, tables.references] {
+        let key = TableKey.state(state)
+        var cursor = try storage.transaction.openCursor(table)
+        while left > 0, try cursor.seek(atOrAfter: key.span),
+          try cursor.withEntry({ key, _ in try key.bigEndian32(at: 0) }) == state.rawValue
+        {
+          try cursor.deleteCurrent()
+          left -= 1
+        }
+      }
+      guard left > 0 else { break }
+      try storage.removeStateRow(state)
+      // A state takes as much as some rows.
+      left -= Self.rowsOfState
+    }
+    return true
+  }
+}
+
+extension MetaTable where Source == TableStorage {
+  /// Up to where an unfinished rebuild has folded, and what it knows; nil if there is none.
+  func unfinishedRebuild() throws -> (progress: RebuildProgress, lastKnown: OperationKind)? {
+    let key = TableKey.meta(.rebuild)
+    return try transaction.withValue(of: key.span, in: tables.meta) { row in
+      var reader = ByteReader(row)
+      var progress = RebuildProgress(Position(rawValue: try reader.readVarint("rebuild")))
+      let kind = reader.remaining > 0 ? try reader.readVarint("rebuild") : OperationKind.set.rawValue
+      guard reader.remaining > 0 else { return (progress, OperationKind(rawValue: kind)) }
+      let isPartial = try reader.readVarint("rebuild", in: 0...UInt64(UInt32.max)) > 0
+      progress = RebuildProgress(
+        progress.position, operations: Int(try reader.readVarint("rebuild", in: 0...UInt64(Int32.max))),
+        next: reader.remaining > 0 ? ElementKey(bytes: row.extracting(reader.position...).bytes) : nil,
+        isPartial: isPartial)
+      return (progress, OperationKind(rawValue: kind))
+    }
+  }
+
+  /// - Parameter lastKnown: what each version knows that has taken part.
+  func setRebuilt(_ progress: RebuildProgress?, lastKnown: OperationKind = .lastKnown) throws {
+    guard let progress else {
+      let key = TableKey.meta(.rebuild)
+      _ = try transaction.delete(key.span, in: tables.meta)
+      return
+    }
+    try source.put(.meta(.rebuild), in: tables.meta) { writer in
+      writer.append(varint: progress.position.rawValue)
+      writer.append(varint: lastKnown.rawValue)
+      guard progress.isPartial || progress.operations > 0 || progress.next != nil else { return }
+      writer.append(varint: progress.isPartial ? 1 : 0)
+      writer.append(varint: UInt64(progress.operations))
+      if let next = progress.next { writer.append(next.bytes.span.bytes) }
+    }
+  }
+}
+
+extension StateTable where Source == TableStorage {
+  /// The next state whose rows are to be taken away, nil if there is none.
+  func nextDiscarded(after last: StateNumber) throws -> StateNumber? {
+    var cursor = try transaction.openCursor(tables.states)
+    var isThere = try cursor.seek(atOrAfter: TableKey.state(StateNumber(rawValue: last.rawValue + 1)).span)
+    while isThere {
+      let state = try cursor.withEntry { key, row in
+        try StateRow(row).status == .discarded ? StateNumber(rawValue: try key.bigEndian32(at: 0)) : nil
+      }
+      if let state { return state }
+      isThere = try cursor.next()
+    }
+    return nil
+  }
+}
+
+extension ZoneTable {
+  /// Whether zones are being folded again, and only zones whose token is ahead of their records.
+  func areOnlyBehindTokens() throws -> Bool {
+    var isAnyBehind = false
+    for (zone, _) in try allVisible() {
+      guard let row = try source.zoneRowIfThere(zone), row.building != .none else { continue }
+      if !row.isBaseBehindToken { return false }
+      isAnyBehind = true
+    }
+    return isAnyBehind
+  }
+}

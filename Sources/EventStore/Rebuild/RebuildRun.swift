@@ -1,0 +1,107 @@
+import LMDB
+import OperationFormat
+
+/// Runs a rebuild of a store from its first step to its last, each step in its own commit.
+struct RebuildRun {
+  let core: StoreCore
+
+  init(_ core: StoreCore) { self.core = core }
+
+  /// Runs a rebuild to its end.
+  ///
+  /// - Parameters:
+  ///   - start: begins it, or resumes one that was cut short.
+  ///   - checksPages: whether the pages are checked though they were since the store was opened.
+  ///   - progress: called after each step with how many transactions are done, of how many; what it throws
+  ///     ends the work.
+  func run(
+    _ start: @escaping @Sendable (StoreTransaction) throws -> RebuildReport = { try Rebuild($0).start() },
+    checksPages: Bool = true, progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
+  ) async throws -> RebuildReport {
+    if checksPages || !core.hasCheckedPages.value {
+      try await core.fileThreads.run(.waits) { [core] _ in try core.checkAllPages() }
+    }
+    try await discardAll()
+    var report = try await core.perform(start)
+    while true {
+      let step = try await core.perform { try Rebuild($0).step() }
+      report.transactions += step.transactions
+      try progress(step.position.rawValue, step.last.rawValue)
+      if step.isDone { break }
+    }
+    try await discardAll()
+    return report
+  }
+
+  /// Removes the rows of states that were replaced, in steps.
+  private func discardAll() async throws {
+    while try await core.performIfChanged({ try Rebuild($0).discardStep() ? true : nil }) ?? false {}
+  }
+
+  /// Runs the rebuild that a change of the log has begun; does nothing where the records are not behind the
+  /// log.
+  func finish() async throws {
+    guard try core.read({ try $0.isFoldingAgain() }) else { return }
+    _ = try await run({ try Rebuild($0).resume() }, checksPages: false)
+  }
+
+  /// Folds the log again if it has operations that a former version did not know and this one does: they were
+  /// kept.
+  ///
+  /// Where records are behind the log only because a segment was too much for one commit, the next round of
+  /// sync does it: until then they are what the zone was before it.
+  func foldKnownKinds() throws {
+    guard try hasToFoldAgain() else { return }
+    try core.checkAllPages()
+    try core.performBlocking(.repeatable { _ = try Rebuild($0).start() })
+    let isDone = Shared(false)
+    while !isDone.value {
+      try core.performBlocking(.repeatable { isDone.value = try Rebuild($0).step().isDone })
+    }
+    // What was replaced goes with the next rebuild, or when the space is asked for.
+  }
+
+  /// A function of its own, so that its read has ended when the writing begins.
+  private func hasToFoldAgain() throws -> Bool {
+    let readView = ReadView(
+      try core.environment.beginRead(), tables: core.tables, interned: Interned())
+    let kinds = try readView.meta.unfoldedKinds().filter(\.isKnown)
+    return try !kinds.isEmpty && !(kinds == [.set] && readView.zones.areOnlyBehindTokens())
+  }
+}
+
+extension StoreCore {
+  /// Does something to a store whose records are not behind its log; folds it again before, if they are.
+  func performFolded<R: Sendable>(
+    _ body: @escaping @Sendable (StoreTransaction) throws -> R
+  ) async throws -> R {
+    try await performIfFolded { .some(try body($0)) }!
+  }
+
+  /// As ``performFolded(_:)``; a body that returns nil has changed nothing.
+  func performIfFolded<R: Sendable>(
+    _ body: @escaping @Sendable (StoreTransaction) throws -> R?
+  ) async throws -> R? {
+    while true {
+      do {
+        return try await performIfChanged { store in
+          if try Rebuild(store).isRefolding { throw RecordsAreBehind() }
+          return try body(store)
+        }
+      } catch is RecordsAreBehind {
+        try await RebuildRun(self).finish()
+      }
+    }
+  }
+}
+
+/// The records are behind the log.
+private struct RecordsAreBehind: Error {}
+
+extension ReadTransaction {
+  /// Whether the records are behind the log: it has changed behind the fold, or this version knows more of it
+  /// than the one that has folded it, and it was not folded again to its end.
+  package func isFoldingAgain() throws -> Bool {
+    try readView.meta.unfoldedKinds().contains(where: \.isKnown)
+  }
+}

@@ -1,0 +1,63 @@
+import LMDB
+package import OperationFormat
+
+extension ReadTransaction {
+  package func syncState() throws -> StoreSyncState {
+    try readView.log.checkTail()
+    var zones: [ZoneSyncState] = []
+    var hasRemovedZones = false
+    for (number, row) in try readView.zones.rows() {
+      guard let attachment = ZoneAttachment(rawValue: row.status.rawValue) else {
+        hasRemovedZones = true
+        continue
+      }
+      let zone = try readView.zoneNumbers.identity(of: number)
+      var state = ZoneSyncState(
+        zone: zone, attachment: attachment, token: try changeToken(row.token, zone),
+        pending: try readView.lanes.pendingCount(in: number, row, identity),
+        assetPolicy: try readView.assets.policy(of: number))
+      state.hasUnsentAssets = try readView.assets.hasAny(in: number, .unsent)
+      zones.append(state)
+    }
+    // Of one name there may be a zone that is being deleted and one that was made since.
+    zones.sort { ($0.zone, $0.attachment.rawValue) < ($1.zone, $1.attachment.rawValue) }
+    var state = StoreSyncState(
+      identity: identity, databaseToken: try readView.meta.databaseToken(), zones: zones)
+    state.hasRemovedZones = hasRemovedZones
+    return state
+  }
+
+  /// Up to where a zone's remote log was folded; nil before the remote has it, as far as the store knows.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`.
+  package func changeToken(of zone: ZoneID) throws -> ChangeToken? {
+    try changeToken(readView.zones.visible(zone).row.token, zone)
+  }
+
+  /// What the next transaction of a zone has seen of its remote log: less than ``changeToken(of:)`` says
+  /// while the records are behind it.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`.
+  package func base(of zone: ZoneID) throws -> Base? {
+    guard let base = try readView.zones.visible(zone).row.base else { return nil }
+    return Base(
+      incarnation: try readView.incarnations.identity(of: base.incarnation),
+      offset: base.offset)
+  }
+
+  func changeToken(_ token: ZoneRow.Token?, _ zone: ZoneID) throws -> ChangeToken? {
+    guard let token else { return nil }
+    return ChangeToken(
+      zone: zone,
+      incarnation: try readView.incarnations.identity(of: token.incarnation),
+      offset: token.offset, hash: token.hash)
+  }
+}
+
+// The database token's row:
+//
+// | bytes | what |
+// |---|---|
+// | 16 | remote, big-endian |
+// | varint | offset |
+// | 32 | hash |

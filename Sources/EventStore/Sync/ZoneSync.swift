@@ -1,0 +1,82 @@
+import OperationFormat
+
+/// How a store's zones and those of its remote come together: questions and changes of one zone each.
+///
+/// What changes only one commit is in ``ZoneCatalog``. This type first reads whether there is anything to
+/// change: each commit starts another round of sync, so that a call which comes in each round must commit
+/// nothing.
+struct ZoneSync {
+  let core: StoreCore
+
+  init(_ core: StoreCore) { self.core = core }
+
+  func proposeIncarnation(_ incarnation: IncarnationID, of zone: ZoneID) async throws -> IncarnationID {
+    let known = try core.read { transaction in
+      let (number, _) = try transaction.readView.zones.visible(zone)
+      return try transaction.readView.zones.openProposal(of: number).map {
+        try transaction.readView.incarnations.identity(of: $0)
+      }
+    }
+    if let known { return known }
+    return try await core.perform { store in
+      let storage = store.storage
+      let (number, row) = try storage.zones.visible(zone)
+      guard row.status == .attached else { throw StoreError.unknown(zone) }
+      if let found = try storage.zones.openProposal(of: number) {
+        return try storage.incarnations.identity(of: found)
+      }
+      let made = try storage.incarnations.makeNumber(for: incarnation)
+      try storage.zones.setProposal(made, of: number)
+      return incarnation
+    }
+  }
+
+  func isGone(_ incarnation: IncarnationID) throws -> Bool {
+    try core.read { transaction in
+      let readView = transaction.readView
+      let number = try readView.incarnations.number(of: incarnation)
+      return try number.map { try readView.zones.isGone($0) } ?? false
+    }
+  }
+
+  func withdraw(_ zone: ZoneID, _ incarnation: IncarnationID) async throws -> Bool {
+    // Asked at each round until the app decides.
+    let isKept = try core.read { transaction in
+      try transaction.hasZone(zone) && transaction.attachment(of: zone) == .attached
+        && transaction.changeToken(of: zone)?.incarnation == incarnation
+        && transaction.pendingCount(in: zone) > 0
+    }
+    if isKept { return false }
+    return try await core.perform { store in
+      guard try ZoneCatalog(store).withdraw(zone, incarnation) == .removed else { return false }
+      try store.storage.meta.readZoneListAgain()
+      return true
+    }
+  }
+
+  func forgetPlaceInZoneList() async throws {
+    try await core.perform { store in
+      let rows = try store.storage.zones.rows()
+      guard !rows.contains(where: { $0.row.status == .attached && $0.row.token != nil }) else { return }
+      try store.storage.meta.readZoneListAgain()
+    }
+  }
+
+  // MARK: Reading a log again
+
+  func isRereading(_ zone: ZoneID) throws -> Bool {
+    try core.read { transaction in
+      let (number, _) = try transaction.readView.zones.visible(zone)
+      return try transaction.readView.lanes.rereading(of: number) != nil
+    }
+  }
+
+  func hasSegmentsAhead(in zone: ZoneID) throws -> Bool {
+    try core.read { transaction in
+      let (number, row) = try transaction.readView.zones.visible(zone)
+      guard let token = row.token else { return false }
+      let start = TableKey.segment(number, token.incarnation, token.offset + 1)
+      return try transaction.readView.segments.hasAny(from: start)
+    }
+  }
+}
