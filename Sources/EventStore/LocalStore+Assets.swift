@@ -102,7 +102,7 @@ extension LocalStore {
   /// - Throws: ``StoreError`` `zoneUnknown`, and as ``write(_:)``.
   public func setAssetPolicy(_ policy: AssetPolicy, of zone: ZoneID) async throws {
     try await core.perform { store in
-      try store.storage.setAssetPolicy(policy, of: try store.storage.zone(zone).number)
+      try store.storage.assets.setPolicy(policy, of: try store.storage.zones.visible(zone).number)
     }
   }
 }

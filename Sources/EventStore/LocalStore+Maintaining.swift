@@ -88,6 +88,6 @@ extension LocalStore {
 
   /// Whether the store notes that its log has operations of a kind that it keeps and does not fold.
   package func knowsUnfolded(_ kind: OperationKind) throws -> Bool {
-    try read { try $0.tables.unfoldedKinds($0.transaction).contains(kind) }
+    try read { try $0.readView.meta.unfoldedKinds().contains(kind) }
   }
 }

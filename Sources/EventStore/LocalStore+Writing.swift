@@ -62,7 +62,7 @@ extension LocalStore {
   public func setExistencePolicy(_ policy: ExistencePolicy, of type: Name) async throws {
     try type.check("a type's name", Limits.nameBytesMax)
     try await core.perform { store in
-      try store.storage.setPolicy(policy, of: try store.internName(type))
+      try store.storage.meta.setPolicy(policy, of: try store.internName(type))
     }
   }
 

@@ -375,7 +375,7 @@ struct AssetCollectionTests {
     }
     try await store.write { try $0.deleteZone(zones[0]) }
     let batchRows = try await store.perform { store in
-      try store.storage.removeAssets(of: ZoneNumber(rawValue: 1), rowsMax: 30)
+      try store.storage.assets.removeAll(of: ZoneNumber(rawValue: 1), rowsMax: 30)
     }
     #expect(batchRows == 30)
     let between = try store.verify()

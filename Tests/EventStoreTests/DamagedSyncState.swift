@@ -114,11 +114,11 @@ struct DamagedSyncState {
     let store = try await makeStore()
     try await store.perform { store in
       let storage = store.storage
-      let (zone, row) = try storage.zone(noteZone)
+      let (zone, row) = try storage.zones.visible(noteZone)
       let replica = try #require(try storage.replicaNumber(of: store.identity.replica))
       let segment = SegmentRow(
         replica: replica, epoch: 0, first: 3, last: 9, hash: .zero, receivedMilliseconds: nil)
-      try storage.place(segment, in: zone, try #require(row.token).incarnation, at: 9)
+      try storage.segments.record(segment, in: zone, try #require(row.token).incarnation, at: 9)
     }
     let refused = try found(store)
     #expect(refused == nil)

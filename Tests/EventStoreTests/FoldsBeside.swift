@@ -256,7 +256,7 @@ struct FoldsBeside {
     while try await store.perform(
       { store in
         _ = try Rebuild(store).step()
-        return try store.storage.unfinishedRebuild()?.progress.next == nil
+        return try store.storage.meta.unfinishedRebuild()?.progress.next == nil
       })
     {}
     try await store.write { try $0.deleteZone(other) }
@@ -298,13 +298,13 @@ struct FoldsBeside {
       // Some of it is done before the next one arrives.
       _ = try await store.perform { try Rebuild($0).step() }
     }
-    let place = try await store.perform { try $0.storage.unfinishedRebuild()?.progress }
+    let place = try await store.perform { try $0.storage.meta.unfinishedRebuild()?.progress }
     #expect(place?.isPartial == true)
     var light = TestRemote()
     light.zone = third
     let report = try await store.ingest([light.append([transaction(9, 1, zone: third, [create("r")])])])
     #expect(report.folded == 1 && report.foldedBeside == 0)
-    #expect(try store.read { try $0.tables.areOnlyBehindTokens($0.transaction) })
+    #expect(try store.read { try $0.readView.zones.areOnlyBehindTokens() })
     try await store.finishRenewal()
     #expect(try !store.read { try $0.isFoldingAgain() })
     for zone in [noteZone, other] {
@@ -319,7 +319,7 @@ struct FoldsBeside {
     try await store.makeZone(noteZone)
     let report = try await store.perform { try Rebuild($0).resume() }
     #expect(report == RebuildReport())
-    #expect(try await store.perform { try $0.storage.unfinishedRebuild() == nil })
+    #expect(try await store.perform { try $0.storage.meta.unfinishedRebuild() == nil })
   }
 
   @Test("a requested rebuild folds every zone again, even if one zone was being folded")

@@ -26,7 +26,7 @@ struct KindsOfLaterVersions {
   }
 
   private func unfolded(_ store: LocalStore) throws -> Set<UInt64> {
-    Set(try store.read { try $0.tables.unfoldedKinds($0.transaction) }.map(\.rawValue))
+    Set(try store.read { try $0.readView.meta.unfoldedKinds() }.map(\.rawValue))
   }
 
   /// Turns it into a store of an earlier version: the kinds are noted, and nobody has folded them.
@@ -85,7 +85,7 @@ struct KindsOfLaterVersions {
       _ = try Rebuild(store).start()
       // The earlier version has passed the whole log, and noted what it does not know.
       let last = try store.storage.lastPosition()
-      try store.storage.setRebuilt(RebuildProgress(last), lastKnown: .set)
+      try store.storage.meta.setRebuilt(RebuildProgress(last), lastKnown: .set)
       try store.storage.setUnfoldedKinds([.add, OperationKind(rawValue: 99)])
     }
     _ = try await store.rebuild { try Rebuild($0).start() }
@@ -93,7 +93,7 @@ struct KindsOfLaterVersions {
     #expect(try unfolded(store) == [99])
     try await store.perform { store in
       _ = try Rebuild(store).start()
-      try store.storage.setRebuilt(RebuildProgress(try store.storage.lastPosition()), lastKnown: .set)
+      try store.storage.meta.setRebuilt(RebuildProgress(try store.storage.lastPosition()), lastKnown: .set)
     }
     let step = try await store.perform { try Rebuild($0).step() }
     #expect(!step.isDone && step.position == .start)
@@ -104,7 +104,7 @@ struct KindsOfLaterVersions {
   @Test("keeps the kinds that another version noted in other zones while one zone is folded again")
   func notedElsewhere() async throws {
     let store = try await makeStore()
-    let zone = try await store.perform { try $0.storage.zone(noteZone).0 }
+    let zone = try await store.perform { try $0.storage.zones.visible(noteZone).0 }
     try await store.perform { store in
       try Rebuild(store).refold(zone)
       try store.storage.setUnfoldedKinds(store.storage.unfoldedKinds().union([.add]))

@@ -111,7 +111,7 @@ struct LosersThatAreRestored {
     let shipped = try #require(try remote.ship(store))
     _ = try await store.acknowledge(shipped)
     // Earlier versions know the operation.
-    #expect(try store.read { try $0.tables.unfoldedKinds($0.transaction) }.isEmpty)
+    #expect(try store.read { try $0.readView.meta.unfoldedKinds() }.isEmpty)
     let other = try directory.store("other")
     try await other.makeZone()
     _ = try await other.ingest(remote.segments)

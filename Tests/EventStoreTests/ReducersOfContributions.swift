@@ -389,12 +389,11 @@ struct ReducersOfContributions {
       try await store.perform { store in
         let storage = store.storage
         let number = try #require(try storage.replicaNumber(of: ReplicaID(rawValue: replica)))
-        let log = try storage.interned.incarnations.makeNumber(
-          for: incarnation, in: storage.tables.incarnations, storage.transaction)
-        try storage.place(
+        let log = try storage.incarnations.makeNumber(for: incarnation)
+        try storage.segments.record(
           SegmentRow(
             replica: number, epoch: 0, first: 1, last: 1, hash: ContentHash(of: RawSpan()),
-            receivedMilliseconds: nil), in: try storage.zone(noteZone).number, log, at: 1)
+            receivedMilliseconds: nil), in: try storage.zones.visible(noteZone).number, log, at: 1)
       }
     }
     try await place(1, in: later)

@@ -111,11 +111,11 @@ struct SegmentsBehindClosures {
     // As an earlier version imported it.
     try await store.perform { store in
       let storage = store.storage
-      let (zone, row) = try storage.zone(noteZone)
+      let (zone, row) = try storage.zones.visible(noteZone)
       let incarnation = try #require(row.token).incarnation
       let segment = try #require(
-        try storage.tables.segment(at: 3, in: zone, incarnation, storage.transaction))
-      try storage.place(segment, in: zone, incarnation, at: 3)
+        try storage.segments.row(at: 3, in: zone, incarnation))
+      try storage.segments.record(segment, in: zone, incarnation, at: 3)
     }
     #expect(try store.readView().pending == [0])
     _ = try await store.ingestOrReject(try remote.news(for: store))

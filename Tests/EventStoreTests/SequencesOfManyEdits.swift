@@ -83,8 +83,7 @@ struct SequencesOfManyEdits {
     let storage = TableStorage(tables: try Tables(in: transaction, create: true))
     storage.begin(transaction)
     for identity in history.identities {
-      _ = try storage.interned.replicas.makeNumber(
-        for: identity, in: storage.tables.replicas, storage.transaction)
+      _ = try storage.replicas.makeNumber(for: identity)
     }
     var sequence = history.makeSequence(storage)
     for index in history.operations.indices { try history.fold(index, into: &sequence) }

@@ -77,13 +77,13 @@ struct VerificationDuringRenewals {
     _ = try await store.reject(try remote.append([hole]), .hole)
     #expect(try await store.renewLane(of: noteZone) == 3)
     let building = try await store.perform { store in
-      try store.storage.tables.zoneRows(store.storage.transaction).count { $0.row.building != .none }
+      try store.storage.zones.rows().count { $0.row.building != .none }
     }
     #expect(building == 1)
     try await store.finishRenewal()
     try await checkSound(store)
     let counts = try await store.perform { store in
-      try store.storage.tables.zones(naming: shared, store.storage.transaction).map(\.count)
+      try store.storage.assets.zonesNaming(shared).map(\.count)
     }
     #expect(counts == [3])
   }

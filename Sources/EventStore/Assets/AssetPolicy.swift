@@ -14,7 +14,6 @@ extension RecordReading where Self: ~Copyable {
   /// - Throws: ``StoreError`` `zoneUnknown`.
   public func assetPolicy(of zone: ZoneID) throws -> AssetPolicy {
     let view = try reader.view
-    let number = try view.tables.zoneNumber(of: zone, view.interned, view.transaction)
-    return try view.tables.assetPolicy(of: number, view.transaction)
+    return try view.assets.policy(of: try view.zones.number(of: zone))
   }
 }

@@ -97,6 +97,16 @@ extension TableKey {
   }
 }
 
+/// The value of a row of assets that counts.
+enum AssetRow {
+  static func count(_ row: RawSpan) throws(FormatError) -> UInt64 {
+    var reader = ByteReader(row)
+    let count = try reader.readVarint("asset.count")
+    try reader.finish("asset.count")
+    return count
+  }
+}
+
 extension AssetReference {
   /// Reads an asset out of a key.
   init(key: RawSpan, at offset: Int) throws(FormatError) {
@@ -106,27 +116,34 @@ extension AssetReference {
   }
 }
 
-extension Tables {
+/// The rows of assets: which zones' logs name them, which are missing here or at a remote, and which an import holds.
+struct AssetTable<Source: TableReading>: TableView {
+  let source: Source
+}
+
+extension TableReading {
+  @inline(__always) var assets: AssetTable<Self> { AssetTable(source: self) }
+}
+
+extension AssetTable {
   /// Whether any transaction of the log names an asset.
-  func isNamed(_ asset: AssetReference, _ transaction: borrowing LMDBTransaction) throws -> Bool {
-    try hasAssetRow(under: .names(of: asset), transaction)
+  func isNamed(_ asset: AssetReference) throws -> Bool {
+    try hasRow(under: .names(of: asset))
   }
 
   /// Whether any transaction of the log names a file, whatever it says of its size.
-  func isNamed(_ hash: ContentHash, _ transaction: borrowing LMDBTransaction) throws -> Bool {
-    try hasAssetRow(under: .names(of: hash), transaction)
+  func isNamed(_ hash: ContentHash) throws -> Bool {
+    try hasRow(under: .names(of: hash))
   }
 
   /// Whether a zone has anything in a list.
-  func hasAssets(
-    in zone: ZoneNumber, _ list: AssetList, _ transaction: borrowing LMDBTransaction
-  ) throws -> Bool {
-    try hasAssetRow(under: .assets(of: zone, list), transaction)
+  func hasAny(in zone: ZoneNumber, _ list: AssetList) throws -> Bool {
+    try hasRow(under: .assets(of: zone, list))
   }
 
-  private func hasAssetRow(under prefix: TableKey, _ transaction: borrowing LMDBTransaction) throws -> Bool {
+  private func hasRow(under prefix: TableKey) throws -> Bool {
     let bytes = prefix.span.bytes
-    var cursor = try transaction.openCursor(assets)
+    var cursor = try transaction.openCursor(tables.assets)
     guard try cursor.seek(atOrAfter: prefix.span) else { return false }
     return cursor.withEntry { key, _ in key.hasPrefix(bytes) }
   }
@@ -135,19 +152,20 @@ extension Tables {
   /// hashes, until it returns false.
   ///
   /// - Parameter last: the asset to begin after; nil for the start.
-  func forEachAsset(
+  func forEach(
     of zone: ZoneNumber, _ list: AssetList, after last: AssetReference? = nil,
-    _ transaction: borrowing LMDBTransaction, _ body: (AssetReference, UInt64) throws -> Bool
+    _ body: (AssetReference, UInt64) throws -> Bool
   ) throws {
     let prefix = TableKey.assets(of: zone, list)
     let bytes = prefix.span.bytes
     let start = last.map { TableKey.asset($0, of: zone, list) } ?? prefix
-    var cursor = try transaction.openCursor(assets)
+    var cursor = try transaction.openCursor(tables.assets)
     var isThere = try cursor.seek(atOrAfter: start.span)
     while isThere {
       let found = try cursor.withEntry { key, row in
         key.hasPrefix(bytes)
-          ? (asset: try AssetReference(key: key, at: 5), number: row.isEmpty ? 0 : try Self.count(row)) : nil
+          ? (asset: try AssetReference(key: key, at: 5), number: row.isEmpty ? 0 : try AssetRow.count(row))
+          : nil
       }
       guard let found else { return }
       if found.asset != last, try !body(found.asset, found.number) { return }
@@ -156,26 +174,24 @@ extension Tables {
   }
 
   /// The number of an asset's row in a zone's list; nil if it is not in it.
-  func number(
-    of asset: AssetReference, in zone: ZoneNumber, _ list: AssetList, _ transaction: borrowing LMDBTransaction
-  ) throws -> UInt64? {
+  func number(of asset: AssetReference, in zone: ZoneNumber, _ list: AssetList) throws -> UInt64? {
     let key = TableKey.asset(asset, of: zone, list)
-    return try transaction.withValue(of: key.span, in: assets) { $0.isEmpty ? 0 : try Self.count($0) }
+    return try transaction.withValue(of: key.span, in: tables.assets) {
+      $0.isEmpty ? 0 : try AssetRow.count($0)
+    }
   }
 
   /// The zones whose logs name an asset, each with how many transactions do.
-  func zones(
-    naming asset: AssetReference, _ transaction: borrowing LMDBTransaction
-  ) throws -> [(zone: ZoneNumber, count: UInt64)] {
+  func zonesNaming(_ asset: AssetReference) throws -> [(zone: ZoneNumber, count: UInt64)] {
     let prefix = TableKey.names(of: asset)
     let bytes = prefix.span.bytes
     var zones: [(zone: ZoneNumber, count: UInt64)] = []
-    var cursor = try transaction.openCursor(assets)
+    var cursor = try transaction.openCursor(tables.assets)
     var isThere = try cursor.seek(atOrAfter: prefix.span)
     while isThere {
       let found = try cursor.withEntry { key, row in
         key.hasPrefix(bytes)
-          ? (zone: ZoneNumber(rawValue: try key.bigEndian32(at: 41)), count: try Self.count(row)) : nil
+          ? (zone: ZoneNumber(rawValue: try key.bigEndian32(at: 41)), count: try AssetRow.count(row)) : nil
       }
       guard let found else { break }
       zones.append(found)
@@ -184,20 +200,13 @@ extension Tables {
     return zones
   }
 
-  static func count(_ row: RawSpan) throws(FormatError) -> UInt64 {
-    var reader = ByteReader(row)
-    let count = try reader.readVarint("asset.count")
-    try reader.finish("asset.count")
-    return count
-  }
-
   /// Until when a file that was imported is to be named; nil if it need not be any more.
-  func heldUntil(_ hash: ContentHash, _ transaction: borrowing LMDBTransaction) throws -> UInt64? {
-    try transaction.withValue(of: TableKey.heldAsset(hash).span, in: assets) { try Self.count($0) }
+  func heldUntil(_ hash: ContentHash) throws -> UInt64? {
+    try transaction.withValue(of: TableKey.heldAsset(hash).span, in: tables.assets) { try AssetRow.count($0) }
   }
 
-  func assetPolicy(of zone: ZoneNumber, _ transaction: borrowing LMDBTransaction) throws -> AssetPolicy {
-    try transaction.withValue(of: TableKey.assetPolicy(zone).span, in: assets) { row in
+  func policy(of zone: ZoneNumber) throws -> AssetPolicy {
+    try transaction.withValue(of: TableKey.assetPolicy(zone).span, in: tables.assets) { row in
       var reader = ByteReader(row)
       let byte = try reader.readUInt8("asset.policy")
       guard let policy = AssetPolicy(rawValue: byte) else {
@@ -208,64 +217,62 @@ extension Tables {
   }
 }
 
-extension TableStorage {
+extension AssetTable where Source == TableStorage {
   /// Counts that the last transaction of the log, which is of a zone, names an asset.
   func countName(of asset: AssetReference, in zone: ZoneNumber, isHere: Bool) throws {
     let name = TableKey.assetName(asset, in: zone)
-    let count = try transaction.withValue(of: name.span, in: tables.assets) { try Tables.count($0) } ?? 0
-    try put(name, in: tables.assets) { $0.append(varint: count &+ 1) }
+    let count = try transaction.withValue(of: name.span, in: tables.assets) { try AssetRow.count($0) } ?? 0
+    try source.put(name, in: tables.assets) { $0.append(varint: count &+ 1) }
     let held = TableKey.heldAsset(asset.hash)
     // What came without being held was noted when it came: each mention would cost as much as the zones that
     // name it.
     if isHere, try transaction.delete(held.span, in: tables.assets) { try noteArrival(of: asset) }
-    if count == 0 { try put(.asset(asset, of: zone, .named), in: tables.assets) { _ in } }
-    let isWanted = try count == 0 || tables.number(of: asset, in: zone, .wanted, transaction) != nil
-    if !isHere, isWanted { try setNumber(lastPosition().rawValue, of: asset, in: zone, .wanted) }
+    if count == 0 { try source.put(.asset(asset, of: zone, .named), in: tables.assets) { _ in } }
+    let isWanted = try count == 0 || number(of: asset, in: zone, .wanted) != nil
+    if !isHere, isWanted { try setNumber(source.lastPosition().rawValue, of: asset, in: zone, .wanted) }
   }
 
   /// Takes back that one transaction of a zone's log names an asset.
   func uncountName(of asset: AssetReference, in zone: ZoneNumber) throws {
     let name = TableKey.assetName(asset, in: zone)
-    let count = try transaction.withValue(of: name.span, in: tables.assets) { try Tables.count($0) } ?? 0
-    guard count > 1 else { return try forgetAsset(asset, in: zone) }
-    try put(name, in: tables.assets) { $0.append(varint: count - 1) }
+    let count = try transaction.withValue(of: name.span, in: tables.assets) { try AssetRow.count($0) } ?? 0
+    guard count > 1 else { return try forget(asset, in: zone) }
+    try source.put(name, in: tables.assets) { $0.append(varint: count - 1) }
   }
 
   /// Puts an asset into a zone's list, or gives its row there another number.
-  func setNumber(
-    _ number: UInt64, of asset: AssetReference, in zone: ZoneNumber, _ list: AssetList
-  ) throws {
-    try put(.asset(asset, of: zone, list), in: tables.assets) { $0.append(varint: number) }
+  func setNumber(_ number: UInt64, of asset: AssetReference, in zone: ZoneNumber, _ list: AssetList) throws {
+    try source.put(.asset(asset, of: zone, list), in: tables.assets) { $0.append(varint: number) }
   }
 
   /// Notes that an asset has come: no zone waits for it any more, and what was wrong with its file is past.
   func noteArrival(of asset: AssetReference) throws {
-    for (zone, _) in try tables.zones(naming: asset, transaction) {
+    for (zone, _) in try zonesNaming(asset) {
       let key = TableKey.asset(asset, of: zone, .wanted)
       _ = try transaction.delete(key.span, in: tables.assets)
-      if try tables.number(of: asset, in: zone, .unsent, transaction) ?? 0 != 0 {
+      if try number(of: asset, in: zone, .unsent) ?? 0 != 0 {
         try setNumber(0, of: asset, in: zone, .unsent)
       }
     }
   }
 
   /// Keeps a file that nothing names yet, until a time.
-  func holdAsset(_ hash: ContentHash, untilMilliseconds until: UInt64) throws {
-    let known = try tables.heldUntil(hash, transaction) ?? 0
-    try put(.heldAsset(hash), in: tables.assets) { $0.append(varint: max(known, until)) }
+  func hold(_ hash: ContentHash, untilMilliseconds until: UInt64) throws {
+    let known = try heldUntil(hash) ?? 0
+    try source.put(.heldAsset(hash), in: tables.assets) { $0.append(varint: max(known, until)) }
   }
 
-  func setAssetPolicy(_ policy: AssetPolicy, of zone: ZoneNumber) throws {
+  func setPolicy(_ policy: AssetPolicy, of zone: ZoneNumber) throws {
     if policy == .lazy {
       let key = TableKey.assetPolicy(zone)
       _ = try transaction.delete(key.span, in: tables.assets)
     } else {
-      try put(.assetPolicy(zone), in: tables.assets) { $0.append(policy.rawValue) }
+      try source.put(.assetPolicy(zone), in: tables.assets) { $0.append(policy.rawValue) }
     }
   }
 
   /// Removes all rows that say that a zone's log names an asset.
-  func forgetAsset(_ asset: AssetReference, in zone: ZoneNumber) throws {
+  func forget(_ asset: AssetReference, in zone: ZoneNumber) throws {
     for key in [
       TableKey.assetName(asset, in: zone), .asset(asset, of: zone, .named), .asset(asset, of: zone, .wanted),
       .asset(asset, of: zone, .unsent),
@@ -277,14 +284,14 @@ extension TableStorage {
   /// Removes rows of the assets of a zone that is gone, at most so many.
   ///
   /// - Returns: how many rows went; fewer than `rowsMax` once none is left.
-  func removeAssets(of zone: ZoneNumber, rowsMax: Int) throws -> Int {
+  func removeAll(of zone: ZoneNumber, rowsMax: Int) throws -> Int {
     var assets: [AssetReference] = []
-    try tables.forEachAsset(of: zone, .named, transaction) { asset, _ in
+    try forEach(of: zone, .named) { asset, _ in
       assets.append(asset)
       return 4 * assets.count < rowsMax
     }
-    for asset in assets { try forgetAsset(asset, in: zone) }
-    try setAssetPolicy(.lazy, of: zone)
-    return try tables.hasAssets(in: zone, .named, transaction) ? rowsMax : 4 * assets.count
+    for asset in assets { try forget(asset, in: zone) }
+    try setPolicy(.lazy, of: zone)
+    return try hasAny(in: zone, .named) ? rowsMax : 4 * assets.count
   }
 }

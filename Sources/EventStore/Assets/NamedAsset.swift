@@ -22,7 +22,7 @@ extension ReadTransaction {
     in files: AssetFiles, of only: ZoneID? = nil, _ body: (NamedAsset) throws -> Bool
   ) throws {
     var zones: [ZoneNumber: ZoneID] = [:]
-    for (number, id) in try tables.zones(transaction, of: only) { zones[number] = id }
+    for (number, id) in try readView.zones.allVisible(of: only) { zones[number] = id }
     var current: NamedAsset?
     var cursor = try transaction.openCursor(tables.assets)
     var isThere = try cursor.first()
@@ -32,7 +32,7 @@ extension ReadTransaction {
         guard key.hasPrefix([0]) else { return nil }
         let zone = ZoneNumber(rawValue: try key.bigEndian32(at: 41))
         let isWanted = only == nil || zones[zone] != nil
-        return (try AssetReference(key: key, at: 1), zone, isWanted ? try Tables.count(row) : 0)
+        return (try AssetReference(key: key, at: 1), zone, isWanted ? try AssetRow.count(row) : 0)
       }
       guard let found else { break }
       isThere = try cursor.next()

@@ -4,16 +4,16 @@
   import Darwin
 #endif
 
-/// A flag that one thread waits for and others raise.
+/// A flag that one thread waits for and others set.
 ///
-/// It is `@unchecked Sendable` because its monitor guards what it holds.
+/// It is `@unchecked Sendable` because its monitor guards its state.
 final class Signal: @unchecked Sendable {
   private let monitor = Monitor()
   private var isRaised = false
 
   func raise() { monitor.change { isRaised = true } }
 
-  /// Waits until the flag is up, and takes it down.
+  /// Waits until the flag is set, and clears it.
   func wait() {
     monitor.wait {
       defer { isRaised = false }
@@ -22,9 +22,9 @@ final class Signal: @unchecked Sendable {
   }
 }
 
-/// What threads wait for under a lock, and others bring about.
+/// A lock with a condition: threads wait under it for what other threads change.
 ///
-/// It is `@unchecked Sendable` because it holds nothing but the C mutex and its condition.
+/// It is `@unchecked Sendable` because it holds only the C mutex and its condition.
 final class Monitor: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -49,7 +49,7 @@ final class Monitor: @unchecked Sendable {
     return body()
   }
 
-  /// Changes something that others may wait for.
+  /// Changes state that other threads may wait for, and wakes all of them.
   func change(_ body: () -> Void) {
     withLock {
       body()
@@ -57,7 +57,7 @@ final class Monitor: @unchecked Sendable {
     }
   }
 
-  /// Changes something that is enough for one of those that wait, who all wait for the same.
+  /// Changes state that lets one waiting thread continue, and wakes one. All threads must wait for the same.
   func changeForOne(_ body: () -> Void) {
     withLock {
       body()
@@ -65,7 +65,7 @@ final class Monitor: @unchecked Sendable {
     }
   }
 
-  /// Waits until something holds.
+  /// Waits until a condition is true.
   func wait(until isSo: () -> Bool) {
     withLock { while !isSo() { pthread_cond_wait(condition, mutex) } }
   }

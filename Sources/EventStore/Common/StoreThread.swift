@@ -4,7 +4,7 @@
   import Darwin
 #endif
 
-/// A thread of a store's own.
+/// A thread that belongs to one store.
 enum StoreThread {
   /// Runs a body on a new thread, which ends with it.
   ///

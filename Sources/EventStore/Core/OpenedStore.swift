@@ -109,14 +109,13 @@ struct OpenedStore {
     }
     let isIndexed = try hasTable("references", environment)
     let transaction = try environment.beginWrite()
-    let tables = try Tables(in: transaction, create: true)
+    let storage = TableStorage(tables: try Tables(in: transaction, create: true))
+    storage.begin(transaction)
     if !isIndexed {
       // The index of references is filled by the fold: as if what sets a field had not been known.
-      var kinds = try tables.unfoldedKinds(transaction)
-      kinds.insert(.set)
-      try tables.setUnfoldedKinds(kinds, transaction)
+      try storage.meta.storeUnfoldedKinds(storage.meta.unfoldedKinds().union([.set]))
     }
-    try transaction.commit()
+    try storage.commit()
   }
 
   private static func hasTable(_ name: String, _ environment: Environment) throws(LMDBError) -> Bool {

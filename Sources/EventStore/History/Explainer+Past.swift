@@ -27,7 +27,7 @@ extension Explainer {
   func past(
     of record: RecordID, _ cells: [ExplainedCell], _ element: Value?
   ) throws -> (cells: [CellPast], origin: RecordID?) {
-    let zone = try read.tables.zoneNumber(of: record.zone, read.interned, read.transaction)
+    let zone = try read.readView.zones.number(of: record.zone)
     let sight = ReadViewSight(read.readView, zone: zone)
     var readers = cells.map { PastReader(cell: $0, element: element, standing: StandingOperations(sight)) }
     let places = Dictionary(cells.indices.map { (cells[$0].field, $0) }) { first, _ in first }
@@ -60,12 +60,10 @@ extension Explainer {
   private func context(of made: LogTransaction, in zone: ZoneNumber) throws -> CausalContext {
     var base: (incarnation: IncarnationNumber, offset: UInt64)?
     if let found = made.base {
-      let incarnation = try read.interned.incarnations.number(
-        of: found.incarnation, in: read.tables.incarnations, read.transaction)
+      let incarnation = try read.readView.incarnations.number(of: found.incarnation)
       base = incarnation.map { ($0, found.offset) }
     }
-    let replica = try read.interned.replicas.number(
-      of: made.replica, in: read.tables.replicas, read.transaction)
+    let replica = try read.readView.replicas.number(of: made.replica)
     return CausalContext(
       zone: zone, replica: replica ?? .none, epoch: made.epoch, sequence: made.sequence, base: base)
   }

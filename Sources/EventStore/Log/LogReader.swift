@@ -2,17 +2,13 @@ import LMDB
 import OperationFormat
 
 /// Reads entries of the log back into transactions.
-struct LogReader {
-  let tables: Tables
-  let interned: Interned
+struct LogReader<Source: TableReading> {
+  let source: Source
 
-  init(_ tables: Tables, _ interned: Interned) {
-    self.tables = tables
-    self.interned = interned
-  }
+  init(_ source: Source) { self.source = source }
 
-  func entry(at position: Position, _ transaction: borrowing LMDBTransaction) throws -> LogEntry {
-    let (header, bytes) = try canonical(at: position, transaction)
+  func entry(at position: Position) throws -> LogEntry {
+    let (header, bytes) = try canonical(at: position)
     do {
       let decoded = try LogTransaction(decoding: bytes.span.bytes)
       let arrived = Int64(decoded.timestamp.milliseconds).addingReportingOverflow(header.arrivalDelay)
@@ -20,102 +16,40 @@ struct LogReader {
         position: position, arrivedMilliseconds: arrived.overflow ? 0 : arrived.partialValue,
         transaction: decoded)
     } catch {
-      throw Self.damaged(position, error)
+      throw StoreError.damagedEntry(at: position, error)
     }
   }
 
-  func bytes(at position: Position, _ transaction: borrowing LMDBTransaction) throws -> [UInt8] {
-    try canonical(at: position, transaction).bytes
+  func bytes(at position: Position) throws -> [UInt8] {
+    try canonical(at: position).bytes
   }
 
   /// An entry's header, and the canonical bytes of its transaction.
-  private func canonical(
-    at position: Position, _ transaction: borrowing LMDBTransaction
-  ) throws -> (header: LogEntryHeader, bytes: [UInt8]) {
+  private func canonical(at position: Position) throws -> (header: LogEntryHeader, bytes: [UInt8]) {
     var writer = ByteWriter()
-    let found = try withEntry(at: position, transaction) { header, body in
-      if try tables.zoneRow(header.zone, transaction)?.status.isGone ?? false {
+    let found = try source.log.withEntry(at: position) { header, body in
+      if try source.zoneRowIfThere(header.zone)?.status.isGone ?? false {
         throw StoreError.removed(position)
       }
-      try self.header(header, transaction).encode(into: &writer)
+      try source.log.header(header).encode(into: &writer)
       writer.append(body)
       return header
     }
     return (found, writer.bytes)
   }
 
-  /// Runs a closure on an entry's header and body, in the memory map. Its zone may be gone.
-  func withEntry<R>(
-    at position: Position, _ transaction: borrowing LMDBTransaction,
-    _ body: (LogEntryHeader, RawSpan) throws -> R
-  ) throws -> R {
-    if let result = try withEntryUnlessRemoved(at: position, transaction, body) { return result }
-    throw StoreError.removedEntry(position)
-  }
-
-  /// As ``withEntry(at:_:_:)``; nil for an entry that was removed from the log.
-  func withEntryUnlessRemoved<R>(
-    at position: Position, _ transaction: borrowing LMDBTransaction,
-    _ body: (LogEntryHeader, RawSpan) throws -> R
-  ) throws -> R? {
-    let result = try transaction.withValue(of: TableKey.log(position).span, in: tables.log) { entry -> R? in
-      let header: LogEntryHeader
-      let range: Range<Int>
-      do {
-        if try LogEntryCodec.removedRun(entry, at: position) != nil { return nil }
-        (header, range) = try LogEntryCodec.read(entry, at: position)
-      } catch {
-        throw Self.damaged(position, error)
-      }
-      return try body(header, entry.extracting(range))
-    }
-    guard let result else {
-      if try tables.removedRun(at: position, transaction) != nil { return nil }
-      throw StoreError(
-        .positionUnknown, "the log has no position \(position)",
-        hint: "the last is \(try tables.lastPosition(transaction))")
-    }
-    return result
-  }
-
-  /// The header of a transaction, with identities instead of numbers.
-  func header(
-    _ header: LogEntryHeader, _ transaction: borrowing LMDBTransaction
-  ) throws -> TransactionHeader {
-    var base: Base?
-    if let found = header.base {
-      base = Base(
-        incarnation: try interned.incarnations.identity(
-          of: found.incarnation, in: tables.incarnations, transaction), offset: found.offset)
-    }
-    var parent: TransactionID?
-    if let found = header.parent {
-      parent = TransactionID(
-        replica: try interned.replicas.identity(of: found.replica, in: tables.replicas, transaction),
-        epoch: found.epoch, sequence: found.sequence)
-    }
-    return TransactionHeader(
-      replica: try interned.replicas.identity(of: header.replica, in: tables.replicas, transaction),
-      epoch: header.epoch, sequence: header.sequence,
-      zone: try interned.zones.identity(of: header.zone, in: tables.zones, transaction), base: base,
-      parent: parent)
-  }
-
   /// Calls a closure with the positions of one zone or of all, in the log's order, until it returns false.
-  func forEachPosition(
-    after position: Position, in zone: ZoneID?, _ transaction: borrowing LMDBTransaction,
-    _ body: (Position) throws -> Bool
-  ) throws {
+  func forEachPosition(after position: Position, in zone: ZoneID?, _ body: (Position) throws -> Bool) throws {
     if let zone {
-      let number = try tables.zoneNumber(of: zone, interned, transaction)
-      for found in try positions(of: number, after: position, transaction).sorted() {
+      let number = try source.zones.number(of: zone)
+      for found in try positions(of: number, after: position).sorted() {
         guard try body(found) else { return }
       }
       return
     }
     guard position.rawValue < .max else { return }
     var isGone: [ZoneNumber: Bool] = [:]
-    var cursor = try transaction.openCursor(tables.log)
+    var cursor = try source.transaction.openCursor(source.tables.log)
     var isThere = try cursor.seek(atOrAfter: TableKey.log(position.next).span)
     while isThere {
       let (found, zone) = try cursor.withEntry { key, row in
@@ -125,7 +59,7 @@ struct LogReader {
       isThere = try cursor.next()
       guard let zone else { continue }
       if isGone[zone] == nil {
-        isGone[zone] = try tables.zoneRow(zone, transaction)?.status.isGone ?? false
+        isGone[zone] = try source.zoneRowIfThere(zone)?.status.isGone ?? false
       }
       if isGone[zone] == true { continue }
       guard try body(found) else { return }
@@ -133,10 +67,8 @@ struct LogReader {
   }
 
   /// The position of the last entry before another, or of the whole log; nil if there is none.
-  func lastPosition(
-    before position: Position?, _ transaction: borrowing LMDBTransaction
-  ) throws -> Position? {
-    var cursor = try transaction.openCursor(tables.log)
+  func lastPosition(before position: Position?) throws -> Position? {
+    var cursor = try source.transaction.openCursor(source.tables.log)
     var isThere =
       if let position { try cursor.seek(before: TableKey.log(position).span) } else { try cursor.last() }
     while isThere {
@@ -144,7 +76,7 @@ struct LogReader {
         let found = Position(rawValue: try key.bigEndian64(at: 0))
         return (found, try shownZone(row, at: found))
       }
-      if let zone, try !(tables.zoneRow(zone, transaction)?.status.isGone ?? false) { return found }
+      if let zone, try !(source.zoneRowIfThere(zone)?.status.isGone ?? false) { return found }
       isThere = try cursor.previous()
     }
     return nil
@@ -156,18 +88,16 @@ struct LogReader {
       if try LogEntryCodec.removedRun(row, at: position) != nil { return nil }
       return try LogEntryCodec.zone(ofUnchecked: row)
     } catch {
-      throw Self.damaged(position, error)
+      throw StoreError.damagedEntry(at: position, error)
     }
   }
 
   /// The positions of a zone's transactions, from `sequences`, by replica.
-  private func positions(
-    of zone: ZoneNumber, after position: Position, _ transaction: borrowing LMDBTransaction
-  ) throws -> [Position] {
+  private func positions(of zone: ZoneNumber, after position: Position) throws -> [Position] {
     var positions: [Position] = []
-    var cursor = try transaction.openCursor(tables.sequences)
+    var cursor = try source.transaction.openCursor(source.tables.sequences)
     // A replica's positions grow with its sequences: going back from the last one reads only what is needed.
-    for lane in try tables.lanes(of: zone, transaction) {
+    for lane in try source.lanes.all(of: zone) {
       let last = TableKey.sequence(zone, lane.replica, lane.epoch, lane.last)
       var isThere = try cursor.seek(to: last.span)
       var left = lane.count
@@ -186,41 +116,20 @@ struct LogReader {
   }
 
   /// The positions of a zone's pending transactions, in order.
-  func pending(
-    in zone: ZoneID, _ identity: StoreIdentity, _ transaction: borrowing LMDBTransaction
-  ) throws -> [Position] {
-    let (number, row) = try tables.zone(zone, interned, transaction)
+  func pending(in zone: ZoneID, _ identity: StoreIdentity) throws -> [Position] {
+    let (number, row) = try source.zones.visible(zone)
     var positions: [Position] = []
-    for lane in try tables.pendingLanes(of: number, row, identity, interned, transaction) {
+    for lane in try source.lanes.pendingLanes(of: number, row, identity) {
       for sequence in lane.placed + 1...lane.last {
-        let position = try tables.position(of: lane.replica, lane.epoch, sequence, in: number, transaction)
+        let position = try source.log.position(of: lane.replica, lane.epoch, sequence, in: number)
         guard let position else { throw StoreError.missing(sequence, zone) }
         positions.append(position)
       }
     }
     return positions.sorted()
   }
-
-  static func damaged(_ position: Position, _ error: any Error) -> any Error {
-    guard let error = error as? FormatError else { return error }
-    return StoreError(
-      error.code == .newerFormat ? .newerFormat : .damaged,
-      "the log entry at position \(position) cannot be read: \(error.text)",
-      hint: StoreError.damageHint, underlying: error)
-  }
 }
 
 extension TableStorage {
-  var logReader: LogReader { LogReader(tables, interned) }
-}
-
-extension StoreError {
-  /// The log keeps only the positions of removed entries, not the reason.
-  fileprivate static func removedEntry(_ position: Position) -> StoreError {
-    StoreError(
-      .positionUnknown,
-      "the log's entry at position \(position) was removed: it was issued again under another epoch and has a "
-        + "later position, or the remote's log does not have it any more, or its zone was removed",
-      hint: "continue with the positions after it")
-  }
+  var logReader: LogReader<TableStorage> { LogReader(self) }
 }

@@ -38,16 +38,13 @@ package struct WrittenHere: Hashable, Sendable {
   }
 }
 
-extension Tables {
-  func writtenHere(
-    in zone: ZoneNumber, _ row: ZoneRow, _ identity: StoreIdentity, _ interned: Interned,
-    _ transaction: borrowing LMDBTransaction
-  ) throws -> WrittenHere {
+extension LaneTable {
+  func writtenHere(in zone: ZoneNumber, _ row: ZoneRow, _ identity: StoreIdentity) throws -> WrittenHere {
     let epoch = row.ownEpoch(identity)
     var earlier: [UInt32: UInt64] = [:]
-    if let own = try interned.replicas.number(of: identity.replica, in: replicas, transaction) {
-      // A lane may also continue lanes of other replicas.
-      for lane in try lineage(of: own, epoch, in: zone, transaction) where lane.replica == own {
+    if let own = try replicas.number(of: identity.replica) {
+      // A lane may continue lanes of other replicas.
+      for lane in try lineage(of: own, epoch, in: zone) where lane.replica == own {
         earlier[lane.epoch] = max(earlier[lane.epoch] ?? 0, lane.through)
       }
     }

@@ -41,7 +41,7 @@ struct AssetVerification {
     // Of a zone that is gone the rows are taken away in any order.
     func isGoneZone(_ zone: ZoneNumber) throws -> Bool {
       if let known = isGone[zone] { return known }
-      let gone = try source.tables.zoneRow(zone, source.transaction)?.status.isGone ?? true
+      let gone = try source.readView.zoneRowIfThere(zone)?.status.isGone ?? true
       isGone[zone] = gone
       return gone
     }
@@ -94,7 +94,7 @@ struct AssetVerification {
 
   private static func count(_ row: [UInt8]) throws -> UInt64? {
     do {
-      return try Tables.count(row.span.bytes)
+      return try AssetRow.count(row.span.bytes)
     } catch {
       return nil
     }
@@ -149,7 +149,7 @@ struct AssetVerification {
     for folder in try files.calls.names(in: files.root) ?? [] where folder.utf8.count == 2 {
       for name in try files.calls.names(in: "\(files.root)/\(folder)") ?? [] {
         guard let hash = ContentHash(name), name.hasPrefix(folder) else { continue }
-        if try !source.tables.isNamed(hash, source.transaction) { report.unnamedAssets += 1 }
+        if try !source.readView.assets.isNamed(hash) { report.unnamedAssets += 1 }
       }
     }
   }

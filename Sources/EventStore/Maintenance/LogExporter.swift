@@ -25,26 +25,26 @@ private struct LogExporter: ~Copyable {
   init(_ read: borrowing ReadTransaction) { self.read = read.alias() }
 
   func forEachLine(of only: ZoneID?, _ body: (ExportedLine) throws -> Bool) throws {
-    let zones = try view.tables.zones(view.transaction, of: only)
-    for (number, id) in zones where try view.tables.rereading(of: number, view.transaction) != nil {
+    let zones = try view.zones.allVisible(of: only)
+    for (number, id) in zones where try view.lanes.rereading(of: number) != nil {
       throw StoreError(
         .rereading,
         "the log of zone “\(id)” is being read again: what is pending is not known before that ends",
         hint: "run `replay sync` until the zone is in sync, and export then")
     }
     guard try body(.header(read.identity)) else { return }
-    for (type, policy) in try view.tables.policies(view.transaction).sorted(by: { $0.key < $1.key }) {
+    for (type, policy) in try view.meta.policies().sorted(by: { $0.key < $1.key }) {
       guard try body(.policy(type: try view.name(type), policy)) else { return }
     }
     guard try forEachDeletion(of: only, body) else { return }
     for (number, id) in zones {
-      guard let row = try view.tables.zoneRow(number, view.transaction) else { continue }
+      guard let row = try view.zoneRowIfThere(number) else { continue }
       let base = try row.base.map { try self.base($0.incarnation, $0.offset) }
       let token = try row.token.map {
         ExportedToken(base: try self.base($0.incarnation, $0.offset), hash: $0.hash)
       }
       let attachment: ZoneAttachment = row.status == .attached ? .attached : .local
-      let assets = try view.tables.assetPolicy(of: number, view.transaction)
+      let assets = try view.assets.policy(of: number)
       guard try body(.zone(id, attachment, token: token, base: base, assets: assets)) else { return }
     }
     guard try forEachSegment(zones, body), try forEachContest(zones, body) else { return }
@@ -54,8 +54,8 @@ private struct LogExporter: ~Copyable {
   /// Zones that the remote has, or may have, and still has to delete. Without them, a store that imports the
   /// log and reads the remote's list of zones would create them again.
   private func forEachDeletion(of only: ZoneID?, _ body: (ExportedLine) throws -> Bool) throws -> Bool {
-    for (number, row) in try view.tables.zoneRows(view.transaction, of: only) where row.status == .deleting {
-      guard let token = row.token, let id = try view.tables.zoneID(number, view.transaction) else { continue }
+    for (number, row) in try view.zones.rows(of: only) where row.status == .deleting {
+      guard let token = row.token, let id = try view.zones.id(of: number) else { continue }
       let incarnation = try base(token.incarnation, token.offset).incarnation
       guard try body(.deletion(id, incarnation)) else { return false }
     }
@@ -64,8 +64,7 @@ private struct LogExporter: ~Copyable {
 
   private func base(_ incarnation: IncarnationNumber, _ offset: UInt64) throws -> Base {
     Base(
-      incarnation: try view.interned.incarnations.identity(
-        of: incarnation, in: view.tables.incarnations, view.transaction),
+      incarnation: try view.incarnations.identity(of: incarnation),
       offset: offset)
   }
 
@@ -94,7 +93,7 @@ private struct LogExporter: ~Copyable {
       place: try base(IncarnationNumber(rawValue: try key.bigEndian32(at: 4)), try key.bigEndian64(at: 8)),
       replica: row.isQuarantined
         ? ReplicaID(rawValue: 0)
-        : try view.interned.replicas.identity(of: row.replica, in: view.tables.replicas, view.transaction),
+        : try view.replicas.identity(of: row.replica),
       epoch: row.epoch, sequences: row.first...max(row.first, row.last), hash: row.hash,
       receivedMilliseconds: row.receivedMilliseconds, rejection: row.rejection)
   }
@@ -105,13 +104,12 @@ private struct LogExporter: ~Copyable {
     _ zones: [(number: ZoneNumber, id: ZoneID)], _ body: (ExportedLine) throws -> Bool
   ) throws -> Bool {
     for (number, id) in zones {
-      guard let token = try view.tables.zoneRow(number, view.transaction)?.token else { continue }
-      for (replica, epoch) in try view.tables.adoptedLanes(of: number, view.transaction) {
-        let contested = try view.tables.contest(of: replica, epoch, in: number, token, view.transaction)
+      guard let token = try view.zoneRowIfThere(number)?.token else { continue }
+      for (replica, epoch) in try view.lanes.adopted(of: number) {
+        let contested = try view.lanes.contest(of: replica, epoch, in: number, token)
         guard let contested, contested.isByBase else { continue }
         let lane = StoreIdentity(
-          replica: try view.interned.replicas.identity(
-            of: replica, in: view.tables.replicas, view.transaction), epoch: epoch)
+          replica: try view.replicas.identity(of: replica), epoch: epoch)
         let line = ExportedContest(zone: id, lane: lane, first: contested.first, baseMax: contested.baseMax)
         guard try body(.contested(line)) else { return false }
       }

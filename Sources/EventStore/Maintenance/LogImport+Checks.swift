@@ -9,9 +9,9 @@ extension LogImport {
   func checkImportedPlaces() throws {
     try storage.flush()
     let tables = storage.tables
-    for (number, row) in try tables.zoneRows(storage.transaction) where !row.status.isGone {
+    for (number, row) in try storage.zones.rows() where !row.status.isGone {
       func hash(at place: (incarnation: IncarnationNumber, offset: UInt64)) throws -> ContentHash? {
-        try tables.segment(at: place.offset, in: number, place.incarnation, storage.transaction)?.hash
+        try storage.segments.row(at: place.offset, in: number, place.incarnation)?.hash
       }
       if let token = row.token, token.offset > 0,
         try hash(at: (token.incarnation, token.offset)) != token.hash
@@ -26,9 +26,7 @@ extension LogImport {
     var isThere = try cursor.first()
     while isThere {
       let (key, bytes) = cursor.withEntry { ($0.bytes, $1.bytes) }
-      if let problem = try tables.problem(
-        ofSegment: key.span.bytes, bytes.span.bytes, storage.transaction)
-      {
+      if let problem = try storage.segments.problem(ofSegment: key.span.bytes, bytes.span.bytes) {
         throw Self.invalid(problem)
       }
       isThere = try cursor.next()

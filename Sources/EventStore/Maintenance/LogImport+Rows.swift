@@ -1,7 +1,7 @@
 import LMDB
 import OperationFormat
 
-extension TableStorage {
+extension MetaTable where Source == TableStorage {
   /// The identity of the store whose log was imported, nil if none was.
   func importedIdentity() throws -> StoreIdentity? {
     let key = TableKey.meta(.imported)
@@ -9,13 +9,13 @@ extension TableStorage {
   }
 
   func setImportedIdentity(_ identity: StoreIdentity) throws {
-    try put(.meta(.imported), in: tables.meta) { identity.append(to: &$0) }
+    try source.put(.meta(.imported), in: tables.meta) { identity.append(to: &$0) }
   }
 
   /// Remembers that the store has a part of a log and not its end, or that it has the end.
   func setImporting(_ isImporting: Bool) throws {
     if isImporting {
-      try put(.meta(.importing), in: tables.meta) { $0.append(1) }
+      try source.put(.meta(.importing), in: tables.meta) { $0.append(1) }
     } else {
       let key = TableKey.meta(.importing)
       _ = try transaction.delete(key.span, in: tables.meta)

@@ -16,12 +16,11 @@ struct LogImport {
       let log = LogImport(store)
       for line in lines { try log.importLine(line) }
       if !isMoreToCome { try log.checkImportedPlaces() }
-      try store.storage.setImporting(isMoreToCome)
+      try store.storage.meta.setImporting(isMoreToCome)
     }
   }
 
   private func importLine(_ line: ExportedLine) throws {
-    let tables = storage.tables
     switch line {
     case .header(let exported):
       guard try storage.lastPosition() == .start else {
@@ -29,14 +28,14 @@ struct LogImport {
           .importInvalid, "a log can only be imported into an empty store",
           hint: "import into a new directory")
       }
-      try storage.setImportedIdentity(exported)
+      try storage.meta.setImportedIdentity(exported)
     case .policy(let type, let policy):
       try type.check("a type's name", Limits.nameBytesMax)
-      try storage.setPolicy(policy, of: try store.internName(type))
+      try storage.meta.setPolicy(policy, of: try store.internName(type))
     case .deletion(let zone, let incarnation): try importDeletion(of: zone, incarnation)
     case .zone(let id, let attachment, let token, let base, let assets):
       try id.check()
-      let (number, _) = try storage.makeZone(id)
+      let (number, _) = try storage.zones.make(id)
       var row = try storage.zoneRow(number)
       row.status = attachment == .attached ? .attached : .local
       row.token = try token.map {
@@ -46,14 +45,14 @@ struct LogImport {
       // Where it was exported while its records were behind the token, they are not here.
       row.raiseBaseToToken()
       storage.setZoneRow(row, number)
-      try storage.setAssetPolicy(assets, of: number)
+      try storage.assets.setPolicy(assets, of: number)
       try storage.flush()
     case .segment(let segment) where segment.sequences.lowerBound == 0:
-      try storage.place(
+      try storage.segments.record(
         .quarantined(segment.hash), in: try zoneNumber(segment.zone), try incarnation(segment.place),
         at: segment.place.offset)
     case .segment(let segment):
-      let replica = try storage.makeReplicaNumber(for: segment.replica)
+      let replica = try storage.replicas.makeNumber(for: segment.replica)
       let row = SegmentRow(
         replica: replica, epoch: segment.epoch, first: segment.sequences.lowerBound,
         last: segment.sequences.upperBound, hash: segment.hash,
@@ -61,21 +60,20 @@ struct LogImport {
       let number = try zoneNumber(segment.zone)
       let incarnation = try incarnation(segment.place)
       let offset = segment.place.offset
-      let closure = try tables.closure(
-        of: replica, segment.epoch, in: number, incarnation, storage.transaction)
+      let closure = try storage.lanes.closure(of: replica, segment.epoch, in: number, incarnation)
       if segment.rejection != nil {
-        try storage.closeLane(replica, segment.epoch, of: number, incarnation, at: offset)
-        try storage.reject(row, in: number, incarnation, at: offset)
+        try storage.lanes.close(replica, segment.epoch, of: number, incarnation, at: offset)
+        try storage.segments.reject(row, in: number, incarnation, at: offset)
       } else if let closure, closure < offset {
         // The exporter shipped it and has not read it yet: every replica rejects it, so what it holds is
         // pending. What closed the lane comes before it: segments are exported in the log's order.
-        try storage.write(row, in: number, incarnation, at: offset)
+        try storage.segments.put(row, in: number, incarnation, at: offset)
       } else {
-        try storage.place(row, in: number, incarnation, at: offset)
+        try storage.segments.record(row, in: number, incarnation, at: offset)
       }
     case .contested(let contested):
-      let replica = try storage.makeReplicaNumber(for: contested.lane.replica)
-      try storage.contest(
+      let replica = try storage.replicas.makeNumber(for: contested.lane.replica)
+      try storage.lanes.setContest(
         Lane(zone: try zoneNumber(contested.zone), replica: replica, epoch: contested.lane.epoch),
         .byBase(from: contested.first, baseMax: contested.baseMax))
     case .transaction(let entry):
@@ -86,18 +84,18 @@ struct LogImport {
   /// Leaves a zone as its deletion does where the remote does not know of it yet.
   private func importDeletion(of zone: ZoneID, _ incarnation: IncarnationID) throws {
     try zone.check()
-    let found = try storage.makeIncarnationNumber(for: incarnation)
-    guard try !storage.tables.isGone(found, storage.transaction) else { return }
-    guard try storage.findZone(zone) == nil else {
+    let found = try storage.incarnations.makeNumber(for: incarnation)
+    guard try !storage.zones.isGone(found) else { return }
+    guard try storage.zones.find(zone) == nil else {
       throw StoreError(
         .importInvalid, "the store has the zone “\(zone)”, which the log's store has deleted",
         hint: "import into a new directory")
     }
-    let number = try storage.makeZone(zone, .attached)
+    let number = try storage.zones.make(zone, .attached)
     var row = try storage.zoneRow(number)
     row.token = ZoneRow.Token(incarnation: found, offset: 0, hash: .zero)
     storage.setZoneRow(row, number)
-    try storage.retireZone(zone, number, as: .deleting)
+    try storage.zones.retire(zone, number, as: .deleting)
   }
 
   private func importTransaction(_ entry: LogEntry) throws {
@@ -105,7 +103,7 @@ struct LogImport {
     var reader = ByteReader(bytes.span.bytes)
     let header = try TransactionHeader.read(from: &reader)
     let zone = try zoneNumber(header.zone)
-    let replica = try storage.makeReplicaNumber(for: header.replica)
+    let replica = try storage.replicas.makeNumber(for: header.replica)
     guard header.replica != identity.replica else {
       throw StoreError(
         .importInvalid, "the log at position \(entry.position) is this store's own",
@@ -120,8 +118,7 @@ struct LogImport {
     let numbered = try store.number(
       header, replica, zone,
       arrivalDelay: entry.arrivedMilliseconds &- Int64(entry.transaction.timestamp.milliseconds))
-    let received = try storage.tables.leastReceived(
-      of: replica, header.epoch, header.sequence, in: zone, storage.transaction)
+    let received = try storage.placements.leastReceived(of: replica, header.epoch, header.sequence, in: zone)
     try checkParent(of: header, zone, at: entry.position)
     try checkBase(of: numbered, at: entry.position)
     let body = bytes.span.bytes.extracting(reader.position...)
@@ -135,13 +132,13 @@ struct LogImport {
     store.clock.observe(entry.transaction.timestamp, wallMilliseconds: store.wallMilliseconds())
     let isShipped = try isPlaced(header, zone, replica)
     if !isShipped {
-      try storage.adoptLane(replica, header.epoch, of: zone)
+      try storage.lanes.adopt(replica, header.epoch, of: zone)
       try contestIfAhead(numbered)
     }
-    guard try !isShipped || storage.importedIdentity()?.replica == header.replica else { return }
+    guard try !isShipped || storage.meta.importedIdentity()?.replica == header.replica else { return }
     // The store continues the exporter's lane, or the one that the exporter continued without having written
     // since: what is in no remote log is of these alone.
-    let own = try storage.makeReplicaNumber(for: identity.replica)
+    let own = try storage.replicas.makeNumber(for: identity.replica)
     try continueImported((replica, header.epoch, header.sequence), as: own, isShipped: isShipped, zone)
   }
 
@@ -151,10 +148,9 @@ struct LogImport {
     guard let token = try storage.zoneRow(header.zone).token, let base = header.base,
       base.incarnation == token.incarnation, base.offset > token.offset
     else { return }
-    let known = try storage.tables.contest(
-      of: header.replica, header.epoch, in: header.zone, token, storage.transaction)
+    let known = try storage.lanes.contest(of: header.replica, header.epoch, in: header.zone, token)
     guard known == nil else { return }
-    try storage.contest(
+    try storage.lanes.setContest(
       Lane(zone: header.zone, replica: header.replica, epoch: header.epoch),
       .byBase(from: header.sequence, baseMax: 0))
   }
@@ -166,12 +162,12 @@ struct LogImport {
   ) throws {
     let before = try storage.lineage(of: parent.replica, parent.epoch, in: zone).count
     if before < Limits.lineageMax {
-      return try storage.setParent(parent, of: own, identity.epoch, in: zone)
+      return try storage.lanes.setParent(parent, of: own, identity.epoch, in: zone)
     }
     let base = try storage.zoneRow(zone).base
     let place = try base.flatMap {
-      try storage.tables.placement(
-        of: parent.replica, parent.epoch, parent.sequence, in: zone, $0.incarnation, storage.transaction)
+      try storage.placements.placement(
+        of: parent.replica, parent.epoch, parent.sequence, in: zone, $0.incarnation)
     }
     guard isShipped, let base, let place, place.offset <= base.offset else {
       throw StoreError(
@@ -180,7 +176,7 @@ struct LogImport {
           + "\(Limits.lineageMax)",
         hint: "sync the store that the log is of, then export its log again")
     }
-    try storage.removeParent(of: own, identity.epoch, in: zone)
+    try storage.lanes.removeParent(of: own, identity.epoch, in: zone)
   }
 
   /// Whether a transaction is in the remote log of its zone, as far as the exporter knew.
@@ -188,7 +184,7 @@ struct LogImport {
     _ header: TransactionHeader, _ zone: ZoneNumber, _ replica: ReplicaNumber
   ) throws -> Bool {
     guard let incarnation = try storage.zoneRow(zone).token?.incarnation else { return false }
-    return try storage.tables.lastPlaced(replica, header.epoch, in: zone, incarnation, storage.transaction)
+    return try storage.placements.lastPlaced(replica, header.epoch, in: zone, incarnation)
       >= header.sequence
   }
 
@@ -228,10 +224,10 @@ struct LogImport {
   }
 
   private func incarnation(_ base: Base) throws -> IncarnationNumber {
-    try storage.makeIncarnationNumber(for: base.incarnation)
+    try storage.incarnations.makeNumber(for: base.incarnation)
   }
 
   private func zoneNumber(_ zone: ZoneID) throws -> ZoneNumber {
-    try storage.zone(zone).number
+    try storage.zones.visible(zone).number
   }
 }

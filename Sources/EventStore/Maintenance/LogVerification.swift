@@ -14,7 +14,6 @@ struct LogVerification {
   mutating func check(
     _ source: borrowing ReadTransaction, _ progress: (VerificationProgress) throws -> Void
   ) throws {
-    let reader = LogReader(source.tables, source.interned)
     let last = try Self.lastKey(source)
     var knownZones: Set<ZoneNumber> = []
     var lastSequences: [Lane: UInt64] = [:]
@@ -43,7 +42,7 @@ struct LogVerification {
           isThere = try cursor.next()
           continue
         }
-        try reader.withEntry(at: position, source.transaction) { header, body in
+        try source.readView.log.withEntry(at: position) { header, body in
           try layout.parse(body)
           try countAssets(of: layout.operations, body, header.zone)
           if !knownZones.contains(header.zone) {
@@ -53,7 +52,7 @@ struct LogVerification {
               report.add(.log, "\(position)", "its zone, number \(header.zone.rawValue), has no row")
             }
           }
-          _ = try reader.header(header, source.transaction)
+          _ = try source.readView.log.header(header)
           let lane = Lane(zone: header.zone, replica: header.replica, epoch: header.epoch)
           if let before = lastSequences[lane], header.sequence != before + 1 {
             report.add(.sequence, "\(position)", "sequence \(header.sequence) follows \(before)")
@@ -62,8 +61,8 @@ struct LogVerification {
           if let problem = try seen.problem(of: header, source) {
             report.add(.sequence, "\(position)", problem)
           }
-          let named = try source.tables.position(
-            of: header.replica, header.epoch, header.sequence, in: header.zone, source.transaction)
+          let named = try source.readView.log.position(
+            of: header.replica, header.epoch, header.sequence, in: header.zone)
           if named != position {
             report.add(
               .sequence, "\(position)",

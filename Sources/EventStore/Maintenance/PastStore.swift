@@ -79,8 +79,8 @@ public final class PastStore: Sendable {
         isThere = try cursor.next()
       }
     }
-    for (number, _) in try source.tables.zones(source.transaction) {
-      guard let row = try source.tables.zoneRow(number, source.transaction) else { continue }
+    for (number, _) in try source.readView.zones.allVisible() {
+      guard let row = try source.readView.zoneRowIfThere(number) else { continue }
       var writer = ByteWriter()
       StateRow(zone: number, status: .live).append(to: &writer)
       let key = TableKey.state(row.state)
@@ -94,7 +94,6 @@ public final class PastStore: Sendable {
     let store = StoreTransaction(
       storage: TableStorage(tables: tables), identity: identity, wallMilliseconds: { 0 }, makeRandom: { 0 })
     defer { store.abort() }
-    let reader = LogReader(source.tables, source.interned)
     var cursor = try source.transaction.openCursor(source.tables.log)
     var isThere = try cursor.first()
     var done: UInt64 = 0
@@ -108,7 +107,7 @@ public final class PastStore: Sendable {
           isThere = false
           break
         }
-        _ = try reader.withEntryUnlessRemoved(at: at, source.transaction) { header, body in
+        _ = try source.readView.log.withEntryUnlessRemoved(at: at) { header, body in
           let state = try store.storage.zoneRow(header.zone).state
           // Of a zone that is gone nothing is left to be seen.
           if state != .none { try replay.fold(header, body: body, into: state) }

@@ -19,9 +19,9 @@ struct PlacementVerification {
     var gone: Set<UInt32> = []
     for raw in 1...max(1, last) {
       let number = ZoneNumber(rawValue: raw)
-      let id = try source.tables.zoneID(number, source.transaction).map { "\($0)" } ?? "\(raw)"
+      let id = try source.readView.zones.id(of: number).map { "\($0)" } ?? "\(raw)"
       do {
-        guard let row = try source.tables.zoneRow(number, source.transaction) else { continue }
+        guard let row = try source.readView.zoneRowIfThere(number) else { continue }
         if row.status.isGone { gone.insert(raw) }
         try checkZone(number, row, id, source)
       } catch {
@@ -64,9 +64,9 @@ struct PlacementVerification {
       }
       return
     }
-    _ = try tables.cut(of: number, source.transaction)
+    _ = try source.readView.zones.cut(of: number)
     // What is being read again has no rows from the token on.
-    let isRereading = try tables.rereading(of: number, source.transaction) != nil
+    let isRereading = try source.readView.lanes.rereading(of: number) != nil
     if let base = row.base, !isRereading,
       case .some(nil) = try Self.readSegment(at: base.offset, in: number, base.incarnation, source)
     {
@@ -106,8 +106,7 @@ struct PlacementVerification {
         continue
       }
       do {
-        let problem = try tables.problem(
-          ofSegment: key.span.bytes, bytes.span.bytes, source.transaction)
+        let problem = try source.readView.segments.problem(ofSegment: key.span.bytes, bytes.span.bytes)
         if let problem { report.add(.placement, Self.location(key), problem) }
       } catch {
         report.add(.placement, Self.location(key), Verification.text(error))
@@ -123,7 +122,7 @@ struct PlacementVerification {
     _ source: borrowing ReadTransaction
   ) throws -> SegmentRow?? {
     do {
-      return .some(try source.tables.segment(at: offset, in: zone, incarnation, source.transaction))
+      return .some(try source.readView.segments.row(at: offset, in: zone, incarnation))
     } catch is FormatError {
       return nil
     }

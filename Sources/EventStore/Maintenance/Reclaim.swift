@@ -23,7 +23,7 @@ struct Reclaim {
     var report = ReclaimReport()
     var budget = Budget()
     var last = ZoneNumber.none
-    while !budget.isSpent, let zone = try storage.removedZone(after: last) {
+    while !budget.isSpent, let zone = try storage.zones.nextRemoved(after: last) {
       try reclaim(zone, &budget, &report)
       last = zone
     }
@@ -48,9 +48,9 @@ struct Reclaim {
       }
     }
     guard !budget.isSpent else { return }
-    budget.rows -= try storage.removeAssets(of: zone, rowsMax: budget.rows)
+    budget.rows -= try storage.assets.removeAll(of: zone, rowsMax: budget.rows)
     guard !budget.isSpent else { return }
-    try storage.removeCut(of: zone)
+    try storage.zones.removeCut(of: zone)
     try storage.removeZoneRow(zone)
     budget.rows -= 1
     report.zones += 1
@@ -90,7 +90,7 @@ struct Reclaim {
         last = positions[index]
         index += 1
       }
-      try storage.removeEntries(first...last)
+      try storage.log.remove(first...last)
     }
     return UInt64(positions.count)
   }
@@ -113,10 +113,10 @@ extension Reclaim {
   }
 }
 
-extension TableStorage {
+extension ZoneTable where Source == TableStorage {
   /// The next zone whose rows are to be taken away, nil if there is none.
-  fileprivate func removedZone(after last: ZoneNumber) throws -> ZoneNumber? {
-    try flush()
+  fileprivate func nextRemoved(after last: ZoneNumber) throws -> ZoneNumber? {
+    try source.flush()
     var cursor = try transaction.openCursor(tables.zones)
     var isThere = try cursor.seek(atOrAfter: TableKey.zoneRow(ZoneNumber(rawValue: last.rawValue + 1)).span)
     while isThere {

@@ -25,12 +25,12 @@ struct RecordVerification {
     _ source: borrowing ReadTransaction, _ progress: (VerificationProgress) throws -> Void
   ) throws {
     var (all, live): (Set<UInt32>, Set<UInt32>) = ([], [])
-    for (number, zone) in try source.tables.zones(source.transaction) {
-      guard let row = try source.tables.zoneRow(number, source.transaction) else { continue }
+    for (number, zone) in try source.readView.zones.allVisible() {
+      guard let row = try source.readView.zoneRowIfThere(number) else { continue }
       all.insert(row.state.rawValue)
       zoneOfState[row.state.rawValue] = zone
       // Without their places a fresh fold does not know what transactions had seen.
-      let isBehind = try isFoldingAgain || source.tables.rereading(of: number, source.transaction) != nil
+      let isBehind = try isFoldingAgain || source.readView.lanes.rereading(of: number) != nil
       if !isBehind { live.insert(row.state.rawValue) }
     }
     report.comparesRecords = live == all

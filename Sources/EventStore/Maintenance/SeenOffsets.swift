@@ -17,11 +17,10 @@ struct SeenOffsets {
     let found = offset(header.base)
     var before = offsets[lane] ?? 0
     if header.sequence == 1, let parent = header.parent,
-      let position = try source.tables.position(
-        of: parent.replica, parent.epoch, parent.sequence, in: header.zone, source.transaction)
+      let position = try source.readView.log.position(
+        of: parent.replica, parent.epoch, parent.sequence, in: header.zone)
     {
-      let reader = LogReader(source.tables, source.interned)
-      before = offset(try reader.withEntry(at: position, source.transaction) { header, _ in header.base })
+      before = offset(try source.readView.log.withEntry(at: position) { header, _ in header.base })
     }
     offsets[lane] = found
     return found < before ? "it had seen offset \(found), and what it follows \(before)" : nil
@@ -30,6 +29,6 @@ struct SeenOffsets {
   private func incarnation(
     of zone: ZoneNumber, _ source: borrowing ReadTransaction
   ) throws -> IncarnationNumber {
-    try source.tables.zoneRow(zone, source.transaction)?.token?.incarnation ?? .none
+    try source.readView.zoneRowIfThere(zone)?.token?.incarnation ?? .none
   }
 }

@@ -166,14 +166,14 @@ extension ReadTransaction {
       conflicts += try reader.conflicts(of: RecordID(zone: zone, name: name), in: row, state).count
       return true
     }
-    let (number, row) = try tables.zone(zone, interned, transaction)
+    let (number, row) = try readView.zones.visible(zone)
     var transactions: UInt64 = 0
     var replicas: [StoreInformation.Replica] = []
-    for lane in try tables.lanes(of: number, transaction) {
+    for lane in try readView.lanes.all(of: number) {
       transactions += lane.count
       replicas.append(
         StoreInformation.Replica(
-          replica: try interned.replicas.identity(of: lane.replica, in: tables.replicas, transaction),
+          replica: try readView.replicas.identity(of: lane.replica),
           epoch: lane.epoch, lastSequence: lane.last))
     }
     return StoreInformation.Zone(
@@ -182,29 +182,26 @@ extension ReadTransaction {
       hiddenRecords: hidden, conflicts: conflicts, token: try token(of: zone),
       changeToken: try changeToken(row.token, zone),
       replicas: replicas.sorted { ($0.replica, $0.epoch) < ($1.replica, $1.epoch) },
-      writtenHere: try tables.writtenHere(in: number, row, identity, interned, transaction),
+      writtenHere: try readView.lanes.writtenHere(in: number, row, identity),
       rejected: try rejectedSegments(in: zone),
-      rereadFrom: try tables.rereading(of: number, transaction)?.first,
+      rereadFrom: try readView.lanes.rereading(of: number)?.first,
       closedLanes: try closedLanes(of: number, row))
   }
 
   private func closedLanes(of zone: ZoneNumber, _ row: ZoneRow) throws -> [StoreInformation.ClosedLane] {
     guard let token = row.token else { return [] }
-    let lanes = try tables.pendingLanes(of: zone, row, identity, interned, transaction)
+    let lanes = try readView.lanes.pendingLanes(of: zone, row, identity)
     return try lanes.compactMap { lane in
       var reason: StoreInformation.ClosedLane.Reason?
       var pending = lane.count
-      if let offset = try tables.closure(
-        of: lane.replica, lane.epoch, in: zone, token.incarnation, transaction)
-      {
+      if let offset = try readView.lanes.closure(of: lane.replica, lane.epoch, in: zone, token.incarnation) {
         reason = .closed(offset: offset)
-      } else if let contested = try tables.contest(of: lane.replica, lane.epoch, in: zone, token, transaction)
-      {
+      } else if let contested = try readView.lanes.contest(of: lane.replica, lane.epoch, in: zone, token) {
         reason = contested.offset == .max ? .basesUnknown : .branched(offset: contested.offset)
         pending = contested.count(of: lane)
       }
       guard let reason else { return nil }
-      let replica = try interned.replicas.identity(of: lane.replica, in: tables.replicas, transaction)
+      let replica = try readView.replicas.identity(of: lane.replica)
       return StoreInformation.ClosedLane(
         writer: StoreIdentity(replica: replica, epoch: lane.epoch), pending: pending, reason: reason)
     }
@@ -214,12 +211,11 @@ extension ReadTransaction {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.
   public func token(of zone: ZoneID) throws -> Base? {
-    guard let token = try tables.zone(zone, interned, transaction).row.token, token.offset > 0 else {
+    guard let token = try readView.zones.visible(zone).row.token, token.offset > 0 else {
       return nil
     }
     return Base(
-      incarnation: try interned.incarnations.identity(
-        of: token.incarnation, in: tables.incarnations, transaction),
+      incarnation: try readView.incarnations.identity(of: token.incarnation),
       offset: token.offset)
   }
 }

@@ -113,7 +113,7 @@ struct TableVerification {
   /// Whether a zone was deleted; its row may be gone with it.
   private static func isGone(_ zone: ZoneNumber, _ source: borrowing ReadTransaction) throws -> Bool {
     do {
-      return try source.tables.zoneRow(zone, source.transaction)?.status.isGone ?? true
+      return try source.readView.zoneRowIfThere(zone)?.status.isGone ?? true
     } catch is FormatError {
       return false
     }

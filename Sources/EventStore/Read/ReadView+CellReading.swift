@@ -10,7 +10,7 @@ extension ReadView: CellReading {
   func forEachElement(
     under prefix: ElementKey, from key: ElementKey, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Bool
   ) throws {
-    try tables.forEachElement(under: prefix, from: key, transaction, body)
+    try rows.forEachElement(under: prefix, from: key, body)
   }
 
   func withRun<R>(_ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R? {
@@ -20,15 +20,15 @@ extension ReadView: CellReading {
   func withLastRun<R>(
     atMost key: RawSpan, prefixBytes: Int, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> R
   ) throws -> R? {
-    try tables.withLastRun(atMost: key, prefixBytes: prefixBytes, transaction, body)
+    try rows.withLastRun(atMost: key, prefixBytes: prefixBytes, body)
   }
 
   func forEachRun(under prefix: RawSpan, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Void) throws {
-    try tables.forEachRun(under: prefix, transaction, body)
+    try rows.forEachRun(under: prefix, body)
   }
 
   func replicaID(_ number: ReplicaNumber) throws -> ReplicaID {
-    try interned.replicas.identity(of: number, in: tables.replicas, transaction)
+    try replicas.identity(of: number)
   }
 
   func shown(_ value: Value, in row: RawSpan, _ state: StateNumber) throws -> Value? {

@@ -15,7 +15,7 @@ extension ReadView {
   @inline(__always)
   func alive(_ row: RawSpan, _ state: StateNumber) throws -> (type: NameNumber, fields: Int)? {
     if let plain = RecordLayout.plainType(in: row) { return plain }
-    return try aliveType(in: row, state) { try tables.policies(transaction) }
+    return try aliveType(in: row, state) { try meta.policies() }
       .map { ($0, RecordLayout.headerBytes) }
   }
 

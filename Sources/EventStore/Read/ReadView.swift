@@ -1,23 +1,21 @@
-package import LMDB
+import LMDB
 import OperationFormat
-
-package typealias LMDBTransaction = LMDB.Transaction
 
 /// What a read or a write sees: rows, zones and names as of one moment. It caches zones and names, so that
 /// reading a record costs only the look-up of its row.
 ///
 /// Not `Sendable`: one thread uses it at a time, as its transaction.
-final class ReadView {
+final class ReadView: TableReading {
   let transaction: LMDBTransaction
   let tables: Tables
   let interned: Interned
 
   // Accesses never overlap, so none is checked.
-  @exclusivity(unchecked) private var zones = MetInOrder<ZoneID, StateNumber>()
+  @exclusivity(unchecked) private var knownZones = MetInOrder<ZoneID, StateNumber>()
   @exclusivity(unchecked) private var zonesOfStates = MetInOrder<StateNumber, ZoneID>()
   @exclusivity(unchecked) private var numbers = RecentNames()
   /// Cached names, by number.
-  @exclusivity(unchecked) private var names: [Name?] = []
+  @exclusivity(unchecked) private var knownNames: [Name?] = []
   private static let namesMax: UInt32 = 1024
   /// Cached existence of records that others refer to by cascades or nullify references.
   @exclusivity(unchecked) var fates = RecordFates()
@@ -28,22 +26,24 @@ final class ReadView {
     self.interned = interned
   }
 
+  func zoneRowIfThere(_ zone: ZoneNumber) throws -> ZoneRow? { try zones.storedRow(of: zone) }
+
   /// The state that a zone's records are in.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.
   func state(of zone: ZoneID) throws -> StateNumber {
     let index = try zoneIndex(of: zone)
-    return zones.entries[index].value
+    return knownZones.entries[index].value
   }
 
   /// The index of a zone in the cache, for ``zone(at:)``.
   func zoneIndex(of zone: ZoneID) throws -> Int {
-    if let index = zones.index(of: zone) { return index }
-    return zones.append(zone, try tables.zone(zone, interned, transaction).row.state)
+    if let index = knownZones.index(of: zone) { return index }
+    return knownZones.append(zone, try zones.visible(zone).row.state)
   }
 
   func zone(at index: Int) -> (id: ZoneID, state: StateNumber) {
-    let (id, state) = zones.entries[index]
+    let (id, state) = knownZones.entries[index]
     return (id, state)
   }
 
@@ -53,7 +53,7 @@ final class ReadView {
     let row = try transaction.withValue(of: TableKey.state(state).span, in: tables.states) {
       try StateRow($0)
     }
-    guard let row, let zone = try tables.zoneID(row.zone, transaction) else {
+    guard let row, let zone = try zones.id(of: row.zone) else {
       throw StoreError(
         .damaged, "the state \(state.rawValue) belongs to no zone", hint: "run a verification of the store")
     }
@@ -64,7 +64,7 @@ final class ReadView {
   /// The number of a type's or field's name; nil if the store has none for it.
   func number(of name: Name) throws -> NameNumber? {
     if let number = numbers.number(of: name) { return number }
-    let number = try interned.names.number(of: name, in: tables.names, transaction)
+    let number = try names.number(of: name)
     if let number { numbers.remember(name, number) }
     return number
   }
@@ -72,11 +72,11 @@ final class ReadView {
   /// The name that has a number.
   func name(_ number: NameNumber) throws -> Name {
     let index = Int(number.rawValue)
-    if index < names.count, let name = names[index] { return name }
-    let name = try interned.names.identity(of: number, in: tables.names, transaction)
+    if index < knownNames.count, let name = knownNames[index] { return name }
+    let name = try names.identity(of: number)
     if number.rawValue < Self.namesMax {
-      while names.count <= index { names.append(nil) }
-      names[index] = name
+      while knownNames.count <= index { knownNames.append(nil) }
+      knownNames[index] = name
     }
     return name
   }

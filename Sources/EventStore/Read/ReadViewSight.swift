@@ -35,7 +35,7 @@ final class ReadViewSight: ContributionSight {
   ) throws -> [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] {
     let lane = ContributionLane(replica: replica, epoch: epoch)
     if let known = lineages[lane] { return known }
-    let found = try readView.tables.lineage(of: replica, epoch, in: zone, readView.transaction)
+    let found = try readView.lanes.lineage(of: replica, epoch, in: zone)
     lineages[lane] = found
     return found
   }
@@ -48,14 +48,13 @@ final class ReadViewSight: ContributionSight {
       run = known
     } else {
       run = Run(
-        lastPlaced: try readView.tables.lastPlaced(
-          head.replica, head.epoch, in: zone, incarnation, readView.transaction))
+        lastPlaced: try readView.placements.lastPlaced(head.replica, head.epoch, in: zone, incarnation))
       runs[place] = run
     }
     if let sequences = run.sequences, sequences.contains(head.sequence) { return run.offset }
     guard head.sequence <= run.lastPlaced,
-      let found = try readView.tables.placement(
-        of: head.replica, head.epoch, head.sequence, in: zone, incarnation, readView.transaction)
+      let found = try readView.placements.placement(
+        of: head.replica, head.epoch, head.sequence, in: zone, incarnation)
     else { return nil }
     // It contains the requested sequence, so its bounds are in order.
     run.sequences = found.first...found.last
@@ -69,7 +68,7 @@ final class ReadViewSight: ContributionSight {
   /// The last offset of an incarnation that has an entry; 0 if none has.
   func lastOffset(in incarnation: IncarnationNumber) throws -> UInt64 {
     if let known = lastOffsets[incarnation] { return known }
-    let found = try readView.tables.lastSegment(of: zone, incarnation, readView.transaction)
+    let found = try readView.segments.lastOffset(of: zone, incarnation)
     lastOffsets[incarnation] = found
     return found
   }

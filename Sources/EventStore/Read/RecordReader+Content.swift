@@ -97,10 +97,10 @@ extension RecordReading where Self: ~Copyable {
     var zones: [ZoneID] = []
     var unread: [(zone: String, error: StoreError)] = []
     let view = try reader.view
-    try view.tables.forEachZoneRow(view.transaction) { number, read in
+    try view.zones.forEachRow { number, read in
       var id: ZoneID?
       do {
-        id = try view.tables.zoneID(number, view.transaction)
+        id = try view.zones.id(of: number)
         if try read().status.isVisible, let id { zones.append(id) }
       } catch {
         guard let error = StoreError.unread(error) else { throw error }

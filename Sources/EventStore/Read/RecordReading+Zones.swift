@@ -6,18 +6,14 @@ extension RecordReading where Self: ~Copyable {
   ///
   /// - Throws: ``StoreError`` `damaged`.
   public func zones() throws -> [ZoneID] {
-    let view = try reader.view
-    return try view.tables.zones(view.transaction).map(\.id).sorted()
+    try reader.view.zones.allVisible().map(\.id).sorted()
   }
 
   /// Whether ``zones()`` has a zone.
   ///
   /// - Complexity: a few look-ups, however many zones there are.
   package func hasZone(_ zone: ZoneID) throws -> Bool {
-    let view = try reader.view
-    return try view.tables.findZone(zone, view.interned, view.transaction) {
-      try view.tables.zoneRow($0, view.transaction)
-    }?.row.status.isVisible ?? false
+    try reader.view.zones.find(zone)?.row.status.isVisible ?? false
   }
 
   /// Whether a zone is synced.
@@ -25,9 +21,7 @@ extension RecordReading where Self: ~Copyable {
   /// - Returns: `local` or `attached`. Zones with another attachment are in no query.
   /// - Throws: ``StoreError`` `zoneUnknown`.
   public func attachment(of zone: ZoneID) throws -> ZoneAttachment {
-    let view = try reader.view
-    return try view.tables.zone(zone, view.interned, view.transaction).row.status == .attached
-      ? .attached : .local
+    try reader.view.zones.visible(zone).row.status == .attached ? .attached : .local
   }
 
   /// The digest of a zone's state. It is equal in all stores that folded the same transactions with the same
@@ -48,7 +42,7 @@ extension RecordReading where Self: ~Copyable {
   public func existencePolicy(of type: Name) throws -> ExistencePolicy {
     let view = try reader.view
     guard let number = try view.number(of: type) else { return .latest }
-    return try view.tables.policies(view.transaction)[number] ?? .latest
+    return try view.meta.policies()[number] ?? .latest
   }
 
   /// The names of all records that a zone has heads of, also of those that do not exist any more, in their

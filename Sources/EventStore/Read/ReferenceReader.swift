@@ -69,7 +69,7 @@ struct ReferenceReader {
     let prefix = ReferenceKey.cascades(of: state, record: try RecordLayout.recordNumber(of: row))
     var targets: [[UInt8]] = []
     var isIndexed = false
-    try view.tables.forEachReference(under: prefix, view.transaction) { _, row in
+    try view.rows.forEachReference(under: prefix) { _, row in
       isIndexed = true
       var reader = ByteReader(row)
       while let (rule, target) = try PlacedReferences.next(&reader) {
@@ -158,7 +158,7 @@ struct ReferenceReader {
     for named in zone == target.zone ? [nil, zone] : [target.zone] {
       guard let bytes = try? Reference(zone: named, record: target.name).encodedTarget() else { continue }
       let prefix = ReferenceKey.holders(of: bytes.span.bytes, in: state)
-      try view.tables.forEachReference(under: prefix, view.transaction) { key, row in
+      try view.rows.forEachReference(under: prefix) { key, row in
         let name = row.bytes
         guard try isThere(name, state) else { return true }
         let (rule, cell) = try ReferenceKey.holder(in: key, after: prefix)

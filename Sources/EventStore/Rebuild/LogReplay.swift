@@ -22,7 +22,7 @@ struct LogReplay {
   }
 
   /// Folds one entry, or what is left of it: see
-  /// ``StoreTransaction/fold(_:body:into:receivedMilliseconds:from:)``.
+  /// ``StoreTransaction/foldEntry(_:body:into:receivedMilliseconds:from:)``.
   @discardableResult
   func fold(
     _ header: LogEntryHeader, body: RawSpan, into state: StateNumber, from first: Int = 0
@@ -30,9 +30,9 @@ struct LogReplay {
     var received: UInt64?
     if incarnations > 0 {
       let storage = store.storage
-      received = try storage.tables.leastReceived(
-        of: header.replica, header.epoch, header.sequence, in: header.zone, storage.transaction)
+      received = try storage.placements.leastReceived(
+        of: header.replica, header.epoch, header.sequence, in: header.zone)
     }
-    return try store.fold(header, body: body, into: state, receivedMilliseconds: received, from: first)
+    return try store.foldEntry(header, body: body, into: state, receivedMilliseconds: received, from: first)
   }
 }

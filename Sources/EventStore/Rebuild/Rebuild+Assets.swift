@@ -9,18 +9,18 @@ extension Rebuild {
   /// - Parameter knowsMore: whether there are operations that could not be counted before.
   /// - Complexity: linear in the log, if it names any asset.
   func recountAssets(knowsMore: Bool) throws {
-    let (counted, listed) = try storage.tables.assetNames(storage.transaction)
+    let (counted, listed) = try storage.assets.allNames()
     guard knowsMore || !counted.isEmpty || !listed.isEmpty else { return }
     let counts = try countLog()
     // A damaged key may list what nothing counts.
     for name in counted.union(listed) where counts[name] == nil {
       let isGone = try storage.zoneRowIfThere(name.zone)?.status.isGone ?? true
       // What is left of a zone that is gone is taken away in steps.
-      if !isGone { try storage.forgetAsset(name.asset, in: name.zone) }
+      if !isGone { try storage.assets.forget(name.asset, in: name.zone) }
     }
     for (name, count) in counts.sorted(by: { $0.key < $1.key }) {
       let isNew = !counted.contains(name)
-      try storage.setAssetCount(
+      try storage.assets.setCount(
         count, of: name.asset, in: name.zone,
         isNewlyWanted: isNew ? try store.assetFiles?.isHere(name.asset) == false : false)
     }
@@ -32,10 +32,9 @@ extension Rebuild {
     var layout = BodyDecoder()
     var position = Position.start
     let last = try storage.lastPosition()
-    let reader = storage.logReader
     while position < last {
       position = position.next
-      let isThere: Void? = try reader.withEntryUnlessRemoved(at: position, storage.transaction) {
+      let isThere: Void? = try storage.log.withEntryUnlessRemoved(at: position) {
         header, body in
         guard try !storage.zoneRow(header.zone).status.isGone else { return }
         try layout.parse(body)
@@ -45,7 +44,7 @@ extension Rebuild {
         for asset in Set(found) { counts[AssetName(asset: asset, zone: header.zone), default: 0] += 1 }
       }
       if isThere == nil {
-        position = try storage.tables.removedRun(at: position, storage.transaction)?.upperBound ?? position
+        position = try storage.log.removedRun(at: position)?.upperBound ?? position
       }
     }
     return counts
@@ -66,13 +65,11 @@ struct AssetName: Hashable, Comparable {
   }
 }
 
-extension Tables {
+extension AssetTable {
   /// The assets that are counted, and those that are in a list, by zone.
-  fileprivate func assetNames(
-    _ transaction: borrowing LMDBTransaction
-  ) throws -> (counted: Set<AssetName>, listed: Set<AssetName>) {
+  fileprivate func allNames() throws -> (counted: Set<AssetName>, listed: Set<AssetName>) {
     var (counted, listed): (Set<AssetName>, Set<AssetName>) = ([], [])
-    var cursor = try transaction.openCursor(assets)
+    var cursor = try transaction.openCursor(tables.assets)
     var isThere = try cursor.first()
     while isThere {
       try cursor.withEntry { key, _ in
@@ -92,12 +89,12 @@ extension Tables {
   }
 }
 
-extension TableStorage {
-  fileprivate func setAssetCount(
+extension AssetTable where Source == TableStorage {
+  fileprivate func setCount(
     _ count: UInt64, of asset: AssetReference, in zone: ZoneNumber, isNewlyWanted: Bool
   ) throws {
-    try put(.assetName(asset, in: zone), in: tables.assets) { $0.append(varint: count) }
-    try put(.asset(asset, of: zone, .named), in: tables.assets) { _ in }
-    if isNewlyWanted { try setNumber(lastPosition().rawValue, of: asset, in: zone, .wanted) }
+    try source.put(.assetName(asset, in: zone), in: tables.assets) { $0.append(varint: count) }
+    try source.put(.asset(asset, of: zone, .named), in: tables.assets) { _ in }
+    if isNewlyWanted { try setNumber(source.lastPosition().rawValue, of: asset, in: zone, .wanted) }
   }
 }

@@ -53,8 +53,8 @@ struct Rebuild {
   /// Lets a rebuild that was begun continue, of some zones or of all; begins one of all where there is none
   /// and the records are behind the log. Another task, or another process, may have ended it meanwhile.
   func resume() throws -> RebuildReport {
-    guard try isRefolding || storage.unfinishedRebuild() != nil else { return RebuildReport() }
-    return try start(isPartial: storage.unfinishedRebuild()?.progress.isPartial ?? false)
+    guard try isRefolding || storage.meta.unfinishedRebuild() != nil else { return RebuildReport() }
+    return try start(isPartial: storage.meta.unfinishedRebuild()?.progress.isPartial ?? false)
   }
 
   /// Gives every zone a state to be folded into, unless a rebuild of the same had begun already that knows
@@ -63,39 +63,39 @@ struct Rebuild {
   /// - Parameter isPartial: whether one of some zones continues.
   func start(isPartial: Bool = false) throws -> RebuildReport {
     var report = RebuildReport()
-    report.zones = try storage.tables.zones(storage.transaction).count {
+    report.zones = try storage.zones.allVisible().count {
       try storage.zoneRowIfThere($0.number) != nil
     }
-    if let unfinished = try storage.unfinishedRebuild(), unfinished.lastKnown == OperationKind.lastKnown,
+    if let unfinished = try storage.meta.unfinishedRebuild(), unfinished.lastKnown == OperationKind.lastKnown,
       unfinished.progress.isPartial == isPartial
     {
       report.wasResumed = true
       return report
     }
     try begin { _, _ in true }
-    try storage.setRebuilt(RebuildProgress(.start))
+    try storage.meta.setRebuilt(RebuildProgress(.start))
     return report
   }
 
   /// Begins to fold a zone again, with those that are being folded again already.
   func start(of zone: ZoneNumber) throws {
-    let unfinished = try storage.unfinishedRebuild()
+    let unfinished = try storage.meta.unfinishedRebuild()
     let isPartial =
       unfinished.map { $0.progress.isPartial && $0.lastKnown == OperationKind.lastKnown } ?? true
     try begin { !isPartial || $0 == zone || $1.building != .none }
-    try storage.setRebuilt(RebuildProgress(.start, isPartial: isPartial))
+    try storage.meta.setRebuilt(RebuildProgress(.start, isPartial: isPartial))
   }
 
   /// Gives zones empty states to be folded into.
   private func begin(of isChosen: (ZoneNumber, ZoneRow) -> Bool) throws {
-    for (zone, _) in try storage.tables.zones(storage.transaction) {
+    for (zone, _) in try storage.zones.allVisible() {
       guard var row = try storage.zoneRowIfThere(zone), isChosen(zone, row) else { continue }
       if row.building != .none {
         var abandoned = try storage.stateRow(row.building)
         abandoned.status = .discarded
         storage.setStateRow(abandoned, row.building)
       }
-      row.building = try storage.makeState(for: zone, .building)
+      row.building = try storage.states.make(for: zone, .building)
       storage.setZoneRow(row, zone)
     }
   }
@@ -103,7 +103,7 @@ struct Rebuild {
   /// Folds some of the log into the new states; at its end lets the zones point to them.
   func step() throws -> RebuildStep {
     var step = RebuildStep(position: .start, last: try storage.lastPosition())
-    guard let unfinished = try storage.unfinishedRebuild() else {
+    guard let unfinished = try storage.meta.unfinishedRebuild() else {
       // Another call has ended the rebuild meanwhile.
       step.position = step.last
       step.isDone = true
@@ -116,20 +116,19 @@ struct Rebuild {
     store.fold.bound.begin(.pauses, at: progress.next)
     defer { store.fold.bound.end() }
     let replay = try LogReplay(store)
-    let reader = storage.logReader
     var (byteCount, operationCount) = (0, 0)
     while progress.position < step.last, !store.fold.bound.isSpent, byteCount < LogReplay.stepBytesMax,
       operationCount < LogReplay.stepOperationsMax
     {
       let position = progress.position.next
       // The entry is copied: the fold writes while it reads.
-      let entry = try reader.withEntryUnlessRemoved(at: position, storage.transaction) { header, body in
+      let entry = try storage.log.withEntryUnlessRemoved(at: position) { header, body in
         byteCount += body.byteCount
         operationCount += 1
         return (header, try !progress.isPartial || isRefolded(header.zone) ? body.bytes : nil)
       }
       guard let (header, body) = entry else {
-        let run = try storage.tables.removedRun(at: position, storage.transaction)
+        let run = try storage.log.removedRun(at: position)
         move(&progress, to: run?.upperBound ?? position)
         continue
       }
@@ -145,7 +144,7 @@ struct Rebuild {
     try store.fold.flush()
     step.position = progress.position
     if step.position < step.last {
-      try storage.setRebuilt(progress, lastKnown: lastKnown)
+      try storage.meta.setRebuilt(progress, lastKnown: lastKnown)
     } else if lastKnown != .lastKnown {
       // What that version passed over is to be folded.
       _ = try start()
@@ -177,7 +176,7 @@ struct Rebuild {
     _ header: LogEntryHeader, _ body: [UInt8], at position: Position, _ replay: LogReplay, from first: Int
   ) throws -> Int? {
     let zone = try storage.zoneRow(header.zone)
-    if !zone.status.isGone { try storage.nameSequence(header, position) }
+    if !zone.status.isGone { try storage.log.nameSequence(header, position) }
     // A zone made since the rebuild began has nothing to rebuild.
     guard zone.building != .none else { return nil }
     let paused = try replay.fold(header, body: body.span.bytes, into: zone.building, from: first)
@@ -186,7 +185,7 @@ struct Rebuild {
 
   private func end(_ progress: RebuildProgress) throws {
     try swapStates()
-    try storage.setRebuilt(nil)
+    try storage.meta.setRebuilt(nil)
     let kinds = try storage.unfoldedKinds()
     // Other zones may have operations that this version knows and that were not folded: the next fold is of
     // all.
@@ -198,7 +197,7 @@ struct Rebuild {
 
   private func swapStates() throws {
     store.fold.reset()
-    for (zone, _) in try storage.tables.zones(storage.transaction) {
+    for (zone, _) in try storage.zones.allVisible() {
       guard var row = try storage.zoneRowIfThere(zone) else { continue }
       guard row.building != .none else { continue }
       for (state, status) in [(row.state, StateRow.Status.discarded), (row.building, .live)] {
@@ -206,7 +205,7 @@ struct Rebuild {
         stateRow.status = status
         storage.setStateRow(stateRow, state)
       }
-      try storage.removeRenamings(of: zone)
+      try storage.lanes.removeRenamings(of: zone)
       row.state = row.building
       row.building = .none
       row.raiseBaseToToken()
@@ -222,7 +221,9 @@ struct Rebuild {
     let tables = storage.tables
     var last = StateNumber.none
     while left > 0 {
-      guard let state = try storage.discardedState(after: last) else { return left < Self.discardedRowsMax }
+      guard let state = try storage.states.nextDiscarded(after: last) else {
+        return left < Self.discardedRowsMax
+      }
       last = state
       for table in [tables.records, tables.elements, tables.runs, tables.references] {
         let key = TableKey.state(state)
@@ -235,7 +236,7 @@ struct Rebuild {
         }
       }
       guard left > 0 else { break }
-      try storage.removeState(state)
+      try storage.removeStateRow(state)
       // A state takes as much as some rows.
       left -= Self.rowsOfState
     }
@@ -243,7 +244,7 @@ struct Rebuild {
   }
 }
 
-extension TableStorage {
+extension MetaTable where Source == TableStorage {
   /// Up to where an unfinished rebuild has folded, and what it knows; nil if there is none.
   func unfinishedRebuild() throws -> (progress: RebuildProgress, lastKnown: OperationKind)? {
     let key = TableKey.meta(.rebuild)
@@ -268,7 +269,7 @@ extension TableStorage {
       _ = try transaction.delete(key.span, in: tables.meta)
       return
     }
-    try put(.meta(.rebuild), in: tables.meta) { writer in
+    try source.put(.meta(.rebuild), in: tables.meta) { writer in
       writer.append(varint: progress.position.rawValue)
       writer.append(varint: lastKnown.rawValue)
       guard progress.isPartial || progress.operations > 0 || progress.next != nil else { return }
@@ -277,9 +278,11 @@ extension TableStorage {
       if let next = progress.next { writer.append(next.bytes.span.bytes) }
     }
   }
+}
 
+extension StateTable where Source == TableStorage {
   /// The next state whose rows are to be taken away, nil if there is none.
-  func discardedState(after last: StateNumber) throws -> StateNumber? {
+  func nextDiscarded(after last: StateNumber) throws -> StateNumber? {
     var cursor = try transaction.openCursor(tables.states)
     var isThere = try cursor.seek(atOrAfter: TableKey.state(StateNumber(rawValue: last.rawValue + 1)).span)
     while isThere {
@@ -293,12 +296,12 @@ extension TableStorage {
   }
 }
 
-extension Tables {
+extension ZoneTable {
   /// Whether zones are being folded again, and only zones whose token is ahead of their records.
-  func areOnlyBehindTokens(_ transaction: borrowing LMDBTransaction) throws -> Bool {
+  func areOnlyBehindTokens() throws -> Bool {
     var isAnyBehind = false
-    for (zone, _) in try zones(transaction) {
-      guard let row = try zoneRow(zone, transaction), row.building != .none else { continue }
+    for (zone, _) in try allVisible() {
+      guard let row = try source.zoneRowIfThere(zone), row.building != .none else { continue }
       if !row.isBaseBehindToken { return false }
       isAnyBehind = true
     }

@@ -51,10 +51,7 @@ struct RebuildRun {
   /// Where records are behind the log only because a segment was too much for one commit, the next round of
   /// sync does it: until then they are what the zone was before it.
   func foldKnownKinds() throws {
-    let reader = try core.environment.beginRead()
-    let kinds = try core.tables.unfoldedKinds(reader).filter(\.isKnown)
-    if try kinds.isEmpty || kinds == [.set] && core.tables.areOnlyBehindTokens(reader) { return }
-    reader.abort()
+    guard try hasToFoldAgain() else { return }
     try core.checkAllPages()
     try core.performBlocking(.repeatable { _ = try Rebuild($0).start() })
     let isDone = Shared(false)
@@ -62,6 +59,14 @@ struct RebuildRun {
       try core.performBlocking(.repeatable { isDone.value = try Rebuild($0).step().isDone })
     }
     // What was replaced goes with the next rebuild, or when the space is asked for.
+  }
+
+  /// A function of its own, so that its read has ended when the writing begins.
+  private func hasToFoldAgain() throws -> Bool {
+    let readView = ReadView(
+      try core.environment.beginRead(), tables: core.tables, interned: Interned())
+    let kinds = try readView.meta.unfoldedKinds().filter(\.isKnown)
+    return try !kinds.isEmpty && !(kinds == [.set] && readView.zones.areOnlyBehindTokens())
   }
 }
 
@@ -97,6 +102,6 @@ extension ReadTransaction {
   /// Whether the records are behind the log: it has changed behind the fold, or this version knows more of it
   /// than the one that has folded it, and it was not folded again to its end.
   package func isFoldingAgain() throws -> Bool {
-    try tables.unfoldedKinds(transaction).contains(where: \.isKnown)
+    try readView.meta.unfoldedKinds().contains(where: \.isKnown)
   }
 }

@@ -16,8 +16,6 @@ private struct CutChoice {
 
   let view: ReadView
   let identity: StoreIdentity
-  var tables: Tables { view.tables }
-  var interned: Interned { view.interned }
 
   init(_ view: ReadView, _ identity: StoreIdentity) {
     self.view = view
@@ -25,12 +23,11 @@ private struct CutChoice {
   }
 
   func next(of zone: ZoneID) throws -> SegmentCut? {
-    let (number, row) = try tables.zone(zone, interned, view.transaction)
+    let (number, row) = try view.zones.visible(zone)
     guard row.status == .attached, let token = row.token else { return nil }
-    let lanes = try tables.pendingLanes(of: number, row, identity, interned, view.transaction)
-    let incarnation = try interned.incarnations.identity(
-      of: token.incarnation, in: tables.incarnations, view.transaction)
-    if let cut = try tables.cut(of: number, view.transaction),
+    let lanes = try view.lanes.pendingLanes(of: number, row, identity)
+    let incarnation = try view.incarnations.identity(of: token.incarnation)
+    if let cut = try view.zones.cut(of: number),
       lanes.contains(where: { cut.isNext(after: $0, token.incarnation) })
     {
       var transactions: [[UInt8]] = []
@@ -39,7 +36,7 @@ private struct CutChoice {
         guard let bytes else { throw StoreError.missing(sequence, zone) }
         transactions.append(bytes)
       }
-      let replica = try interned.replicas.identity(of: cut.replica, in: tables.replicas, view.transaction)
+      let replica = try view.replicas.identity(of: cut.replica)
       return SegmentCut(
         header: cut.header(zone, incarnation, replica), isStored: true, transactions: transactions)
     }
@@ -50,8 +47,8 @@ private struct CutChoice {
       throw StoreError.missing(lane.placed + 1, zone)
     }
     var previous = ContentHash.zero
-    if let place = try tables.placement(
-      of: lane.replica, lane.epoch, lane.placed, in: number, token.incarnation, view.transaction)
+    if let place = try view.placements.placement(
+      of: lane.replica, lane.epoch, lane.placed, in: number, token.incarnation)
     {
       previous = try segmentHash(at: place.offset, number, token.incarnation, zone)
     }
@@ -68,8 +65,7 @@ private struct CutChoice {
     guard lanes.count > 1 else { return lanes.first }
     var next: (lane: PendingLane, position: Position)?
     for lane in lanes.dropLast(try isOwn(lanes.last!, zone) ? 1 : 0) {
-      let position = try tables.position(
-        of: lane.replica, lane.epoch, lane.placed + 1, in: zone, view.transaction)
+      let position = try view.log.position(of: lane.replica, lane.epoch, lane.placed + 1, in: zone)
       guard let position else { continue }
       if next.map({ position < $0.position }) ?? true { next = (lane, position) }
     }
@@ -77,16 +73,16 @@ private struct CutChoice {
   }
 
   private func isOwn(_ lane: PendingLane, _ zone: ZoneNumber) throws -> Bool {
-    guard let row = try tables.zoneRow(zone, view.transaction) else { return false }
+    guard let row = try view.zoneRowIfThere(zone) else { return false }
     return try lane.epoch == row.ownEpoch(identity)
-      && interned.replicas.number(of: identity.replica, in: tables.replicas, view.transaction) == lane.replica
+      && view.replicas.number(of: identity.replica) == lane.replica
   }
 
   /// Throws if the log takes no more of a lane.
   private func checkIsOpen(
     _ lane: PendingLane, _ zone: ZoneID, _ number: ZoneNumber, _ token: ZoneRow.Token
   ) throws {
-    if let refusal = try tables.refusal(of: lane, in: number, token, view.transaction) {
+    if let refusal = try view.lanes.refusal(of: lane, in: number, token) {
       throw StoreError.refused(lane, refusal, zone)
     }
   }
@@ -108,7 +104,7 @@ private struct CutChoice {
       // One transaction is never too large for a segment.
       if isOver && !transactions.isEmpty { break }
       if work.steps > Limits.foldStepsMax {
-        let id = try interned.zones.identity(of: zone, in: tables.zones, view.transaction)
+        let id = try view.zoneNumbers.identity(of: zone)
         throw StoreError.tooMuchWork("transaction \(sequence) of zone “\(id)”", work.steps)
       }
       transactions.append(bytes)
@@ -121,16 +117,15 @@ private struct CutChoice {
   private func bytes(
     _ sequence: UInt64, of replica: ReplicaNumber, _ epoch: UInt32, _ zone: ZoneNumber
   ) throws -> [UInt8]? {
-    let position = try tables.position(of: replica, epoch, sequence, in: zone, view.transaction)
+    let position = try view.log.position(of: replica, epoch, sequence, in: zone)
     guard let position else { return nil }
-    let reader = LogReader(tables, interned)
-    return try reader.bytes(at: position, view.transaction)
+    return try LogReader(view).bytes(at: position)
   }
 
   private func segmentHash(
     at offset: UInt64, _ number: ZoneNumber, _ incarnation: IncarnationNumber, _ zone: ZoneID
   ) throws -> ContentHash {
-    if let hash = try tables.segment(at: offset, in: number, incarnation, view.transaction)?.hash {
+    if let hash = try view.segments.row(at: offset, in: number, incarnation)?.hash {
       return hash
     }
     throw StoreError(

@@ -19,19 +19,16 @@ struct LaneRefusal: Hashable {
   var reason: Reason
 }
 
-extension Tables {
+extension LaneTable {
   /// What the log does not take of a pending lane, be it for what that continues; nil if it takes all.
   ///
   /// - Complexity: a few look-ups for each lane that it continues.
-  func refusal(
-    of lane: PendingLane, in zone: ZoneNumber, _ token: ZoneRow.Token,
-    _ transaction: borrowing LMDBTransaction
-  ) throws -> LaneRefusal? {
-    let contested = try contest(of: lane.replica, lane.epoch, in: zone, token, transaction)
+  func refusal(of lane: PendingLane, in zone: ZoneNumber, _ token: ZoneRow.Token) throws -> LaneRefusal? {
+    let contested = try contest(of: lane.replica, lane.epoch, in: zone, token)
     var refusal = LaneRefusal(first: 1, baseMax: contested?.baseMax ?? .max, reason: .parent)
-    if let offset = try closure(of: lane.replica, lane.epoch, in: zone, token.incarnation, transaction) {
+    if let offset = try closure(of: lane.replica, lane.epoch, in: zone, token.incarnation) {
       (refusal.first, refusal.reason) = (lane.placed + 1, .closed(offset))
-    } else if try continuesRefused(lane, in: zone, token, transaction) {
+    } else if try continuesRefused(lane, in: zone, token) {
       refusal.first = 1
     } else if let contested {
       (refusal.first, refusal.reason) = (max(lane.placed + 1, contested.first), .contested(contested))
@@ -42,17 +39,16 @@ extension Tables {
   }
 
   private func continuesRefused(
-    _ lane: PendingLane, in zone: ZoneNumber, _ token: ZoneRow.Token,
-    _ transaction: borrowing LMDBTransaction
+    _ lane: PendingLane, in zone: ZoneNumber, _ token: ZoneRow.Token
   ) throws -> Bool {
     guard lane.placed == 0 else { return false }
-    for parent in try lineage(of: lane.replica, lane.epoch, in: zone, transaction) {
+    for parent in try lineage(of: lane.replica, lane.epoch, in: zone) {
       let (replica, epoch) = (parent.replica, parent.epoch)
-      let placed = try lastPlaced(replica, epoch, in: zone, token.incarnation, transaction)
+      let placed = try placements.lastPlaced(replica, epoch, in: zone, token.incarnation)
       // What is in the log has there what it continues.
       if parent.through <= placed { return false }
-      if try closure(of: replica, epoch, in: zone, token.incarnation, transaction) != nil { return true }
-      let contested = try contest(of: replica, epoch, in: zone, token, transaction)
+      if try closure(of: replica, epoch, in: zone, token.incarnation) != nil { return true }
+      let contested = try contest(of: replica, epoch, in: zone, token)
       if let contested, parent.through >= contested.first { return true }
     }
     return false

@@ -11,7 +11,7 @@ extension LaneRewrite {
   ///
   /// - Returns: how many transactions were issued again; nil if no lane is closed or contested.
   func renewLane(of zone: ZoneID, contestedBy segment: RemoteSegment?) throws -> Int? {
-    let (number, known) = try storage.zone(zone)
+    let (number, known) = try storage.zones.visible(zone)
     guard let token = known.token else { return nil }
     for lane in try ownLanes(of: number, known, token) {
       guard let first = try firstLost(of: lane, number, token.incarnation, segment) else { continue }
@@ -24,14 +24,10 @@ extension LaneRewrite {
   private func firstLost(
     of lane: PendingLane, _ zone: ZoneNumber, _ incarnation: IncarnationNumber, _ segment: RemoteSegment?
   ) throws -> UInt64? {
-    if try storage.tables.closure(
-      of: lane.replica, lane.epoch, in: zone, incarnation, storage.transaction) != nil
-    {
+    if try storage.lanes.closure(of: lane.replica, lane.epoch, in: zone, incarnation) != nil {
       return lane.placed + 1
     }
-    if try storage.tables.namesClippedParent(
-      lane.replica, lane.epoch, in: zone, incarnation, storage.interned, storage.transaction)
-    {
+    if try storage.lanes.namesClippedParent(lane.replica, lane.epoch, in: zone, incarnation) {
       return 1
     }
     let id = StoreIdentity(replica: identity.replica, epoch: lane.epoch)
@@ -78,7 +74,7 @@ extension LaneRewrite {
         base: entry.header.base.flatMap(rebased), parent: index == 0 ? parent : nil,
         arrivalDelay: entry.header.arrivalDelay)
       header.raiseBase(to: seen)
-      _ = try storage.append(header, body: entry.body.span.bytes)
+      _ = try storage.log.append(header, body: entry.body.span.bytes)
     }
   }
 
@@ -87,9 +83,8 @@ extension LaneRewrite {
     guard first <= lane.last else { return [] }
     return try (first...lane.last).map { sequence in
       guard let (header, body) = try store.entry(lane.replica, lane.epoch, sequence, zone),
-        let position = try storage.tables.position(
-          of: lane.replica, lane.epoch, sequence, in: zone, storage.transaction)
-      else { throw StoreError.missing(sequence, try storage.zoneID(zone)) }
+        let position = try storage.log.position(of: lane.replica, lane.epoch, sequence, in: zone)
+      else { throw StoreError.missing(sequence, try storage.zoneNumbers.identity(of: zone)) }
       return LostEntry(position: position, header: header, body: body)
     }
   }
@@ -103,7 +98,7 @@ extension LaneRewrite {
     after earlier: UnitRenamings = UnitRenamings()
   ) throws -> (entries: [LostEntry], renaming: UnitRenaming) {
     let reader = storage.logReader
-    let transactions = try entries.map { try reader.entry(at: $0.position, storage.transaction).transaction }
+    let transactions = try entries.map { try reader.entry(at: $0.position).transaction }
     let renaming = try UnitRenaming(of: maker, in: transactions) { record, field, isText in
       guard try store.fold.load(Array(record.rawValue.utf8).span.bytes, in: state) else { return 0 }
       let cell = CellNumber(try store.internName(field), isText ? .text : .list)
@@ -122,7 +117,7 @@ extension LaneRewrite {
     let logReader = storage.logReader
     return try entries.map { entry in
       var (renamed, transaction) = (
-        entry, try logReader.entry(at: entry.position, storage.transaction).transaction
+        entry, try logReader.entry(at: entry.position).transaction
       )
       let before = transaction.operations
       for renaming in renamings.renamings(of: before) {
@@ -156,7 +151,7 @@ extension LaneRewrite {
     for (index, position) in positions.enumerated() {
       let key = TableKey.sequence(zone, lane.replica, lane.epoch, first + UInt64(index))
       _ = try storage.transaction.delete(key.span, in: storage.tables.sequences)
-      try storage.removeEntries(position...position)
+      try storage.log.remove(position...position)
     }
     storage.forgetSequences()
   }
@@ -174,25 +169,26 @@ extension LaneRewrite {
     while epoch < .max {
       epoch += 1
       if try storage.lastSequence(of: replica, epoch, in: zone) == 0,
-        try storage.tables.closure(of: replica, epoch, in: zone, incarnation, storage.transaction) == nil
+        try storage.lanes.closure(of: replica, epoch, in: zone, incarnation) == nil
       {
         return epoch
       }
     }
     throw StoreError(
-      .laneClosed, "all epochs of this store are used up in zone “\(try storage.zoneID(zone))”",
+      .laneClosed,
+      "all epochs of this store are used up in zone “\(try storage.zoneNumbers.identity(of: zone))”",
       hint: "export the log and import it into a new store")
   }
 
   /// Remembers that a zone's records call a lane, from a sequence on, and its units otherwise than the log
   /// does by now.
   func note(_ units: UnitRenaming, from first: UInt64, of old: Lane, as new: Lane) throws {
-    try storage.addRenaming(LaneRenaming(old: old, new: new, shift: first - 1))
+    try storage.lanes.addRenaming(LaneRenaming(old: old, new: new, shift: first - 1))
     let state = try storage.zoneRow(old.zone).state
     for (cell, kept) in units.kept
     where try store.fold.load(Array(cell.record.rawValue.utf8).span.bytes, in: state) {
       let number = CellNumber(try store.internName(cell.field), cell.isText ? .text : .list)
-      try storage.setKeptUnits(kept, of: old, try store.fold.recordNumber, number)
+      try storage.lanes.setKeptUnits(kept, of: old, try store.fold.recordNumber, number)
     }
   }
 }

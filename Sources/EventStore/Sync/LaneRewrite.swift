@@ -1,8 +1,6 @@
 import LMDB
 import OperationFormat
 
-typealias BaseNumbers = (incarnation: IncarnationNumber, offset: UInt64)
-
 /// Issues transactions again, as those of new lanes, where the log does not take them as they are.
 struct LaneRewrite {
   /// What the log does not take of one of this store's own lanes: all from a sequence on.
@@ -30,10 +28,10 @@ struct LaneRewrite {
   /// This store's own lanes of a zone of which something is pending, what one continues before it; the
   /// present one, which comes last, also where nothing is.
   func ownLanes(of zone: ZoneNumber, _ row: ZoneRow, _ token: ZoneRow.Token) throws -> [PendingLane] {
-    let own = try storage.makeReplicaNumber(for: identity.replica)
-    let earlier = try storage.tables.adoptedLanes(of: zone, storage.transaction).filter { $0.replica == own }
+    let own = try storage.replicas.makeNumber(for: identity.replica)
+    let earlier = try storage.lanes.adopted(of: zone).filter { $0.replica == own }
     return try (earlier + [(own, row.ownEpoch(identity))]).map {
-      try storage.tables.pendingLane($0.replica, $0.epoch, of: zone, token, storage.transaction)
+      try storage.lanes.pendingLane($0.replica, $0.epoch, of: zone, token)
     }
   }
 
@@ -74,7 +72,7 @@ struct LaneRewrite {
       try moveOn(old, lane, first, isPresent: lane.epoch == row.ownEpoch(identity), new, &row)
       let (continued, seen) = try store.continuing(
         first > 1 ? (lane.replica, lane.epoch, first - 1) : parent, row, zone)
-      if let continued { try storage.setParent(continued, of: new.replica, new.epoch, in: zone) }
+      if let continued { try storage.lanes.setParent(continued, of: new.replica, new.epoch, in: zone) }
       try append(lost, as: new.replica, new.epoch, continued, atLeast: seen, rebased: rebased)
       moved.append(Moved(old: old, first: first, new: new))
       guard !lost.isEmpty else { continue }
@@ -92,10 +90,10 @@ struct LaneRewrite {
   private func moveOn(
     _ old: Lane, _ lane: PendingLane, _ first: UInt64, isPresent: Bool, _ new: Lane, _ row: inout ZoneRow
   ) throws {
-    if first == 1 { try storage.removeParent(of: old.replica, old.epoch, in: old.zone) }
+    if first == 1 { try storage.lanes.removeParent(of: old.replica, old.epoch, in: old.zone) }
     // What both branches have stays pending under the old epoch, and is shipped first.
     if lane.placed < first - 1 {
-      try storage.adoptLane(old.replica, old.epoch, of: old.zone)
+      try storage.lanes.adopt(old.replica, old.epoch, of: old.zone)
     } else {
       let key = TableKey.adoptedLane(old.zone, old.replica, old.epoch)
       _ = try storage.transaction.delete(key.span, in: storage.tables.replicas)
@@ -104,9 +102,9 @@ struct LaneRewrite {
       row.renewals = new.epoch &- identity.epoch
       storage.setZoneRow(row, old.zone)
     } else {
-      try storage.adoptLane(new.replica, new.epoch, of: old.zone)
+      try storage.lanes.adopt(new.replica, new.epoch, of: old.zone)
     }
-    try storage.removeCut(of: old.zone)
+    try storage.zones.removeCut(of: old.zone)
   }
 
   /// What a lane continues, after parts of lanes have become others or were let go.

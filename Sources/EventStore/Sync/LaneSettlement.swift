@@ -48,19 +48,19 @@ struct LaneSettlement {
   ///
   /// - Returns: how many transactions were taken over, or let go.
   func settleClosedLanes(of zone: ZoneID, _ answer: ClosedLaneAnswer) throws -> Int {
-    let (number, row) = try storage.zone(zone)
+    let (number, row) = try storage.zones.visible(zone)
     guard let token = row.token else { return 0 }
     try store.checkNamesAreNew(of: number)
-    let own = try storage.makeReplicaNumber(for: identity.replica)
+    let own = try storage.replicas.makeNumber(for: identity.replica)
     let refused = try refusedLanes(of: number, token, but: own)
     guard !refused.isEmpty else { return 0 }
     let ownLanes = try lanes.ownLanes(of: number, row, token)
     var settlement = Settlement(zone: number, row: row, token: token, answer: answer, own: own)
     for found in refused { try settle(found.lane, found.refusal, &settlement) }
     for lane in ownLanes { try rewrite(lane, &settlement) }
-    try storage.removeContests(of: number)
-    try storage.removeCut(of: number)
-    try storage.dropShippedLanes(of: number, token.incarnation)
+    try storage.lanes.removeContests(of: number)
+    try storage.zones.removeCut(of: number)
+    try storage.lanes.dropShipped(of: number, token.incarnation)
     try Rebuild(store).refold(number)
     return settlement.count
   }
@@ -70,15 +70,12 @@ struct LaneSettlement {
   private func refusedLanes(
     of zone: ZoneNumber, _ token: ZoneRow.Token, but own: ReplicaNumber
   ) throws -> [RefusedLane] {
-    let tables = storage.tables
     var found: [RefusedLane] = []
-    for adopted in try tables.adoptedLanes(of: zone, storage.transaction) where adopted.replica != own {
-      let lane = try tables.pendingLane(
-        adopted.replica, adopted.epoch, of: zone, token, storage.transaction)
+    for adopted in try storage.lanes.adopted(of: zone) where adopted.replica != own {
+      let lane = try storage.lanes.pendingLane(adopted.replica, adopted.epoch, of: zone, token)
       guard lane.count > 0,
-        let refusal = try tables.refusal(of: lane, in: zone, token, storage.transaction),
-        let position = try tables.position(
-          of: lane.replica, lane.epoch, refusal.first, in: zone, storage.transaction)
+        let refusal = try storage.lanes.refusal(of: lane, in: zone, token),
+        let position = try storage.log.position(of: lane.replica, lane.epoch, refusal.first, in: zone)
       else { continue }
       found.append(RefusedLane(lane: lane, refusal: refusal, position: position))
     }
@@ -104,20 +101,20 @@ struct LaneSettlement {
     )
     if settlement.answer == .letGo { for one in lost { try store.uncountAssets(at: one.position, in: zone) } }
     try lanes.takeOut(lost.map(\.position), first, of: lane, zone)
-    if first == 1 { try storage.removeParent(of: lane.replica, lane.epoch, in: zone) }
+    if first == 1 { try storage.lanes.removeParent(of: lane.replica, lane.epoch, in: zone) }
     settlement.count += lost.count
     var moved = LaneRewrite.Moved(old: old, first: first, before: before)
     if settlement.answer == .takeOver {
       let (own, last) = (settlement.own, settlement.moved.last?.new?.epoch)
       let new = Lane(
         zone: zone, replica: own, epoch: try lanes.nextEpoch(of: own, zone, token.incarnation, after: last))
-      if let continued { try storage.setParent(continued, of: own, new.epoch, in: zone) }
+      if let continued { try storage.lanes.setParent(continued, of: own, new.epoch, in: zone) }
       try lanes.append(lost, as: own, new.epoch, continued, atLeast: seen) { base in
         guard base.incarnation == token.incarnation else { return base }
         return refusal.baseMax == 0 ? nil : (base.incarnation, min(base.offset, refusal.baseMax))
       }
       storage.forgetSequences()
-      try storage.adoptLane(own, new.epoch, of: zone)
+      try storage.lanes.adopt(own, new.epoch, of: zone)
       try lanes.note(found, from: first, of: old, as: new)
       var renaming = found
       renaming.new = UnitMaker(replica: identity.replica, epoch: new.epoch)
@@ -147,8 +144,8 @@ struct LaneSettlement {
     var seen: BaseNumbers?
     if isMoved || isBehind {
       (parent, seen) = try store.continuing(parent, settlement.row, zone)
-      try storage.removeParent(of: lane.replica, lane.epoch, in: zone)
-      if let parent { try storage.setParent(parent, of: lane.replica, lane.epoch, in: zone) }
+      try storage.lanes.removeParent(of: lane.replica, lane.epoch, in: zone)
+      if let parent { try storage.lanes.setParent(parent, of: lane.replica, lane.epoch, in: zone) }
     }
     try lanes.append(renamed, as: lane.replica, lane.epoch, parent, atLeast: seen)
     storage.forgetSequences()
@@ -179,23 +176,21 @@ struct LaneSettlement {
   private func contestLane(
     of zone: ZoneID, by segment: RemoteSegment, _ known: Shared<StoreError?>
   ) throws -> StoreError? {
-    let (number, row) = try storage.zone(zone)
+    let (number, row) = try storage.zones.visible(zone)
     guard let token = row.token else { return nil }
     let writer = try SegmentRules(storage).lane(of: segment)
     let key = TableKey.adoptedLane(number, writer.number, writer.epoch)
     guard try storage.transaction.contains(key.span, in: storage.tables.replicas) else { return nil }
-    let lane = try storage.tables.pendingLane(
-      writer.number, writer.epoch, of: number, token, storage.transaction)
+    let lane = try storage.lanes.pendingLane(writer.number, writer.epoch, of: number, token)
     guard let first = try lanes.firstDifferent(from: lane, writer.id, number, in: segment) else { return nil }
     let contested = ContestedLane(first: first, offset: segment.offset, baseMax: .max)
     let error = StoreError.contested(lane, contested, zone)
-    let before = try storage.tables.contest(
-      of: writer.number, writer.epoch, in: number, token, storage.transaction)
+    let before = try storage.lanes.contest(of: writer.number, writer.epoch, in: number, token)
     guard before != contested else {
       known.value = error
       return nil
     }
-    try storage.contest(Lane(zone: number, replica: writer.number, epoch: writer.epoch), contested)
+    try storage.lanes.setContest(Lane(zone: number, replica: writer.number, epoch: writer.epoch), contested)
     return error
   }
 }

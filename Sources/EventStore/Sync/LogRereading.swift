@@ -19,35 +19,36 @@ struct LogRereading {
   ///
   /// - Complexity: linear in the segments from the offset on
   func begin(_ zone: ZoneID, from offset: UInt64) throws -> UInt64? {
-    let (number, known) = try storage.zone(zone)
+    let (number, known) = try storage.zones.visible(zone)
     guard let token = known.token else { return nil }
     var row = known
     let tables = storage.tables
-    let before = try tables.rereading(of: number, storage.transaction)
+    let before = try storage.lanes.rereading(of: number)
     let first = max(1, min(offset, token.offset + 1))
-    let own = try storage.makeReplicaNumber(for: identity.replica)
-    for lane in try storage.takeBackSegments(of: number, token.incarnation, from: first) {
+    let own = try storage.replicas.makeNumber(for: identity.replica)
+    for lane in try storage.segments.takeBack(of: number, token.incarnation, from: first) {
       let isOwn = lane.replica == own
-      try storage.takeBackPlaces(lane.replica, lane.epoch, of: number, token.incarnation, from: first)
+      try storage.placements.takeBack(lane.replica, lane.epoch, of: number, token.incarnation, from: first)
       if isOwn && lane.epoch == row.ownEpoch(identity) { continue }
       let key = TableKey.adoptedLane(number, lane.replica, lane.epoch)
       // What was pending of it before stays so.
       if try storage.transaction.contains(key.span, in: tables.replicas) { continue }
-      try storage.adoptLane(lane.replica, lane.epoch, of: number)
-      if !isOwn { try storage.holdLane(lane.replica, lane.epoch, of: number) }
+      try storage.lanes.adopt(lane.replica, lane.epoch, of: number)
+      if !isOwn { try storage.lanes.hold(lane.replica, lane.epoch, of: number) }
     }
     // A user who says that the remote is right means its list of zones too. No zone goes because the list
     // does not name it.
-    try storage.readZoneListAgain()
-    try storage.removeBranches(of: number, token)
-    try storage.takeBackClosures(of: number, token.incarnation, from: first)
-    try storage.removeCut(of: number)
-    let hash = try tables.segment(at: first - 1, in: number, token.incarnation, storage.transaction)?.hash
+    try storage.meta.readZoneListAgain()
+    try storage.lanes.removeBranches(of: number, token)
+    try storage.lanes.takeBackClosures(of: number, token.incarnation, from: first)
+    try storage.zones.removeCut(of: number)
+    let hash = try storage.segments.row(at: first - 1, in: number, token.incarnation)?.hash
     row.token = ZoneRow.Token(incarnation: token.incarnation, offset: first - 1, hash: hash ?? .zero)
     storage.setZoneRow(row, number)
     // The base stays until the log was read to its end: what is written before that has seen what is here.
     let seen = try max(pendingBase(number, row, token), before?.seen ?? 0)
-    try storage.setRereading(Rereading(first: min(first, before?.first ?? first), seen: seen), of: number)
+    try storage.lanes.setRereading(
+      Rereading(first: min(first, before?.first ?? first), seen: seen), of: number)
     return first
   }
 
@@ -56,13 +57,12 @@ struct LogRereading {
   ///
   /// - Returns: whether a lane waited, and differs.
   func yieldLane(of zone: ZoneID, to segment: RemoteSegment) throws -> Bool {
-    let (number, row) = try storage.zone(zone)
+    let (number, row) = try storage.zones.visible(zone)
     guard let token = row.token else { return false }
     let writer = try SegmentRules(storage).lane(of: segment)
     let key = TableKey.heldLane(number, writer.number, writer.epoch)
     guard try storage.transaction.contains(key.span, in: storage.tables.replicas) else { return false }
-    let lane = try storage.tables.pendingLane(
-      writer.number, writer.epoch, of: number, token, storage.transaction)
+    let lane = try storage.lanes.pendingLane(writer.number, writer.epoch, of: number, token)
     guard let first = try lanes.firstDifferent(from: lane, writer.id, number, in: segment) else {
       return false
     }
@@ -84,19 +84,17 @@ struct LogRereading {
   /// - Returns: how many transactions were taken out.
   /// - Complexity: linear in the transactions from the offset on, in one commit
   func end(_ zone: ZoneID) throws -> Int {
-    let (number, row) = try storage.zone(zone)
-    let tables = storage.tables
-    guard let token = row.token, let rereading = try tables.rereading(of: number, storage.transaction)
+    let (number, row) = try storage.zones.visible(zone)
+    guard let token = row.token, let rereading = try storage.lanes.rereading(of: number)
     else { return 0 }
     var removed = 0
     let bases = try rereadBases(number, token.incarnation, rereading)
     let givenUp = try givenUpParts(of: number, token.incarnation)
-    for held in try tables.heldLanes(of: number, storage.transaction) {
-      let lane = try tables.pendingLane(held.replica, held.epoch, of: number, token, storage.transaction)
+    for held in try storage.lanes.held(of: number) {
+      let lane = try storage.lanes.pendingLane(held.replica, held.epoch, of: number, token)
       guard lane.count > 0 else { continue }
       let isClosed =
-        try tables.closure(
-          of: held.replica, held.epoch, in: number, token.incarnation, storage.transaction) != nil
+        try storage.lanes.closure(of: held.replica, held.epoch, in: number, token.incarnation) != nil
       // Whether its first transaction without a place lay in an entry which was given up since.
       let parts = givenUp[Lane(zone: number, replica: held.replica, epoch: held.epoch)] ?? []
       let isGivenUp = parts.contains { $0.contains(lane.placed + 1) }
@@ -107,8 +105,8 @@ struct LogRereading {
       }
     }
     try store.clipOwnParent(of: number, row)
-    try storage.removeRereading(of: number, token.incarnation)
-    try storage.dropShippedLanes(of: number, token.incarnation)
+    try storage.lanes.removeRereading(of: number, token.incarnation)
+    try storage.lanes.dropShipped(of: number, token.incarnation)
     try reorder(number, token.incarnation, from: rereading.first)
     try rebase(number, token, bases)
     try Rebuild(store).refold(number)
@@ -125,12 +123,10 @@ struct LogRereading {
       try firstRebased(of: lane, zone, bases).map { LaneRewrite.LaneCut(lane: lane, first: $0) }
     }
     _ = try lanes.issueAgain(cuts, of: zone) { bases.rebased($0) }
-    for found in try storage.tables.adoptedLanes(of: zone, storage.transaction)
+    for found in try storage.lanes.adopted(of: zone)
     where found.replica != own.last?.replica {
-      let lane = try storage.tables.pendingLane(
-        found.replica, found.epoch, of: zone, token, storage.transaction)
-      let known = try storage.tables.contest(
-        of: lane.replica, lane.epoch, in: zone, token, storage.transaction)
+      let lane = try storage.lanes.pendingLane(found.replica, found.epoch, of: zone, token)
+      let known = try storage.lanes.contest(of: lane.replica, lane.epoch, in: zone, token)
       let knownFirst = known.map { max($0.first, lane.placed + 1) }
       let found = try firstRebased(of: lane, zone, bases)
       guard lane.count > 0, let first = [knownFirst, found].compactMap({ $0 }).min(),
@@ -140,7 +136,7 @@ struct LogRereading {
       let limit = entry.header.base.flatMap {
         bases.rebased(($0.incarnation, min($0.offset, known?.baseMax ?? .max)))?.offset
       }
-      try storage.contest(
+      try storage.lanes.setContest(
         Lane(zone: zone, replica: lane.replica, epoch: lane.epoch),
         .byBase(from: first, baseMax: limit ?? 0))
     }
@@ -148,8 +144,7 @@ struct LogRereading {
 
   /// The greatest offset that the zone, or anything pending of it, has seen.
   private func pendingBase(_ zone: ZoneNumber, _ row: ZoneRow, _ token: ZoneRow.Token) throws -> UInt64 {
-    let lanes = try storage.tables.pendingLanes(
-      of: zone, row, identity, storage.interned, storage.transaction)
+    let lanes = try storage.lanes.pendingLanes(of: zone, row, identity)
     // In a lane they never go back.
     let bases = try [row.base] + lanes.map { try storage.base(of: $0.replica, $0.epoch, $0.last, in: zone) }
     return bases.reduce(0) { seen, base in
@@ -163,10 +158,9 @@ struct LogRereading {
   private func givenUpParts(
     of zone: ZoneNumber, _ incarnation: IncarnationNumber
   ) throws -> [Lane: [ClosedRange<UInt64>]] {
-    let tables = storage.tables
     var parts: [Lane: [ClosedRange<UInt64>]] = [:]
-    try tables.forEachFormerSegment(in: zone, incarnation, storage.transaction) { offset, former in
-      let found = try tables.segment(at: offset, in: zone, incarnation, storage.transaction)
+    try storage.segments.forEachFormer(in: zone, incarnation) { offset, former in
+      let found = try storage.segments.row(at: offset, in: zone, incarnation)
       guard found?.isQuarantined ?? false, former.first <= former.last else { return }
       let lane = Lane(zone: zone, replica: former.replica, epoch: former.epoch)
       parts[lane, default: []].append(former.first...former.last)
@@ -178,10 +172,10 @@ struct LogRereading {
   private func isOwnFirstFormer(
     _ zone: ZoneNumber, _ row: ZoneRow, _ incarnation: IncarnationNumber
   ) throws -> Bool {
-    let (tables, epoch) = (storage.tables, row.ownEpoch(identity))
+    let epoch = row.ownEpoch(identity)
     let own = try storage.replicaNumber(of: identity.replica)
     var isFormer = false
-    try tables.forEachFormerSegment(in: zone, incarnation, storage.transaction) { _, former in
+    try storage.segments.forEachFormer(in: zone, incarnation) { _, former in
       isFormer = isFormer || former.replica == own && former.epoch == epoch && former.first == 1
     }
     return isFormer
@@ -199,7 +193,7 @@ struct LogRereading {
   private func position(
     _ sequence: UInt64, of replica: ReplicaNumber, _ epoch: UInt32, _ zone: ZoneNumber
   ) throws -> Position {
-    let found = try storage.tables.position(of: replica, epoch, sequence, in: zone, storage.transaction)
+    let found = try storage.log.position(of: replica, epoch, sequence, in: zone)
     if let found { return found }
     throw StoreError(
       .damaged, "sequence \(sequence) of zone number \(zone.rawValue) has no position",
@@ -211,14 +205,12 @@ struct LogRereading {
   private func reorder(
     _ zone: ZoneNumber, _ incarnation: IncarnationNumber, from first: UInt64
   ) throws {
-    let tables = storage.tables
     var order: [Position] = []
-    try tables.forEachSegment(in: zone, incarnation, from: first, storage.transaction) { offset, row in
+    try storage.segments.forEach(in: zone, incarnation, from: first) { offset, row in
       guard row.rejection == nil, !row.isQuarantined else { return }
       var next = row.first
       while next <= row.last {
-        let place = try tables.placement(
-          of: row.replica, row.epoch, next, in: zone, incarnation, storage.transaction)
+        let place = try storage.placements.placement(of: row.replica, row.epoch, next, in: zone, incarnation)
         guard let place else { return }
         if place.offset == offset {
           for sequence in next...min(place.last, row.last) {
@@ -229,9 +221,8 @@ struct LogRereading {
       }
     }
     var pending: [Position] = []
-    for lane in try tables.lanes(of: zone, storage.transaction) {
-      let placed = try tables.lastPlaced(
-        lane.replica, lane.epoch, in: zone, incarnation, storage.transaction)
+    for lane in try storage.lanes.all(of: zone) {
+      let placed = try storage.placements.lastPlaced(lane.replica, lane.epoch, in: zone, incarnation)
       guard placed < lane.last else { continue }
       for sequence in placed + 1...lane.last {
         pending.append(try position(sequence, of: lane.replica, lane.epoch, zone))
@@ -242,11 +233,10 @@ struct LogRereading {
     var least = order
     for index in least.indices.dropLast().reversed() { least[index] = min(least[index], least[index + 1]) }
     let kept = zip(order, least).prefix { $0 == $1 }.count
-    let reader = storage.logReader
     for position in order[kept...] {
-      let (header, body) = try reader.withEntry(at: position, storage.transaction) { ($0, $1.bytes) }
-      try storage.removeEntries(position...position)
-      _ = try storage.append(header, body: body.span.bytes)
+      let (header, body) = try storage.log.withEntry(at: position) { ($0, $1.bytes) }
+      try storage.log.remove(position...position)
+      _ = try storage.log.append(header, body: body.span.bytes)
     }
     storage.forgetSequences()
   }
@@ -257,13 +247,12 @@ struct LogRereading {
   func rereadBases(
     _ zone: ZoneNumber, _ incarnation: IncarnationNumber, _ rereading: Rereading
   ) throws -> RereadBases {
-    let tables = storage.tables
     var former: [ContentHash: UInt64] = [:]
-    try tables.forEachFormerSegment(in: zone, incarnation, storage.transaction) { offset, row in
+    try storage.segments.forEachFormer(in: zone, incarnation) { offset, row in
       former[row.hash] = min(former[row.hash] ?? .max, offset)
     }
     var bases = RereadBases(incarnation: incarnation, first: rereading.first, seen: rereading.seen)
-    try tables.forEachSegment(in: zone, incarnation, from: rereading.first, storage.transaction) { _, row in
+    try storage.segments.forEach(in: zone, incarnation, from: rereading.first) { _, row in
       let isEmpty = row.rejection != nil || row.isQuarantined
       bases.append(seenAt: isEmpty ? 0 : former[row.hash])
     }
@@ -278,24 +267,5 @@ struct LogRereading {
       if bases.changes(entry.header.base) { return sequence }
     }
     return nil
-  }
-}
-
-extension Tables {
-  /// From where a zone's log is being read again; nil if it is not.
-  func rereading(of zone: ZoneNumber, _ transaction: borrowing LMDBTransaction) throws -> Rereading? {
-    try transaction.withCheckedValue(of: .rereading(zone), in: replicas) { row in
-      var reader = ByteReader(row)
-      let first = try reader.readVarint("rereading")
-      // An earlier version wrote only the first offset.
-      return Rereading(first: first, seen: reader.remaining > 0 ? try reader.readVarint("rereading") : .max)
-    }
-  }
-
-  /// The lanes of others whose places were taken back.
-  fileprivate func heldLanes(
-    of zone: ZoneNumber, _ transaction: borrowing LMDBTransaction
-  ) throws -> [(replica: ReplicaNumber, epoch: UInt32)] {
-    try lanes(under: .heldLanes(zone), transaction).filter { $0.replica != .none }
   }
 }

@@ -33,7 +33,7 @@ extension RemoteIngest {
         throw FoldBoundReached(segments: report.segments)
       }
     }
-    let (number, before) = try storage.zone(zone)
+    let (number, before) = try storage.zones.visible(zone)
     if isFoldingAgain, before.building == .none || !before.isBaseBehindToken { return nil }
     foldsLater = true
     defer { foldsLater = false }
@@ -50,8 +50,8 @@ extension RemoteIngest {
   /// Whether the log is being folded again for a zone: for it, or for all.
   private func isFoldingAgain(_ zone: ZoneID) throws -> Bool {
     guard try Rebuild(store).isRefolding else { return false }
-    guard try storage.unfinishedRebuild()?.progress.isPartial ?? false else { return true }
-    return try Rebuild(store).isRefolded(storage.zone(zone).0)
+    guard try storage.meta.unfinishedRebuild()?.progress.isPartial ?? false else { return true }
+    return try Rebuild(store).isRefolded(storage.zones.visible(zone).0)
   }
 
   /// Appends the new transaction whose body was the last one parsed to the log, and folds it now or later.
@@ -80,6 +80,6 @@ extension RemoteIngest {
       ? (header.replica, header.epoch, header.sequence - 1)
       : before.map { ($0.replica, $0.epoch, $0.through) }
     guard let continued = try store.continuing(parent, row, header.zone).parent else { return }
-    try storage.setParent(continued, of: header.replica, epoch, in: header.zone)
+    try storage.lanes.setParent(continued, of: header.replica, epoch, in: header.zone)
   }
 }

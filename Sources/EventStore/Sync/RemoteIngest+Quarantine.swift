@@ -9,8 +9,7 @@ extension RemoteIngest {
     _ segment: RemoteSegment, _ zone: ZoneNumber, _ incarnation: IncarnationNumber,
     _ report: inout IngestReport
   ) throws {
-    let tables = storage.tables
-    if let known = try tables.segment(at: segment.offset, in: zone, incarnation, storage.transaction) {
+    if let known = try storage.segments.row(at: segment.offset, in: zone, incarnation) {
       guard known == .quarantined(segment.hash) else {
         // Its transactions count as shipped here, and no replica gets them from there.
         throw StoreError(
@@ -20,7 +19,7 @@ extension RemoteIngest {
             + "`replay sync STORE --remote REMOTE --reread \("\(segment.zone)@\(segment.offset)".argument)`")
       }
     } else {
-      try storage.place(.quarantined(segment.hash), in: zone, incarnation, at: segment.offset)
+      try storage.segments.record(.quarantined(segment.hash), in: zone, incarnation, at: segment.offset)
     }
     var row = try storage.zoneRow(zone)
     if row.moveToken(to: segment.offset, segment.hash, of: incarnation) { storage.setZoneRow(row, zone) }

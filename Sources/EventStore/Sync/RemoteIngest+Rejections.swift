@@ -8,21 +8,21 @@ extension RemoteIngest {
     let (zone, incarnation) = try target(segment.zone, segment.incarnation)
     try rules.checkFollows(segment, try storage.zoneRow(zone))
     let writer = try segment.writer ?? rules.lane(of: segment).id
-    let replica = try storage.makeReplicaNumber(for: writer.replica)
+    let replica = try storage.replicas.makeNumber(for: writer.replica)
     let sequences = segment.sequences
     var row = SegmentRow(
       replica: replica, epoch: writer.epoch, first: sequences.lowerBound, last: sequences.upperBound,
       hash: segment.hash, receivedMilliseconds: segment.receivedMilliseconds, rejection: reason)
-    let known = try storage.tables.segment(at: segment.offset, in: zone, incarnation, storage.transaction)
+    let known = try storage.segments.row(at: segment.offset, in: zone, incarnation)
     if let known { try Self.checkIsSame(row, as: known, at: segment.offset) }
     row.rejection = known?.rejection ?? reason
     let capped = try capped(replica, writer.epoch, of: zone, incarnation, from: segment.offset)
-    if try storage.closeLane(replica, writer.epoch, of: zone, incarnation, at: segment.offset) {
+    if try storage.lanes.close(replica, writer.epoch, of: zone, incarnation, at: segment.offset) {
       try adoptAgain(replica, writer.epoch, of: zone)
     }
     // What was acknowledged behind the offset has no place any more, and so no receive time.
     try retime(capped, zone, &report)
-    try storage.reject(row, in: zone, incarnation, at: segment.offset)
+    try storage.segments.reject(row, in: zone, incarnation, at: segment.offset)
     try removeCut(of: zone, replica, writer.epoch)
     if known?.rejection == nil { report.rejected += 1 }
     try moveToken(of: zone, incarnation, to: segment.offset, segment.hash)
@@ -33,9 +33,8 @@ extension RemoteIngest {
   /// have places ahead of the token: an adopted lane may have been dropped when the last of it was
   /// acknowledged, and an import leaves out one that its exporter had shipped.
   private func adoptAgain(_ replica: ReplicaNumber, _ epoch: UInt32, of zone: ZoneNumber) throws {
-    let isShippedHere = try storage.tables.ships(
-      replica, epoch, of: zone, storage.zoneRow(zone), identity, storage.interned, storage.transaction)
-    if !isShippedHere { try storage.adoptLane(replica, epoch, of: zone) }
+    let isShippedHere = try storage.lanes.ships(replica, epoch, of: zone, storage.zoneRow(zone), identity)
+    if !isShippedHere { try storage.lanes.adopt(replica, epoch, of: zone) }
   }
 
   /// The transactions of a lane that have their places at an offset or behind it, and whose timestamps
@@ -45,10 +44,9 @@ extension RemoteIngest {
     from offset: UInt64
   ) throws -> [Known] {
     var capped: [Known] = []
-    var last = try storage.tables.lastPlaced(replica, epoch, in: zone, incarnation, storage.transaction)
+    var last = try storage.placements.lastPlaced(replica, epoch, in: zone, incarnation)
     while last > 0 {
-      let place = try storage.tables.placement(
-        of: replica, epoch, last, in: zone, incarnation, storage.transaction)
+      let place = try storage.placements.placement(of: replica, epoch, last, in: zone, incarnation)
       guard let place, place.offset >= offset else { break }
       for sequence in place.first...last {
         guard let entry = try store.entry(replica, epoch, sequence, zone) else { continue }
@@ -61,9 +59,9 @@ extension RemoteIngest {
 
   /// Removes a zone's cut if it is of a lane that was closed.
   private func removeCut(of zone: ZoneNumber, _ replica: ReplicaNumber, _ epoch: UInt32) throws {
-    let cut = try storage.tables.cut(of: zone, storage.transaction)
+    let cut = try storage.zones.cut(of: zone)
     guard let cut, cut.replica == replica, cut.epoch == epoch else { return }
-    try storage.removeCut(of: zone)
+    try storage.zones.removeCut(of: zone)
   }
 
   /// What ``fold(_:_:)`` would throw of a segment, found before anything of it is written: only so can it be

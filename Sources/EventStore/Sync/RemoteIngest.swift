@@ -63,12 +63,12 @@ struct RemoteIngest {
     let own = StoreIdentity(
       replica: identity.replica, epoch: try storage.zoneRow(zone).ownEpoch(identity))
     let writer = acknowledgement.writer ?? own
-    let replica = try storage.makeReplicaNumber(for: writer.replica)
+    let replica = try storage.replicas.makeNumber(for: writer.replica)
     let epoch = writer.epoch
     let sequences = acknowledgement.sequences
     let last = try storage.lastSequence(of: replica, epoch, in: zone)
-    let placed = try storage.tables.lastPlaced(replica, epoch, in: zone, incarnation, storage.transaction)
-    let closure = try storage.tables.closure(of: replica, epoch, in: zone, incarnation, storage.transaction)
+    let placed = try storage.placements.lastPlaced(replica, epoch, in: zone, incarnation)
+    let closure = try storage.lanes.closure(of: replica, epoch, in: zone, incarnation)
     guard acknowledgement.offset > 0, sequences.lowerBound > 0, sequences.upperBound <= last,
       sequences.lowerBound <= placed + 1, closure.map({ acknowledgement.offset < $0 }) ?? true
     else {
@@ -106,17 +106,15 @@ struct RemoteIngest {
     let segment = RemoteSegment(acknowledgement, writer)
     let lane = SegmentLane(id: writer, number: replica, first: acknowledgement.sequences.lowerBound)
     let log = LogPrefix(zone: zone, incarnation: incarnation, end: acknowledgement.offset)
-    let reader = storage.logReader
     do {
       try rules.checkFit(of: segment, lane, log)
       var seen = try rules.seenBefore(lane, log)
       for sequence in acknowledgement.sequences {
-        let position = try storage.tables.position(
-          of: replica, writer.epoch, sequence, in: zone, storage.transaction)
+        let position = try storage.log.position(of: replica, writer.epoch, sequence, in: zone)
         guard let position else { continue }
-        let header = try reader.withEntry(at: position, storage.transaction) { header, _ in header }
+        let header = try storage.log.withEntry(at: position) { header, _ in header }
         try rules.check(
-          try reader.header(header, storage.transaction), in: segment, lane, sequence, log, &seen)
+          try storage.log.header(header), in: segment, lane, sequence, log, &seen)
       }
       return false
     } catch let error as StoreError {
@@ -139,9 +137,9 @@ struct RemoteIngest {
   func target(
     _ zone: ZoneID, _ incarnation: IncarnationID
   ) throws -> (ZoneNumber, IncarnationNumber) {
-    let (number, known) = try storage.zone(zone)
+    let (number, known) = try storage.zones.visible(zone)
     var row = known
-    let found = try storage.makeIncarnationNumber(for: incarnation)
+    let found = try storage.incarnations.makeNumber(for: incarnation)
     // What was fetched for a zone that was deleted since does not belong to the next one of its name.
     if row.token == nil, try ZoneCatalog(store).tie(number, &row, to: found) {
       storage.setZoneRow(row, number)
@@ -165,8 +163,7 @@ struct RemoteIngest {
       report.known += 1
       guard let entry = try store.entry(replica, header.epoch, header.sequence, zone) else { return nil }
       try compare(header, body, with: entry, log, segment)
-      let placed = try storage.tables.lastPlaced(
-        replica, header.epoch, in: zone, log.incarnation, storage.transaction)
+      let placed = try storage.placements.lastPlaced(replica, header.epoch, in: zone, log.incarnation)
       // Another store may have shipped what was pending here, without the assets that it names.
       if placed < header.sequence { try store.noteUnsentAssets(in: entry.body.span.bytes, zone) }
       return try known(entry, receivedMilliseconds: segment.receivedMilliseconds)
@@ -214,8 +211,8 @@ struct RemoteIngest {
   ) throws -> Known? {
     let (header, body) = entry
     let timestamp = try store.timestamp(ofBody: body.span.bytes)
-    let received = try storage.tables.leastReceived(
-      of: header.replica, header.epoch, header.sequence, in: header.zone, storage.transaction)
+    let received = try storage.placements.leastReceived(
+      of: header.replica, header.epoch, header.sequence, in: header.zone)
     let effective = StoreTransaction.effective(timestamp, received)
     guard effective < timestamp || StoreTransaction.effective(timestamp, receivedMilliseconds) < timestamp
     else {
@@ -229,8 +226,8 @@ struct RemoteIngest {
   func retime(_ transactions: [Known], _ zone: ZoneNumber, _ report: inout IngestReport) throws {
     for known in transactions {
       let header = known.header
-      let received = try storage.tables.leastReceived(
-        of: header.replica, header.epoch, header.sequence, in: zone, storage.transaction)
+      let received = try storage.placements.leastReceived(
+        of: header.replica, header.epoch, header.sequence, in: zone)
       let effective = StoreTransaction.effective(known.timestamp, received)
       guard effective != known.effective else { continue }
       try store.fold.flush()
@@ -247,7 +244,7 @@ struct RemoteIngest {
   private func record(
     _ segment: SegmentRow, _ zone: ZoneNumber, _ incarnation: IncarnationNumber, at offset: UInt64
   ) throws {
-    let known = try storage.tables.segment(at: offset, in: zone, incarnation, storage.transaction)
+    let known = try storage.segments.row(at: offset, in: zone, incarnation)
     if let known { try Self.checkIsSame(segment, as: known, at: offset) }
     if var known {
       if let received = segment.receivedMilliseconds, received < known.receivedMilliseconds ?? .max {
@@ -257,10 +254,10 @@ struct RemoteIngest {
         }
       }
     } else {
-      try storage.place(segment, in: zone, incarnation, at: offset)
+      try storage.segments.record(segment, in: zone, incarnation, at: offset)
     }
     try ZoneCatalog(store).removeShippedCut(zone, incarnation)
-    try storage.dropLaneIfShipped(segment.replica, segment.epoch, of: zone, incarnation)
+    try storage.lanes.dropIfShipped(segment.replica, segment.epoch, of: zone, incarnation)
     try moveToken(of: zone, incarnation, to: offset, segment.hash)
   }
 
@@ -287,20 +284,19 @@ struct RemoteIngest {
   }
 }
 
-extension Tables {
+extension PlacementTable {
   /// The least receive time of a transaction over all incarnations, nil if no remote gave one.
-  package func leastReceived(
-    of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, in zone: ZoneNumber,
-    _ transaction: borrowing LMDBTransaction
+  func leastReceived(
+    of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, in zone: ZoneNumber
   ) throws -> UInt64? {
     var least: UInt64?
     // From one incarnation in which the zone has a place to the next: a store may know those of very many
     // zones.
     var next = IncarnationNumber(rawValue: 1)
-    while let incarnation = try placedIncarnation(atOrAfter: next, of: zone, transaction) {
-      let place = try placement(of: replica, epoch, sequence, in: zone, incarnation, transaction)
+    while let incarnation = try incarnation(atOrAfter: next, of: zone) {
+      let place = try placement(of: replica, epoch, sequence, in: zone, incarnation)
       if let place,
-        let received = try segment(at: place.offset, in: zone, incarnation, transaction)?.receivedMilliseconds
+        let received = try segments.row(at: place.offset, in: zone, incarnation)?.receivedMilliseconds
       {
         least = min(least ?? received, received)
       }
@@ -310,11 +306,11 @@ extension Tables {
     return least
   }
 
-  private func placedIncarnation(
-    atOrAfter incarnation: IncarnationNumber, of zone: ZoneNumber, _ transaction: borrowing LMDBTransaction
+  private func incarnation(
+    atOrAfter incarnation: IncarnationNumber, of zone: ZoneNumber
   ) throws -> IncarnationNumber? {
     let start = TableKey.placement(zone, incarnation, .none, 0, last: 0)
-    var cursor = try transaction.openCursor(placements)
+    var cursor = try transaction.openCursor(tables.placements)
     guard try cursor.seek(atOrAfter: start.span) else { return nil }
     return try cursor.withEntry { key, _ in
       try key.bigEndian32(at: 0) == zone.rawValue

@@ -13,14 +13,13 @@ extension ReadTransaction {
   /// known.
   func offset(before segment: SegmentHeader) throws -> UInt64 {
     guard segment.sequences.lowerBound > 1 else { return 0 }
-    let (number, _) = try tables.zone(segment.zone, interned, transaction)
+    let (number, _) = try readView.zones.visible(segment.zone)
     guard
-      let incarnation = try interned.incarnations.number(
-        of: segment.incarnation, in: tables.incarnations, transaction),
-      let replica = try interned.replicas.number(of: segment.replica, in: tables.replicas, transaction)
+      let incarnation = try readView.incarnations.number(of: segment.incarnation),
+      let replica = try readView.replicas.number(of: segment.replica)
     else { return 0 }
-    let place = try tables.placement(
-      of: replica, segment.epoch, segment.sequences.lowerBound - 1, in: number, incarnation, transaction)
+    let place = try readView.placements.placement(
+      of: replica, segment.epoch, segment.sequences.lowerBound - 1, in: number, incarnation)
     return place?.offset ?? 0
   }
 
@@ -29,9 +28,9 @@ extension ReadTransaction {
   package func remoteLogs() throws -> [(zone: ZoneID, incarnation: IncarnationID, last: UInt64)] {
     try syncState().zones.compactMap { zone in
       guard let token = zone.token, [.attached, .local].contains(zone.attachment) else { return nil }
-      let (number, row) = try tables.zone(zone.zone, interned, transaction)
+      let (number, row) = try readView.zones.visible(zone.zone)
       guard let found = row.token else { return nil }
-      let last = try tables.lastSegment(of: number, found.incarnation, transaction)
+      let last = try readView.segments.lastOffset(of: number, found.incarnation)
       return (zone.zone, token.incarnation, max(last, token.offset))
     }
   }
@@ -54,18 +53,18 @@ extension ReadTransaction {
     guard let (number, found, row) = try segmentRow(at: offset, of: zone, incarnation), !row.isQuarantined,
       row.rejection == nil
     else { return nil }
-    let reader = LogReader(tables, interned)
+    let reader = LogReader(readView)
     var transactions: [[UInt8]] = []
     // A row that was damaged may name any sequences; those that are there are no more than the store has.
     for sequence in row.first...max(row.first, row.last) {
-      let position = try tables.position(of: row.replica, row.epoch, sequence, in: number, transaction)
+      let position = try readView.log.position(of: row.replica, row.epoch, sequence, in: number)
       guard let position else { throw StoreError.missing(sequence, zone) }
-      transactions.append(try reader.bytes(at: position, transaction))
+      transactions.append(try reader.bytes(at: position))
     }
     var previous = ContentHash.zero
     if row.first > 1,
-      let place = try tables.placement(
-        of: row.replica, row.epoch, row.first - 1, in: number, found, transaction)
+      let place = try readView.placements.placement(
+        of: row.replica, row.epoch, row.first - 1, in: number, found)
     {
       previous = try hash(at: place.offset, number, found, zone)
     }
@@ -86,10 +85,10 @@ extension ReadTransaction {
   private func segmentRow(
     at offset: UInt64, of zone: ZoneID, _ incarnation: IncarnationID
   ) throws -> (zone: ZoneNumber, incarnation: IncarnationNumber, row: SegmentRow)? {
-    let (number, _) = try tables.zone(zone, interned, transaction)
+    let (number, _) = try readView.zones.visible(zone)
     guard
-      let found = try interned.incarnations.number(of: incarnation, in: tables.incarnations, transaction),
-      let row = try tables.segment(at: offset, in: number, found, transaction)
+      let found = try readView.incarnations.number(of: incarnation),
+      let row = try readView.segments.row(at: offset, in: number, found)
     else { return nil }
     return (number, found, row)
   }
@@ -97,7 +96,7 @@ extension ReadTransaction {
   private func hash(
     at offset: UInt64, _ number: ZoneNumber, _ incarnation: IncarnationNumber, _ zone: ZoneID
   ) throws -> ContentHash {
-    if let row = try tables.segment(at: offset, in: number, incarnation, transaction) { return row.hash }
+    if let row = try readView.segments.row(at: offset, in: number, incarnation) { return row.hash }
     throw StoreError(
       .damaged, "the segment at offset \(offset) of zone “\(zone)” is missing from the store",
       hint: "try another store that has read the zone")

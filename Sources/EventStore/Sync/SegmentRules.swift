@@ -45,7 +45,7 @@ struct SegmentRules {
       var reader = ByteReader(first.span.bytes)
       return try TransactionHeader.read(from: &reader)
     }
-    let number = try storage.makeReplicaNumber(for: header.replica)
+    let number = try storage.replicas.makeNumber(for: header.replica)
     return SegmentLane(
       id: StoreIdentity(replica: header.replica, epoch: header.epoch), number: number, first: header.sequence)
   }
@@ -53,8 +53,7 @@ struct SegmentRules {
   /// Whether a part of the log has a lane up to a sequence, 0 for its beginning.
   func has(_ sequence: UInt64, of replica: ReplicaNumber, _ epoch: UInt32, _ log: LogPrefix) throws -> Bool {
     if sequence == 0 { return true }
-    let place = try storage.tables.placement(
-      of: replica, epoch, sequence, in: log.zone, log.incarnation, storage.transaction)
+    let place = try storage.placements.placement(of: replica, epoch, sequence, in: log.zone, log.incarnation)
     return place.map { $0.offset < log.end } ?? false
   }
 
@@ -62,8 +61,7 @@ struct SegmentRules {
   ///
   /// - Complexity: linear in the segments of the lane behind that part. ``has(_:of:_:_:)`` needs one look.
   private func placed(_ replica: ReplicaNumber, _ epoch: UInt32, _ log: LogPrefix) throws -> UInt64 {
-    try storage.tables.lastPlaced(
-      replica, epoch, in: log.zone, log.incarnation, before: log.end, storage.transaction)
+    try storage.placements.lastPlaced(replica, epoch, in: log.zone, log.incarnation, before: log.end)
   }
 
   /// What a segment as a whole says must fit the log before it.
@@ -75,8 +73,7 @@ struct SegmentRules {
   }
 
   private func checkIsOpen(_ lane: SegmentLane, _ log: LogPrefix, _ segment: RemoteSegment) throws {
-    let closure = try storage.tables.closure(
-      of: lane.number, lane.epoch, in: log.zone, log.incarnation, storage.transaction)
+    let closure = try storage.lanes.closure(of: lane.number, lane.epoch, in: log.zone, log.incarnation)
     guard let closure, closure < segment.offset else { return }
     throw segment.invalid(.laneClosed, .mismatch, "its writer's lane was closed at offset \(closure)")
   }
@@ -84,8 +81,7 @@ struct SegmentRules {
   /// The segment that it says it has seen must be the one that is there.
   private func checkBase(of segment: RemoteSegment, _ log: LogPrefix) throws {
     guard segment.base > 0, let expected = segment.baseHash else { return }
-    let found = try storage.tables.segment(
-      at: segment.base, in: log.zone, log.incarnation, storage.transaction)
+    let found = try storage.segments.row(at: segment.base, in: log.zone, log.incarnation)
     // A writer that had seen what was given up since names that.
     if let found, found.isQuarantined, segment.base < segment.offset { return }
     guard segment.base < segment.offset, found?.hash == expected else {
@@ -166,12 +162,11 @@ struct SegmentRules {
   private func check(
     _ previous: ContentHash, before lane: SegmentLane, _ log: LogPrefix, in segment: RemoteSegment
   ) throws {
-    let tables = storage.tables
     guard lane.first > 1,
-      let place = try tables.placement(
-        of: lane.number, lane.epoch, lane.first - 1, in: log.zone, log.incarnation, storage.transaction),
+      let place = try storage.placements.placement(
+        of: lane.number, lane.epoch, lane.first - 1, in: log.zone, log.incarnation),
       place.offset < log.end,
-      let row = try tables.segment(at: place.offset, in: log.zone, log.incarnation, storage.transaction),
+      let row = try storage.segments.row(at: place.offset, in: log.zone, log.incarnation),
       row.first == place.first, row.last == place.last, place.last == lane.first - 1
     else { return }
     guard row.hash == previous else {

@@ -3,26 +3,26 @@ package import OperationFormat
 
 extension ReadTransaction {
   package func syncState() throws -> StoreSyncState {
-    try tables.checkLogTail(transaction)
+    try readView.log.checkTail()
     var zones: [ZoneSyncState] = []
     var hasRemovedZones = false
-    for (number, row) in try tables.zoneRows(transaction) {
+    for (number, row) in try readView.zones.rows() {
       guard let attachment = ZoneAttachment(rawValue: row.status.rawValue) else {
         hasRemovedZones = true
         continue
       }
-      let zone = try interned.zones.identity(of: number, in: tables.zones, transaction)
+      let zone = try readView.zoneNumbers.identity(of: number)
       var state = ZoneSyncState(
         zone: zone, attachment: attachment, token: try changeToken(row.token, zone),
-        pending: try tables.pendingCount(in: number, row, identity, interned, transaction),
-        assetPolicy: try tables.assetPolicy(of: number, transaction))
-      state.hasUnsentAssets = try tables.hasAssets(in: number, .unsent, transaction)
+        pending: try readView.lanes.pendingCount(in: number, row, identity),
+        assetPolicy: try readView.assets.policy(of: number))
+      state.hasUnsentAssets = try readView.assets.hasAny(in: number, .unsent)
       zones.append(state)
     }
     // Of one name there may be a zone that is being deleted and one that was made since.
     zones.sort { ($0.zone, $0.attachment.rawValue) < ($1.zone, $1.attachment.rawValue) }
     var state = StoreSyncState(
-      identity: identity, databaseToken: try tables.databaseToken(transaction), zones: zones)
+      identity: identity, databaseToken: try readView.meta.databaseToken(), zones: zones)
     state.hasRemovedZones = hasRemovedZones
     return state
   }
@@ -31,7 +31,7 @@ extension ReadTransaction {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.
   package func changeToken(of zone: ZoneID) throws -> ChangeToken? {
-    try changeToken(tables.zone(zone, interned, transaction).row.token, zone)
+    try changeToken(readView.zones.visible(zone).row.token, zone)
   }
 
   /// What the next transaction of a zone has seen of its remote log: less than ``changeToken(of:)`` says
@@ -39,10 +39,9 @@ extension ReadTransaction {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.
   package func base(of zone: ZoneID) throws -> Base? {
-    guard let base = try tables.zone(zone, interned, transaction).row.base else { return nil }
+    guard let base = try readView.zones.visible(zone).row.base else { return nil }
     return Base(
-      incarnation: try interned.incarnations.identity(
-        of: base.incarnation, in: tables.incarnations, transaction),
+      incarnation: try readView.incarnations.identity(of: base.incarnation),
       offset: base.offset)
   }
 
@@ -50,8 +49,7 @@ extension ReadTransaction {
     guard let token else { return nil }
     return ChangeToken(
       zone: zone,
-      incarnation: try interned.incarnations.identity(
-        of: token.incarnation, in: tables.incarnations, transaction),
+      incarnation: try readView.incarnations.identity(of: token.incarnation),
       offset: token.offset, hash: token.hash)
   }
 }
@@ -63,27 +61,3 @@ extension ReadTransaction {
 // | 16 | remote, big-endian |
 // | varint | offset |
 // | 32 | hash |
-
-extension Tables {
-  /// Up to where the remote's list of zones was read; nil for a store that was never synced.
-  func databaseToken(_ transaction: borrowing LMDBTransaction) throws -> DatabaseToken? {
-    try transaction.withValue(of: TableKey.meta(.remote).span, in: meta) { row in
-      var reader = ByteReader(row)
-      let remote = RemoteID(rawValue: try reader.readBigEndian("remote", as: UInt128.self))
-      let offset = try reader.readVarint("remote.offset")
-      let hash = try ContentHash.read(from: &reader, "remote.hash")
-      try reader.finish("remote")
-      return DatabaseToken(remote: remote, offset: offset, hash: hash)
-    }
-  }
-}
-
-extension TableStorage {
-  func setDatabaseToken(_ token: DatabaseToken) throws {
-    try put(.meta(.remote), in: tables.meta) { writer in
-      writer.append(bigEndian: token.remote.rawValue)
-      writer.append(varint: token.offset)
-      writer.append(token.hash)
-    }
-  }
-}

@@ -17,32 +17,6 @@ struct ZoneCatalog {
 
   init(_ store: StoreTransaction) { self.store = store }
 
-  /// Deletes a zone. Where the remote may have it too, its row stays until it is deleted there.
-  func delete(_ zone: ZoneID, _ number: ZoneNumber, _ found: ZoneRow) throws {
-    var row = found
-    let isShared: Bool
-    let proposed = try storage.tables.proposedIncarnation(of: number, storage.transaction)
-    if let token = row.token {
-      isShared =
-        try row.status == .attached
-        || storage.tables.hasSegments(in: number, token.incarnation, storage.transaction)
-    } else if let proposed {
-      // The remote may be making it: what it makes is deleted there.
-      row.token = ZoneRow.Token(incarnation: proposed, offset: 0, hash: .zero)
-      storage.setZoneRow(row, number)
-      isShared = true
-    } else {
-      isShared = false
-    }
-    if !isShared, row.token != nil {
-      // The remote has another zone of that name, which this one kept from appearing.
-      row.token = nil
-      storage.setZoneRow(row, number)
-      try storage.readZoneListAgain()
-    }
-    try storage.retireZone(zone, number, as: isShared ? .deleting : .removed)
-  }
-
   // MARK: The list of zones
 
   func apply(
@@ -51,7 +25,7 @@ struct ZoneCatalog {
   ) throws -> ZoneListReport {
     var report = ZoneListReport()
     var events = events + later
-    if let stored = try storage.tables.databaseToken(storage.transaction) {
+    if let stored = try storage.meta.databaseToken() {
       guard stored.remote == token.remote else {
         throw StoreError(
           .remoteChanged, "the store was synced with remote \(stored.remote), and this is \(token.remote)",
@@ -65,8 +39,8 @@ struct ZoneCatalog {
     // What the same page deletes begins nothing here: a zone of that name may be another one, made here
     // since.
     for event in events where event.kind == .deleted {
-      try storage.setGone(
-        try storage.makeIncarnationNumber(for: event.incarnation))
+      try storage.zones.setGone(
+        try storage.incarnations.makeNumber(for: event.incarnation))
     }
     for event in events {
       switch event.kind {
@@ -80,7 +54,7 @@ struct ZoneCatalog {
       default: break
       }
     }
-    try storage.setDatabaseToken(token)
+    try storage.meta.setDatabaseToken(token)
     return report
   }
 
@@ -88,18 +62,17 @@ struct ZoneCatalog {
     _ zone: ZoneID, _ incarnation: IncarnationID, _ chosen: Set<ZoneID>?, _ report: inout ZoneListReport
   ) throws {
     try zone.check()
-    let tables = storage.tables
-    let found = try storage.makeIncarnationNumber(for: incarnation)
+    let found = try storage.incarnations.makeNumber(for: incarnation)
     // The event of a deleted zone's beginning may be read once more, or come late.
-    if let gone = try tables.goneLog(found, storage.transaction) {
-      if gone.isUntold { try storage.makeDeletion(of: zone, found) }
+    if let gone = try storage.zones.goneLog(found) {
+      if gone.isUntold { try storage.zones.makeDeletion(of: zone, found) }
       return
     }
     let number: ZoneNumber
-    if let known = try storage.findZone(zone)?.number {
+    if let known = try storage.zones.find(zone)?.number {
       number = known
     } else {
-      number = try storage.makeZone(zone, chosen?.contains(zone) ?? true ? .attached : .offered)
+      number = try storage.zones.make(zone, chosen?.contains(zone) ?? true ? .attached : .offered)
       report.created.append(zone)
     }
     var row = try storage.zoneRow(number)
@@ -117,24 +90,24 @@ struct ZoneCatalog {
   /// - Returns: whether it may be tied: that log was not deleted, and the log of its token has nothing of the
   ///   zone.
   func tie(_ zone: ZoneNumber, _ row: inout ZoneRow, to incarnation: IncarnationNumber) throws -> Bool {
-    let isGone = try storage.tables.isGone(incarnation, storage.transaction)
+    let isGone = try storage.zones.isGone(incarnation)
     guard !isGone else { return false }
     if let token = row.token {
       guard token.offset == 0,
-        try !storage.tables.hasSegments(in: zone, token.incarnation, storage.transaction)
+        try !storage.segments.hasAny(in: zone, token.incarnation)
       else { return false }
     }
     row.token = ZoneRow.Token(incarnation: incarnation, offset: 0, hash: .zero)
-    try storage.removeProposal(of: zone)
+    try storage.zones.removeProposal(of: zone)
     return true
   }
 
   func adopt(_ zone: ZoneID, _ incarnation: IncarnationID) throws {
-    guard let (number, known) = try storage.findZone(zone), known.status != .local else {
+    guard let (number, known) = try storage.zones.find(zone), known.status != .local else {
       throw StoreError.unknown(zone)
     }
     var row = known
-    let found = try storage.makeIncarnationNumber(for: incarnation)
+    let found = try storage.incarnations.makeNumber(for: incarnation)
     if row.token?.incarnation != found, try !tie(number, &row, to: found) {
       throw StoreError.incarnationChanged(zone, incarnation)
     }
@@ -144,10 +117,10 @@ struct ZoneCatalog {
   }
 
   func withdraw(_ zone: ZoneID, _ incarnation: IncarnationID) throws -> Withdrawal {
-    guard let (number, known) = try storage.findZone(zone), let token = known.token,
-      let found = try storage.incarnationNumber(of: incarnation), token.incarnation == found
+    guard let (number, known) = try storage.zones.find(zone), let token = known.token,
+      let found = try storage.incarnations.number(of: incarnation), token.incarnation == found
     else { return .untouched }
-    try storage.setGone(found)
+    try storage.zones.setGone(found)
     if known.status == .local {
       var row = known
       row.token = nil
@@ -160,37 +133,35 @@ struct ZoneCatalog {
     }
     try store.fold.flush()
     store.fold.reset()
-    try storage.retireZone(zone, number, as: .removed)
+    try storage.zones.retire(zone, number, as: .removed)
     return .removed
   }
 
   /// Whether a zone has transactions that are not in an incarnation: those that are pending, and those of a
   /// lane that the log has closed.
   private func hasUnshipped(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) throws -> Bool {
-    let tables = storage.tables
-    return try tables.lanes(of: zone, storage.transaction).contains { lane in
-      try tables.lastPlaced(lane.replica, lane.epoch, in: zone, incarnation, storage.transaction) < lane.last
+    return try storage.lanes.all(of: zone).contains { lane in
+      try storage.placements.lastPlaced(lane.replica, lane.epoch, in: zone, incarnation) < lane.last
     }
   }
 
   func finishDeletion(of zone: ZoneID, _ incarnation: IncarnationID, isTold: Bool) throws {
-    let tables = storage.tables
-    let found = try storage.incarnationNumber(of: incarnation)
-    for (number, known) in try tables.zoneRows(storage.transaction)
+    let found = try storage.incarnations.number(of: incarnation)
+    for (number, known) in try storage.zones.rows()
     where known.status == .deleting && known.token?.incarnation == found {
-      guard try tables.zoneID(number, storage.transaction) == zone else { continue }
+      guard try storage.zones.id(of: number) == zone else { continue }
       var row = known
       row.status = .removed
       storage.setZoneRow(row, number)
-      try storage.removeProposal(of: number)
-      if !isTold, let found { try storage.setGone(found, isUntold: true) }
-      try storage.readZoneListAgain()
+      try storage.zones.removeProposal(of: number)
+      if !isTold, let found { try storage.zones.setGone(found, isUntold: true) }
+      try storage.meta.readZoneListAgain()
     }
     try storage.flush()
   }
 
   func forgetTokens() throws {
-    for (number, known) in try storage.tables.zoneRows(storage.transaction) {
+    for (number, known) in try storage.zones.rows() {
       guard let token = known.token, token.offset > 0, !known.status.isGone else { continue }
       var row = known
       row.token = ZoneRow.Token(incarnation: token.incarnation, offset: 0, hash: .zero)
@@ -202,28 +173,26 @@ struct ZoneCatalog {
   // MARK: Cuts
 
   func storeCut(_ header: SegmentHeader) throws -> SegmentHeader {
-    let tables = storage.tables
-    let (number, row) = try storage.zone(header.zone)
+    let (number, row) = try storage.zones.visible(header.zone)
     guard let token = row.token,
-      let incarnation = try storage.incarnationNumber(of: header.incarnation),
+      let incarnation = try storage.incarnations.number(of: header.incarnation),
       token.incarnation == incarnation
     else { throw StoreError.incarnationChanged(header.zone, header.incarnation) }
-    let replica = try storage.makeReplicaNumber(for: header.replica)
-    let isOurs = try tables.ships(
-      replica, header.epoch, of: number, row, identity, storage.interned, storage.transaction)
-    let lane = try tables.pendingLane(replica, header.epoch, of: number, token, storage.transaction)
+    let replica = try storage.replicas.makeNumber(for: header.replica)
+    let isOurs = try storage.lanes.ships(replica, header.epoch, of: number, row, identity)
+    let lane = try storage.lanes.pendingLane(replica, header.epoch, of: number, token)
     guard isOurs else {
       throw StoreError(
         .outOfOrder,
         "a segment of replica \(header.replica), epoch \(header.epoch) is not this store's to ship any more",
         hint: "another process has shipped it, or the store has taken a new epoch: cut again")
     }
-    if let stored = try tables.cut(of: number, storage.transaction), stored.isNext(after: lane, incarnation) {
+    if let stored = try storage.zones.cut(of: number), stored.isNext(after: lane, incarnation) {
       guard stored.sequences == header.sequences, stored.contentHash == header.contentHash else {
         return stored.header(header.zone, header.incarnation, header.replica)
       }
       // It stays what is next also where a part of it was placed meanwhile.
-      try storage.setCut(CutRow(header, incarnation, replica), of: number)
+      try storage.zones.setCut(CutRow(header, incarnation, replica), of: number)
       return header
     }
     guard header.sequences.lowerBound == lane.placed + 1, header.sequences.upperBound <= lane.last else {
@@ -233,25 +202,15 @@ struct ZoneCatalog {
           + "cut, but \(lane.placed) of \(lane.last) are acknowledged",
         hint: "another process has shipped meanwhile: cut again")
     }
-    try storage.setCut(CutRow(header, incarnation, replica), of: number)
+    try storage.zones.setCut(CutRow(header, incarnation, replica), of: number)
     return header
   }
 
   /// Removes a zone's cut once the remote has all that it cuts.
   func removeShippedCut(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) throws {
-    guard let cut = try storage.tables.cut(of: zone, storage.transaction), cut.incarnation == incarnation
+    guard let cut = try storage.zones.cut(of: zone), cut.incarnation == incarnation
     else { return }
-    let placed = try storage.tables.lastPlaced(
-      cut.replica, cut.epoch, in: zone, incarnation, storage.transaction)
-    if cut.sequences.upperBound <= placed { try storage.removeCut(of: zone) }
-  }
-}
-
-extension TableStorage {
-  /// Lets the remote's list of zones be read from its start once more: a later life of a zone that is out of
-  /// the way now may have been passed over in it.
-  func readZoneListAgain() throws {
-    guard let token = try tables.databaseToken(transaction), token.offset > 0 else { return }
-    try setDatabaseToken(DatabaseToken(remote: token.remote, offset: 0, hash: .zero))
+    let placed = try storage.placements.lastPlaced(cut.replica, cut.epoch, in: zone, incarnation)
+    if cut.sequences.upperBound <= placed { try storage.zones.removeCut(of: zone) }
   }
 }

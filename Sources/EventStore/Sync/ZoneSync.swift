@@ -12,33 +12,30 @@ struct ZoneSync {
 
   func proposeIncarnation(_ incarnation: IncarnationID, of zone: ZoneID) async throws -> IncarnationID {
     let known = try core.read { transaction in
-      let tables = transaction.tables
-      let (number, _) = try tables.zone(zone, transaction.interned, transaction.transaction)
-      return try tables.openProposal(of: number, transaction.transaction).map {
-        try transaction.interned.incarnations.identity(
-          of: $0, in: tables.incarnations, transaction.transaction)
+      let (number, _) = try transaction.readView.zones.visible(zone)
+      return try transaction.readView.zones.openProposal(of: number).map {
+        try transaction.readView.incarnations.identity(of: $0)
       }
     }
     if let known { return known }
     return try await core.perform { store in
       let storage = store.storage
-      let (number, row) = try storage.zone(zone)
+      let (number, row) = try storage.zones.visible(zone)
       guard row.status == .attached else { throw StoreError.unknown(zone) }
-      if let found = try storage.tables.openProposal(of: number, storage.transaction) {
-        return try storage.incarnationID(found)
+      if let found = try storage.zones.openProposal(of: number) {
+        return try storage.incarnations.identity(of: found)
       }
-      let made = try storage.makeIncarnationNumber(for: incarnation)
-      try storage.setProposal(made, of: number)
+      let made = try storage.incarnations.makeNumber(for: incarnation)
+      try storage.zones.setProposal(made, of: number)
       return incarnation
     }
   }
 
   func isGone(_ incarnation: IncarnationID) throws -> Bool {
     try core.read { transaction in
-      let (tables, readView) = (transaction.tables, transaction.readView)
-      let number = try readView.interned.incarnations.number(
-        of: incarnation, in: tables.incarnations, readView.transaction)
-      return try number.map { try tables.isGone($0, readView.transaction) } ?? false
+      let readView = transaction.readView
+      let number = try readView.incarnations.number(of: incarnation)
+      return try number.map { try readView.zones.isGone($0) } ?? false
     }
   }
 
@@ -52,16 +49,16 @@ struct ZoneSync {
     if isKept { return false }
     return try await core.perform { store in
       guard try ZoneCatalog(store).withdraw(zone, incarnation) == .removed else { return false }
-      try store.storage.readZoneListAgain()
+      try store.storage.meta.readZoneListAgain()
       return true
     }
   }
 
   func forgetPlaceInZoneList() async throws {
     try await core.perform { store in
-      let rows = try store.storage.tables.zoneRows(store.storage.transaction)
+      let rows = try store.storage.zones.rows()
       guard !rows.contains(where: { $0.row.status == .attached && $0.row.token != nil }) else { return }
-      try store.storage.readZoneListAgain()
+      try store.storage.meta.readZoneListAgain()
     }
   }
 
@@ -69,18 +66,17 @@ struct ZoneSync {
 
   func isRereading(_ zone: ZoneID) throws -> Bool {
     try core.read { transaction in
-      let (number, _) = try transaction.tables.zone(zone, transaction.interned, transaction.transaction)
-      return try transaction.tables.rereading(of: number, transaction.transaction) != nil
+      let (number, _) = try transaction.readView.zones.visible(zone)
+      return try transaction.readView.lanes.rereading(of: number) != nil
     }
   }
 
   func hasSegmentsAhead(in zone: ZoneID) throws -> Bool {
     try core.read { transaction in
-      let tables = transaction.tables
-      let (number, row) = try tables.zone(zone, transaction.interned, transaction.transaction)
+      let (number, row) = try transaction.readView.zones.visible(zone)
       guard let token = row.token else { return false }
       let start = TableKey.segment(number, token.incarnation, token.offset + 1)
-      return try tables.hasSegment(from: start, transaction.transaction)
+      return try transaction.readView.segments.hasAny(from: start)
     }
   }
 }

@@ -1,11 +1,11 @@
 import LMDB
 import OperationFormat
 
-/// A row that ends with the CRC-32C of its key and of what stands before it, 4 bytes, little-endian.
+/// A row that ends with the CRC-32C of its key and its content: 4 bytes, little-endian.
 ///
-/// All rows of `sequences`, `segments`, `placements`, `zones`, `replicas`, `incarnations` and `names` are: from them the
-/// store tells what was sent. A flipped bit there would otherwise leave committed work unsent under a status that says
-/// “in sync”. Rows of records need none: they are derived, and a rebuild makes them again.
+/// All rows of `sequences`, `segments`, `placements`, `zones`, `replicas`, `incarnations` and `names` have
+/// one: they say what was sent. Without it, a flipped bit could leave committed work unsent under a status
+/// that says “in sync”. Rows of records need none: a rebuild makes them again from the log.
 enum CheckedRow {
   static let checksumBytes = 4
 
@@ -13,7 +13,7 @@ enum CheckedRow {
     crc32c(content, continuing: crc32c(key))
   }
 
-  /// A row's content, once its checksum was found right.
+  /// A row's content, if its checksum matches.
   @_lifetime(copy row)
   static func content(of row: RawSpan, under key: RawSpan) throws(FormatError) -> RawSpan {
     let end = row.byteCount - checksumBytes
@@ -49,7 +49,13 @@ extension LMDBTransaction {
 }
 
 extension Cursor {
-  /// Lends the key and the content of the checked row that it stands on.
+  /// Moves to the greatest entry whose key is at most `key`.
+  mutating func seek(atMost key: RawSpan) throws(LMDBError) -> Bool {
+    if try seek(to: key) { return true }
+    return try seek(before: key)
+  }
+
+  /// Lends the key and the content of the current entry, a checked row.
   borrowing func withCheckedEntry<R>(_ body: (_ key: RawSpan, _ row: RawSpan) throws -> R) throws -> R {
     try withEntry { key, row in try body(key, CheckedRow.content(of: row, under: key)) }
   }

@@ -2,11 +2,11 @@ package import LMDB
 package import OperationFormat
 import Synchronization
 
-/// An identity that the store keeps once and names by a number.
+/// An identity that the store keeps once, and names by a number.
 package protocol Internable: Hashable, Sendable {
   /// The identity as the key of its number. At most 258 bytes.
   func appendInterned(to key: inout TableKey)
-  /// Whether it is short enough to be kept; no store knows one that is not.
+  /// Whether it is short enough to be stored.
   var canBeInterned: Bool { get }
   init(interned bytes: RawSpan) throws(FormatError)
 }
@@ -15,10 +15,11 @@ extension Internable {
   package var canBeInterned: Bool { true }
 }
 
-/// Numbers of one kind of identity, in a table: 0 and the number → the identity; 1 and the identity → the number.
+/// Numbers of one kind of identity, in a table: 0 and the number → the identity; 1 and the identity → the
+/// number.
 ///
-/// It caches what it has met. What was committed never changes, but for the numbers of zones, so the cache of a store
-/// may be shared by all its readers; the writer has one of its own, which is undone with its transactions.
+/// It caches what it has read. Except for the numbers of zones, what was committed never changes, so all
+/// readers of a store share a cache. The writer has its own one, which is undone with its transactions.
 package final class Interner<Identity: Internable>: Sendable {
   package struct Cache: Sendable {
     fileprivate var numbers: [Identity: Number<Identity>] = [:]
@@ -48,8 +49,8 @@ package final class Interner<Identity: Internable>: Sendable {
     changes.wrappingAdd(1, ordering: .relaxed)
   }
 
-  /// The number of an identity; nil if the store has not met it. Not for zones: what is cached of them is a hint,
-  /// see `Tables.findZone`.
+  /// The number of an identity; nil if it has none. Not for zones, whose cached numbers are hints:
+  /// see ``ZoneTable/find(_:)``.
   package func number(
     of identity: Identity, in table: Table, _ transaction: borrowing Transaction
   ) throws -> Number<Identity>? {
@@ -57,12 +58,12 @@ package final class Interner<Identity: Internable>: Sendable {
     return try storedNumber(of: identity, in: table, transaction)
   }
 
-  /// The number that was met last with an identity.
+  /// The number that an identity had last.
   package func cachedNumber(of identity: Identity) -> Number<Identity>? {
     mutex.withLock { $0.numbers[identity] }
   }
 
-  /// The number of an identity, whatever is cached.
+  /// The number of an identity, as the table has it.
   package func storedNumber(
     of identity: Identity, in table: Table, _ transaction: borrowing Transaction
   ) throws -> Number<Identity>? {
@@ -76,7 +77,7 @@ package final class Interner<Identity: Internable>: Sendable {
     return found
   }
 
-  /// The number of an identity, a new one if the store has not met it.
+  /// The number of an identity; a new one if it has none.
   package func makeNumber(
     for identity: Identity, in table: Table, _ transaction: borrowing Transaction
   ) throws -> Number<Identity> {
@@ -84,7 +85,7 @@ package final class Interner<Identity: Internable>: Sendable {
     return try makeNewNumber(for: identity, in: table, transaction)
   }
 
-  /// A new number for an identity, also for one that had another.
+  /// A new number for an identity, even if it has one.
   package func makeNewNumber(
     for identity: Identity, in table: Table, _ transaction: borrowing Transaction
   ) throws -> Number<Identity> {
@@ -98,8 +99,8 @@ package final class Interner<Identity: Internable>: Sendable {
     return number
   }
 
-  /// A new number that has an identity, and by which the identity is not found: as after ``removeNumber(of:in:_:)``. The
-  /// identity may have another number, and keeps it.
+  /// A new number that names an identity, while the identity does not lead to the number: as after
+  /// ``removeNumber(of:in:_:)``. If the identity has a number, it keeps it.
   package func makeUnnamedNumber(
     for identity: Identity, in table: Table, _ transaction: borrowing Transaction
   ) throws -> Number<Identity> {
@@ -113,7 +114,7 @@ package final class Interner<Identity: Internable>: Sendable {
     return number
   }
 
-  /// The identity behind a number.
+  /// The identity of a number.
   package func identity(
     of number: Number<Identity>, in table: Table, _ transaction: borrowing Transaction
   ) throws -> Identity {
@@ -129,7 +130,7 @@ package final class Interner<Identity: Internable>: Sendable {
     return found
   }
 
-  /// Takes an identity's number from it. The number keeps the identity, and is never given out again.
+  /// Removes an identity's number. The number keeps the identity, and is never given out again.
   package func removeNumber(
     of identity: Identity, in table: Table, _ transaction: borrowing Transaction
   ) throws {
@@ -152,7 +153,7 @@ package final class Interner<Identity: Internable>: Sendable {
     return key
   }
 
-  /// The last number given out, 0 if none was.
+  /// The last number given out; 0 if none was.
   package static func lastNumber(in table: Table, _ transaction: borrowing Transaction) throws -> UInt32 {
     var cursor = try transaction.openCursor(table)
     var end = TableKey()
@@ -181,14 +182,14 @@ package struct Interned: Sendable {
     fileprivate(set) var changeCount: Int
   }
 
-  /// How often anything that is cached has changed, for who has a copy of the caches.
+  /// How often the caches have changed: tells whether a copy of them is current.
   var changeCount: Int {
     zones.changeCount + replicas.changeCount + incarnations.changeCount + names.changeCount
   }
 
   package var caches: Caches {
     get {
-      // Read first: a change that comes in between makes the copy seem older than it is.
+      // Read first, so that a change in between makes the copy look older than it is.
       let changeCount = changeCount
       return Caches(
         zones: zones.cache, replicas: replicas.cache, incarnations: incarnations.cache, names: names.cache,
@@ -203,8 +204,8 @@ package struct Interned: Sendable {
   }
 }
 
-/// The numbers of names that were met lately, for one thread: found without a hash, since what is asked for again is most
-/// often the same text in the same memory. A miss says nothing.
+/// The numbers of recently used names, for one thread. It compares memory, not hashes: a repeated name is
+/// most often the same text in the same memory. A miss says nothing.
 struct RecentNames {
   private var entries: [(name: Name, number: NameNumber)] = []
   private static let countMax = 32

@@ -14,7 +14,7 @@ package import OperationFormat
 // | varint | number of the parent's replica, 0 where there is no parent |
 // | varint ×2 | parent's epoch and sequence; absent where there is no parent |
 // | zigzag varint | time of arrival less the transaction's timestamp, in milliseconds |
-// | … | body of the transaction, as in every other place |
+// | … | body of the transaction, the same bytes as in a segment |
 // | 4 | CRC-32C over the key and all bytes before this, little-endian |
 
 /// Reads and writes entries of the log.
@@ -43,7 +43,7 @@ package enum LogEntryCodec {
 
   /// Checks an entry's CRC and reads its header.
   ///
-  /// - Returns: the header, and where the body lies in the entry.
+  /// - Returns: the header, and the range of the body in the entry.
   package static func read(
     _ entry: RawSpan, at position: Position
   ) throws(FormatError) -> (header: LogEntryHeader, body: Range<Int>) {
@@ -71,7 +71,7 @@ package enum LogEntryCodec {
     return (header, reader.position..<checked.byteCount)
   }
 
-  /// The bytes of a row before its CRC, which must be right.
+  /// The bytes of a row before its CRC, which must match.
   @_lifetime(copy row)
   static func checked(_ row: RawSpan, at position: Position) throws(FormatError) -> RawSpan {
     guard row.byteCount > checksumBytes else {

@@ -1,6 +1,15 @@
 import OperationFormat
 
-/// What the log keeps of a transaction besides its body, in this store's numbers.
+/// A transaction's base, in numbers.
+package typealias BaseNumbers = (incarnation: IncarnationNumber, offset: UInt64)
+
+/// A transaction that a lane continues, in numbers.
+package typealias LaneParent = (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)
+
+/// A lane that another one continues, in numbers: up to which of its sequences.
+package typealias LaneAncestor = (replica: ReplicaNumber, epoch: UInt32, through: UInt64)
+
+/// What the log keeps of a transaction besides its body, in numbers of this store.
 package struct LogEntryHeader: Hashable, Sendable {
   package var zone: ZoneNumber
   package var replica: ReplicaNumber

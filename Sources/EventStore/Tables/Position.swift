@@ -1,4 +1,4 @@
-/// Place of a transaction in one store's log, dense, from 1. It never leaves the store.
+/// The number of a transaction in one store's log, from 1, without gaps. It never leaves the store.
 public struct Position: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
   public let rawValue: UInt64
 

@@ -2,7 +2,7 @@ package import OperationFormat
 
 /// A zone's sync state, and where its records are.
 package struct ZoneRow: Hashable, Sendable {
-  /// A place in a zone's remote log, and the hash of the segment there.
+  /// An offset in a zone's remote log, and the hash of the entry there.
   package struct Token: Hashable, Sendable {
     package var incarnation: IncarnationNumber
     package var offset: UInt64
@@ -15,30 +15,30 @@ package struct ZoneRow: Hashable, Sendable {
     }
   }
 
-  /// What the zone is to the store. The first four are those of `ZoneAttachment`.
+  /// The first four are those of `ZoneAttachment`.
   package enum Status: UInt8, Sendable {
     case local = 0
     case attached = 1
     case offered = 2
     case deleting = 3
-    /// It is gone, but its rows are still to be taken away.
+    /// It is gone, and its rows are still to be removed.
     case removed = 4
 
-    /// Whether the zone shows in queries.
+    /// Whether queries show the zone.
     package var isVisible: Bool { self == .local || self == .attached }
 
-    /// Whether the zone was deleted: its identity names it no more, and it has no state.
+    /// Whether the zone was deleted: its name does not lead to it, and it has no state.
     package var isGone: Bool { self == .deleting || self == .removed }
   }
 
   package var status: Status
-  /// Where its records are; none for a zone that is gone.
+  /// The state of its records; none for a zone that is gone.
   package var state: StateNumber
-  /// What an unfinished rebuild folds into; none where there is none.
+  /// The state that an unfinished rebuild folds into; none if there is no rebuild.
   package var building: StateNumber
-  /// Up to where the remote log was folded and the replicator goes on from; nil before the first.
+  /// How far the remote log was folded: the replicator continues there. Nil before the first round.
   package var token: Token?
-  /// What a new transaction has seen. It does not go back with the token within an incarnation.
+  /// What a new transaction has seen. Within an incarnation it never goes back, even if the token does.
   package var base: (incarnation: IncarnationNumber, offset: UInt64)? {
     get { baseIncarnation == .none ? nil : (baseIncarnation, baseOffset) }
     set {
@@ -48,8 +48,8 @@ package struct ZoneRow: Hashable, Sendable {
   }
   private var baseIncarnation = IncarnationNumber.none
   private var baseOffset: UInt64 = 0
-  /// How many epochs the store's own lane here is ahead of the store's epoch: it takes a new one where the log has closed
-  /// the one before, or has another branch of it.
+  /// How many epochs the store's own lane in the zone is ahead of the store's epoch. The lane takes a new
+  /// epoch when the log closed it, or has another branch of it.
   package var renewals: UInt32 = 0
 
   /// The epoch of the store's own lane.
@@ -64,7 +64,7 @@ package struct ZoneRow: Hashable, Sendable {
   // | bytes | what |
   // |---|---|
   // | 1 | version, 1 |
-  // | 1 | status: 0 local, 1 attached, 2 offered, 3 deleting, 4 removed; the top bit makes the set bits even |
+  // | 1 | status: 0 local, 1 attached, 2 offered, 3 deleting, 4 removed; the top bit is the parity |
   // | varint | state number, 0 for a zone that is gone |
   // | varint | state number of an unfinished rebuild, 0 where there is none |
   // | varint | token's incarnation number, 0 where there is no token |
@@ -88,7 +88,7 @@ package struct ZoneRow: Hashable, Sendable {
     if renewals > 0 { writer.append(varint: UInt64(renewals)) }
   }
 
-  /// A flipped bit must not make a zone another's.
+  /// The parity bit, so that a flipped bit never changes a status.
   private static func parity(_ status: UInt8) -> UInt8 { status.nonzeroBitCount % 2 == 0 ? 0 : 0x80 }
 
   package init(_ row: RawSpan) throws(FormatError) {
@@ -115,12 +115,13 @@ package struct ZoneRow: Hashable, Sendable {
   }
 }
 
-/// A zone's log that was deleted, here or at the remote.
+/// A deleted log of a zone, deleted here or at the remote.
 struct GoneLog: Hashable, Sendable {
-  /// Whether it was deleted here, and the remote did not have it then: if it has the log again, it is to be told.
+  /// Whether it was deleted here while the remote did not have it. If the remote has it again, the replicator
+  /// tells it.
   var isUntold: Bool
 
-  /// The row of one that is untold; that of any other is empty.
+  /// The row of an untold deletion. Any other row is empty.
   static let untold: UInt8 = 1
 
   init(_ row: RawSpan) throws(FormatError) {
@@ -134,16 +135,16 @@ struct GoneLog: Hashable, Sendable {
   }
 }
 
-/// What the store remembers of a segment of a remote log that it folded or shipped.
+/// What the store keeps of a segment of a remote log that it folded or shipped.
 package struct SegmentRow: Hashable, Sendable {
   package var replica: ReplicaNumber
   package var epoch: UInt32
   package var first: UInt64
   package var last: UInt64
   package var hash: ContentHash
-  /// When the remote first received it, in milliseconds since 1970; nil where it keeps no such times.
+  /// When the remote first received it, in milliseconds since 1970; nil if the remote keeps no such times.
   package var receivedMilliseconds: UInt64?
-  /// Why every replica rejects it: then its transactions have no place by it. Nil for one that was folded.
+  /// Why every replica rejects it; nil for a folded segment. A rejected segment places no transactions.
   package var rejection: SegmentRejection?
 
   package init(
@@ -159,15 +160,15 @@ package struct SegmentRow: Hashable, Sendable {
     self.rejection = rejection
   }
 
-  /// Stands for an entry that whoever runs the remote gave up: nobody's, with no sequences.
+  /// The row of an entry that was given up: it has no replica and no sequences.
   ///
-  /// - Parameter hash: of its tombstone.
+  /// - Parameter hash: the hash of its tombstone.
   static func quarantined(_ hash: ContentHash) -> SegmentRow {
     SegmentRow(
       replica: ReplicaNumber(rawValue: 0), epoch: 0, first: 0, last: 0, hash: hash, receivedMilliseconds: nil)
   }
 
-  /// Whether it stands for an entry that was given up. A segment's sequences count from 1.
+  /// Whether the entry was given up. A segment's sequences count from 1.
   package var isQuarantined: Bool { first == 0 }
 
   // | bytes | what |
@@ -211,13 +212,13 @@ package struct SegmentRow: Hashable, Sendable {
   }
 }
 
-/// What belongs to one fold of a zone.
+/// The row of a state: the result of one fold of a zone.
 package struct StateRow: Hashable, Sendable {
   package enum Status: UInt8, Sendable {
     case live = 0
     /// A rebuild folds into it.
     case building = 1
-    /// Replaced: its rows are being taken away in steps.
+    /// Replaced: its rows are removed in steps.
     case discarded = 2
   }
 
@@ -225,7 +226,7 @@ package struct StateRow: Hashable, Sendable {
   package var status: Status
   /// The last record number given out.
   package var lastRecord: UInt32
-  /// How often a contribution got another timestamp: what was reduced before one may have had another order.
+  /// How often a contribution got another timestamp. Each time, the order of contributions may have changed.
   package var retimings: UInt64 = 0
 
   package init(zone: ZoneNumber, status: Status, lastRecord: UInt32 = 0) {

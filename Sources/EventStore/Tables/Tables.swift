@@ -1,25 +1,31 @@
 package import LMDB
 import OperationFormat
 
-/// The tables of a store, none with duplicates. Numbers in keys are big-endian, so that keys sort by them.
+/// The tables of a store. None has duplicate keys. Numbers in keys are big-endian, so that keys sort by them.
 ///
 /// | table | key | value |
 /// |---|---|---|
 /// | log | position (8) | a framed transaction: `LogEntryCodec` |
 /// | sequences | zone (4), replica (4), epoch (4), sequence (8) | position, varint |
 /// | segments | zone (4), incarnation (4), offset (8) | `SegmentRow` |
-/// | placements | zone (4), incarnation (4), replica (4), epoch (4), last sequence (8) | first sequence, offset: varints |
+/// | placements | zone (4), incarnation (4), replica (4), epoch (4), last sequence (8) | first sequence, offset |
 /// | records | state (4), record's name | `RecordLayout` |
 /// | elements | `ElementKey` | heads with their payloads, elements, parts of large rows: see there |
 /// | runs | `RunKeys` | the units of lists and texts |
-/// | references | `ReferenceKey` | who refers to whom, by the values that are shown |
-/// | zones | 0, zone (4) · 1, owner's byte count (1), owner, name | identity · number; `ZoneRow` under 2, zone (4); `CutRow` under 3, zone (4) |
-/// | replicas | 0, number (4) · 1, identity (16) | identity · number; lineage under 2, zone (4), replica (4), epoch (4); what else is kept of lanes: `Tables+Lanes.swift` |
-/// | incarnations | 0, number (4) · 1, identity (16) · 2, number (4) | identity · number · empty: a zone's log that was deleted |
+/// | references | `ReferenceKey` | which record refers to which, by the values that are shown |
+/// | zones | 0, number (4) | identity |
+/// | zones | 1, owner's byte count (1), owner, name | number |
+/// | zones | 2, number (4) | `ZoneRow` |
+/// | zones | 3, number (4) | `CutRow` |
+/// | replicas | 0, number (4) · 1, identity (16) | identity · number |
+/// | replicas | from 2 on: `LaneKeys.swift` | what is kept of lanes |
+/// | incarnations | 0, number (4) · 1, identity (16) | identity · number |
+/// | incarnations | 2, number (4) | `GoneLog`: a deleted log of a zone |
+/// | incarnations | 3, zone (4) | number of the proposed incarnation |
 /// | names | 0, number (4) · 1, UTF-8 | UTF-8 · number |
 /// | states | state (4) | `StateRow` |
 /// | assets | see `AssetTable.swift` | |
-/// | meta | name | format, identity, clock, policies, remote, rebuild |
+/// | meta | name: `MetaName` | format, identity, clock, policies, remote, rebuild |
 package struct Tables: Sendable {
   package let log: Table
   package let sequences: Table
@@ -160,19 +166,20 @@ package enum MetaName: String {
   case format
   /// This store's replica (16 bytes) and epoch (varint).
   case identity
-  /// The last timestamp given out or seen, 8 bytes, little-endian.
+  /// The last timestamp that the clock gave out or saw, 8 bytes, little-endian.
   case clock
-  /// Existence policies other than `latest`: for each the number of the type's name, a varint, and the policy's
-  /// byte.
+  /// Existence policies other than `latest`: for each, the number of the type's name (varint) and the policy
+  /// (1 byte).
   case policies
   /// Identity of the store whose log was imported.
   case imported
-  /// 1 (1 byte) while a part of a log was imported, and not yet its end: such a store is not opened.
+  /// 1 (1 byte) while an import is unfinished: such a store cannot be opened.
   case importing
-  /// Up to where the remote's list of zones was read: remote (16 bytes), offset (varint), hash (32).
+  /// How far the remote's list of zones was read: remote (16 bytes), offset (varint), hash (32).
   case remote
-  /// Position up to which an unfinished rebuild has folded, and the last kind of operation that it knows: varints.
+  /// How far an unfinished rebuild has folded: position, and the last kind of operation that it knows
+  /// (varints).
   case rebuild
-  /// The kinds of operations that the log has and nobody has folded: varints, ascending.
+  /// The kinds of operations that the log has and no version has folded: varints, ascending.
   case unfolded
 }

@@ -17,16 +17,16 @@ enum UnfoldedKinds {
 extension TableStorage {
   /// The kinds of operations that the log has and that were not folded.
   func unfoldedKinds() throws -> Set<OperationKind> {
-    if let cachedUnfolded { return cachedUnfolded }
-    let found = try tables.unfoldedKinds(transaction)
-    cachedUnfolded = found
+    if let known = state.unfoldedKinds { return known }
+    let found = try meta.unfoldedKinds()
+    state.unfoldedKinds = found
     return found
   }
 
   func setUnfoldedKinds(_ kinds: Set<OperationKind>) throws {
     guard try kinds != unfoldedKinds() else { return }
-    try tables.setUnfoldedKinds(kinds, transaction)
-    cachedUnfolded = kinds
+    try meta.storeUnfoldedKinds(kinds)
+    state.unfoldedKinds = kinds
   }
 
   /// Notes that the log has operations that this version keeps and does not fold.
@@ -38,25 +38,5 @@ extension TableStorage {
     var kinds = try unfoldedKinds()
     for operation in operations where !operation.kind.isKnown { kinds.insert(operation.kind) }
     try setUnfoldedKinds(UnfoldedKinds.kept(kinds))
-  }
-}
-
-extension Tables {
-  /// The kinds of operations that the log has and that were not folded.
-  func unfoldedKinds(_ transaction: borrowing LMDBTransaction) throws -> Set<OperationKind> {
-    let key = TableKey.meta(.unfolded)
-    let found = try transaction.withValue(of: key.span, in: meta) { row in
-      var kinds: Set<OperationKind> = []
-      var reader = ByteReader(row)
-      while reader.remaining > 0 { kinds.insert(OperationKind(rawValue: try reader.readVarint("unfolded"))) }
-      return kinds
-    }
-    return found ?? []
-  }
-
-  func setUnfoldedKinds(_ kinds: Set<OperationKind>, _ transaction: borrowing LMDBTransaction) throws {
-    var writer = ByteWriter()
-    for kind in kinds.map(\.rawValue).sorted() { writer.append(varint: kind) }
-    try transaction.put(writer.span, for: TableKey.meta(.unfolded).span, in: meta)
   }
 }

@@ -1,22 +1,22 @@
 import LMDB
 import OperationFormat
 
-/// The units of a list or a text as an operation of the write finds them.
+/// The units of a list or a text, as one operation of a write sees them.
 struct FoundUnits {
   let sequence: UnitOrder<TableStorage>
   let write: LocalWrite
-  /// The operation's place in its transaction.
+  /// The operation's index in its transaction.
   let index: UInt32
 
   var count: Int { sequence.count }
 
-  /// The unit behind which to insert, so that it comes before an index.
+  /// The unit after which to insert, so that the new unit is before an index.
   func origin(before index: Int, _ field: Name) throws -> UnitID? {
     try StoreError.check(index..<index, of: count, field)
     return try sequence.leftOrigin(ofVisible: index) { try write.store.fold.hasSeen($0, at: self.index) }
   }
 
-  /// A unit as the write's operations name it.
+  /// A unit, as the write's operations name it.
   func reference(_ unit: UnitID) throws -> UnitReference {
     let own = write.store.fold.context
     if unit.replica == own.replica && unit.epoch == own.epoch { return UnitReference(number: unit.number) }
@@ -32,14 +32,14 @@ struct FoundUnits {
     return try reference(element ?? unit)
   }
 
-  /// The units in a range of indexes, in groups of as many as one operation may name.
+  /// The units in a range of indexes, in groups that one operation may name.
   func runs(_ range: Range<Int>, _ field: Name) throws -> [[UnitSpan]] {
     try StoreError.check(range, of: count, field)
     return groups(
       try sequence.units(range).map { UnitSpan(first: try reference($0.first), count: $0.count) })
   }
 
-  /// The elements of a list in a range of indexes, likewise.
+  /// The elements of a list in a range of indexes, in groups that one operation may name.
   func elements(_ range: Range<Int>, _ field: Name) throws -> [[UnitSpan]] {
     try StoreError.check(range, of: count, field)
     var runs: [UnitSpan] = []

@@ -1,17 +1,18 @@
 import LMDB
 import OperationFormat
 
-/// Does the jobs that wait, in groups that share one commit and so one sync.
+/// Runs waiting jobs in groups. A group shares one commit, and so one sync.
 ///
-/// Each job has a nested transaction, so that one that fails takes nothing of the others with it; the first one does
-/// without, and so does one that has written nothing when nothing of its own can fail any more. It lives in the
-/// ``StoreWriter``.
+/// Each job has a nested transaction, so that a failure undoes only its own changes. The first job needs
+/// none, and neither does a job that has written nothing by the time when only the store can fail. The
+/// ``StoreWriter`` owns it.
 final class GroupCommit {
-  /// A group ends at as many jobs: what came after should not wait for ever, nor a failed commit cost too much.
+  /// The most jobs of a group, so that later jobs do not wait too long, and a failed commit does not cost too
+  /// much.
   static let jobsMax = 256
-  /// A group ends once its transactions have as many bytes.
+  /// A group ends when its transactions have so many bytes.
   static let bytesMax = 8 << 20
-  /// The map grows before less than this is left, so that a write nearly never finds it full.
+  /// The map grows when less than this is free, so that a write hardly ever finds it full.
   static let headroomBytesMin = 64 << 20
 
   private let environment: Environment
@@ -19,9 +20,9 @@ final class GroupCommit {
   private let write: LocalWrite
   private let configuration: StoreConfiguration
   private let didCommit: (Interned) -> Void
-  /// Whether a closure found the map full: then it grows although enough would be left for others.
-  @exclusivity(unchecked) private var wasFull = false
-  /// Whether the lock of the writers is held, as it was told last.
+  /// Whether a closure found the map full. Then the map grows, even if enough is free for other jobs.
+  private var wasFull = false
+  /// Whether the write lock is held, as last reported.
   private var isLockHeld = false
 
   private struct Done {
@@ -48,9 +49,9 @@ final class GroupCommit {
     }
   }
 
-  /// Does one group.
+  /// Runs one group.
   ///
-  /// - Returns: the job that the next group begins with, if one was taken already.
+  /// - Returns: the first job of the next group, if it was taken from the queue already.
   private func group(from first: WriteJob, _ more: () -> WriteJob?) -> WriteJob? {
     defer { tellLock(isHeld: false) }
     do {
@@ -75,7 +76,7 @@ final class GroupCommit {
         do {
           try store.beginNested()
         } catch {
-          // What those before had done may be half written.
+          // Rows of earlier jobs may be half written.
           abort()
           fail(done, after: error)
           job.finish(StoreError.translate(error))
@@ -134,7 +135,7 @@ final class GroupCommit {
     write.dropDrafts()
   }
 
-  /// Tells who measures it that the lock was taken, or let go.
+  /// Reports that the write lock was taken or released.
   private func tellLock(isHeld: Bool) {
     guard isHeld != isLockHeld else { return }
     isLockHeld = isHeld
@@ -148,13 +149,13 @@ final class GroupCommit {
     if let failure { throw failure }
   }
 
-  /// Ends jobs whose transaction was undone before its commit.
+  /// Finishes jobs whose transaction was undone before its commit.
   private func fail(_ done: [Done], after error: any Error) {
     if let error = error as? LMDBError, error.code == .mapFull { return retry(done, after: error) }
     for one in done { one.job.finish(StoreError.translate(error)) }
   }
 
-  /// Acknowledges what was committed, unless the data file has lost its name: then nobody will ever read it.
+  /// Reports success, unless the data file has lost its name: then nobody will ever read it.
   private func publish(_ done: [Done]) {
     guard !isRemoved else {
       let failure = StoreError.removed(environment.directory)
@@ -169,13 +170,13 @@ final class GroupCommit {
     do {
       return try environment.isRemoved
     } catch {
-      // What cannot be looked at counts as there: the commit itself succeeded.
+      // If that cannot be read, the file counts as there: the commit itself succeeded.
       return false
     }
   }
 
-  /// After the map turned out full: makes room and does once more what had been done. Closures of the app do
-  /// not run twice; their transactions are folded again.
+  /// Grows a full map, and does the jobs' work again. Closures of the app do not run twice: their
+  /// transactions are appended and folded again.
   private func retry(_ done: [Done], after error: any Error) {
     var again = done
     let transactionID: UInt64
@@ -184,7 +185,7 @@ final class GroupCommit {
       guard try grow(to: try environment.information.mapBytes * 2) else { throw error }
       wasFull = false
       while let failed = try redo(&again) {
-        // It ends alone: the others are done without it.
+        // Only this job fails; the others are done again without it.
         abort()
         again.remove(at: failed.index).job.finish(StoreError.translate(failed.error))
         if again.isEmpty { return }
@@ -204,9 +205,9 @@ final class GroupCommit {
     }
   }
 
-  /// Does jobs once more, in a new transaction.
+  /// Does the jobs' work again, in a new transaction.
   ///
-  /// - Returns: one that may fail alone, and did; what it had done is to be undone, with all else.
+  /// - Returns: a job that failed and may fail without the others. The caller then undoes the transaction.
   private func redo(_ done: inout [Done]) throws -> (index: Int, error: any Error)? {
     try begin()
     for index in done.indices {
@@ -225,7 +226,7 @@ final class GroupCommit {
     return nil
   }
 
-  /// After a commit that failed: reads what is there, and says which it was.
+  /// Finds out after a failed commit whether its transactions are in the store, and reports that.
   private func resolve(_ done: [Done], _ transactionID: UInt64, after error: any Error) {
     let translated = StoreError.translate(error)
     let cause = (translated as? StoreError)?.message ?? "\(translated)"
@@ -244,8 +245,8 @@ final class GroupCommit {
       case false?:
         failure = StoreError(
           .commitFailed, "the commit failed and nothing of it is in the store: \(cause)",
-          hint:
-            "make room or mend the disk and write again; if that fails too, close the store and open it again",
+          hint: "make room or mend the disk and write again; if that fails too, close the store and open it "
+            + "again",
           underlying: error)
       }
     } catch let readError {
@@ -257,35 +258,31 @@ final class GroupCommit {
     for one in done { one.job.finish(failure) }
   }
 
-  /// Whether what a group did is in the store: its last transaction is in the log with the same bytes. Another
+  /// Whether a group's transactions are in the store: its last one is in the log with the same bytes. Another
   /// process may have written since, even under the same sequence.
   ///
-  /// - Returns: nil if that cannot be told: where no transaction is left to be found, another process may have
-  ///   committed under the id that the group had.
+  /// - Returns: nil if that cannot be found out: without a transaction to look for, the id alone says
+  ///   nothing, because another process may have committed under it.
   private func isCommitted(_ done: [Done], _ transactionID: UInt64) throws -> Bool? {
     let transaction = try environment.beginRead()
-    // A deletion may have taken with it what the group wrote to the zone.
+    // A deletion may have removed what the group wrote to the zone.
     let deletes = done.contains { $0.zoneChanges.contains { $0.isDeletion } }
     guard !deletes, let last = done.last(where: { !$0.kept.isEmpty })?.kept.last else {
       return transaction.id < transactionID ? false : nil
     }
-    let tables = store.storage.tables
-    let interned = Interned()
+    let readView = ReadView(transaction, tables: store.storage.tables, interned: Interned())
     let header = last.header
-    guard
-      let zone = try tables.findZone(
-        header.zone, interned, transaction, row: { try tables.zoneRow($0, transaction) })?.number,
-      let replica = try interned.replicas.number(of: header.replica, in: tables.replicas, transaction),
-      let position = try tables.position(of: replica, header.epoch, header.sequence, in: zone, transaction)
+    guard let zone = try readView.zones.find(header.zone)?.number,
+      let replica = try readView.replicas.number(of: header.replica),
+      let position = try readView.log.position(of: replica, header.epoch, header.sequence, in: zone)
     else { return false }
-    let reader = LogReader(tables, interned)
-    return try reader.withEntry(at: position, transaction) { found, body in
-      try reader.header(found, transaction) == header && body.bytes == last.body
+    return try readView.log.withEntry(at: position) { found, body in
+      try readView.log.header(found) == header && body.bytes == last.body
     }
   }
 
-  /// Grows the map before it is full. Where a reader stands in the way, or no more address space is to be had, the
-  /// writes go on with what is left.
+  /// Grows the map before it is full. If a reader blocks that, or there is no more address space, writes
+  /// continue with what is free.
   private func ensureHeadroom() throws {
     let information = try environment.information
     let used = (information.lastPage + 1) * information.pageBytes
@@ -295,12 +292,12 @@ final class GroupCommit {
     if try grow(to: bytes) { wasFull = false }
   }
 
-  /// How long a growth that must be waits for open reads. One that shares its thread with them would wait in vain.
+  /// How long a necessary growth waits for open reads. A writer on the readers' thread would wait in vain.
   private var growthWaitSeconds: Double { configuration.writesOnCallingThread ? 0 : 10 }
 
   /// Grows the map.
   ///
-  /// - Returns: false if that has to wait.
+  /// - Returns: false if it is not possible now.
   private func grow(to bytes: Int) throws(LMDBError) -> Bool {
     do throws(LMDBError) {
       try environment.growMap(to: bytes, waitingSeconds: wasFull ? growthWaitSeconds : 0)

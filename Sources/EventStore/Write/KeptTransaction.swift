@@ -1,48 +1,49 @@
 import OperationFormat
 
-/// A transaction that a write has appended: enough to append and fold it again. It holds identities, because numbers are
-/// undone with the commit.
+/// A transaction that a write has appended, kept to append and fold it again. It holds identities, because
+/// numbers are undone with the commit.
 struct KeptTransaction: Sendable {
   var header: TransactionHeader
   var arrivalDelay: Int64
   var body: [UInt8]
 }
 
-/// Does again what local writes did whose commit was undone.
+/// Repeats local writes whose commit was undone.
 struct KeptWrite {
   let write: LocalWrite
 
   init(_ write: LocalWrite) { self.write = write }
 
-  /// Appends and folds once more what a local write made, after its commit was undone.
+  /// Appends and folds a write's transactions again, after its commit was undone.
   ///
-  /// Another process may have written meanwhile: the transactions come after its own.
+  /// If another process has written since, they follow its transactions.
   func append(_ transactions: [KeptTransaction], _ changes: [ZoneChange]) throws {
     for change in changes { try doAgain(change) }
     for transaction in transactions {
       var again = transaction
-      // A zone that was deleted meanwhile takes with it what came before.
-      guard let (zone, row) = try write.storage.findZone(again.header.zone), row.status.isVisible else {
+      // If the zone was deleted since, its transactions are gone.
+      guard let (zone, row) = try write.storage.zones.find(again.header.zone), row.status.isVisible else {
         continue
       }
-      let replica = try write.storage.makeReplicaNumber(for: again.header.replica)
-      // Another process may have taken the next epoch: nothing more is shipped of the one before.
+      let replica = try write.storage.replicas.makeNumber(for: again.header.replica)
+      // If another process has taken the next epoch, nothing of the previous one is shipped any more.
       again.header.epoch = row.ownEpoch(write.store.identity)
       again.header.sequence = try write.storage.lastSequence(of: replica, again.header.epoch, in: zone) + 1
       let isSame = again.header.id == transaction.header.id
-      if try !isSame || !write.storage.renamings(of: zone).isEmpty { try checkNamesNoUnits(again) }
+      if try !isSame || !write.storage.lanes.renamings(of: zone).isEmpty { try checkNamesNoUnits(again) }
       let body = transaction.body.span.bytes
       write.store.clock.last = max(write.store.clock.last, try write.store.timestamp(ofBody: body))
       var header = try write.store.number(again.header, replica, zone, arrivalDelay: again.arrivalDelay)
       try follow(&header, row)
-      again.header = try write.storage.logReader.header(header, write.storage.transaction)
+      again.header = try write.storage.log.header(header)
       try write.store.appendParsed(header, body: body, receivedMilliseconds: nil)
       write.keep(again)
     }
     try write.store.fold.flush()
   }
 
-  /// Lets a transaction follow what its lane has now: it has seen what that had seen, and names a parent if it is the first.
+  /// Lets a transaction follow what its lane has now: it has seen what that had seen, and names a parent if
+  /// it is the first.
   private func follow(_ header: inout LogEntryHeader, _ row: ZoneRow) throws {
     let (replica, epoch, zone) = (header.replica, header.epoch, header.zone)
     let parent = try write.storage.lineage(of: replica, epoch, in: zone).first.map {
@@ -51,7 +52,7 @@ struct KeptWrite {
     let isFirst = header.sequence == 1
     var known = row
     known.base = header.base
-    // Another process may have read the zone's log again, which is shorter now.
+    // Another process may have read the zone's log again, and the log may be shorter now.
     if let base = header.base, base.incarnation == row.token?.incarnation {
       known.base = row.base.flatMap {
         $0.incarnation == base.incarnation ? (base.incarnation, min(base.offset, $0.offset)) : nil
@@ -63,8 +64,8 @@ struct KeptWrite {
       parent: isFirst ? parent : nil, arrivalDelay: header.arrivalDelay)
   }
 
-  /// Refuses a transaction that comes after one of another process and names units of a list or a text: their numbers were
-  /// counted without those that the other one made.
+  /// Refuses a transaction that comes after one of another process and names units of a list or a text: their
+  /// numbers were counted without those that the other one made.
   private func checkNamesNoUnits(_ transaction: KeptTransaction) throws {
     var layout = BodyDecoder()
     try layout.parse(transaction.body.span.bytes)
@@ -75,7 +76,7 @@ struct KeptWrite {
       hint: "nothing of it is in the store: write it once more")
   }
 
-  /// Does once more what a write did to a zone. Another process may have deleted it meanwhile.
+  /// Repeats what a write did to a zone, unless another process has deleted the zone.
   func doAgain(_ change: ZoneChange) throws {
     switch change {
     case .make(let zone): _ = try write.makeZone(zone)
@@ -85,6 +86,6 @@ struct KeptWrite {
   }
 
   private func isVisible(_ zone: ZoneID) throws -> Bool {
-    try write.storage.findZone(zone)?.row.status.isVisible ?? false
+    try write.storage.zones.find(zone)?.row.status.isVisible ?? false
   }
 }

@@ -1,9 +1,9 @@
 import OperationFormat
 
-/// Assets that a write makes or names. Files are written before the commit that names them: a file whose commit fails is
-/// collected.
+/// Assets that a write makes or names. A file is written before the commit that names it; if the commit
+/// fails, the file is collected.
 extension LocalWrite {
-  /// What is stored of a change: an asset in the place of many bytes. An element of a set stays what it is.
+  /// The change to store: large bytes become an asset. Elements of sets stay as they are.
   func storing(_ change: FieldChange) throws -> FieldChange {
     if case .insert = change { return change }
     return try change.mapValues { try storing($0) }

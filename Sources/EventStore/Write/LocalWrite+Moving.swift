@@ -1,7 +1,7 @@
 import OperationFormat
 
 extension LocalWrite {
-  /// Moves a record to a zone that has none of its name. An error of the app's comes before anything is done.
+  /// Moves a record to a zone that has none of its name. Refuses a wrong call before it changes anything.
   func move(_ record: RecordID, to zone: ZoneID) throws -> RecordID {
     let copy = RecordID(zone: zone, name: record.name)
     let source = try draft(for: record.zone)
@@ -17,7 +17,7 @@ extension LocalWrite {
     return copy
   }
 
-  /// - Parameter content: what the record shows.
+  /// - Parameter content: the visible content of the record.
   private func move(
     _ name: RawSpan, _ record: RecordID, _ copy: RecordID, _ content: RecordContent, from source: ZoneDraft,
     to target: ZoneDraft
@@ -44,7 +44,7 @@ extension LocalWrite {
     try applyDelete(name, movedTo: destination.span, in: source)
   }
 
-  /// Refuses operations that a zone's transaction has no room for, before any of them is made.
+  /// Refuses operations that do not fit into a zone's transaction, before the first one is made.
   private func checkRoom(for operations: Int, _ bytes: Int, _ steps: Int, in draft: ZoneDraft) throws {
     try draft.check(
       operations: draft.encoder.operationCount + operations,

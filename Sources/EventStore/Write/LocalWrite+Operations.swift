@@ -1,7 +1,7 @@
 import LMDB
 import OperationFormat
 
-/// The operations of a write. Each is added to its zone's transaction, and folded into its record at once.
+/// The operations of a write. Each one is added to its zone's transaction and folded at once.
 extension LocalWrite {
   // MARK: The app's verbs
 
@@ -42,7 +42,7 @@ extension LocalWrite {
     }
   }
 
-  /// Changes a field of a record that is there.
+  /// Changes a field of a record.
   func change(_ field: Name, of record: RecordID, _ change: FieldChange) throws {
     try field.check("a field's name", Limits.nameBytesMax)
     let change = try storing(change)
@@ -78,14 +78,15 @@ extension LocalWrite {
 
   // MARK: Operations in a draft
 
-  /// - Parameter origin: where the record moved from, as the operation says it; empty if it is new.
+  /// - Parameter origin: the record's former zone and name, as the operation encodes them; empty if the
+  ///   record is new.
   func applyCreate(
     _ record: RawSpan, type: Name, movedFrom origin: RawSpan = RawSpan(), in draft: ZoneDraft
   ) throws {
     let number = try internName(type)
     focus(draft)
     let operation = try draft.beginOperation()
-    try folding { try store.fold.create(record, in: draft.state, type: number, index: operation) }
+    try markingFailure { try store.fold.create(record, in: draft.state, type: number, index: operation) }
     let recordIndex = draft.encoder.nameIndex(record)
     let typeIndex = try nameIndex(number, in: draft)
     if origin.isEmpty {
@@ -95,11 +96,14 @@ extension LocalWrite {
     }
   }
 
-  /// - Parameter destination: where the record moves to, as the operation says it; empty if it is deleted.
+  /// - Parameter destination: the copy's zone and name, as the operation encodes them; empty if the record is
+  ///   deleted.
   func applyDelete(_ record: RawSpan, movedTo destination: RawSpan = RawSpan(), in draft: ZoneDraft) throws {
     focus(draft)
     let operation = try draft.beginOperation()
-    try folding { try store.fold.delete(record, in: draft.state, movedTo: destination, index: operation) }
+    try markingFailure {
+      try store.fold.delete(record, in: draft.state, movedTo: destination, index: operation)
+    }
     let recordIndex = draft.encoder.nameIndex(record)
     if destination.isEmpty {
       draft.encoder.appendDelete(record: recordIndex)
@@ -108,7 +112,9 @@ extension LocalWrite {
     }
   }
 
-  /// Changes a field of a record that is alive in the write. False if there is none.
+  /// Changes a field of a record.
+  ///
+  /// - Returns: false if no such record is alive in the write.
   func applyChange(
     _ field: Name, of record: RawSpan, _ kind: OperationKind, operand: RawSpan, in draft: ZoneDraft
   ) throws -> Bool {
@@ -116,7 +122,9 @@ extension LocalWrite {
     let fieldNumber = try internName(field)
     focus(draft)
     let operation = try draft.beginOperation()
-    try folding { try store.fold.change(kind, fieldNumber, type: type, operand: operand, index: operation) }
+    try markingFailure {
+      try store.fold.change(kind, fieldNumber, type: type, operand: operand, index: operation)
+    }
     try encode(kind, fieldNumber, of: record, type, operand: operand, in: draft)
     return true
   }
@@ -140,8 +148,8 @@ extension LocalWrite {
       kind, record: recordIndex, type: typeIndex, field: fieldIndex, operand: renamed.span)
   }
 
-  /// The type of a record that is alive in the write, nil for one that is not. It may be hidden by a cascade: it can be
-  /// changed all the same, so that it can get another target.
+  /// The type of a record that is alive in the write; nil if it is not. A record that a cascade hides counts
+  /// as alive, so that its reference can get another target.
   func aliveType(of record: RawSpan, in draft: ZoneDraft) throws -> NameNumber? {
     guard record.byteCount <= Limits.recordNameBytesMax, try store.fold.load(record, in: draft.state) else {
       return nil
@@ -153,7 +161,7 @@ extension LocalWrite {
 
   func internName(_ name: Name) throws -> NameNumber {
     if let number = store.recentNames.number(of: name) { return number }
-    return try guarding { try store.internName(name) }
+    return try markingUnexpectedFailure { try store.internName(name) }
   }
 
   /// The index of a name in the draft's transaction.

@@ -1,7 +1,7 @@
 import OperationFormat
 
 extension LocalWrite {
-  /// Lets a head of a record's existence win that has lost.
+  /// Makes a losing head of a record's existence the winner.
   func restoreExistence(_ loser: CellHead, of record: RecordID) throws {
     let draft = try draft(for: record.zone)
     try record.name.withBytes { name in
@@ -16,17 +16,17 @@ extension LocalWrite {
     }
   }
 
-  /// Whether a record is alive in the write, hidden by a cascade or not.
+  /// Whether a record is alive in the write, even if a cascade hides it.
   func isAlive(_ record: RecordID) throws -> Bool {
     let draft = try draft(for: record.zone)
     return try record.name.withBytes { try aliveType(of: $0, in: draft) != nil }
   }
 
-  /// Makes a record alive that has a row, and changes none of its fields.
+  /// Makes a record with a row alive, without a change of its fields.
   ///
-  /// Every change of a field says that the record is alive. This one takes out of a set an element that it does not have, and
-  /// so replaces no head of a field anywhere: what the transaction has seen of that element is gone already, and what it has
-  /// not seen stays.
+  /// Every change of a field says that the record is alive. This one takes out of a set an element that it
+  /// does not have, and so replaces no head of a field anywhere: what the transaction has seen of that
+  /// element is gone already, and what it has not seen stays.
   func revive(_ record: RawSpan, type: Name, in draft: ZoneDraft) throws {
     let type = try internName(type)
     let field = try fieldWithoutSet(of: record, in: draft)
@@ -35,17 +35,19 @@ extension LocalWrite {
     focus(draft)
     let operation = try draft.beginOperation()
     _ = try store.fold.load(record, in: draft.state)
-    try folding { try store.fold.change(.remove, field, type: type, operand: operand.span, index: operation) }
+    try markingFailure {
+      try store.fold.change(.remove, field, type: type, operand: operand.span, index: operation)
+    }
     try encode(.remove, field, of: record, type, operand: operand.span, in: draft)
   }
 
-  /// A field under whose name the record has no set.
+  /// A field name under which the record has no set.
   private func fieldWithoutSet(of record: RawSpan, in draft: ZoneDraft) throws -> NameNumber {
     guard try store.fold.load(record, in: draft.state) else { preconditionFailure("a record without a row") }
     var count = 0
     while true {
       let field = try internName(count == 0 ? "existence" : Name("existence \(count)"))
-      // The fields of a wide record are looked for: they are not in its row.
+      // Not only the row: a wide record has its fields elsewhere.
       if try store.fold.place(of: CellNumber(field, .set)).body.isEmpty { return field }
       count += 1
     }

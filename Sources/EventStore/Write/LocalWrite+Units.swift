@@ -1,11 +1,11 @@
 import LMDB
 import OperationFormat
 
-/// Changes of lists and texts by index: what an app says of indexes, an operation says of units.
+/// Changes of lists and texts. An app names indexes; an operation names units.
 extension LocalWrite {
-  /// Changes a list or a text of a record, with its units at hand.
+  /// Changes a list or a text of a record.
   ///
-  /// - Parameter changes: gets the units, and gives what is done to them.
+  /// - Parameter changes: gets the units, and returns the changes to make.
   func edit(
     _ field: Name, _ kind: FieldKind, of record: RecordID,
     _ changes: (borrowing FoundUnits) throws -> [FieldChange]
@@ -37,9 +37,10 @@ extension LocalWrite {
     return FoundUnits(sequence: try store.fold.unitOrder(of: cell), write: self, index: draft.nextIndex)
   }
 
-  /// Inserts text: text typed behind what the write's last operation has inserted joins that operation.
+  /// Inserts text. If it follows the text that the write's last operation inserted, it becomes a part of that
+  /// operation.
   ///
-  /// - Returns: false if the record is not there.
+  /// - Returns: false if there is no such record.
   func insert(
     _ text: String, at index: Int, _ field: Name, of record: RawSpan, in draft: ZoneDraft
   ) throws -> Bool {
@@ -67,16 +68,18 @@ extension LocalWrite {
     return true
   }
 
-  /// Makes the write's last operation one that inserts more text.
+  /// Extends the text that the write's last operation inserts.
   private func join(
     _ text: String, to typed: TypedText, of record: RawSpan, in draft: ZoneDraft
   ) throws -> Bool {
     guard let type = try aliveType(of: record, in: draft) else { return false }
     var more = ByteWriter()
     try FieldChange.insertText(text, after: UnitReference(number: typed.last.number)).encode(into: &more)
-    // The record has the operation's head already that says that it is alive.
+    // The record already has the operation's head that says that it is alive.
     let cell = CellNumber(typed.field, .text)
-    try folding { try TextKind.apply(.insertText, more.span, to: cell, index: typed.index, in: &store.fold) }
+    try markingFailure {
+      try TextKind.apply(.insertText, more.span, to: cell, index: typed.index, in: &store.fold)
+    }
     var typed = typed
     typed.text += text
     typed.last = try lastUnit(of: cell, draft)
@@ -98,7 +101,7 @@ extension LocalWrite {
 }
 
 extension String {
-  /// The text in parts of at most so many bytes, each of whole scalars.
+  /// The text in parts of whole scalars, each with at most so many bytes.
   fileprivate func parts(utf8Max: Int) -> [String] {
     if utf8.count <= utf8Max { return [self] }
     var parts: [String] = []

@@ -12,7 +12,7 @@ extension StoreTransaction {
       let asset = try incoming.finish()
       try incoming.publish()
       // Who names it first notes that it has come.
-      try storage.holdAsset(asset.hash, untilMilliseconds: 0)
+      try storage.assets.hold(asset.hash, untilMilliseconds: 0)
       return .asset(asset)
     } catch {
       throw StoreError.translate(error)
@@ -27,7 +27,7 @@ extension StoreTransaction {
     var assets: [AssetReference] = []
     for value in values where value.mayNameAssets { value.appendAssets(to: &assets) }
     for asset in assets {
-      guard try isHere(asset) || storage.tables.isNamed(asset, storage.transaction) else {
+      guard try isHere(asset) || storage.assets.isNamed(asset) else {
         throw StoreError.missingAsset(asset)
       }
     }
@@ -41,8 +41,8 @@ extension StoreTransaction {
     var assets: [AssetReference] = []
     try layout.operations.appendAssets(in: body, to: &assets)
     for asset in assets where try isHere(asset) {
-      let known = try storage.tables.number(of: asset, in: zone, .unsent, storage.transaction)
-      if known == nil { try storage.setNumber(0, of: asset, in: zone, .unsent) }
+      let known = try storage.assets.number(of: asset, in: zone, .unsent)
+      if known == nil { try storage.assets.setNumber(0, of: asset, in: zone, .unsent) }
     }
   }
 
@@ -50,7 +50,7 @@ extension StoreTransaction {
   func countAssets(_ assets: [AssetReference], in zone: ZoneNumber) throws {
     var counted: Set<AssetReference> = []
     for asset in assets where counted.insert(asset).inserted {
-      try storage.countName(of: asset, in: zone, isHere: try isHere(asset))
+      try storage.assets.countName(of: asset, in: zone, isHere: try isHere(asset))
     }
   }
 
@@ -66,11 +66,11 @@ extension StoreTransaction {
   func uncountAssets(at position: Position, in zone: ZoneNumber) throws {
     var layout = BodyDecoder()
     var assets: [AssetReference] = []
-    try storage.logReader.withEntry(at: position, storage.transaction) { _, body in
+    try storage.log.withEntry(at: position) { _, body in
       try layout.parse(body)
       try layout.operations.appendAssets(in: body, to: &assets)
     }
-    for asset in Set(assets) { try storage.uncountName(of: asset, in: zone) }
+    for asset in Set(assets) { try storage.assets.uncountName(of: asset, in: zone) }
   }
 
   func isHere(_ asset: AssetReference) throws -> Bool {

@@ -1,44 +1,45 @@
 import OperationFormat
 
-/// Transactions that exist already: of another replica, of the log that is folded again, or of a write whose commit
-/// was undone.
+/// Transactions that exist already: of another replica, of the log that is folded again, or of a write whose
+/// commit was undone.
 extension StoreTransaction {
-  /// Appends a transaction to the log and folds it: one of another replica, or a kept one once more.
+  /// Appends a transaction of another replica, or a kept one, to the log, and folds it.
   package func append(_ header: LogEntryHeader, body: RawSpan, receivedMilliseconds: UInt64?) throws {
     try layout.parse(body)
     try appendParsed(header, body: body, receivedMilliseconds: receivedMilliseconds)
   }
 
-  /// As ``append(_:body:receivedMilliseconds:)``, where the body was the last one parsed.
+  /// As ``append(_:body:receivedMilliseconds:)``, for the body that was parsed last.
   func appendParsed(_ header: LogEntryHeader, body: RawSpan, receivedMilliseconds: UInt64?) throws {
     try logParsed(header, body: body)
     let state = try storage.zoneRow(header.zone).state
-    let context = try storage.renamings(of: header.zone).inOldNames(context(of: header))
+    let context = try storage.lanes.renamings(of: header.zone).inOldNames(context(of: header))
     _ = try foldParsed(context, body: body, into: state, receivedMilliseconds: receivedMilliseconds)
   }
 
-  /// Appends the transaction whose body was the last one parsed to the log, and does not fold it.
+  /// Appends the transaction whose body was parsed last to the log, without folding it.
   func logParsed(_ header: LogEntryHeader, body: RawSpan) throws {
     // A lane's parent is what its first transaction says, and is never replaced.
     if header.sequence == 1 {
       if let parent = header.parent {
-        try storage.setParent(parent, of: header.replica, header.epoch, in: header.zone)
+        try storage.lanes.setParent(parent, of: header.replica, header.epoch, in: header.zone)
       } else {
-        // One that was taken out may have had one.
-        try storage.removeParent(of: header.replica, header.epoch, in: header.zone)
+        // A removed transaction of that sequence may have had one.
+        try storage.lanes.removeParent(of: header.replica, header.epoch, in: header.zone)
       }
     }
-    _ = try storage.append(header, body: body)
+    _ = try storage.log.append(header, body: body)
     try countAssets(of: layout.operations, body, in: header.zone)
     appendedBytes += body.byteCount
   }
 
   /// Folds an entry of the log into a state of its zone.
   ///
-  /// - Parameter first: the operation to begin with, where those before were folded.
-  /// - Returns: the operation that waits for the next commit, where the fold's bound pauses; nil if all were folded.
+  /// - Parameter first: the first operation to fold; those before it were folded already.
+  /// - Returns: the first operation that was not folded, if the fold's bound stopped the fold; nil if all
+  ///   were folded.
   @discardableResult
-  package func fold(
+  package func foldEntry(
     _ header: LogEntryHeader, body: RawSpan, into state: StateNumber, receivedMilliseconds: UInt64?,
     from first: Int = 0
   ) throws -> Int? {
@@ -47,7 +48,7 @@ extension StoreTransaction {
       context(of: header), body: body, into: state, receivedMilliseconds: receivedMilliseconds, from: first)
   }
 
-  /// The parsed layout's operations, folded: see ``fold(_:body:into:receivedMilliseconds:from:)``.
+  /// Folds the operations of the parsed layout: see ``foldEntry(_:body:into:receivedMilliseconds:from:)``.
   private func foldParsed(
     _ context: CausalContext, body: RawSpan, into state: StateNumber, receivedMilliseconds: UInt64?,
     from first: Int = 0
@@ -88,8 +89,8 @@ extension StoreTransaction {
     }
   }
 
-  /// Gives the heads of a transaction another effective timestamp, since its first receive time turned out
-  /// earlier.
+  /// Gives the heads of a transaction another effective timestamp, because the remote had received it earlier
+  /// than known.
   ///
   /// - Returns: whether any winner changed.
   func retime(_ header: LogEntryHeader, body: RawSpan, effective: Timestamp, in state: StateNumber) throws
@@ -116,14 +117,14 @@ extension StoreTransaction {
     return layout.timestamp
   }
 
-  /// The timestamp of a transaction that came from elsewhere, after the check that takes more than its body.
+  /// The timestamp of a transaction of another replica. Also checks its moves, which depend on its zone.
   func timestamp(ofArrived body: RawSpan, in zone: ZoneID) throws -> Timestamp {
     let timestamp = try timestamp(ofBody: body)
     try layout.checkMoves(in: zone, body)
     return timestamp
   }
 
-  /// Makes room for the numbers of the parsed layout's names.
+  /// Forgets the numbers of the previous layout's names.
   private func forgetNumbers() {
     numbers.removeAll(keepingCapacity: true)
     for _ in layout.names { numbers.append(.none) }
@@ -151,16 +152,13 @@ extension StoreTransaction {
 
   // MARK: Entries of the log
 
-  /// The log's entry of a transaction. A position may have been retired from the log; what was retired was
-  /// acknowledged, and compared then.
+  /// The log's entry of a transaction; nil if the store does not have it.
   func entry(
     _ replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, _ zone: ZoneNumber
   ) throws -> (header: LogEntryHeader, body: [UInt8])? {
-    let tables = storage.tables
-    guard let position = try tables.position(of: replica, epoch, sequence, in: zone, storage.transaction)
+    guard let position = try storage.log.position(of: replica, epoch, sequence, in: zone)
     else { return nil }
-    let reader = storage.logReader
-    return try reader.withEntry(at: position, storage.transaction) { ($0, $1.bytes) }
+    return try storage.log.withEntry(at: position) { ($0, $1.bytes) }
   }
 
   func number(
@@ -168,12 +166,12 @@ extension StoreTransaction {
   ) throws -> LogEntryHeader {
     var base: (incarnation: IncarnationNumber, offset: UInt64)?
     if let found = header.base {
-      let number = try storage.makeIncarnationNumber(for: found.incarnation)
+      let number = try storage.incarnations.makeNumber(for: found.incarnation)
       base = (number, found.offset)
     }
     var parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)?
     if let found = header.parent {
-      let number = try storage.makeReplicaNumber(for: found.replica)
+      let number = try storage.replicas.makeNumber(for: found.replica)
       parent = (number, found.epoch, found.sequence)
     }
     return LogEntryHeader(
@@ -186,7 +184,6 @@ extension StoreTransaction {
   func isSame(
     _ header: TransactionHeader, _ body: RawSpan, as entry: (header: LogEntryHeader, body: [UInt8])
   ) throws -> Bool {
-    let reader = storage.logReader
-    return try reader.header(entry.header, storage.transaction) == header && entry.body == body.bytes
+    return try storage.log.header(entry.header) == header && entry.body == body.bytes
   }
 }

@@ -1,14 +1,11 @@
 import LMDB
 import OperationFormat
 
-/// A transaction that a lane continues, in numbers.
-typealias LaneParent = (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)
-
-/// What this store's own and pending lanes continue, and what they had seen.
+/// What this store's own and pending lanes continue, and what they have seen.
 extension StoreTransaction {
-  /// What this store's next transaction of a lane has seen: what the zone has folded, and what the lane's transaction before
-  /// it, or the lane's parent, had seen. Who has seen a transaction has seen all that it had seen: see
-  /// ``SegmentRejection/base``.
+  /// What this store's next transaction of a lane has seen: what the zone has folded, and what the lane's
+  /// transaction before it, or the lane's parent, had seen. Who has seen a transaction has seen all that it
+  /// had seen: see ``SegmentRejection/base``.
   func base(
     _ row: ZoneRow, after sequence: UInt64, of replica: ReplicaNumber, _ epoch: UInt32, _ parent: LaneParent?,
     _ zone: ZoneNumber
@@ -23,11 +20,11 @@ extension StoreTransaction {
     return seen
   }
 
-  /// The part of a parent that this store has: of what was taken out of its log, nobody gets anything from it. Where
-  /// nothing is left of the parent's lane, what that one continued.
+  /// The part of a parent that this store has: nobody can get removed transactions from it. If nothing is
+  /// left of the parent's lane, the parent of that lane.
   func clipped(_ parent: LaneParent, in zone: ZoneNumber) throws -> LaneParent? {
     var at = parent
-    // A circle ends here: a lineage is never longer.
+    // The bound also ends a cycle of damaged rows.
     for _ in 0...Limits.lineageMax {
       let last = try storage.lastSequence(of: at.replica, at.epoch, in: zone)
       if last > 0 { return (at.replica, at.epoch, min(at.sequence, last)) }
@@ -37,32 +34,32 @@ extension StoreTransaction {
     return nil
   }
 
-  /// Clips what this store's own lane of a zone continues to what is left in the log, after transactions were taken out of
-  /// it. Where the lane's first transaction is in the remote log, so is what that names.
+  /// Clips what this store's own lane of a zone continues to what is left in the log, after transactions were
+  /// taken out of it. Where the lane's first transaction is in the remote log, so is what that names.
   ///
-  /// Other pending lanes cannot be changed: the remote log takes them as they are, or closes them.
+  /// Other pending lanes cannot be changed: the remote log accepts them as they are, or closes them.
   func clipOwnParent(of zone: ZoneNumber, _ row: ZoneRow) throws {
-    let (tables, epoch) = (storage.tables, row.ownEpoch(identity))
+    let epoch = row.ownEpoch(identity)
     guard let incarnation = row.token?.incarnation,
       let own = try storage.replicaNumber(of: identity.replica),
-      let known = try tables.parent(of: own, epoch, in: zone, storage.transaction),
-      try tables.lastPlaced(own, epoch, in: zone, incarnation, storage.transaction) == 0
+      let known = try storage.lanes.parent(of: own, epoch, in: zone),
+      try storage.placements.lastPlaced(own, epoch, in: zone, incarnation) == 0
     else { return }
     let parent: LaneParent = (known.replica, known.epoch, known.through)
     let left = try clipped(parent, in: zone)
     guard left.map({ $0 != parent }) ?? true else { return }
     if let left {
-      try storage.setParent(left, of: own, epoch, in: zone)
+      try storage.lanes.setParent(left, of: own, epoch, in: zone)
     } else {
-      try storage.removeParent(of: own, epoch, in: zone)
+      try storage.lanes.removeParent(of: own, epoch, in: zone)
     }
   }
 
-  /// What the first transaction of a new lane of this store names, which is to continue another one.
+  /// The parent that the first transaction of a new lane of this store names.
   ///
-  /// A lineage is bounded: see `Limits.lineageMax`. The lane that would be one more names no parent. Its transactions have
-  /// seen what the zone has folded instead, and in it what the remote log has of the lanes before. Who names a parent has
-  /// seen all that it had seen, also where the log is another one since.
+  /// A lineage is bounded: see `Limits.lineageMax`. The lane that would be one more names no parent. Its
+  /// transactions have seen what the zone has folded instead, and in it what the remote log has of the lanes
+  /// before. Who names a parent has seen all that it had seen, also where the log is another one since.
   ///
   /// - Returns: the parent, and the base that the lane's transactions have at least.
   func continuing(
@@ -75,26 +72,26 @@ extension StoreTransaction {
     return (parent, seen?.incarnation == row.token?.incarnation ? seen : nil)
   }
 
-  /// Refuses what cannot be done while a zone's records call lanes otherwise than its log.
+  /// Refuses work that is not possible while lanes have other names in a zone's records than in its log.
   func checkNamesAreNew(of zone: ZoneNumber) throws {
-    guard try !storage.renamings(of: zone).isEmpty else { return }
+    guard try !storage.lanes.renamings(of: zone).isEmpty else { return }
     throw StoreError(
       .outOfOrder, "the log of zone number \(zone.rawValue) is being folded again",
       hint: "let that end first: open the store once more, or run `replay sync`")
   }
 
-  /// Whether a transaction of that base has seen everything in its zone that is not of its own lane or those that it
-  /// continues.
+  /// Whether a transaction with a base has seen all transactions of its zone, except those of its own lane
+  /// and of lanes that it continues.
   func seesAll(_ base: BaseNumbers, in zone: ZoneNumber) throws -> Bool {
-    guard try storage.seesAllPlaced(base, in: zone) else { return false }
-    // What the store ships for others has no placement yet, or gets one after the base.
-    return try !storage.tables.hasAdoptedLanes(of: zone, storage.transaction)
+    guard try storage.segments.areAllSeen(base, in: zone) else { return false }
+    // Transactions of adopted lanes have no placement yet, or get one after the base.
+    return try !storage.lanes.hasAdopted(of: zone)
   }
 
-  /// The operand of an operation on a list or a text, in the names that the log uses.
+  /// The operand of an operation on a list or a text, with the names that the log uses.
   ///
   /// - Parameters:
-  ///   - operand: the same in the names that the records use. It is folded already.
+  ///   - operand: the operand with the names that the records use. It is folded already.
   ///   - own: the write's lane in the log.
   func operandInNewNames(
     _ kind: OperationKind, _ field: NameNumber, operand: RawSpan, _ renamings: [LaneRenaming], own: Lane
@@ -105,12 +102,12 @@ extension StoreTransaction {
     let record = try fold.recordNumber
     for renaming in renamings {
       let isOwn = renaming.new == own
-      var kept = try storage.keptUnits(of: renaming.old, record, cell)
+      var kept = try storage.lanes.keptUnits(of: renaming.old, record, cell)
       if kept == nil, isOwn, change.insertedUnits > 0 {
-        // The first insertion here under the new lane: all units so far are the old lane's.
+        // The first insertion of the new lane here: all earlier units are the old lane's.
         let all = try fold.unitOrder(of: cell).nextNumber(of: renaming.old.replica, renaming.old.epoch)
         kept = all - change.insertedUnits
-        try storage.setKeptUnits(all - change.insertedUnits, of: renaming.old, record, cell)
+        try storage.lanes.setKeptUnits(all - change.insertedUnits, of: renaming.old, record, cell)
       }
       let units = UnitRenaming.Units(
         old: try maker(renaming.old), new: isOwn ? nil : try maker(renaming.new), kept: kept ?? .max)

@@ -1,27 +1,67 @@
 package import LMDB
 package import OperationFormat
 
-/// One LMDB write transaction of a store, and the state that all who write share: tables, fold, clock, identity.
+/// One LMDB write transaction of a store, and the state that all writing types share: tables, fold, clock,
+/// identity.
 ///
-/// It is used by one thread at a time, and again for each transaction, so that steady work allocates nothing. Who
-/// writes keeps its own state: ``LocalWrite``, ``RemoteIngest``, ``ZoneCatalog``, ``LaneRewrite``, ``Rebuild``.
+/// One thread at a time uses it. It is reused for each transaction, so that steady work allocates nothing.
+/// Each writing type has its own state: ``LocalWrite``, `RemoteIngest`, `ZoneCatalog`, `LaneRewrite`,
+/// `Rebuild`.
 package final class StoreTransaction {
   package let storage: TableStorage
-  @exclusivity(unchecked) package var fold: Fold<TableStorage>
-  @exclusivity(unchecked) package var clock: HybridClock
   package let identity: StoreIdentity
   /// Wall time in milliseconds since 1970.
   let wallMilliseconds: @Sendable () -> Int64
   let makeRandom: @Sendable () -> UInt64
-  /// Recently used names of types and fields: most operations find theirs here.
-  @exclusivity(unchecked) var recentNames = RecentNames()
-  /// Bytes of transactions that the current job has appended to the log.
-  @exclusivity(unchecked) var appendedBytes = 0
-  /// The body that was parsed last, and the numbers of its names, as far as they were needed.
-  var layout = BodyDecoder()
-  var numbers: [NameNumber] = []
-  /// The files of the store's assets; nil where the log is only folded.
+  /// The files of the store's assets; nil if the log is only folded.
   let assetFiles: AssetFiles?
+
+  private struct State: ~Copyable {
+    var fold: Fold<TableStorage>
+    var clock = HybridClock(last: Timestamp(rawValue: 0))
+    var recentNames = RecentNames()
+    var appendedBytes = 0
+    var layout = BodyDecoder()
+    var numbers: [NameNumber] = []
+  }
+
+  // No access to a field meets another access to the same field; dynamic checks of that would cost more than
+  // the accesses.
+  @exclusivity(unchecked) private var current: State
+
+  @inline(__always) package var fold: Fold<TableStorage> {
+    _read { yield current.fold }
+    _modify { yield &current.fold }
+  }
+
+  @inline(__always) package var clock: HybridClock {
+    _read { yield current.clock }
+    _modify { yield &current.clock }
+  }
+
+  /// Recently used names of types and fields: most operations find theirs here.
+  @inline(__always) var recentNames: RecentNames {
+    _read { yield current.recentNames }
+    _modify { yield &current.recentNames }
+  }
+
+  /// Bytes of transactions that the current job has appended to the log.
+  @inline(__always) var appendedBytes: Int {
+    get { current.appendedBytes }
+    set { current.appendedBytes = newValue }
+  }
+
+  /// The body that was parsed last.
+  @inline(__always) var layout: BodyDecoder {
+    _read { yield current.layout }
+    _modify { yield &current.layout }
+  }
+
+  /// The numbers of the names in ``layout``, as far as they were needed.
+  @inline(__always) var numbers: [NameNumber] {
+    _read { yield current.numbers }
+    _modify { yield &current.numbers }
+  }
 
   init(
     storage: TableStorage, identity: StoreIdentity, assetFiles: AssetFiles? = nil,
@@ -32,8 +72,7 @@ package final class StoreTransaction {
     self.wallMilliseconds = wallMilliseconds
     self.makeRandom = makeRandom
     self.assetFiles = assetFiles
-    fold = Fold(storage: storage)
-    clock = HybridClock(last: Timestamp(rawValue: 0))
+    current = State(fold: Fold(storage: storage))
   }
 
   // MARK: Begin and end
@@ -41,13 +80,14 @@ package final class StoreTransaction {
   package func begin(_ transaction: consuming Transaction) throws {
     let isUnchanged = storage.begin(transaction)
     fold.reset()
-    if !isUnchanged { clock.last = try storage.clock() }
+    if !isUnchanged { clock.last = try storage.meta.clock() }
   }
 
-  /// - Parameter isPlain: whether only an app's writes ran that made or deleted no zone: then the caches stay valid.
+  /// - Parameter isPlain: whether only writes of the app ran, and made or deleted no zone. Then the caches
+  ///   stay valid.
   package func commit(isPlain: Bool = false) throws {
     try fold.flush()
-    try storage.setClock(clock.last)
+    try storage.meta.setClock(clock.last)
     try storage.commit(cachesAreRight: isPlain)
   }
 
@@ -81,19 +121,18 @@ package final class StoreTransaction {
 
   // MARK: Names
 
-  /// The number of a name of a type or a field, a new one if the store has not met it.
+  /// The number of a type's or field's name; a new one if it has none.
   func internName(_ name: Name) throws -> NameNumber {
     if let number = recentNames.number(of: name) { return number }
-    let number = try storage.interned.names.makeNumber(
-      for: name, in: storage.tables.names, storage.transaction)
+    let number = try storage.names.makeNumber(for: name)
     recentNames.remember(name, number)
     return number
   }
 
-  /// The name behind a number.
+  /// The name of a number.
   func name(_ number: NameNumber) throws -> Name {
     if let name = recentNames.name(of: number) { return name }
-    let name = try storage.name(number)
+    let name = try storage.names.identity(of: number)
     recentNames.remember(name, number)
     return name
   }

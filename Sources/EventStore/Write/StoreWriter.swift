@@ -2,14 +2,14 @@ import DequeModule
 import LMDB
 import Synchronization
 
-/// Does a group of jobs: the first, and more that came meanwhile.
+/// Runs a group of jobs: the first one, and more that a closure takes from the queue.
 typealias PerformWrites = (_ first: WriteJob, _ more: () -> WriteJob?) -> Void
 
-/// Where the jobs of a store wait, and who does them, one group at a time.
+/// The queue of a store's jobs. One thread at a time has the turn, and runs them in groups.
 ///
-/// Who has the turn does what is queued, on its own thread: LMDB ties a write transaction to the thread that began it.
-/// That is the store's thread where the callers must not be blocked. A caller that would be blocked anyway takes the turn
-/// itself if it is free: a lone writer waits for no other thread to wake.
+/// A group runs on the thread that has the turn, because LMDB ties a write transaction to the thread that
+/// began it. Nearly always that is the store's own thread. A caller that may be blocked takes the turn itself
+/// if it is free, and so does not wait for another thread to wake.
 final class StoreWriter: Sendable {
   private struct Queue {
     var jobs: Deque<WriteJob> = []
@@ -18,31 +18,31 @@ final class StoreWriter: Sendable {
   }
 
   private let queue = Mutex(Queue())
-  /// What does the jobs. A write transaction begins and ends under the lock.
+  /// Runs the jobs. A write transaction begins and ends under the lock.
   private let turn: Mutex<PerformWrites>
-  /// The thread that has the turn, 0 if none has.
+  /// The thread that has the turn; 0 if none has.
   private let performer = Atomic<UInt>(0)
   private let hasThread: Bool
-  /// Tells the thread that there is something to do.
+  /// Wakes the store's thread.
   private let signal = Signal()
   private let ended = Signal()
-  /// Of those whose callers wait for them, some job has ended.
+  /// Set when a job that a caller waits for has ended.
   private let answered = Monitor()
 
   /// - Parameters:
-  ///   - hasThread: whether there is a thread of the store's own. Without one a job is done by the call that queues it:
-  ///     for a simulator, which drives all its stores on one thread and wants the same order of things each time.
-  ///   - makePerform: called once, at once.
+  ///   - hasThread: whether the store has its own thread. Without one, the call that queues a job runs it: a
+  ///     simulator drives all its stores on one thread, so that each run has the same order.
+  ///   - makePerform: called once, before this returns.
   init(hasThread: Bool, makePerform: @Sendable () -> PerformWrites) throws {
     turn = Mutex(makePerform())
     self.hasThread = hasThread
     if hasThread { try StoreThread.start { [self] in work() } }
   }
 
-  /// Whether the caller is inside a job: one that it then waited for would never come to its turn.
+  /// Whether the caller is inside a job. A job that it waited for would never run.
   var isCurrent: Bool { performer.load(ordering: .relaxed) == currentThreadNumber() }
 
-  /// Queues a job. One that comes from inside a job is done after that one.
+  /// Queues a job. If it is queued inside another job, it runs after that one.
   ///
   /// - Returns: false if the writer was stopped; the job's `finish` is then not called.
   func enqueue(_ job: WriteJob) -> Bool {
@@ -51,9 +51,9 @@ final class StoreWriter: Sendable {
     return true
   }
 
-  /// Queues a job and waits until it is done. If nobody has the turn the caller takes it, until then.
+  /// Queues a job, and waits until it is done. If the turn is free, the caller takes it until then.
   ///
-  /// - Parameter isDone: what the job's `finish` brings about by ``answer(_:)``.
+  /// - Parameter isDone: whether the job has ended; its `finish` makes it true by ``answer(_:)``.
   /// - Returns: as ``enqueue(_:)``.
   func enqueue(_ job: WriteJob, waitingUntil isDone: () -> Bool) -> Bool {
     guard append(job) else { return false }
@@ -63,7 +63,7 @@ final class StoreWriter: Sendable {
         defer { performer.store(0, ordering: .relaxed) }
         while !answered.withLock(isDone), let job = take() { perform(job, take) }
       }
-      // Somebody has the turn, who may have looked for the last time, or more has come.
+      // Another thread has the turn and may not look at the queue again, or more jobs came.
       if hadTurn == nil || queue.withLock({ !$0.jobs.isEmpty }) { signal.raise() }
     } else {
       drain()
@@ -72,19 +72,19 @@ final class StoreWriter: Sendable {
     return true
   }
 
-  /// Does what the caller of a job waits for.
+  /// Changes the state that the caller of a job waits for.
   func answer(_ body: () -> Void) { answered.change(body) }
 
   /// Lets jobs queue up from now on.
   func hold() { queue.withLock { $0.isHeld = true } }
 
-  /// Does what has queued up, as one group, and goes on.
+  /// Runs the jobs in the queue as one group, and continues to run jobs as they come.
   func release() {
     queue.withLock { $0.isHeld = false }
     drain()
   }
 
-  /// Refuses new jobs, and waits until those that are queued are done, unless called inside one.
+  /// Refuses new jobs, and waits until the queued ones are done, unless it is called inside a job.
   func stop() {
     queue.withLock { queue in
       queue.isClosed = true
@@ -94,7 +94,7 @@ final class StoreWriter: Sendable {
     signal.raise()
     guard !isCurrent else { return }
     ended.wait()
-    // For whoever else waits.
+    // Other callers may wait too.
     ended.raise()
   }
 
@@ -112,8 +112,8 @@ final class StoreWriter: Sendable {
     queue.withLock { $0.isHeld ? nil : $0.jobs.popFirst() }
   }
 
-  /// Waits for the turn and does what is queued, unless it is held. Inside a job it leaves that to the call that does the
-  /// job.
+  /// Waits for the turn and runs the queued jobs, unless the queue is held. Inside a job, the call that runs
+  /// the job does that.
   private func drain() {
     if isCurrent { return }
     turn.withLock { perform in
@@ -123,7 +123,7 @@ final class StoreWriter: Sendable {
     }
   }
 
-  /// What the thread does: all that is queued, whenever it is told of it, until the writer is stopped.
+  /// The loop of the store's thread: runs the queued jobs each time it is woken, until the writer is stopped.
   private func work() {
     while true {
       drain()

@@ -1,6 +1,6 @@
 import OperationFormat
 
-/// Text that the operation at hand has inserted, and that what is typed behind it joins.
+/// The text that a draft's last operation has inserted. Text that is typed after it extends the operation.
 struct TypedText {
   var record: [UInt8]
   var field: NameNumber
@@ -10,6 +10,6 @@ struct TypedText {
   /// Its last unit.
   var last: UnitID
 
-  /// Longer ones end: to join costs as much as there is.
+  /// The longest text that is extended: extending costs as much as the text is long.
   static let bytesMax = 4096
 }

@@ -1,12 +1,12 @@
-/// One write that waits, runs, and is told how it ended.
+/// One write in the queue of a ``StoreWriter``.
 ///
-/// It is a class, so that handing it on counts one reference, not those of three closures.
+/// It is a class, so that passing it on retains one object, not three closures.
 final class WriteJob: Sendable {
-  /// What a job does in an open transaction.
+  /// The work of a job in an open transaction.
   enum Work: Sendable {
-    /// The app's write. It runs once; after a failed commit its transactions are appended again.
+    /// A write of the app. It runs once; after a failed commit, its transactions are appended again.
     case local(@Sendable (LocalWrite) throws -> Void)
-    /// The store's own work, which runs again after a failed commit.
+    /// Work of the store itself. After a failed commit it runs again.
     case repeatable(@Sendable (StoreTransaction) throws -> Void)
   }
 
@@ -31,7 +31,7 @@ final class WriteJob: Sendable {
     }
   }
 
-  /// Does the work in the open transaction.
+  /// Runs the work in the open transaction.
   func run(_ write: LocalWrite) throws {
     switch work {
     case .local(let body): try body(write)

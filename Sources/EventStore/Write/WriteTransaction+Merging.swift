@@ -1,12 +1,12 @@
 public import OperationFormat
 
-/// Fields that merge: what was changed elsewhere counts too, whoever saw what.
+/// Fields whose concurrent changes all count, in any order.
 ///
-/// Each kind of field is a cell of its own, apart from the value that ``WriteTransaction/set(_:of:to:)`` sets.
+/// Each kind of field is a separate cell: ``WriteTransaction/set(_:of:to:)`` does not change it.
 extension WriteTransaction {
   // MARK: Counters
 
-  /// Adds to a counter of a record. What was added elsewhere counts too, each once, whoever saw what.
+  /// Adds to a counter of a record. Concurrent additions of other replicas count too, each once.
   ///
   /// - Parameters:
   ///   - amount: an integer or a decimal; a negative one takes away.
@@ -24,7 +24,7 @@ extension WriteTransaction {
 
   // MARK: Sets
 
-  /// Puts an element into a set of a record. It stays if it was removed elsewhere meanwhile.
+  /// Puts an element into a set of a record. It stays, even if another replica removes it concurrently.
   ///
   /// - Throws: as ``set(_:of:to:)``.
   /// - Complexity: O(log n) in the elements.
@@ -32,7 +32,7 @@ extension WriteTransaction {
     try write.change(field, of: record, .insert(element))
   }
 
-  /// Takes an element out of a set of a record, if it is there.
+  /// Removes an element from a set of a record, if the set has it.
   ///
   /// - Throws: as ``set(_:of:to:)``.
   /// - Complexity: O(log n) in the elements.
@@ -42,8 +42,8 @@ extension WriteTransaction {
 
   // MARK: Maps
 
-  /// Gives a key of a record's map a value. It stays if the key was removed elsewhere meanwhile; of two values that were put
-  /// concurrently the last writer's shows.
+  /// Gives a key of a record's map a value. It stays, even if another replica removes the key concurrently.
+  /// Of two concurrent values, the last writer's shows.
   ///
   /// - Throws: as ``set(_:of:to:)``; `valueInvalid` also for a key of over 255 bytes.
   /// - Complexity: O(log n) in the keys.
@@ -53,7 +53,7 @@ extension WriteTransaction {
     try write.change(field, of: record, .put(key: key, newValue))
   }
 
-  /// Takes a key out of a record's map, if it is there.
+  /// Removes a key from a record's map, if the map has it.
   ///
   /// - Throws: as ``put(_:at:in:of:)``.
   /// - Complexity: O(log n) in the keys.

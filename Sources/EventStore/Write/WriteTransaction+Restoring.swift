@@ -1,8 +1,8 @@
 public import OperationFormat
 
 extension WriteTransaction {
-  /// Lets one of a conflict's losers win: gives a field, a key of its map or an element of its list the value of the loser; or
-  /// has the record be there, be deleted or be moved, as the loser says.
+  /// Makes one of a conflict's losers the winner: sets a field, a key of its map or an element of its list to
+  /// the loser's value; or lets the record exist, be deleted or be moved, as the loser says.
   ///
   /// ```swift
   /// for conflict in conflicts {
@@ -10,15 +10,15 @@ extension WriteTransaction {
   /// }
   /// ```
   ///
-  /// A record that was deleted comes back whole: with all its fields, and with the conflicts of those. Restoring the winner
-  /// keeps what shows, and ends the conflict too.
+  /// A deleted record comes back with all its fields and their conflicts. Restoring the winner changes no
+  /// value, and ends the conflict too.
   ///
   /// - Parameters:
   ///   - loser: the operation that lost, from ``Conflict/losers``.
   ///   - field: the field in conflict; nil for the record's existence.
   ///   - record: the record.
-  /// - Throws: ``StoreError`` `conflictUnknown` if the cell has no such value any more; `recordUnknown` for a field of a record
-  ///   that is deleted; and as ``set(_:of:to:)``.
+  /// - Throws: ``StoreError`` `conflictUnknown` if the cell has no such value any more; `recordUnknown` for a
+  ///   field of a record that is deleted; and as ``set(_:of:to:)``.
   public mutating func restore(
     _ loser: OperationID, in field: Name? = nil, of record: RecordID
   ) throws {

@@ -1,19 +1,19 @@
 public import OperationFormat
 
-/// Lists and texts. Indexes count what the write sees; what is inserted elsewhere at the same place comes before or behind it,
-/// never in between.
+/// Lists and texts. Indexes count what the write sees. Concurrent insertions at one index end up one after
+/// the other, never mixed.
 ///
-/// Each is a cell of its own, apart from the value that ``WriteTransaction/set(_:of:to:)`` sets.
+/// Each is a separate cell: ``WriteTransaction/set(_:of:to:)`` does not change it.
 extension WriteTransaction {
   // MARK: Text
 
   /// Inserts text before an index.
   ///
-  /// What one write inserts bit by bit, each behind the last, makes one operation, as if it had come at once.
+  /// Insertions of one write that follow each other become one operation.
   ///
   /// - Parameters:
   ///   - text: any text; nothing happens if it is empty.
-  ///   - index: in Unicode scalars, from 0 up to their count.
+  ///   - index: in Unicode scalars, from 0 to their count.
   ///   - field: the text.
   ///   - record: the record.
   /// - Throws: ``StoreError`` `indexInvalid`, and as ``set(_:of:to:)``.
@@ -51,8 +51,8 @@ extension WriteTransaction {
     }
   }
 
-  /// Moves an element of a list: it ends at another index. A change of its value elsewhere stays, and of two moves the last
-  /// writer's.
+  /// Moves an element of a list to another index. A concurrent change of its value stays; of two concurrent
+  /// moves, the last writer's counts.
   ///
   /// - Throws: ``StoreError`` `indexInvalid`, and as ``set(_:of:to:)``.
   /// - Complexity: O(log n) in the list
@@ -62,14 +62,14 @@ extension WriteTransaction {
     try write.edit(field, .list, of: record) { units in
       let element = try units.element(at: source, field)
       try StoreError.check(target..<target + 1, of: units.count, field)
-      // Those in between move up when it goes.
+      // The elements between move up.
       let origin = try units.origin(before: target > source ? target + 1 : target, field)
       return try [.moveElement(element, after: origin.map { try units.reference($0) })]
     }
   }
 
-  /// Gives an element of a list another value. It stays where it is or is moved to elsewhere; of two values the last writer's
-  /// shows.
+  /// Gives an element of a list another value, at any index that a concurrent move gives it. Of two
+  /// concurrent values, the last writer's shows.
   ///
   /// - Throws: ``StoreError`` `indexInvalid`, and as ``set(_:of:to:)``.
   /// - Complexity: O(log n) in the list
@@ -81,7 +81,7 @@ extension WriteTransaction {
     }
   }
 
-  /// Removes elements of a list. They stay removed, whatever is done to them elsewhere.
+  /// Removes elements of a list. They stay removed, whatever other replicas do to them.
   ///
   /// - Throws: ``StoreError`` `indexInvalid`, and as ``set(_:of:to:)``.
   /// - Complexity: O(log n) in the list, linear in what is removed

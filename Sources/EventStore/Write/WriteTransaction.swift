@@ -3,7 +3,7 @@ public import OperationFormat
 
 /// The operations of one write, while its closure runs. The verbs of ``RecordReading`` see what it has done so far.
 ///
-/// A write that touches several zones makes a transaction in each. If the closure throws, nothing of it remains.
+/// A write that touches several zones makes a transaction in each. If the closure throws, nothing is written.
 ///
 /// ```swift
 /// try await store.write { tx in
@@ -23,10 +23,11 @@ public struct WriteTransaction: ~Copyable, RecordReading {
 
   init(_ write: LocalWrite) { self.write = write }
 
-  /// How many operations each transaction has that the write makes so far, in the order of the log.
+  /// How many operations each transaction of the write has so far, in the order of the log.
   package var operationCounts: [Int] { write.operationCounts }
 
-  /// How much of the operations, bytes or work that a write may have in a zone this one has: 0 for none, 1 for all.
+  /// How much of the limits on operations, bytes and work in a zone the write has used: 0 for none, 1 for
+  /// all.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.
   package func fullness(in zone: ZoneID) throws -> Double {
@@ -35,7 +36,7 @@ public struct WriteTransaction: ~Copyable, RecordReading {
 
   // MARK: Zones
 
-  /// Makes a zone, local until it is attached to a remote, if the store does not have it yet.
+  /// Makes a zone if the store has none of that name. It is local until it is attached to a remote.
   ///
   /// - Returns: whether it is new.
   /// - Throws: ``StoreError`` `nameInvalid`.
@@ -45,25 +46,26 @@ public struct WriteTransaction: ~Copyable, RecordReading {
     return try write.makeZone(zone)
   }
 
-  /// Has a zone synced from now on, with all its history. One that is synced already stays as it is.
+  /// Lets a zone be synced from now on, with all its history. Does nothing if it is synced already.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.
   public mutating func attachZone(_ zone: ZoneID) throws { try write.attachZone(zone) }
 
-  /// Deletes a zone with all its records and history, also what of it was never shipped.
+  /// Deletes a zone with all its records and history, including what was never shipped.
   ///
-  /// It is gone from every query at once. A zone that is synced is deleted at its remote too, and so at every other
-  /// store, once a replicator has told it. A zone that is made under the name later is another one. The space is
-  /// free after ``LocalStore/reclaim(progress:)``.
+  /// It is gone from every query at once. A synced zone is also deleted at its remote, and so at every other
+  /// store, once a replicator has told the remote. A zone that is made later under that name is another zone.
+  /// The space is free after ``LocalStore/reclaim(progress:)``.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.
   public mutating func deleteZone(_ zone: ZoneID) throws { try write.deleteZone(zone) }
 
   // MARK: Mutations
 
-  /// Creates a record. A record that is made anew under the name of a deleted one starts without its fields.
+  /// Creates a record. If a deleted record had the name, the new one starts without its fields.
   ///
-  /// - Throws: ``StoreError`` `zoneUnknown`, `recordExists`, `nameInvalid`, `valueInvalid`, `transactionTooLarge`.
+  /// - Throws: ``StoreError`` `zoneUnknown`, `recordExists`, `nameInvalid`, `valueInvalid`,
+  ///   `transactionTooLarge`.
   public mutating func create(_ record: RecordID, type: Name, fields: [Name: Value] = [:]) throws {
     try write.create(record, type: type)
     for (field, value) in fields.sorted(by: { $0.key < $1.key }) { try set(field, of: record, to: value) }
@@ -72,8 +74,9 @@ public struct WriteTransaction: ~Copyable, RecordReading {
   /// Sets a field of a record. It replaces all values that this store has seen.
   ///
   /// Bytes over ``StoreConfiguration/assetThresholdBytes`` become an asset: see <doc:KeepingAssets>.
-  /// - Throws: ``StoreError`` `zoneUnknown`, `recordUnknown`, `nameInvalid`, `valueInvalid`, `transactionTooLarge`;
-  ///   `assetMissing` for an asset that is neither here nor named by anything.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `recordUnknown`, `nameInvalid`, `valueInvalid`,
+  ///   `transactionTooLarge`; `assetMissing` for an asset that is neither here nor named by anything.
   public mutating func set(_ field: Name, of record: RecordID, to newValue: Value) throws {
     try write.set(field, of: record, to: newValue)
   }
@@ -85,8 +88,8 @@ public struct WriteTransaction: ~Copyable, RecordReading {
     try set(field, of: record, to: .null)
   }
 
-  /// Deletes a record. Its fields are hidden, not gone: an update that had not seen the deletion may bring it
-  /// back, by its type's ``ExistencePolicy``.
+  /// Deletes a record. Its fields are hidden, not removed: an update that had not seen the deletion may bring
+  /// it back, depending on its type's ``ExistencePolicy``.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `recordUnknown`, `transactionTooLarge`.
   public mutating func delete(_ record: RecordID) throws {

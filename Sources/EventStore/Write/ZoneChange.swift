@@ -1,6 +1,6 @@
 import OperationFormat
 
-/// What a write did to a zone as a whole: enough to do it again after a commit that was undone.
+/// What a write did to a zone as a whole, kept to repeat it after a commit that was undone.
 enum ZoneChange: Hashable, Sendable {
   case make(ZoneID)
   case attach(ZoneID)

@@ -1,25 +1,26 @@
 import LMDB
 import OperationFormat
 
-/// One zone's transaction in the making.
+/// One zone's transaction, while a write makes it.
 final class ZoneDraft {
-  /// The zone, and where in its log the transaction comes. It serves the next write too, while ``version`` is current.
+  /// The zone, and which transaction of its lane this is. The next write uses it too, while ``version`` is
+  /// current.
   struct Target {
     var zone: ZoneNumber = .none
     var state: StateNumber = .none
-    /// The write's lane in the log, and its sequence there. The context has the lane's name in the records.
+    /// The write's lane in the log. The context has the lane's name in the records.
     var lane = Lane(zone: .none, replica: .none, epoch: 0)
     var sequence: UInt64 = 0
     var renamings: [LaneRenaming] = []
     var parent: LaneParent?
     var context = CausalContext(zone: .none, replica: .none, epoch: 0, sequence: 0, base: nil)
-    /// The ``TableStorage/zonesVersion`` that this was read at.
+    /// The ``TableStorage/zonesVersion`` at which this was read.
     var version = -1
   }
 
-  /// What belongs to the operations that were encoded so far.
+  /// What belongs to the operations that are encoded so far.
   struct Content {
-    /// What the last operation has inserted, if that was text.
+    /// The text that the last operation has inserted; nil if it was another operation.
     var typed: TypedText?
     /// The assets that the operations name.
     var assets: [AssetReference] = []
@@ -28,12 +29,34 @@ final class ZoneDraft {
     static let numberedMax = 16
   }
 
-  // One thread uses a draft, and accesses never overlap: checks of exclusive access would cost more than they do.
-  @exclusivity(unchecked) private(set) var id: ZoneID?
-  @exclusivity(unchecked) private var bits: SIMD4<UInt64>?
-  @exclusivity(unchecked) var target = Target()
-  @exclusivity(unchecked) var encoder = BodyEncoder()
-  @exclusivity(unchecked) var content = Content()
+  private struct State: ~Copyable {
+    var id: ZoneID?
+    var bits: SIMD4<UInt64>?
+    var target = Target()
+    var encoder = BodyEncoder()
+    var content = Content()
+  }
+
+  // No access to a field meets another access to the same field; dynamic checks of that would cost more than
+  // the accesses.
+  @exclusivity(unchecked) private var current = State()
+
+  var id: ZoneID? { current.id }
+
+  @inline(__always) var target: Target {
+    _read { yield current.target }
+    _modify { yield &current.target }
+  }
+
+  @inline(__always) var encoder: BodyEncoder {
+    _read { yield current.encoder }
+    _modify { yield &current.encoder }
+  }
+
+  @inline(__always) var content: Content {
+    _read { yield current.content }
+    _modify { yield &current.content }
+  }
 
   var zone: ZoneNumber { target.zone }
   var state: StateNumber { target.state }
@@ -41,16 +64,16 @@ final class ZoneDraft {
   var nextIndex: UInt32 { UInt32(encoder.operationCount) }
 
   func begin(_ id: ZoneID, _ target: Target) {
-    self.id = id
-    bits = id.bits
-    self.target = target
+    current.id = id
+    current.bits = id.bits
+    current.target = target
   }
 
-  /// Whether it is a zone's.
+  /// Whether it is the draft of a zone.
   @inline(__always)
   func isOf(_ zone: ZoneID) -> Bool {
-    if let bits, let others = zone.bits, bits == others { return true }
-    return id == zone
+    if let bits = current.bits, let others = zone.bits, bits == others { return true }
+    return current.id == zone
   }
 
   /// Removes the transaction's operations. The target stays for the next one.
@@ -61,15 +84,15 @@ final class ZoneDraft {
     content.numbered.removeAll(keepingCapacity: true)
   }
 
-  /// Removes all, for a zone that is deleted.
+  /// Removes everything, because the zone is deleted.
   func removeAll() {
-    id = nil
-    bits = nil
-    target.zone = .none
+    current.id = nil
+    current.bits = nil
+    current.target.zone = .none
     removeOperations()
   }
 
-  /// Moves on to the transaction after the one that was appended.
+  /// Makes the target that of the next transaction, after this one was appended.
   func advance(_ version: Int) {
     target.sequence += 1
     target.context.sequence += 1
@@ -79,7 +102,10 @@ final class ZoneDraft {
 
   // MARK: Limits
 
-  /// Begins an operation, if the transaction has room for one more.
+  /// Begins an operation.
+  ///
+  /// - Returns: its index.
+  /// - Throws: ``StoreError`` `transactionTooLarge` if the transaction has no room for it.
   func beginOperation() throws -> UInt32 {
     let count = encoder.operationCount
     try check(
@@ -87,11 +113,12 @@ final class ZoneDraft {
     return UInt32(count)
   }
 
-  /// Refuses what no segment could hold: checked while the write runs, and exactly at its end.
+  /// Refuses a transaction that no segment could hold. It is checked while the write runs, and exactly at its
+  /// end.
   func check(operations: Int, bytes: Int, steps: Int) throws {
     // A later renaming of units may need room.
     let renaming = encoder.renaming
-    // In a segment a header comes with the body: at most two names, two identities and numbers.
+    // A segment also has the header: at most two names, two identities and numbers.
     let bytesMax = Limits.transactionBytesMax - 512 - renaming.bytes
     let steps = steps + renaming.steps
     guard operations <= Limits.transactionOperationsMax, bytes <= bytesMax else {
@@ -104,7 +131,7 @@ final class ZoneDraft {
     guard steps <= Limits.foldStepsMax else { throw StoreError.tooMuchWork("a write", steps) }
   }
 
-  /// How much of the operations, bytes or work of a transaction is used: 0 for none, 1 for all.
+  /// How much of a transaction's limits on operations, bytes and work is used: 0 for none, 1 for all.
   var fullness: Double {
     let renaming = encoder.renaming
     return max(

@@ -172,8 +172,8 @@ extension LocalStore {
   func derivedRows() throws -> [[Row]] {
     let states = try read { tx in
       var states: [UInt32: UInt32] = [:]
-      for (zone, _) in try tx.tables.zones(tx.transaction) {
-        if let row = try tx.tables.zoneRow(zone, tx.transaction) {
+      for (zone, _) in try tx.readView.zones.allVisible() {
+        if let row = try tx.readView.zoneRowIfThere(zone) {
           states[row.state.rawValue] = zone.rawValue
         }
       }

@@ -35,13 +35,13 @@ struct AssetCollection {
         if unnamed.isEmpty { continue }
         let isPartial = folder == "partial"
         let removed = try await core.perform { store in
-          try store.storage.removeAssetFiles(unnamed, arePartial: isPartial, assets, nowMilliseconds: now)
+          try store.storage.assets.removeFiles(unnamed, arePartial: isPartial, assets, nowMilliseconds: now)
         }
         count += removed.count
         byteCount += removed.byteCount
       }
       if try core.read({ try $0.hasOldHolds(nowMilliseconds: now) }) {
-        try await core.perform { try $0.storage.removeOldHolds(nowMilliseconds: now) }
+        try await core.perform { try $0.storage.assets.removeOldHolds(nowMilliseconds: now) }
       }
     } catch {
       throw StoreError.translate(error)
@@ -50,14 +50,14 @@ struct AssetCollection {
   }
 }
 
-extension TableStorage {
+extension AssetTable where Source == TableStorage {
   /// Removes files that are still named by nothing.
-  fileprivate func removeAssetFiles(
+  fileprivate func removeFiles(
     _ hashes: [ContentHash], arePartial: Bool, _ files: AssetFiles, nowMilliseconds now: UInt64
   ) throws -> (count: Int, byteCount: UInt64) {
     var (count, byteCount) = (0, UInt64(0))
     for hash in hashes {
-      guard try tables.isCollectable(hash, nowMilliseconds: now, transaction) else {
+      guard try isCollectable(hash, nowMilliseconds: now) else {
         continue
       }
       if arePartial {
@@ -76,45 +76,41 @@ extension TableStorage {
 
 extension ReadTransaction {
   fileprivate func isCollectable(_ hash: ContentHash, nowMilliseconds now: UInt64) throws -> Bool {
-    try tables.isCollectable(hash, nowMilliseconds: now, transaction)
+    try readView.assets.isCollectable(hash, nowMilliseconds: now)
   }
 
   fileprivate func hasOldHolds(nowMilliseconds now: UInt64) throws -> Bool {
-    try !tables.oldHolds(nowMilliseconds: now, transaction).isEmpty
+    try !readView.assets.oldHolds(nowMilliseconds: now).isEmpty
   }
 }
 
-extension TableStorage {
+extension AssetTable where Source == TableStorage {
   fileprivate func removeOldHolds(nowMilliseconds now: UInt64) throws {
-    for hash in try tables.oldHolds(nowMilliseconds: now, transaction) {
+    for hash in try oldHolds(nowMilliseconds: now) {
       let key = TableKey.heldAsset(hash)
       _ = try transaction.delete(key.span, in: tables.assets)
     }
   }
 }
 
-extension Tables {
+extension AssetTable {
   /// Whether a file may go: nothing names it, and no import waits to.
-  func isCollectable(
-    _ hash: ContentHash, nowMilliseconds now: UInt64, _ transaction: borrowing LMDBTransaction
-  ) throws -> Bool {
-    if try isNamed(hash, transaction) { return false }
-    return try (heldUntil(hash, transaction) ?? 0) <= now
+  func isCollectable(_ hash: ContentHash, nowMilliseconds now: UInt64) throws -> Bool {
+    if try isNamed(hash) { return false }
+    return try (heldUntil(hash) ?? 0) <= now
   }
 
   /// Imports that nothing came to name in time.
-  fileprivate func oldHolds(
-    nowMilliseconds now: UInt64, _ transaction: borrowing LMDBTransaction
-  ) throws -> [ContentHash] {
+  fileprivate func oldHolds(nowMilliseconds now: UInt64) throws -> [ContentHash] {
     var hashes: [ContentHash] = []
-    var cursor = try transaction.openCursor(assets)
+    var cursor = try transaction.openCursor(tables.assets)
     var start = TableKey()
     start.append(UInt8(3))
     var isThere = try cursor.seek(atOrAfter: start.span)
     while isThere {
       let goesOn = try cursor.withEntry { key, row in
         guard key.hasPrefix([3]) else { return false }
-        if try Self.count(row) <= now, let hash = ContentHash(bytes: key.extracting(1...)) {
+        if try AssetRow.count(row) <= now, let hash = ContentHash(bytes: key.extracting(1...)) {
           hashes.append(hash)
         }
         return true

@@ -53,7 +53,7 @@ struct AssetImport {
     let until = UInt64(max(0, core.configuration.wallMilliseconds())) + UInt64(Self.heldMilliseconds)
     // Before the file has its name: whatever happens then, it is collected if nothing comes to name it.
     try await core.perform { store in
-      try store.storage.holdAsset(asset.hash, untilMilliseconds: until)
+      try store.storage.assets.hold(asset.hash, untilMilliseconds: until)
     }
     try await core.fileThreads.run(.waits) { _ in try written.publish() }
     // Others may have named it before it was here.

@@ -12,8 +12,8 @@ package struct AssetTransfers: Sendable {
   /// - Throws: ``StoreError`` `zoneUnknown`.
   package func hasNamed(in zone: ZoneID) throws -> Bool {
     try core.read { transaction in
-      let number = try transaction.tables.zoneNumber(of: zone, transaction.interned, transaction.transaction)
-      return try transaction.tables.hasAssets(in: number, .named, transaction.transaction)
+      let number = try transaction.readView.zones.number(of: zone)
+      return try transaction.readView.assets.hasAny(in: number, .named)
     }
   }
 
@@ -29,10 +29,9 @@ package struct AssetTransfers: Sendable {
     of zone: ZoneID, after last: AssetReference?, namedAfter position: Position? = nil
   ) throws -> WantedAsset {
     try core.read { transaction in
-      let tables = transaction.tables
-      let number = try tables.zoneNumber(of: zone, transaction.interned, transaction.transaction)
+      let number = try transaction.readView.zones.number(of: zone)
       var found = WantedAsset(nil, logEnd: try transaction.lastPosition())
-      try tables.forEachAsset(of: number, .wanted, after: last, transaction.transaction) { asset, named in
+      try transaction.readView.assets.forEach(of: number, .wanted, after: last) { asset, named in
         if let position, named <= position.rawValue { return true }
         found.reference = asset
         return false
@@ -45,7 +44,7 @@ package struct AssetTransfers: Sendable {
   package func noteArrival(of asset: AssetReference) async throws {
     let isAwaited = try core.read { try $0.isAwaited(asset) }
     // Each commit starts another round of sync: none where nothing changes.
-    if isAwaited { try await core.perform { try $0.storage.noteArrival(of: asset) } }
+    if isAwaited { try await core.perform { try $0.storage.assets.noteArrival(of: asset) } }
   }
 
   /// Opens the file of an asset that is being downloaded, and makes it if there is none.
@@ -77,10 +76,9 @@ package struct AssetTransfers: Sendable {
   /// - Complexity: linear in what the remote was not given; it looks at each one's file.
   package func nextUnsent(of zone: ZoneID, after last: AssetReference?) throws -> AssetReference? {
     try core.read { transaction in
-      let tables = transaction.tables
-      let number = try tables.zoneNumber(of: zone, transaction.interned, transaction.transaction)
+      let number = try transaction.readView.zones.number(of: zone)
       var found: AssetReference?
-      try tables.forEachAsset(of: number, .unsent, after: last, transaction.transaction) { asset, damaged in
+      try transaction.readView.assets.forEach(of: number, .unsent, after: last) { asset, damaged in
         guard let file = try core.assets.status(of: asset), file.byteCount == asset.byteCount,
           file.inode != damaged
         else { return true }
@@ -125,7 +123,7 @@ package struct AssetTransfers: Sendable {
     }
     guard isNews else { return }
     try await core.perform { store in
-      try store.storage.noteUnsentAsset(asset, in: zone, incarnation, damaged)
+      try store.storage.assets.noteUnsent(asset, in: zone, incarnation, damaged)
     }
   }
 
@@ -135,11 +133,11 @@ package struct AssetTransfers: Sendable {
   ) async throws {
     let isUnsent = try core.read { transaction in
       guard let number = try transaction.zoneNumber(of: zone, incarnation) else { return false }
-      return try transaction.tables.number(of: asset, in: number, .unsent, transaction.transaction) != nil
+      return try transaction.readView.assets.number(of: asset, in: number, .unsent) != nil
     }
     guard isUnsent else { return }
     try await core.perform { store in
-      try store.storage.noteAssetSent(asset, in: zone, incarnation)
+      try store.storage.assets.noteSent(asset, in: zone, incarnation)
     }
   }
 }
@@ -159,59 +157,39 @@ package struct WantedAsset: Hashable, Sendable {
 extension ReadTransaction {
   /// Whether anybody waits for an asset's file to come.
   fileprivate func isAwaited(_ asset: AssetReference) throws -> Bool {
-    for (zone, _) in try tables.zones(naming: asset, transaction) {
-      if try tables.number(of: asset, in: zone, .wanted, transaction) != nil { return true }
-      if try tables.number(of: asset, in: zone, .unsent, transaction) ?? 0 != 0 { return true }
+    for (zone, _) in try readView.assets.zonesNaming(asset) {
+      if try readView.assets.number(of: asset, in: zone, .wanted) != nil { return true }
+      if try readView.assets.number(of: asset, in: zone, .unsent) ?? 0 != 0 { return true }
     }
     return false
   }
 
   /// The number of a zone that is attached to a life of its remote log; nil if it is not, or to another one.
   fileprivate func zoneNumber(of zone: ZoneID, _ incarnation: IncarnationID) throws -> ZoneNumber? {
-    let found = try tables.findZone(zone, interned, transaction) { try tables.zoneRow($0, transaction) }
-    return try tables.number(of: found, attachedTo: incarnation, interned, transaction)
+    try readView.zones.number(of: zone, attachedTo: incarnation)
   }
 
   fileprivate func isNews(_ damaged: UInt64, of asset: AssetReference, in zone: ZoneNumber) throws -> Bool {
     let name = TableKey.assetName(asset, in: zone)
     guard try transaction.contains(name.span, in: tables.assets) else { return false }
-    return try tables.number(of: asset, in: zone, .unsent, transaction) != damaged
+    return try readView.assets.number(of: asset, in: zone, .unsent) != damaged
   }
 }
 
-extension TableStorage {
-  fileprivate func noteUnsentAsset(
+extension AssetTable where Source == TableStorage {
+  fileprivate func noteUnsent(
     _ asset: AssetReference, in zone: ZoneID, _ incarnation: IncarnationID, _ damaged: UInt64
   ) throws {
     // What no transaction names would never leave the list.
-    guard let number = try zoneNumber(of: zone, incarnation),
+    guard let number = try zones.number(of: zone, attachedTo: incarnation),
       try transaction.contains(TableKey.assetName(asset, in: number).span, in: tables.assets)
     else { return }
     try setNumber(damaged, of: asset, in: number, .unsent)
   }
 
-  fileprivate func noteAssetSent(
-    _ asset: AssetReference, in zone: ZoneID, _ incarnation: IncarnationID
-  ) throws {
-    guard let number = try zoneNumber(of: zone, incarnation) else { return }
+  fileprivate func noteSent(_ asset: AssetReference, in zone: ZoneID, _ incarnation: IncarnationID) throws {
+    guard let number = try zones.number(of: zone, attachedTo: incarnation) else { return }
     let key = TableKey.asset(asset, of: number, .unsent)
     _ = try transaction.delete(key.span, in: tables.assets)
-  }
-
-  private func zoneNumber(of zone: ZoneID, _ incarnation: IncarnationID) throws -> ZoneNumber? {
-    try tables.number(of: findZone(zone), attachedTo: incarnation, interned, transaction)
-  }
-}
-
-extension Tables {
-  /// The number of a zone that was found, if it is attached to a life of its remote log.
-  fileprivate func number(
-    of zone: (number: ZoneNumber, row: ZoneRow)?, attachedTo incarnation: IncarnationID, _ interned: Interned,
-    _ transaction: borrowing LMDBTransaction
-  ) throws -> ZoneNumber? {
-    guard let zone, let token = zone.row.token,
-      try interned.incarnations.number(of: incarnation, in: incarnations, transaction) == token.incarnation
-    else { return nil }
-    return zone.number
   }
 }

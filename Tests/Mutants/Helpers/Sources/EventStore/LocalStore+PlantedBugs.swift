@@ -8,7 +8,7 @@ extension LocalStore {
     guard let last = segments.last else { return nil }
     if PlantedBug.tokenBeforeData.isPlanted {
       try await core.perform { store in
-        let token = try store.storage.zone(last.zone).row.token
+        let token = try store.storage.zones.visible(last.zone).row.token
         guard segments[0].offset <= (token?.offset ?? 0) + 1 else { return }
         try store.moveToken(to: last.offset, last.hash, of: last.incarnation, last.zone)
       }
@@ -25,7 +25,7 @@ extension LocalStore {
     -> IngestReport
   {
     let report = try await core.perform { store in
-      let (zone, before) = try store.storage.zone(last.zone)
+      let (zone, before) = try store.storage.zones.visible(last.zone)
       let report = try store.ingest(segments)
       var row = try store.storage.zoneRow(zone)
       // An offset of 0 is as good as no token.
@@ -59,11 +59,11 @@ extension LocalStore {
   ) async throws -> ZoneListReport {
     let before = try syncState().databaseToken
     if before.map({ $0.remote == token.remote && $0.offset < token.offset && start <= $0.offset }) ?? true {
-      try await core.perform { try $0.storage.setDatabaseToken(token) }
+      try await core.perform { try $0.storage.meta.setDatabaseToken(token) }
     }
     return try await core.perform { store in
       if let before {
-        try store.storage.setDatabaseToken(before)
+        try store.storage.meta.setDatabaseToken(before)
       } else {
         let key = TableKey.meta(.remote)
         _ = try store.storage.transaction.delete(key.span, in: store.storage.tables.meta)
@@ -83,7 +83,7 @@ extension LocalStore {
   /// Counts the transactions of a segment as shipped.
   package func forgetPending(_ header: SegmentHeader) async throws {
     try await core.perform { store in
-      let (zone, row) = try store.storage.zone(header.zone)
+      let (zone, row) = try store.storage.zones.visible(header.zone)
       guard let incarnation = row.token?.incarnation else { return }
       try store.forgetPending(of: zone, incarnation, through: header.sequences.upperBound)
     }

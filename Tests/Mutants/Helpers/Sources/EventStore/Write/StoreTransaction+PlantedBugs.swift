@@ -34,7 +34,7 @@ extension StoreTransaction {
   func foldAgain(_ entry: (header: LogEntryHeader, body: [UInt8])) throws {
     let state = try storage.zoneRow(entry.header.zone).state
     let body = entry.body.span
-    try fold(entry.header, body: body.bytes, into: state, receivedMilliseconds: nil)
+    try foldEntry(entry.header, body: body.bytes, into: state, receivedMilliseconds: nil)
   }
 
   /// Raises a zone's base.
@@ -49,8 +49,8 @@ extension StoreTransaction {
   func moveToken(to offset: UInt64, _ hash: ContentHash, of incarnation: IncarnationID, _ zone: ZoneID)
     throws
   {
-    let (number, known) = try storage.zone(zone)
-    let found = try storage.makeIncarnationNumber(for: incarnation)
+    let (number, known) = try storage.zones.visible(zone)
+    let found = try storage.incarnations.makeNumber(for: incarnation)
     var row = known
     guard row.token.map({ $0.incarnation == found && $0.offset < offset }) ?? true else { return }
     row.token = ZoneRow.Token(incarnation: found, offset: offset, hash: hash)
@@ -60,12 +60,11 @@ extension StoreTransaction {
 
   /// Records a segment as if it had been folded.
   func skip(_ header: SegmentHeader, at offset: UInt64) throws {
-    let tables = storage.tables
-    let (zone, _) = try storage.zone(header.zone)
-    let incarnation = try storage.makeIncarnationNumber(for: header.incarnation)
-    let replica = try storage.makeReplicaNumber(for: header.replica)
-    guard try tables.segment(at: offset, in: zone, incarnation, storage.transaction) == nil else { return }
-    try storage.place(
+    let (zone, _) = try storage.zones.visible(header.zone)
+    let incarnation = try storage.incarnations.makeNumber(for: header.incarnation)
+    let replica = try storage.replicas.makeNumber(for: header.replica)
+    guard try storage.segments.row(at: offset, in: zone, incarnation) == nil else { return }
+    try storage.segments.record(
       SegmentRow(
         replica: replica, epoch: header.epoch, first: header.sequences.lowerBound,
         last: header.sequences.upperBound, hash: header.contentHash, receivedMilliseconds: nil),
@@ -78,9 +77,9 @@ extension StoreTransaction {
     of zone: ZoneNumber, _ incarnation: IncarnationNumber, through last: UInt64? = nil
   ) throws {
     let tables = storage.tables
-    let replica = try storage.makeReplicaNumber(for: identity.replica)
+    let replica = try storage.replicas.makeNumber(for: identity.replica)
     let epoch = try storage.zoneRow(zone).ownEpoch(identity)
-    let first = try tables.lastPlaced(replica, epoch, in: zone, incarnation, storage.transaction) + 1
+    let first = try storage.placements.lastPlaced(replica, epoch, in: zone, incarnation) + 1
     let last = try last ?? storage.lastSequence(of: replica, epoch, in: zone)
     guard first <= last else { return }
     try storage.putChecked(
@@ -115,8 +114,8 @@ extension StoreTransaction {
 extension TableStorage {
   /// Whether the log has an entry at a position.
   func hasEntry(at position: Position) throws -> Bool {
-    let last = try tables.lastPosition(transaction)
+    let last = try log.lastPosition()
     guard position <= last else { return false }
-    return try tables.removedRun(at: position, transaction) == nil
+    return try log.removedRun(at: position) == nil
   }
 }

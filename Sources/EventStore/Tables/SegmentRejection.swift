@@ -1,17 +1,17 @@
 public import OperationFormat
 
-/// Why a segment of a remote log is invalid for everyone: the log up to it tells.
+/// Why a segment of a remote log is invalid for every replica.
 ///
-/// Every replica finds the same, so that all of them reject the segment at its offset, fold nothing of it,
-/// and read on. The rule is a part of the format. It depends only on the log: never on a clock, on what is
-/// pending here, or on how long something takes. The raw values are stored.
+/// Every replica comes to the same answer, so all reject the segment at its offset, fold nothing of it, and
+/// read on. The rule is a part of the format. It depends only on the log up to the segment: never on a clock,
+/// on what is pending here, or on how long something takes. The raw values are stored.
 public enum SegmentRejection: UInt8, Hashable, Sendable, CaseIterable {
-  /// Its sequences do not follow those that its writer has in the log.
+  /// Its sequences do not follow its writer's last one in the log.
   case hole = 1
-  /// It claims to have seen what is not before it, or another segment than the one there; or one of its
-  /// transactions has seen less of the log than the one before it in its lane, or than its parent.
+  /// It claims to have seen an entry that is not before it, or not the one that is there; or one of its
+  /// transactions has seen less of the log than the transaction before it in its lane, or than its parent.
   case base = 2
-  /// A transaction names a parent where it may not, or one that is not before it in the log; or its lane
+  /// A transaction names a parent that it may not name, or one that is not before it in the log; or its lane
   /// would continue more than `Limits.lineageMax` others.
   case parent = 3
   /// It follows another segment of its writer than the one in the log.
@@ -20,7 +20,7 @@ public enum SegmentRejection: UInt8, Hashable, Sendable, CaseIterable {
   case content = 5
   /// The log has other bytes for some of its sequences.
   case fork = 6
-  /// An earlier segment of its writer was rejected, which closed the writer's lane.
+  /// An earlier segment of its writer was rejected, and that closed the writer's lane.
   case laneClosed = 7
   /// Folding it would take more steps than a segment may: see `Limits.foldStepsMax`.
   case work = 8
@@ -44,7 +44,7 @@ extension SegmentRejection: CustomStringConvertible {
 /// A segment that every replica rejects.
 public struct RejectedSegment: Hashable, Sendable {
   public let offset: UInt64
-  /// Its writer, as its header says.
+  /// Who wrote it, as its header says.
   public let writer: StoreIdentity
   public let sequences: ClosedRange<UInt64>
   public let hash: ContentHash
@@ -52,7 +52,7 @@ public struct RejectedSegment: Hashable, Sendable {
 }
 
 extension StoreError {
-  /// The error of a segment that is invalid by the log: ``rejection`` gives the reason back.
+  /// The error of an invalid segment. ``rejection`` reads the reason back.
   static func rejected(
     _ reason: SegmentRejection, _ code: Code, _ message: String
   ) -> StoreError {
@@ -61,7 +61,7 @@ extension StoreError {
       underlying: RejectionReason(reason: reason))
   }
 
-  /// Why every replica rejects the segment that the error is about; nil for an error of another kind.
+  /// Why every replica rejects the segment; nil for an error of another kind.
   package var rejection: SegmentRejection? { (underlying as? RejectionReason)?.reason }
 }
 

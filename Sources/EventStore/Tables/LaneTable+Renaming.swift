@@ -1,22 +1,22 @@
 import LMDB
 import OperationFormat
 
-/// A lane that the log calls otherwise than a zone's records do.
+/// A lane that has one name in the log and another one in a zone's records.
 ///
-/// Transactions that were issued again are in the log under another lane at once, and in the records once the log was folded
-/// again. What is written in between is in the log as the new lane says it, and in the records as the old one would have.
-/// Rows of `replicas` say so, and go when the new records take the place of the old ones: see `Tables+Lanes.swift`.
+/// Transactions that are issued again get the new lane in the log at once, and in the records when the log is
+/// folded again. A transaction that is written in between has the new lane in the log, and the old one in the
+/// records. The rows go when the new records replace the old ones.
 struct LaneRenaming: Hashable {
-  /// What the records call it.
+  /// Its name in the records.
   var old: Lane
-  /// What the log calls it.
+  /// Its name in the log.
   var new: Lane
   /// How many more sequences the old lane has than the new one.
   var shift: UInt64
 }
 
 extension [LaneRenaming] {
-  /// What a transaction has seen, in the names that the records use.
+  /// A causal context with the names that the records use.
   func inOldNames(_ context: CausalContext) -> CausalContext {
     var found = context
     for renaming in self {
@@ -46,11 +46,11 @@ extension TableKey {
   }
 }
 
-extension TableStorage {
-  /// The lanes that a zone's records call otherwise than its log; nearly always none.
+extension LaneTable where Source == TableStorage {
+  /// The lanes whose names differ between a zone's records and its log; nearly always none.
   func renamings(of zone: ZoneNumber) throws -> [LaneRenaming] {
-    guard try zoneRow(zone).building != .none else { return [] }
-    return try tables.lanes(under: .rows(.renamedLanes, of: zone), transaction).map { replica, epoch in
+    guard try source.zoneRow(zone).building != .none else { return [] }
+    return try all(under: .rows(.renamedLanes, of: zone)).map { replica, epoch in
       let old = Lane(zone: zone, replica: replica, epoch: epoch)
       let found = try transaction.withCheckedValue(of: .renamedLane(old), in: tables.replicas) { row in
         var reader = ByteReader(row)
@@ -59,21 +59,21 @@ extension TableStorage {
           epoch: try reader.readUInt32Varint("renamed.epoch"))
         return LaneRenaming(old: old, new: new, shift: try reader.readVarint("renamed.shift"))
       }
-      guard let found else { preconditionFailure("a row that a cursor has found is not there") }
+      guard let found else { preconditionFailure("a row that a cursor has found is missing") }
       return found
     }
   }
 
   func addRenaming(_ renaming: LaneRenaming) throws {
-    try putChecked(.renamedLane(renaming.old), in: tables.replicas) {
+    try source.putChecked(.renamedLane(renaming.old), in: tables.replicas) {
       $0.append(varint: UInt64(renaming.new.replica.rawValue))
       $0.append(varint: UInt64(renaming.new.epoch))
       $0.append(varint: renaming.shift)
     }
-    forgetLineages()
+    source.forgetLineages()
   }
 
-  /// How many units of a lane keep their names in a list or a text; nil if none got another one there.
+  /// How many units of a lane keep their names in a list or a text; nil if all do.
   func keptUnits(of lane: Lane, _ record: UInt32, _ cell: CellNumber) throws -> UInt64? {
     try transaction.withCheckedValue(of: .keptUnits(lane, record, cell), in: tables.replicas) { row in
       var reader = ByteReader(row)
@@ -82,22 +82,12 @@ extension TableStorage {
   }
 
   func setKeptUnits(_ count: UInt64, of lane: Lane, _ record: UInt32, _ cell: CellNumber) throws {
-    try putChecked(.keptUnits(lane, record, cell), in: tables.replicas) { $0.append(varint: count) }
+    try source.putChecked(.keptUnits(lane, record, cell), in: tables.replicas) { $0.append(varint: count) }
   }
 
-  /// Forgets what a zone's records called otherwise than its log: they have been rebuilt from the log.
+  /// Removes a zone's renamings, after its records were rebuilt from the log.
   func removeRenamings(of zone: ZoneNumber) throws {
-    for kind in [LaneRows.renamedLanes, .keptUnits] { try removeLaneRows(kind, of: zone) }
-    forgetLineages()
-  }
-
-  /// Takes away all rows of a kind that are a zone's.
-  func removeLaneRows(_ kind: LaneRows, of zone: ZoneNumber) throws {
-    let prefix = TableKey.rows(kind, of: zone)
-    let bytes = prefix.span.bytes
-    var cursor = try transaction.openCursor(tables.replicas)
-    while try cursor.seek(atOrAfter: prefix.span), cursor.withEntry({ key, _ in key.hasPrefix(bytes) }) {
-      try cursor.deleteCurrent()
-    }
+    for kind in [LaneRowKind.renamedLanes, .keptUnits] { try removeRows(kind, of: zone) }
+    source.forgetLineages()
   }
 }

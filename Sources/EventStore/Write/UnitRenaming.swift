@@ -2,8 +2,8 @@ import OperationFormat
 
 /// Renames the units of lists and texts in transactions that get another epoch.
 ///
-/// A lane numbers what it inserts into a cell from 0. Of a lane that is cut in two, the first part keeps its
-/// units; those of the second part are counted from 0 again, as the new lane's.
+/// A lane numbers its units in a cell from 0. If a lane is cut in two, the first part keeps its units, and
+/// those of the second part are counted from 0 again, as units of the new lane.
 struct UnitRenaming {
   struct Cell: Hashable {
     var record: Name
@@ -11,13 +11,13 @@ struct UnitRenaming {
     var isText: Bool
   }
 
-  /// The units of one cell that get other names.
+  /// The units of one cell that get new names.
   struct Units {
     /// The lane that is cut in two.
     var old: UnitMaker
     /// The second part's lane, for transactions of a third one; nil for those of the second part itself.
     var new: UnitMaker?
-    /// How many stay the old lane's.
+    /// How many units stay in the old lane.
     var kept: UInt64
   }
 
@@ -25,14 +25,14 @@ struct UnitRenaming {
   let old: UnitMaker
   /// The second part's lane, for transactions of a third one; nil for those of the second part itself.
   var new: UnitMaker?
-  /// How many units stay the old lane's, of each cell that the second part inserts into, in the order of
+  /// Of each cell that the second part inserts into, how many units stay in the old lane; in the order of
   /// first insertions.
   private(set) var kept: [(cell: Cell, units: UInt64)] = []
   private var places: [Cell: Int] = [:]
 
   /// - Parameters:
-  ///   - transactions: those that get another epoch: all of the old lane's from one on.
-  ///   - count: how many units the old lane has inserted into a list or a text of a record, in all.
+  ///   - transactions: the transactions that get another epoch: all of the old lane from one on.
+  ///   - count: returns how many units the old lane has inserted into a list or a text of a record in all.
   init(
     of old: UnitMaker, in transactions: [LogTransaction],
     count: (_ record: Name, _ field: Name, _ isText: Bool) throws -> UInt64
@@ -45,7 +45,7 @@ struct UnitRenaming {
       let place = places[cell] ?? kept.count
       places[cell] = place
       if place == kept.count { kept.append((cell, 0)) }
-      // Counted first, and taken from all of them below.
+      // First the count of the second part; subtracted from all below.
       kept[place].units += change.insertedUnits
     }
     for (place, (cell, made)) in kept.enumerated() {
@@ -54,7 +54,7 @@ struct UnitRenaming {
     }
   }
 
-  /// The operations with their units renamed; nil if they name none of the lane.
+  /// The operations with renamed units; nil if they name no units of the lane.
   func renamed(_ operations: [LogOperation]) -> [LogOperation]? {
     var renamed = operations
     for (index, operation) in operations.enumerated() {
@@ -78,11 +78,11 @@ struct UnitRenaming {
   }
 }
 
-/// Renamings of many lanes, found by the units that a transaction names.
+/// Renamings of several lanes, to be looked up by the units that a transaction names.
 struct UnitRenamings {
-  /// Those for transactions of any other lane, each by the lane that was cut.
+  /// Renamings for transactions of other lanes, by the lane that was cut.
   private var ofOthers: [UnitMaker: UnitRenaming] = [:]
-  /// That of the transactions' own lane.
+  /// The renaming of the transactions' own lane.
   private var own: UnitRenaming?
 
   var isEmpty: Bool { own == nil && ofOthers.isEmpty }
@@ -91,7 +91,7 @@ struct UnitRenamings {
     if renaming.new == nil { own = renaming } else { ofOthers[renaming.old] = renaming }
   }
 
-  /// Those that concern what operations name, in the order in which that is named first.
+  /// The renamings of units that operations name, in the order in which they name them first.
   func renamings(of operations: [LogOperation]) -> [UnitRenaming] {
     var found = own.map { [$0] } ?? []
     guard !ofOthers.isEmpty else { return found }
@@ -109,7 +109,7 @@ struct UnitRenamings {
 }
 
 extension UnitRenaming.Units {
-  /// A change with its units renamed.
+  /// The change with renamed units.
   func renamed(_ change: FieldChange) -> FieldChange {
     switch change {
     case .insertElements(let values, let origin):
@@ -148,7 +148,7 @@ extension UnitRenaming.Units {
 }
 
 extension FieldChange {
-  /// The units that it names, of each run the first.
+  /// The units that it names: of each run, the first.
   var namedUnits: [UnitReference] {
     switch self {
     case .insertElements(_, let origin), .insertText(_, let origin): origin.map { [$0] } ?? []

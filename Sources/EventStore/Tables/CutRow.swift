@@ -2,7 +2,7 @@ import LMDB
 package import OperationFormat
 
 /// The header of the segment that a zone is shipping, in this store's numbers. It is stored before the first
-/// append, so that every retry ships the same.
+/// try, so that every retry ships the same segment.
 package struct CutRow: Hashable, Sendable {
   package var incarnation: IncarnationNumber
   package var replica: ReplicaNumber
@@ -36,7 +36,7 @@ package struct CutRow: Hashable, Sendable {
     previousHash = header.previousHash
   }
 
-  /// The header, in identities.
+  /// The header with identities for numbers.
   package func header(
     _ zone: ZoneID, _ incarnation: IncarnationID, _ replica: ReplicaID
   ) -> SegmentHeader {
@@ -104,22 +104,5 @@ package struct CutRow: Hashable, Sendable {
     contentHash = try ContentHash.read(from: &reader, "cut.contentHash")
     previousHash = try ContentHash.read(from: &reader, "cut.previousHash")
     try reader.finish("cut row")
-  }
-}
-
-extension Tables {
-  func cut(of zone: ZoneNumber, _ transaction: borrowing LMDBTransaction) throws -> CutRow? {
-    try transaction.withCheckedValue(of: TableKey.cut(zone), in: zones) { try CutRow($0) }
-  }
-}
-
-extension TableStorage {
-  func setCut(_ row: CutRow, of zone: ZoneNumber) throws {
-    try putChecked(.cut(zone), in: tables.zones) { row.append(to: &$0) }
-  }
-
-  func removeCut(of zone: ZoneNumber) throws {
-    let key = TableKey.cut(zone)
-    _ = try transaction.delete(key.span, in: tables.zones)
   }
 }

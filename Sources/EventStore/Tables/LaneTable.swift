@@ -1,0 +1,146 @@
+import LMDB
+import OperationFormat
+
+/// The rows of lanes: their last sequences, their parents, and which of them this store ships.
+struct LaneTable<Source: TableReading>: TableView {
+  let source: Source
+
+  /// The last sequence that the store has of a replica's epoch in a zone; 0 if none.
+  func lastSequence(
+    of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber
+  ) throws -> UInt64 {
+    var cursor = try transaction.openCursor(tables.sequences)
+    guard try cursor.seek(atMost: TableKey.sequence(zone, replica, epoch, .max).span) else { return 0 }
+    return try cursor.withCheckedEntry { key, _ in
+      try key.bigEndian32(at: 0) == zone.rawValue && key.bigEndian32(at: 4) == replica.rawValue
+        && key.bigEndian32(at: 8) == epoch ? key.bigEndian64(at: 12) : 0
+    }
+  }
+
+  /// The parent of a lane; nil if it has none.
+  func parent(
+    of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber
+  ) throws -> (replica: ReplicaNumber, epoch: UInt32, through: UInt64)? {
+    try transaction.withCheckedValue(of: TableKey.lineage(zone, replica, epoch), in: tables.replicas) { row in
+      var reader = ByteReader(row)
+      return (
+        replica: ReplicaNumber(rawValue: try reader.readUInt32Varint("parent")),
+        epoch: try reader.readUInt32Varint("parent.epoch"), through: try reader.readVarint("row")
+      )
+    }
+  }
+
+  /// The lanes that a lane continues, nearest first, at most `Limits.lineageMax`.
+  func lineage(
+    of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber
+  ) throws -> [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] {
+    var lineage: [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] = []
+    var at = (replica: replica, epoch: epoch)
+    // The bound also ends a cycle of damaged rows.
+    while lineage.count < Limits.lineageMax,
+      let parent = try parent(of: at.replica, at.epoch, in: zone)
+    {
+      lineage.append(parent)
+      at = (parent.replica, parent.epoch)
+    }
+    return lineage
+  }
+
+  /// The offset at which an incarnation of a zone's log closed a lane; nil if the lane is open.
+  func closure(
+    of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber, _ incarnation: IncarnationNumber
+  ) throws -> UInt64? {
+    let key = TableKey.closedLane(zone, incarnation, replica, epoch)
+    return try transaction.withCheckedValue(of: key, in: tables.replicas) { row in
+      var reader = ByteReader(row)
+      return try reader.readVarint("lane.closed")
+    }
+  }
+
+  /// The lanes that this store ships besides its current own one: those of an imported log, and its own of
+  /// earlier epochs.
+  func adopted(of zone: ZoneNumber) throws -> [(replica: ReplicaNumber, epoch: UInt32)] {
+    try all(under: .adoptedLanes(zone))
+  }
+
+  /// Whether the store ships lanes of a zone besides its current own one.
+  func hasAdopted(of zone: ZoneNumber) throws -> Bool {
+    let prefix = TableKey.adoptedLanes(zone)
+    var cursor = try transaction.openCursor(tables.replicas)
+    guard try cursor.seek(atOrAfter: prefix.span) else { return false }
+    return cursor.withEntry { key, _ in key.hasPrefix(prefix.span.bytes) }
+  }
+
+  /// The lanes named by the rows whose keys begin with a prefix: a kind and a zone.
+  func all(under prefix: TableKey) throws -> [(replica: ReplicaNumber, epoch: UInt32)] {
+    var found: [(replica: ReplicaNumber, epoch: UInt32)] = []
+    let bytes = prefix.span.bytes
+    var cursor = try transaction.openCursor(tables.replicas)
+    var isThere = try cursor.seek(atOrAfter: prefix.span)
+    while isThere {
+      let lane = try cursor.withEntry { key, _ in
+        key.hasPrefix(bytes)
+          ? (ReplicaNumber(rawValue: try key.bigEndian32(at: 5)), try key.bigEndian32(at: 9)) : nil
+      }
+      guard let lane else { break }
+      found.append((lane.0, lane.1))
+      isThere = try cursor.next()
+    }
+    return found
+  }
+
+  /// How far a zone's log is being read again; nil if it is not.
+  func rereading(of zone: ZoneNumber) throws -> Rereading? {
+    try transaction.withCheckedValue(of: .rereading(zone), in: tables.replicas) { row in
+      var reader = ByteReader(row)
+      let first = try reader.readVarint("rereading")
+      // An earlier version wrote only the first offset.
+      return Rereading(first: first, seen: reader.remaining > 0 ? try reader.readVarint("rereading") : .max)
+    }
+  }
+
+  /// The adopted lanes of other stores that lost placements by a rereading.
+  func held(of zone: ZoneNumber) throws -> [(replica: ReplicaNumber, epoch: UInt32)] {
+    try all(under: .heldLanes(zone)).filter { $0.replica != .none }
+  }
+
+  /// Why a lane cannot be shipped as it is; nil if it can.
+  func contest(
+    of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber, _ token: ZoneRow.Token
+  ) throws -> ContestedLane? {
+    let key = TableKey.contestedLane(zone, replica, epoch)
+    let found = try transaction.withCheckedValue(of: key, in: tables.replicas) { row in
+      var reader = ByteReader(row)
+      return ContestedLane(
+        first: try reader.readVarint("contested.first"), offset: try reader.readVarint("contested.offset"),
+        baseMax: try reader.readVarint("contested.base"))
+    }
+    return found.flatMap { $0.offset > token.offset ? $0 : nil }
+  }
+
+  /// The lanes of a zone: how many transactions of each the store has, and the last sequence.
+  func all(
+    of zone: ZoneNumber
+  ) throws -> [(replica: ReplicaNumber, epoch: UInt32, count: UInt64, last: UInt64)] {
+    var lanes: [(replica: ReplicaNumber, epoch: UInt32, count: UInt64, last: UInt64)] = []
+    var cursor = try transaction.openCursor(tables.sequences)
+    let start = TableKey.state(StateNumber(rawValue: zone.rawValue))
+    var isThere = try cursor.seek(atOrAfter: start.span)
+    while isThere {
+      let found = try cursor.withEntry { key, _ in
+        (
+          try key.bigEndian32(at: 0), try key.bigEndian32(at: 4), try key.bigEndian32(at: 8),
+          try key.bigEndian64(at: 12)
+        )
+      }
+      guard found.0 == zone.rawValue else { break }
+      let replica = ReplicaNumber(rawValue: found.1)
+      let last = try lastSequence(of: replica, found.2, in: zone)
+      // Sequences are gapless from the first that the log still has.
+      lanes.append((replica, found.2, last - found.3 + 1, last))
+      let next = TableKey.sequence(zone, replica, found.2, .max)
+      isThere = try cursor.seek(atOrAfter: next.span)
+    }
+    return lanes
+  }
+}

@@ -1,0 +1,79 @@
+import LMDB
+import OperationFormat
+
+extension SegmentTable where Source == TableStorage {
+  /// Writes the row of the entry at an offset of an incarnation, without placements.
+  func put(
+    _ segment: SegmentRow, in zone: ZoneNumber, _ incarnation: IncarnationNumber, at offset: UInt64
+  ) throws {
+    try source.putChecked(.segment(zone, incarnation, offset), in: tables.segments) {
+      segment.append(to: &$0)
+    }
+    source.forgetPlacements()
+  }
+
+  /// Records the segment at an offset of an incarnation. Its sequences get that placement if they have none,
+  /// or a later one: a segment may be acknowledged before the entries ahead of it are fetched.
+  func record(
+    _ segment: SegmentRow, in zone: ZoneNumber, _ incarnation: IncarnationNumber, at offset: UInt64
+  ) throws {
+    func putPlacement(_ sequences: ClosedRange<UInt64>, at offset: UInt64) throws {
+      let key = TableKey.placement(
+        zone, incarnation, segment.replica, segment.epoch, last: sequences.upperBound)
+      try source.putChecked(key, in: tables.placements) { writer in
+        writer.append(varint: sequences.lowerBound)
+        writer.append(varint: offset)
+      }
+    }
+    try put(segment, in: zone, incarnation, at: offset)
+    if segment.isQuarantined { return }
+    var next = segment.first
+    while next <= segment.last {
+      let known = try placements.placement(of: segment.replica, segment.epoch, next, in: zone, incarnation)
+      guard let known else { return try putPlacement(next...segment.last, at: offset) }
+      if known.offset > offset {
+        if known.first < next { try putPlacement(known.first...next - 1, at: known.offset) }
+        if known.last > segment.last { try putPlacement(segment.last + 1...known.last, at: known.offset) }
+        try putPlacement(next...min(known.last, segment.last), at: offset)
+      }
+      next = known.last + 1
+    }
+  }
+
+  /// Writes the row of a rejected segment.
+  func reject(
+    _ row: SegmentRow, in zone: ZoneNumber, _ incarnation: IncarnationNumber, at offset: UInt64
+  ) throws {
+    try put(row, in: zone, incarnation, at: offset)
+    try source.putChecked(.rejectedSegment(zone, incarnation, offset), in: tables.replicas) { _ in }
+  }
+
+  /// Removes the rows of an incarnation's segments from an offset on, also those of rejected ones.
+  ///
+  /// - Returns: the lanes with segments there, in the order of their first ones.
+  func takeBack(of zone: ZoneNumber, _ incarnation: IncarnationNumber, from offset: UInt64) throws -> [Lane] {
+    var lanes: [Lane] = []
+    var known: Set<Lane> = []
+    var rows: [(offset: UInt64, row: SegmentRow)] = []
+    try forEach(in: zone, incarnation, from: offset) { offset, row in
+      rows.append((offset, row))
+      guard row.rejection == nil, !row.isQuarantined else { return }
+      let lane = Lane(zone: zone, replica: row.replica, epoch: row.epoch)
+      if known.insert(lane).inserted { lanes.append(lane) }
+    }
+    for (offset, row) in rows {
+      let former = TableKey.formerSegment(zone, incarnation, offset)
+      if row.rejection == nil, !row.isQuarantined,
+        try !transaction.contains(former.span, in: tables.replicas)
+      {
+        try source.putChecked(former, in: tables.replicas) { row.append(to: &$0) }
+      }
+      let key = TableKey.segment(zone, incarnation, offset)
+      _ = try transaction.delete(key.span, in: tables.segments)
+      let rejected = TableKey.rejectedSegment(zone, incarnation, offset)
+      _ = try transaction.delete(rejected.span, in: tables.replicas)
+    }
+    source.forgetPlacements()
+    return lanes
+  }
+}

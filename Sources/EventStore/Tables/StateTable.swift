@@ -1,0 +1,37 @@
+import LMDB
+import OperationFormat
+
+/// The rows of states: one state is the result of one fold of a zone.
+struct StateTable<Source: TableReading>: TableView {
+  let source: Source
+
+  /// A state's row as it was last written.
+  ///
+  /// - Throws: ``StoreError`` `damaged` if there is none.
+  func storedRow(of state: StateNumber) throws -> StateRow {
+    let found = try transaction.withValue(of: TableKey.state(state).span, in: tables.states) { row in
+      try StateRow(row)
+    }
+    guard let found else {
+      throw StoreError(
+        .damaged, "state number \(state.rawValue) has no row", hint: "run a verification of the store")
+    }
+    return found
+  }
+}
+
+extension StateTable where Source == TableStorage {
+  /// Makes a state of a zone, and returns its number.
+  func make(for zone: ZoneNumber, _ status: StateRow.Status) throws -> StateNumber {
+    try source.flush()
+    var last: UInt32 = 0
+    do {
+      var cursor = try transaction.openCursor(tables.states)
+      if try cursor.last() { last = try cursor.withEntry { key, _ in try key.bigEndian32(at: 0) } }
+    }
+    let state = StateNumber(rawValue: last + 1)
+    source.setStateRow(StateRow(zone: zone, status: status), state)
+    try source.flush()
+    return state
+  }
+}
