@@ -79,7 +79,7 @@ struct PlaceRow {
   }
 }
 
-extension UnitOrder {
+extension UnitTree {
   /// The leaf that a unit lies in, nil if it was never told.
   func leafNumber(of unit: UnitID) throws -> NodeNumber? {
     if let row = nodes.places(of: unit) { return row.leaf(of: unit.number) }
@@ -110,7 +110,7 @@ extension UnitOrder {
   }
 }
 
-extension UnitOrder where Storage: RunStorage {
+extension UnitTree where Storage: RunStorage {
   /// Tells where units lie.
   ///
   /// - Parameter areLast: whether the inserter has none after them.

@@ -56,21 +56,21 @@ extension UnitOrder where Storage: RunStorage {
     hasSeen: (HeadID) throws -> Bool
   ) throws -> UnitID {
     let inserter = Inserter(operation)
-    let makers = try lastMakerRow(of: inserter)
+    let makers = try tree.lastMakerRow(of: inserter)
     let first = UnitID(inserter, makers?.end ?? 0)
     guard count > 0, count <= UnitOrderLimits.unitsMax, root.units <= UnitOrderLimits.unitsMax - count,
       first.number <= UnitOrderLimits.unitsMax - count
     else { throw Self.tooMany("\(root.units) and \(count) more") }
 
     // It is taken out, so that nothing of it is copied.
-    let isKept = self.view != nil
-    var view = self.view.take() ?? UnitOrderView()
-    defer { if isKept { self.view = view } }
-    view.begin(first, from: inserter)
+    let isKept = view != nil
+    var search = GapSearch(tree, view.take() ?? UnitOrderView())
+    defer { if isKept { view = search.view } }
+    search.view.begin(first, from: inserter)
     var gap: Gap
     let isExtension: Bool
     if let left, left.inserter == inserter, left.number &+ 1 == first.number, let last = makers?.last,
-      last.sequence == operation.sequence, last.index == operation.index, let found = try find(left)
+      last.sequence == operation.sequence, last.index == operation.index, let found = try tree.find(left)
     {
       isExtension = true
       let piece = found.leaf.pieces[found.piece]
@@ -80,15 +80,15 @@ extension UnitOrder where Storage: RunStorage {
       gap.level = piece.level(at: piece.count)
     } else {
       isExtension = false
-      gap = try root.height == 0 ? makeFirstLeaf() : self.gap(for: first, after: left, &view, hasSeen)
+      gap = try root.height == 0 ? makeFirstLeaf() : search.gap(for: first, after: left, hasSeen)
     }
 
-    try addMaker(operation, units: count, isExtension: isExtension, to: makers)
+    try tree.addMaker(operation, units: count, isExtension: isExtension, to: makers)
     let piece = Piece(
       first: first, count: count, left: gap.left, right: gap.right, isVisible: true, element: element,
       text: 0..<0, level: gap.level)
     try insert(piece, text: text[...], at: gap)
-    view.learn(piece)
+    search.view.learn(piece)
     return first
   }
 
@@ -100,18 +100,18 @@ extension UnitOrder where Storage: RunStorage {
     var (piece, text, gap) = (piece, text, gap)
     while true {
       var part = piece
-      part.count = gap.unitsToTake(of: piece, text, bytesMax: limits.nodeBytesMax)
+      part.count = gap.unitsToTake(of: piece, text, bytesMax: tree.limits.nodeBytesMax)
       let bytes = Gap.byteCount(of: part.count, in: text, units: piece.count)
       let index = gap.insert(part, text: text.prefix(bytes))
-      try place(part.first.number..<part.end, of: part.first.inserter, in: gap.node, areLast: true)
-      try write(gap.leaf, gap.node, changed: index)
+      try tree.place(part.first.number..<part.end, of: part.first.inserter, in: gap.node, areLast: true)
+      try tree.write(gap.leaf, gap.node, changed: index)
       if part.count == piece.count { return }
       piece.first.number = part.end
       piece.count &-= part.count
       piece.left = part.last
       piece.level = part.level(at: part.count)
       text = text.dropFirst(bytes)
-      guard let last = try find(part.last) else {
+      guard let last = try tree.find(part.last) else {
         throw FormatError.damagedRuns("makers", expected: "unit \(part.end - 1)", found: "fewer")
       }
       gap = Gap(
@@ -121,8 +121,8 @@ extension UnitOrder where Storage: RunStorage {
 
   /// The leaf of an empty sequence, which is written with the first piece in it.
   private mutating func makeFirstLeaf() throws -> Gap {
-    root.node = try makeNode()
-    root.height = 1
+    tree.root.node = try tree.makeNode()
+    tree.root.height = 1
     return Gap(node: root.node, leaf: Leaf(parent: 0), piece: 0, offset: 0)
   }
 }

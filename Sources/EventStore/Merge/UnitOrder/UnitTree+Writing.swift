@@ -1,7 +1,7 @@
 import OperationFormat
 
 /// Writing nodes: a leaf that is too long is cut, the nodes above learn it, and so on up to the root.
-extension UnitOrder where Storage: RunStorage {
+extension UnitTree where Storage: RunStorage {
   mutating func makeNode() throws -> NodeNumber {
     guard root.lastNode < .max else {
       throw FormatError(
