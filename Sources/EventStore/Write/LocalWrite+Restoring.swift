@@ -46,7 +46,7 @@ extension LocalWrite {
     while true {
       let field = try internName(count == 0 ? "existence" : Name("existence \(count)"))
       // The fields of a wide record are looked for: they are not in its row.
-      if try store.fold.place(of: CellNumber(field, .set)).body.isEmpty { return field }
+      if try store.fold.loaded.place(of: CellNumber(field, .set)).body.isEmpty { return field }
       count += 1
     }
   }

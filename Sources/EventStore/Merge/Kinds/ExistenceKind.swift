@@ -83,6 +83,6 @@ extension Fold {
     _ policies: () throws -> [NameNumber: ExistencePolicy]
   ) throws -> NameNumber? {
     if let plain = plainExistence() { return plain.type }
-    return try storage.aliveType(in: row.span.bytes, state, policies)
+    return try storage.aliveType(in: loaded.bytes.span.bytes, state, policies)
   }
 }

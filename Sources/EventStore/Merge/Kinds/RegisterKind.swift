@@ -23,9 +23,9 @@ enum RegisterKind: FieldCellKind {
     in fold: inout Fold<Storage>
   ) throws {
     let cell = CellNumber(register: field)
-    try fold.joinRegisters()
+    try fold.loaded.joinRegisters()
     try fold.thin(CellPath(cell), at: index)
-    try fold.replace(cell, removing: .seen(at: index), adding: fold.head(at: index), payload: operand)
+    try fold.replace(cell, removing: .seen(at: index), adding: fold.step.head(at: index), payload: operand)
   }
 
   static func clear<Storage>(_ cell: CellNumber, seenAt index: UInt32, in fold: inout Fold<Storage>) throws {

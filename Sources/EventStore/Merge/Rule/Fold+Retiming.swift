@@ -40,7 +40,7 @@ extension Fold {
   mutating func retimeHeads(of path: CellPath, by id: HeadID, to timestamp: Timestamp) throws {
     for owned in try heads(of: path, by: id) where owned.head.timestamp != timestamp {
       let moved = Head(timestamp: timestamp, id: owned.head.id)
-      let (removal, payload) = (Removal.head(owned.head.id), owned.payload.span.bytes)
+      let (removal, payload) = (HeadRemoval.head(owned.head.id), owned.payload.span.bytes)
       if path.element == nil {
         try replace(path.cell, removing: removal, adding: moved, payload: payload)
       } else {
@@ -64,7 +64,10 @@ extension Fold {
         inlineIDs.append(head.id)
         if head.id.isOfTransaction(id.replica, id.epoch, id.sequence) {
           found.append(
-            OwnedHead(head: head, payload: try fold.wholePayload(of: inline[index], in: path, row)))
+            OwnedHead(
+              head: head,
+              payload: try fold.storage.wholePayload(
+                of: inline[index], in: path, row, record: fold.recordNumber, fold.state)))
         }
       }
       guard inline.total > inline.count else { return found }
@@ -79,9 +82,10 @@ extension Fold {
     _ path: CellPath, _ body: (borrowing Fold, InlineHeads, RawSpan) throws -> R?
   ) throws -> R? {
     guard let element = path.element else {
-      if path.cell.isFieldRegister { try joinRegisters() }
-      let place = try place(of: path.cell)
-      return try body(self, RecordLayout.heads(of: place.body, in: row.span.bytes), row.span.bytes)
+      if path.cell.isFieldRegister { try loaded.joinRegisters() }
+      let place = try loaded.place(of: path.cell)
+      let row = loaded.bytes.span.bytes
+      return try body(self, RecordLayout.heads(of: place.body, in: row), row)
     }
     let key = ElementKey(state: state, record: try recordNumber, cell: path.cell, element: element)
     guard let row = try storage.readElement(key) else { return nil }

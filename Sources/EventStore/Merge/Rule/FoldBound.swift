@@ -89,34 +89,16 @@ package struct FoldBoundReached: Error {
   var segments = 0
 }
 
-extension Fold {
+extension FoldBound {
   /// Where a look at the rows under a prefix begins; nil if an earlier part of the operation has looked at all of them.
   func firstKey(under prefix: ElementKey) -> ElementKey? {
-    guard let next = bound.next, prefix < next else { return prefix }
+    guard let next, prefix < next else { return prefix }
     return next.bytes.starts(with: prefix.bytes) ? next : nil
   }
 
-  /// Looks at some of the rows under a prefix. Only what is found is kept in memory.
-  ///
-  /// - Parameters:
-  ///   - end: the key before which it ends; nil for the last under the prefix.
-  ///   - find: gives what is to be kept of a row, if anything.
-  /// - Returns: that, how many rows it looked at, and the key of the next one; nil if it has looked at all.
-  func someRows<Found>(
-    under prefix: ElementKey, from first: ElementKey, before end: ElementKey? = nil,
-    _ find: (_ key: RawSpan, _ row: RawSpan) throws -> Found?
-  ) throws -> (found: [Found], looked: Int, next: ElementKey?) {
-    var rows: (found: [Found], looked: Int, next: ElementKey?) = ([], 0, nil)
-    try storage.forEachElement(under: prefix, from: first) { key, row in
-      if let end, compareBytes(key, end.bytes.span.bytes) >= 0 { return false }
-      guard rows.looked < bound.rowsAtOnce else {
-        rows.next = ElementKey(bytes: key.bytes)
-        return false
-      }
-      rows.looked += 1
-      if let found = try find(key, row) { rows.found.append(found) }
-      return true
-    }
-    return rows
+  /// Counts a leaf that was looked at, and gives whether to continue.
+  func countVisit(_ isChanged: Bool, looked: Int = FoldBound.stepsOfLeaf) throws -> Bool {
+    try count(looked: looked, removed: isChanged ? FoldBound.removalsOfLeaf : 0)
+    return !isSpent
   }
 }

@@ -27,6 +27,31 @@ extension RowReading {
     }
   }
 
+  /// Looks at some of the rows under a prefix. Only what is found is kept in memory.
+  ///
+  /// - Parameters:
+  ///   - end: the key before which it ends; nil for the last under the prefix.
+  ///   - rowsMax: how many it looks at.
+  ///   - find: gives what is to be kept of a row, if anything.
+  /// - Returns: that, how many rows it looked at, and the key of the next one; nil if it has looked at all.
+  func someRows<Found>(
+    under prefix: ElementKey, from first: ElementKey, before end: ElementKey? = nil, atOnce rowsMax: Int,
+    _ find: (_ key: RawSpan, _ row: RawSpan) throws -> Found?
+  ) throws -> (found: [Found], looked: Int, next: ElementKey?) {
+    var rows: (found: [Found], looked: Int, next: ElementKey?) = ([], 0, nil)
+    try forEachElement(under: prefix, from: first) { key, row in
+      if let end, compareBytes(key, end.bytes.span.bytes) >= 0 { return false }
+      guard rows.looked < rowsMax else {
+        rows.next = ElementKey(bytes: key.bytes)
+        return false
+      }
+      rows.looked += 1
+      if let found = try find(key, row) { rows.found.append(found) }
+      return true
+    }
+    return rows
+  }
+
   // MARK: Heads
 
   /// All heads of a cell that lies in a record's row, greatest first, with their whole payloads.

@@ -25,7 +25,7 @@ enum ContributionKind: FieldCellKind {
     ContributionPayload.append(base: fold.context.base, to: &payload)
     payload.append(operand)
     try fold.replace(
-      CellNumber(field, .contributions), removing: .nothing, adding: fold.head(at: index),
+      CellNumber(field, .contributions), removing: .nothing, adding: fold.step.head(at: index),
       payload: payload.span)
   }
 
@@ -53,10 +53,10 @@ enum ContributionKind: FieldCellKind {
   private static func contribution<Storage>(
     _ id: HeadID, of cell: CellNumber, in fold: inout Fold<Storage>
   ) throws -> OwnedHead? {
-    let place = try fold.place(of: cell)
-    let heads = try RecordLayout.heads(of: place.body, in: fold.row.span.bytes)
+    let place = try fold.loaded.place(of: cell)
+    let heads = try RecordLayout.heads(of: place.body, in: fold.loaded.bytes.span.bytes)
     for index in 0..<heads.count where heads[index].head.id == id && !heads[index].isApart {
-      return OwnedHead(head: heads[index].head, payload: Array(fold.row[heads[index].payload]))
+      return OwnedHead(head: heads[index].head, payload: Array(fold.loaded.bytes[heads[index].payload]))
     }
     guard heads.total > 0 else { return nil }
     let key = ElementKey(state: fold.state, record: try fold.recordNumber, CellPath(cell), head: id)

@@ -26,9 +26,9 @@ enum MapKind: FieldCellKind {
       case .removeKey: false
       }
     let key = try key(of: operand)
-    try fold.change(
+    try Elements.change(
       CellNumber(field, .map), element: operand.extracting(key), adds: adds,
-      payload: operand.extracting(key.upperBound...), index: index)
+      payload: operand.extracting(key.upperBound...), index: index, in: &fold)
   }
 
   /// Where the UTF-8 of the key lies in an operand. The value comes behind it.
@@ -38,7 +38,7 @@ enum MapKind: FieldCellKind {
   }
 
   static func clear<Storage>(_ cell: CellNumber, seenAt index: UInt32, in fold: inout Fold<Storage>) throws {
-    try fold.removeElements(of: cell, seenAt: index)
+    try Elements.remove(of: cell, seenAt: index, in: &fold)
   }
 
   /// What was removed has no head.

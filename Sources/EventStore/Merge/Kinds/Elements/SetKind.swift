@@ -27,11 +27,12 @@ enum SetKind: FieldCellKind {
       case .remove: false
       }
     let none = operand.extracting(operand.byteCount..<operand.byteCount)
-    try fold.change(CellNumber(field, .set), element: operand, adds: adds, payload: none, index: index)
+    try Elements.change(
+      CellNumber(field, .set), element: operand, adds: adds, payload: none, index: index, in: &fold)
   }
 
   static func clear<Storage>(_ cell: CellNumber, seenAt index: UInt32, in fold: inout Fold<Storage>) throws {
-    try fold.removeElements(of: cell, seenAt: index)
+    try Elements.remove(of: cell, seenAt: index, in: &fold)
   }
 
   /// Which elements are there does not depend on the order of their heads. What was removed has none.

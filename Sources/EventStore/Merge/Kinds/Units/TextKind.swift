@@ -33,16 +33,16 @@ enum TextKind: FieldCellKind {
     switch try operation(kind) {
     case .insertText:
       var units = UnitReader()
-      let left = try units.readOrigin(&reader).flatMap { try fold.unit($0) }
+      let left = try units.readOrigin(&reader).flatMap { try UnitCell.unit($0, in: fold) }
       let text = operand.extracting(try FieldChange.readInsertedText(&reader))
-      try fold.lendView(to: &order, of: cell)
-      _ = try order.insert(text: text, by: fold.head(at: index).id, after: left) {
-        try fold.hasSeenInSearch($0, at: index)
+      try UnitCell.lendView(to: &order, of: cell, in: &fold)
+      _ = try order.insert(text: text, by: fold.step.head(at: index).id, after: left) {
+        try UnitCell.hasSeenInSearch($0, at: index, in: fold)
       }
-      try fold.takeView(from: &order, of: cell)
-      try fold.write(order.root, of: cell)
+      try UnitCell.takeView(from: &order, of: cell, in: &fold)
+      try UnitCell.write(order.root, of: cell, in: &fold)
     case .removeText:
-      let ranges = try fold.readRuns(&reader)
+      let ranges = try UnitCell.readRuns(&reader, in: fold)
       try remove(ranges, from: &order, of: cell, index: index, in: &fold)
     }
   }
@@ -52,9 +52,9 @@ enum TextKind: FieldCellKind {
     _ ranges: [UnitRange], from order: inout UnitOrder<Storage>, of cell: CellNumber, index: UInt32,
     in fold: inout Fold<Storage>
   ) throws {
-    var paused = try fold.pausedUnit(of: cell)
+    var paused = try UnitCell.pausedUnit(of: cell, in: fold)
     for range in ranges {
-      guard var seen = try fold.seen(range, in: order, at: index) else { continue }
+      guard var seen = try UnitCell.seen(range, in: order, at: index, by: fold) else { continue }
       if let unit = paused {
         // Those before it are hidden.
         guard seen.contains(unit) else { continue }
@@ -63,13 +63,13 @@ enum TextKind: FieldCellKind {
       }
       let rest = try order.setVisible(false, seen) { isChanged in
         // Where nothing changes, the next number's leaf is done already.
-        try fold.countVisit(isChanged, looked: isChanged ? FoldBound.stepsOfLeaf : 1)
+        try fold.bound.countVisit(isChanged, looked: isChanged ? FoldBound.stepsOfLeaf : 1)
       }
       guard let rest else { continue }
-      try fold.write(order.root, of: cell)
-      try fold.bound.pauseIfSpent(at: fold.itemKey(rest, of: cell))
+      try UnitCell.write(order.root, of: cell, in: &fold)
+      try fold.bound.pauseIfSpent(at: ListItems.key(rest, of: cell, in: fold))
     }
-    try fold.write(order.root, of: cell)
+    try UnitCell.write(order.root, of: cell, in: &fold)
   }
 
   /// Hides what the transaction has seen.
@@ -82,16 +82,16 @@ enum TextKind: FieldCellKind {
     func end(of inserter: Inserter) throws -> UInt64 {
       if let known = ends[inserter] { return known }
       let all = UnitRange(first: UnitID(inserter, 0), count: .max)
-      let end = try fold.seen(all, in: makers, at: index)?.end ?? 0
+      let end = try UnitCell.seen(all, in: makers, at: index, by: fold)?.end ?? 0
       ends[inserter] = end
       try fold.bound.count(looked: FoldBound.stepsOfInserter)
       return end
     }
-    let rest = try order.hide(from: fold.pausedUnit(of: cell), below: end) { isChanged in
-      try fold.countVisit(isChanged)
+    let rest = try order.hide(from: UnitCell.pausedUnit(of: cell, in: fold), below: end) { isChanged in
+      try fold.bound.countVisit(isChanged)
     }
-    try fold.write(order.root, of: cell)
-    if let rest { try fold.bound.pauseIfSpent(at: fold.itemKey(rest, of: cell)) }
+    try UnitCell.write(order.root, of: cell, in: &fold)
+    if let rest { try fold.bound.pauseIfSpent(at: ListItems.key(rest, of: cell, in: fold)) }
   }
 
   /// The units of a text have no timestamp.
