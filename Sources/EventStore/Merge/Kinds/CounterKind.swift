@@ -15,7 +15,8 @@ enum CounterKind: FieldCellKind {
 
   // MARK: Folding
 
-  /// Adds to a counter. What one transaction adds is one addend: no other transaction will ever have seen only a part of it.
+  /// Adds to a counter. What one transaction adds is one addend: no other transaction will ever have seen
+  /// only a part of it.
   ///
   /// - Parameter operand: an encoded integer or decimal.
   static func apply<Storage>(
@@ -31,7 +32,8 @@ enum CounterKind: FieldCellKind {
       if !counter.isClamped {
         let whole = try counter.value.encoded()
         return try fold.replace(
-          cell, removing: .head(earlier.head.id), adding: fold.step.head(at: index), payload: whole.span.bytes)
+          cell, removing: .head(earlier.head.id), adding: fold.step.head(at: index), payload: whole.span.bytes
+        )
       }
     }
     try fold.replace(cell, removing: .nothing, adding: fold.step.head(at: index), payload: operand)

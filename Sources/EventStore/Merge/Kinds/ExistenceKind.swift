@@ -1,7 +1,8 @@
 import OperationFormat
 
-/// Whether a record is there: a cell of its own, which `create` and every change of a field say is alive, `delete` and a move
-/// away dead. Of heads that disagree, the policy of the record's type decides when it is read.
+/// Whether a record is there: a cell of its own, which `create` and every change of a field say is alive,
+/// `delete` and a move away dead. Of heads that disagree, the policy of the record's type decides when it is
+/// read.
 enum ExistenceKind: CellKind {
   static var layout: CellLayout { .heads }
   static var showsGreatest: Bool { true }
@@ -48,7 +49,8 @@ enum ExistenceKind: CellKind {
 }
 
 extension RowReading {
-  /// The type of a record by the heads of its existence; nil if it is not alive. One that is may be hidden by a cascade.
+  /// The type of a record by the heads of its existence; nil if it is not alive. One that is may be hidden by
+  /// a cascade.
   ///
   /// - Parameter policies: asked for where the existence is contested.
   func aliveType(

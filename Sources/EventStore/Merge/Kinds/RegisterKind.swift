@@ -2,8 +2,8 @@ import OperationFormat
 
 /// One value: the last writer's. A field's value is a register.
 ///
-/// The commonest step, a `set` of a plain row, is ``Fold/setInPlace(_:type:value:index:)``, which comes before the switch over
-/// kinds.
+/// The commonest step, a `set` of a plain row, is ``Fold/setInPlace(_:type:value:index:)``, which comes
+/// before the switch over kinds.
 enum RegisterKind: FieldCellKind {
   enum Operation: UInt64, CaseIterable {
     case set = 3
@@ -46,8 +46,8 @@ enum RegisterKind: FieldCellKind {
     return try value(winner, of: cell.cell, in: cell.row, cell.state, cell.rows)
   }
 
-  /// The value of a register whose greatest head was found. A scan reads every field by it: so it gets no reader, whose
-  /// reference would be counted.
+  /// The value of a register whose greatest head was found. A scan reads every field by it: so it gets no
+  /// reader, whose reference would be counted.
   @inline(__always)
   static func value<Rows: CellReading>(
     _ winner: RecordLayout.Winner, of cell: CellNumber, in row: RawSpan, _ state: StateNumber, _ rows: Rows

@@ -1,8 +1,9 @@
 package import OperationFormat
 
-/// The index of many heads that lie apart. It says up to which offset of a remote log all of them were looked at: none of the
-/// cell's heads has a place up to there, so that a transaction which has seen no more than that need not look again. Beside it
-/// each head has a row in the order of heads, so that the greatest is found.
+/// The index of many heads that lie apart. It says up to which offset of a remote log all of them were looked
+/// at: none of the cell's heads has a place up to there, so that a transaction which has seen no more than
+/// that need not look again. Beside it each head has a row in the order of heads, so that the greatest is
+/// found.
 ///
 /// | bytes | what |
 /// |---|---|

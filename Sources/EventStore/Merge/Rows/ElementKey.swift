@@ -54,8 +54,8 @@ package struct ElementName: Hashable, Sendable {
   static let itemBytes = 17
 }
 
-/// The key of an element row: state number (4 bytes), record number (4), cell number (4), what kind of row (1),
-/// and what that kind needs; all numbers big-endian.
+/// The key of an element row: state number (4 bytes), record number (4), cell number (4), what kind of row
+/// (1), and what that kind needs; all numbers big-endian.
 ///
 /// | kind | row of | then |
 /// |---|---|---|
@@ -138,7 +138,8 @@ package struct ElementKey: Hashable, Comparable, Sendable {
     append(sequence)
   }
 
-  /// A place among the rows of heads kept apart that one replica made in one epoch: that of the first from an operation on.
+  /// A place among the rows of heads kept apart that one replica made in one epoch: that of the first from an
+  /// operation on.
   package init(
     state: StateNumber, record: UInt32, _ path: CellPath, headsOf replica: ReplicaNumber, epoch: UInt32,
     from sequence: UInt64, index: UInt32 = 0

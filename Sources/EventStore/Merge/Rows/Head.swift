@@ -71,8 +71,8 @@ package struct OwnedHead: Hashable, Sendable {
 // | varint | count of payload bytes |
 // | count | payload |
 //
-// In a record's row a payload of over `Cell.inlinePayloadBytesMax` is kept apart, in an element row; what stands
-// for it is `Cell.apartMark`, then its byte count as a varint.
+// In a record's row a payload of over `Cell.inlinePayloadBytesMax` is kept apart, in an element row; what
+// stands for it is `Cell.apartMark`, then its byte count as a varint.
 
 extension Head {
   /// How many bytes it takes without its payload.

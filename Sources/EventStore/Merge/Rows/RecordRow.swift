@@ -43,7 +43,8 @@ package struct RowFlags: OptionSet, Sendable {
 
 /// Limits of what of a cell lies in the record's row.
 package enum Cell {
-  /// The winner and up to three losers lie in the row: a conflict of more is rare, and a row should stay small.
+  /// The winner and up to three losers lie in the row: a conflict of more is rare, and a row should stay
+  /// small.
   package static let inlineHeadsMax = 4
   /// A payload over 1 KiB lies apart: a change of another field must not copy it.
   package static let inlinePayloadBytesMax = 1024
@@ -194,8 +195,8 @@ package enum RecordLayout {
     var apart: HeadID?
   }
 
-  /// The greatest head of a cell, or the whole of one that is not of heads; nil if it is absent. The other heads are not
-  /// read.
+  /// The greatest head of a cell, or the whole of one that is not of heads; nil if it is absent. The other
+  /// heads are not read.
   ///
   /// - Parameter start: where a cell begins that is not after it; the first, unless said.
   static func winner(

@@ -1,8 +1,8 @@
 package import OperationFormat
 
-/// The key of a row of the index of references: state number (4 bytes), what kind of row (1), and what that kind needs;
-/// all numbers big-endian. A *place* is a cell that shows a value with references in it: record number (4), cell number (4),
-/// and of an element its name.
+/// The key of a row of the index of references: state number (4 bytes), what kind of row (1), and what that
+/// kind needs; all numbers big-endian. A *place* is a cell that shows a value with references in it: record
+/// number (4), cell number (4), and of an element its name.
 ///
 /// | kind | row of | then | value |
 /// |---|---|---|---|
@@ -11,8 +11,9 @@ package import OperationFormat
 /// | 3 | a place with cascades | the place | ``PlacedReferences`` |
 /// | 4 | a reference to a target | how many bytes name the target (1), they, the rule (1), the place | the holder's name |
 ///
-/// What names a target is 0 and its bytes, as a reference has them behind its rule, or if they are over 128, 1 and their
-/// SHA-256. Every row follows from the values that the records show: the index is derived, and in no digest.
+/// What names a target is 0 and its bytes, as a reference has them behind its rule, or if they are over 128,
+/// 1 and their SHA-256. Every row follows from the values that the records show: the index is derived, and in
+/// no digest.
 package struct ReferenceKey: Hashable, Comparable, Sendable {
   package let bytes: [UInt8]
 
@@ -137,8 +138,8 @@ struct ReferenceCounts {
   }
 }
 
-/// The references at a place, each once, in the order of the value: of each its rule (1 byte), and its target as a
-/// reference has it behind its rule (varint, count).
+/// The references at a place, each once, in the order of the value: of each its rule (1 byte), and its target
+/// as a reference has it behind its rule (varint, count).
 package struct PlacedReferences: Hashable, Sendable {
   private(set) var entries: [Entry] = []
 

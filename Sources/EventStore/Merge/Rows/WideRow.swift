@@ -1,7 +1,7 @@
 import OperationFormat
 
-/// A record with so many cells that its row would be too large to be written at each change. It is kept in blocks, which are found
-/// by the numbers of their cells:
+/// A record with so many cells that its row would be too large to be written at each change. It is kept in
+/// blocks, which are found by the numbers of their cells:
 ///
 /// | part | lies in | bytes |
 /// |---|---|---|
@@ -77,8 +77,8 @@ struct CellBlock {
   }
 }
 
-/// The blocks of the current record that were read, by their cells. They are written together, so that operations on cells
-/// all over the record read and write each block once.
+/// The blocks of the current record that were read, by their cells. They are written together, so that
+/// operations on cells all over the record read and write each block once.
 struct CellBlocks {
   /// Those of more bytes in all are written and dropped.
   static let bytesMax = 4 << 20

@@ -24,7 +24,8 @@ struct ApartHeads<Storage: FoldStorage> {
     }
   }
 
-  /// Writes what changed besides the heads themselves. Many heads get an index; it goes with the last of them.
+  /// Writes what changed besides the heads themselves. Many heads get an index; it goes with the last of
+  /// them.
   ///
   /// - Parameters:
   ///   - inline: the heads of the row, whose payloads may be stored apart.

@@ -27,7 +27,8 @@ package struct CausalContext: Sendable {
 
   /// Whether this transaction, at its operation `index`, has seen the operation that made a head.
   ///
-  /// - Parameter offset: looks up the first place of a transaction in an incarnation of the zone's remote log.
+  /// - Parameter offset: looks up the first place of a transaction in an incarnation of the zone's remote
+  ///   log.
   package func hasSeen(
     _ head: HeadID, at index: UInt32,
     offset: (ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, IncarnationNumber) throws -> UInt64?

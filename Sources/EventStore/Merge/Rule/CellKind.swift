@@ -12,8 +12,9 @@ enum CellLayout {
 
 /// What a kind of cell says of itself: how its cells are read, compared and digested.
 ///
-/// All of a kind stands in its own file. Who works on a cell of any kind calls it through ``FieldKind/with(_:)`` or
-/// ``CellNumber/withKind(_:)``, the one switch over kinds, which the compiler turns into direct calls.
+/// All of a kind stands in its own file. Who works on a cell of any kind calls it through
+/// ``FieldKind/with(_:)`` or ``CellNumber/withKind(_:)``, the one switch over kinds, which the compiler turns
+/// into direct calls.
 protocol CellKind {
   static var layout: CellLayout { get }
   /// Whether it shows the greatest of its heads, or of those of each element, so that the others lose.
@@ -119,10 +120,12 @@ extension CellNumber {
   /// What the row has of the cell; nil for a kind of a newer version.
   @inline(__always) var layout: CellLayout? { kind?.layout }
 
-  /// Whether what stands in the record's row are heads: of a register, a counter, contributions or a record's existence.
+  /// Whether what stands in the record's row are heads: of a register, a counter, contributions or a record's
+  /// existence.
   @inline(__always) var isOfHeads: Bool { isRegister || layout == .heads }
 
-  /// Whether a cell that is there shows anything: a list or a text keeps its units when all of them were removed.
+  /// Whether a cell that is there shows anything: a list or a text keeps its units when all of them were
+  /// removed.
   @inline(__always)
   func shows(_ winner: RecordLayout.Winner, in row: RawSpan) throws(FormatError) -> Bool {
     if isRegister { return true }

@@ -6,7 +6,8 @@ package protocol CellReading: RowReading {
 
   /// The name of a type or a field.
   func name(_ number: NameNumber) throws -> Name
-  /// What a value reads in the record whose row it is: nil for a reference that is nullified, null for one inside.
+  /// What a value reads in the record whose row it is: nil for a reference that is nullified, null for one
+  /// inside.
   func shown(_ value: Value, in row: RawSpan, _ state: StateNumber) throws -> Value?
   /// What transactions of the state's zone have seen of each other.
   func sight(in state: StateNumber) throws -> Sight

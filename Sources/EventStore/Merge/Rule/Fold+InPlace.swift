@@ -1,7 +1,7 @@
 import OperationFormat
 
-/// The shortcut of the fold's commonest step. What it does not know for certain it leaves to the general one, which is
-/// its oracle: both leave the same bytes.
+/// The shortcut of the fold's commonest step. What it does not know for certain it leaves to the general one,
+/// which is its oracle: both leave the same bytes.
 extension Fold {
   /// Sets a field where the row has one head of the record's existence and one or none of the field, and the
   /// transaction has seen them: the heads are overwritten in place.

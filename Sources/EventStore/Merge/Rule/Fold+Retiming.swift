@@ -1,6 +1,7 @@
 package import OperationFormat
 
-/// Giving the heads of a transaction another effective timestamp, because its first receive time turned out earlier.
+/// Giving the heads of a transaction another effective timestamp, because its first receive time turned out
+/// earlier.
 extension Fold {
   /// Gives the heads that an operation made another effective timestamp.
   ///
@@ -10,7 +11,8 @@ extension Fold {
   ///   - operand: what it says of the field.
   ///   - index: its place in its transaction.
   ///   - transaction: who made it.
-  /// - Returns: whether the winner of one of its cells is another one now, or contributions may have another order.
+  /// - Returns: whether the winner of one of its cells is another one now, or contributions may have another
+  ///   order.
   package mutating func retime(
     _ kind: OperationKind, _ field: NameNumber, operand: RawSpan, index: UInt32, of record: RawSpan,
     in state: StateNumber, transaction: CausalContext, to timestamp: Timestamp

@@ -2,8 +2,8 @@ import OperationFormat
 
 /// Taking away many heads of a cell in many commits.
 extension Fold {
-  /// Takes away, some at a time, heads of a cell that are stored apart and that an operation has seen, where there are many and the
-  /// operation can be paused: one edit of the cell would take them all.
+  /// Takes away, some at a time, heads of a cell that are stored apart and that an operation has seen, where
+  /// there are many and the operation can be paused: one edit of the cell would take them all.
   @inline(__always)
   mutating func thin(_ path: CellPath, at index: UInt32) throws {
     if bound.rule == .pauses { try thinMany(path, at: index) }

@@ -1,11 +1,11 @@
 package import OperationFormat
 
-/// Folds operations into the rows of records: the one way by which anything gets there, be it a local mutation,
-/// a remote segment, a rebuild or a replay.
+/// Folds operations into the rows of records: the one way by which anything gets there, be it a local
+/// mutation, a remote segment, a rebuild or a replay.
 ///
-/// A cell is a set of heads. An operation removes the heads of its cell that its transaction has seen, then adds
-/// its own head. The fold holds one record's row at a time and edits its bytes in place; `flush` writes it.
-/// Operations come in an order that causality allows.
+/// A cell is a set of heads. An operation removes the heads of its cell that its transaction has seen, then
+/// adds its own head. The fold holds one record's row at a time and edits its bytes in place; `flush` writes
+/// it. Operations come in an order that causality allows.
 package struct Fold<Storage: FoldStorage>: ~Copyable {
   package let storage: Storage
   var step: HeadStep<Storage>
@@ -39,7 +39,8 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
 
   // MARK: Verbs
 
-  /// Folds `create`, or `move here`: the record is alive, and the heads of its fields that the transaction has seen go.
+  /// Folds `create`, or `move here`: the record is alive, and the heads of its fields that the transaction
+  /// has seen go.
   package mutating func create(_ record: RawSpan, in state: StateNumber, type: NameNumber, index: UInt32)
     throws
   {
@@ -141,7 +142,6 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     try replace(.existence, removing: .seen(at: index), adding: step.head(at: index), payload: bytes.span)
   }
 
-
 }
 
 /// What belongs to one of the fold's parts.
@@ -158,7 +158,8 @@ extension Fold {
     set { step.timestamp = newValue }
   }
 
-  /// How many heads of a cell that are stored apart are read without an index. A check of the fold makes it less.
+  /// How many heads of a cell that are stored apart are read without an index. A check of the fold makes it
+  /// less.
   package var scannedHeadsMax: Int {
     get { step.scannedHeadsMax }
     set { step.scannedHeadsMax = newValue }

@@ -1,21 +1,22 @@
 import OperationFormat
 
-/// How much one commit may do with the rows that it finds, beside what its operations themselves say: a `create` takes away all the
-/// elements that its transaction has seen, however many there are.
+/// How much one commit may do with the rows that it finds, beside what its operations themselves say: a
+/// `create` takes away all the elements that its transaction has seen, however many there are.
 package final class FoldBound {
   package enum Rule: Sendable {
     /// However much it is.
     case none
     /// What would be more is not folded: ``FoldBoundReached`` is thrown, and what was done is to be undone.
     case givesUp
-    /// What would be more waits: an operation ends where it is, with its row whole, and the next commit continues it.
+    /// What would be more waits: an operation ends where it is, with its row whole, and the next commit
+    /// continues it.
     case pauses
   }
 
   /// What a row takes that is removed; one that is looked at takes 1.
   static let stepsOfRemoval = 8
-  /// What a leaf of a text takes that is looked at, one of which units are hidden besides, and finding which of an inserter's units
-  /// are seen.
+  /// What a leaf of a text takes that is looked at, one of which units are hidden besides, and finding which
+  /// of an inserter's units are seen.
   static let (stepsOfLeaf, removalsOfLeaf, stepsOfInserter) = (2, 3, 16)
   /// What finding takes whether a unit is seen that an insertion may come behind.
   static let stepsOfUnit = 2
@@ -23,12 +24,14 @@ package final class FoldBound {
   private static let (bytesMaxOnSharedPage, pageBytes) = (2000, 4096)
   /// The steps of a commit: a hundred thousand rows to look at, or an eighth of that to remove.
   package var stepsMax = 100_000
-  /// So many rows are looked at before there is another look at how much is left. A check of the fold makes it less.
+  /// So many rows are looked at before there is another look at how much is left. A check of the fold makes
+  /// it less.
   package var rowsAtOnce = 1024
   // One thread uses it, and no access lasts: checks of exclusive access would cost each operation.
   @exclusivity(unchecked) package private(set) var rule = Rule.none
   @exclusivity(unchecked) private var left = 0
-  /// The row at which an operation that was paused continues; nil where it begins again, and finds less to do.
+  /// The row at which an operation that was paused continues; nil where it begins again, and finds less to
+  /// do.
   @exclusivity(unchecked) package internal(set) var next: ElementKey?
 
   /// Begins to count for a commit, or a segment in it.
@@ -90,7 +93,8 @@ package struct FoldBoundReached: Error {
 }
 
 extension FoldBound {
-  /// Where a look at the rows under a prefix begins; nil if an earlier part of the operation has looked at all of them.
+  /// Where a look at the rows under a prefix begins; nil if an earlier part of the operation has looked at
+  /// all of them.
   func firstKey(under prefix: ElementKey) -> ElementKey? {
     guard let next, prefix < next else { return prefix }
     return next.bytes.starts(with: prefix.bytes) ? next : nil

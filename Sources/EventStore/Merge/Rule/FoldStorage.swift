@@ -17,7 +17,8 @@ package protocol FoldStorage: RowReading, RunStorage {
   func elements(under prefix: ElementKey) throws -> [(key: ElementKey, row: [UInt8])]
   /// The keys of all element rows from one up to and without another, in order.
   func elementKeys(in range: Range<ElementKey>) throws -> [ElementKey]
-  /// The last element row at or before a key, and the key of the one after it; both only if they begin with `prefix`.
+  /// The last element row at or before a key, and the key of the one after it; both only if they begin with
+  /// `prefix`.
   func element(
     atMost key: ElementKey, under prefix: ElementKey
   ) throws -> (found: (key: ElementKey, row: [UInt8])?, next: ElementKey?)
@@ -33,14 +34,15 @@ package protocol FoldStorage: RowReading, RunStorage {
     of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, in zone: ZoneNumber,
     _ incarnation: IncarnationNumber
   ) throws -> UInt64?
-  /// The offset up to which everything in an incarnation of a zone's remote log has its place here, so that no place up to
-  /// there will ever change; nil if nothing of the incarnation has a place.
+  /// The offset up to which everything in an incarnation of a zone's remote log has its place here, so that
+  /// no place up to there will ever change; nil if nothing of the incarnation has a place.
   func placedThrough(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) throws -> UInt64?
   /// What lies at some offsets of an incarnation, as far as it is known.
   func placedRuns(
     at offsets: ClosedRange<UInt64>, of zone: ZoneNumber, _ incarnation: IncarnationNumber
   ) throws -> [PlacedRun]
-  /// Notes that a contribution of a state got another timestamp: what was reduced in their order may be another now.
+  /// Notes that a contribution of a state got another timestamp: what was reduced in their order may be
+  /// another now.
   func noteRetiming(in state: StateNumber) throws
   /// The number of a replica, nil if it has none: then nothing of it was folded.
   func replicaNumber(of replica: ReplicaID) throws -> ReplicaNumber?

@@ -1,4 +1,5 @@
-/// Heads of one replica's epoch that may be stored apart: those that its operations made from one sequence up to a place in another.
+/// Heads of one replica's epoch that may be stored apart: those that its operations made from one sequence up
+/// to a place in another.
 struct HeadRun {
   var replica: ReplicaNumber
   var epoch: UInt32

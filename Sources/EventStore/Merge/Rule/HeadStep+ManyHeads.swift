@@ -2,8 +2,9 @@ import OperationFormat
 
 /// Cells with more heads than their row holds: the others lie apart, each in a row of its own.
 ///
-/// A transaction finds those of them that it has seen without looking at all: its own and those of the identities that it
-/// continues by their keys, and what lies in the remote log up to its base through ``ApartIndex``.
+/// A transaction finds those of them that it has seen without looking at all: its own and those of the
+/// identities that it continues by their keys, and what lies in the remote log up to its base through
+/// ``ApartIndex``.
 extension HeadStep {
   /// Edits a cell that has more heads than its row holds, or comes to have: see ``edit(_:in:_:_:_:_:to:)``.
   func editMany(
@@ -57,7 +58,9 @@ extension HeadStep {
   // MARK: Removing
 
   /// Takes away what goes by an operation.
-  private func remove(_ removal: HeadRemoval, from apart: inout ApartHeads<Storage>, except inline: [HeadID]) throws {
+  private func remove(_ removal: HeadRemoval, from apart: inout ApartHeads<Storage>, except inline: [HeadID])
+    throws
+  {
     guard apart.count > 0 else { return }
     let cell = apart.cell
     switch removal {
@@ -86,8 +89,8 @@ extension HeadStep {
     }
   }
 
-  /// Where the heads are that a transaction has seen, at one of its operations: those of its own identity and of those that it
-  /// continues, and those up to its base, after where an earlier transaction has looked.
+  /// Where the heads are that a transaction has seen, at one of its operations: those of its own identity and
+  /// of those that it continues, and those up to its base, after where an earlier transaction has looked.
   ///
   /// - Returns: nil if these are too many places, or none is known: then the heads are to be looked at, each.
   func seenRuns(at index: UInt32, of apart: inout ApartHeads<Storage>) throws -> [HeadRun]? {

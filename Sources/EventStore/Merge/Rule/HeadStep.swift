@@ -7,7 +7,8 @@ enum HeadRemoval {
   case nothing
 }
 
-/// The fold's one step on a cell: an operation removes the heads that its transaction has seen, and adds its own.
+/// The fold's one step on a cell: an operation removes the heads that its transaction has seen, and adds its
+/// own.
 ///
 /// The cell may be in the record's row or in an element's: the caller puts the edited bytes back.
 struct HeadStep<Storage: FoldStorage>: ~Copyable {
@@ -16,7 +17,8 @@ struct HeadStep<Storage: FoldStorage>: ~Copyable {
   var context: CausalContext
   /// Its effective timestamp.
   var timestamp: Timestamp
-  /// How many heads of a cell that are stored apart are read without an index. A check of the fold makes it less.
+  /// How many heads of a cell that are stored apart are read without an index. A check of the fold makes it
+  /// less.
   var scannedHeadsMax = 8
   let bound: FoldBound
 
@@ -49,7 +51,8 @@ struct HeadStep<Storage: FoldStorage>: ~Copyable {
     return false
   }
 
-  /// Appends what becomes of a cell when heads of it are removed and one or none is added: nothing, if none is left.
+  /// Appends what becomes of a cell when heads of it are removed and one or none is added: nothing, if none
+  /// is left.
   func edit(
     _ cell: CellAddress, in row: RawSpan, _ body: Range<Int>, _ removal: HeadRemoval, _ added: Head?,
     _ payload: RawSpan, to edited: inout ByteWriter

@@ -78,8 +78,8 @@ extension LoadedRow {
     blocks = CellBlocks()
   }
 
-  /// The numbers of some of the current record's fields' cells from one on, ascending; of those of heads only where
-  /// the transaction, at one of its operations, may have seen a head.
+  /// The numbers of some of the current record's fields' cells from one on, ascending; of those of heads only
+  /// where the transaction, at one of its operations, may have seen a head.
   ///
   /// - Returns: those, how many cells it looked at, and the next one; nil if it has looked at all
   /// - Complexity: linear in the cells, and in the bytes if it is not wide; it writes nothing

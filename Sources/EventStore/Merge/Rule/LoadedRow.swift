@@ -75,7 +75,9 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
   /// Writes a bytes that is kept in two parts, or may be: its registers only if they changed.
   private mutating func flushLarge() throws {
     if DividedRow.isBase(bytes.span.bytes) {
-      if try DividedRow.hasOthers(bytes.span.bytes) { return try storage.writeRecord(bytes.span.bytes, key.span) }
+      if try DividedRow.hasOthers(bytes.span.bytes) {
+        return try storage.writeRecord(bytes.span.bytes, key.span)
+      }
       try joinRegisters()
     }
     let apart = ElementKey.registers(of: state, record: try recordNumber)

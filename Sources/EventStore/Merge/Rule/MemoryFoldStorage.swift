@@ -2,8 +2,8 @@ package import OperationFormat
 
 /// Keeps the rows of a fold in memory: for checks that need many small folds and no disk.
 ///
-/// Rows lie in sorted arrays: a look-up is a binary search, nothing is hashed, and a row that is written again
-/// keeps its memory.
+/// Rows lie in sorted arrays: a look-up is a binary search, nothing is hashed, and a row that is written
+/// again keeps its memory.
 package final class MemoryFoldStorage: FoldStorage, RunStorage {
   /// A row and its key.
   package typealias Entry = SortedRows.Entry

@@ -2,12 +2,11 @@ import OperationFormat
 
 /// Keeps the index of references: which records a record refers to, by the values that it shows.
 ///
-/// The index says who holds whom; whether a holder is hidden is found when it is read, since an ``ExistencePolicy`` may
-/// change that without any operation.
+/// The index says who holds whom; whether a holder is hidden is found when it is read, since an
+/// ``ExistencePolicy`` may change that without any operation.
 struct ReferenceIndex<Storage: FoldStorage> {
   let storage: Storage
   let bound: FoldBound
-
 
   /// The references in the value that a register shows.
   ///

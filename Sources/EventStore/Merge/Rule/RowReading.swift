@@ -6,8 +6,8 @@ import OperationFormat
 package protocol RowReading: RunReading {
   /// Calls a closure with an element row where it lies; nil if there is none.
   func withElement<R>(_ key: ElementKey, _ body: (RawSpan) throws -> R) throws -> R?
-  /// Calls a closure with the element rows whose key begins with `prefix`, in key order, from a key on that is not less than
-  /// the prefix, until it returns false. The closure must not write.
+  /// Calls a closure with the element rows whose key begins with `prefix`, in key order, from a key on that
+  /// is not less than the prefix, until it returns false. The closure must not write.
   func forEachElement(
     under prefix: ElementKey, from key: ElementKey, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Bool)
     throws
@@ -17,7 +17,8 @@ extension RowReading {
   /// A copy of an element row; nil if there is none.
   package func readElement(_ key: ElementKey) throws -> [UInt8]? { try withElement(key) { $0.bytes } }
 
-  /// Calls a closure with all element rows whose key begins with `prefix`, in key order. The closure must not write.
+  /// Calls a closure with all element rows whose key begins with `prefix`, in key order. The closure must not
+  /// write.
   package func forEachElement(
     under prefix: ElementKey, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Void
   ) throws {

@@ -77,7 +77,8 @@ extension GapSearch {
     return Spot(node: found, leaf: next, piece: piece, offset: 0)
   }
 
-  /// The last unit before one whose level is at most another. The one must be the first of its piece, or not be wanted itself.
+  /// The last unit before one whose level is at most another. The one must be the first of its piece, or not
+  /// be wanted itself.
   ///
   /// - Complexity: O(log n) rows
   func last(before spot: Spot, atMost level: Level) throws -> Spot? {
@@ -97,7 +98,9 @@ extension GapSearch {
       }
     }
     if let found = lastUnit(spot.node, spot.leaf, spot.piece) { return found }
-    let node = try tree.neighbour(of: spot.node, parent: spot.leaf.parent, isBehind: false) { $0.level <= level }
+    let node = try tree.neighbour(of: spot.node, parent: spot.leaf.parent, isBehind: false) {
+      $0.level <= level
+    }
     guard let node else { return nil }
     let leaf = try tree.leaf(node)
     guard let found = lastUnit(node, leaf, leaf.pieces.count) else { throw Self.wrongLevel(node) }

@@ -27,10 +27,11 @@ struct Spot {
 
 /// Finding where insertions belong.
 ///
-/// The units are a tree, whose order is that of the document. A unit whose right origin has the left origin that it has itself hangs from its
-/// right origin, to the left of it, by the order of units; each other one from its left origin, to the right of it: first
-/// those whose right origin is rightmost, then by the order of units. What hangs from one is side by side. A transaction that has seen
-/// a unit has seen all that it hangs from: so from an unseen one the search goes on behind all that hangs from it.
+/// The units are a tree, whose order is that of the document. A unit whose right origin has the left origin
+/// that it has itself hangs from its right origin, to the left of it, by the order of units; each other one
+/// from its left origin, to the right of it: first those whose right origin is rightmost, then by the order
+/// of units. What hangs from one is side by side. A transaction that has seen a unit has seen all that it
+/// hangs from: so from an unseen one the search goes on behind all that hangs from it.
 struct GapSearch<Storage: RunReading> {
   let tree: UnitTree<Storage>
   /// What is known of what the transaction has seen.
@@ -51,7 +52,8 @@ struct GapSearch<Storage: RunReading> {
     return isSeen
   }
 
-  /// Finds where a unit comes that is inserted behind another, and its origins. The sequence must not be without nodes.
+  /// Finds where a unit comes that is inserted behind another, and its origins. The sequence must not be
+  /// without nodes.
   mutating func gap(
     for new: UnitID, after left: UnitID?, _ hasSeen: (HeadID) throws -> Bool
   ) throws -> Gap {
@@ -137,7 +139,9 @@ struct GapSearch<Storage: RunReading> {
       if piece > 0 {
         piece -= 1
       } else {
-        guard let before = try tree.neighbour(of: node, parent: leaf.parent, isBehind: false) else { return nil }
+        guard let before = try tree.neighbour(of: node, parent: leaf.parent, isBehind: false) else {
+          return nil
+        }
         passed &+= leaf.units
         guard passed <= tree.root.units else { throw UnitTree<Storage>.tooFew(node) }
         (node, leaf) = (before, try tree.leaf(before))
@@ -185,8 +189,8 @@ struct GapSearch<Storage: RunReading> {
     return gap
   }
 
-  /// Among units of one level that are sorted, and what hangs from them, where another one comes: the unit that it comes
-  /// before, nil for the end.
+  /// Among units of one level that are sorted, and what hangs from them, where another one comes: the unit
+  /// that it comes before, nil for the end.
   ///
   /// - Complexity: O(log² n) rows
   private func place(

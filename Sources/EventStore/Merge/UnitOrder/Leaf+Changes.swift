@@ -99,8 +99,8 @@ extension Leaf {
 
   /// Cuts a leaf that is too long into leaves that are not.
   ///
-  /// Where the last piece changed, as when a text is typed forward, the first leaf is left full, else it ends behind what
-  /// was changed, so that it goes on there, or in the middle.
+  /// Where the last piece changed, as when a text is typed forward, the first leaf is left full, else it ends
+  /// behind what was changed, so that it goes on there, or in the middle.
   ///
   /// - Parameter piece: the last piece that changed.
   func cut(changed: Int, bytesMax: Int) -> [Leaf] {
@@ -152,7 +152,8 @@ extension Leaf {
   /// Fewer bytes of text than these are not cut off to fill a leaf.
   private static let filledBytesMin = 16
 
-  /// Cuts a piece of text so that its front takes at most some bytes; nil if it is none or that is not worth it.
+  /// Cuts a piece of text so that its front takes at most some bytes; nil if it is none or that is not worth
+  /// it.
   private func fill(_ room: Int, with piece: Piece, byteCount: Int) -> (front: Piece, rest: Piece)? {
     let isFirst = pieces.isEmpty
     var textBytes = min(room - (byteCount - piece.text.count), piece.text.count - 1)

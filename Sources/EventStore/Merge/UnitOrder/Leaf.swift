@@ -24,16 +24,17 @@ import OperationFormat
 /// | varint | bytes of text − count of units; for several visible units of a text |
 /// | … | the UTF-8 of visible units of a text |
 ///
-/// A unit: a varint `2n` where `n` is the zigzag of its number less that of the piece's first unit, for the same
-/// inserter; otherwise a varint `2 × replica + 1`, then epoch and number, varints.
+/// A unit: a varint `2n` where `n` is the zigzag of its number less that of the piece's first unit, for the
+/// same inserter; otherwise a varint `2 × replica + 1`, then epoch and number, varints.
 ///
 /// A level that is not told follows from the pieces beside it: see ``Level``.
 struct Leaf {
   static let tag: UInt8 = 1
   /// Where the pieces begin.
   static let headerBytes = 5
-  /// The most bytes by which a row grows with a piece that is put in, without its text: at most 94 for the piece, 94
-  /// for the rest of one that it cuts, and 66 for origins of the pieces beside it that were told by their neighbours.
+  /// The most bytes by which a row grows with a piece that is put in, without its text: at most 94 for the
+  /// piece, 94 for the rest of one that it cuts, and 66 for origins of the pieces beside it that were told by
+  /// their neighbours.
   static let insertionBytesMax = 320
 
   var parent: NodeNumber

@@ -1,10 +1,10 @@
 import OperationFormat
 
-/// Which operations made the units of an inserter: runs of operations whose sequences follow each other, each with the
-/// same index in its transaction and the same count of units.
+/// Which operations made the units of an inserter: runs of operations whose sequences follow each other, each
+/// with the same index in its transaction and the same count of units.
 ///
-/// The runs are as long as they can be, and a row is filled before the next one begins, so what is written follows
-/// from the operations alone, even if an operation got its units one by one.
+/// The runs are as long as they can be, and a row is filled before the next one begins, so what is written
+/// follows from the operations alone, even if an operation got its units one by one.
 ///
 /// | bytes | what |
 /// |---|---|

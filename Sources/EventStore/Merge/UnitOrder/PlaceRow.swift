@@ -2,9 +2,10 @@ import OperationFormat
 
 /// In which leaf the units of an inserter lie: from each number on, up to the next one that is told.
 ///
-/// The row with the greatest first number that is at most a unit's has it; beyond the last unit it says nothing that
-/// counts. A leaf that is split tells the places of each piece that leaves it, and says behind it again what was true
-/// there before: so every unit is right after each change, whether or not its neighbours in number moved.
+/// The row with the greatest first number that is at most a unit's has it; beyond the last unit it says
+/// nothing that counts. A leaf that is split tells the places of each piece that leaves it, and says behind
+/// it again what was true there before: so every unit is right after each change, whether or not its
+/// neighbours in number moved.
 ///
 /// | bytes | what |
 /// |---|---|
@@ -90,7 +91,8 @@ extension UnitTree {
     }
   }
 
-  /// The leaf that a unit lies in, and the number up to which that is so; nil if its row tells of none that is greater.
+  /// The leaf that a unit lies in, and the number up to which that is so; nil if its row tells of none that
+  /// is greater.
   func place(of unit: UnitID) throws -> (leaf: NodeNumber, end: UInt64?)? {
     try placeRow(atMost: unit).map { row in (row.leaf(of: unit.number), row.end(of: unit.number)) }
   }
@@ -138,7 +140,8 @@ extension UnitTree where Storage: RunStorage {
     var writer = ByteWriter()
     row.append(to: &writer)
     if writer.count > UnitOrderLimits.packedBytesMax, row.entries.count > 1 {
-      // Numbers are given out in ascending order, so mostly the end of the last row grows: it takes little along.
+      // Numbers are given out in ascending order, so mostly the end of the last row grows: it takes little
+      // along.
       let cut = row.entries.count * 7 / 8
       try write(PlaceRow(entries: Array(row.entries[..<cut])), of: inserter)
       return try write(PlaceRow(entries: Array(row.entries[cut...])), of: inserter)

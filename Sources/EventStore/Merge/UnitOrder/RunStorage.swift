@@ -4,8 +4,8 @@ import OperationFormat
 package protocol RunReading: AnyObject, ReplicaReading {
   /// Gives a row to a closure; nil if there is none.
   func withRun<R>(_ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R?
-  /// Gives a closure the row with the greatest key that is at most `key` and has the same first `prefixBytes` bytes; nil
-  /// if there is none.
+  /// Gives a closure the row with the greatest key that is at most `key` and has the same first `prefixBytes`
+  /// bytes; nil if there is none.
   func withLastRun<R>(
     atMost key: RawSpan, prefixBytes: Int, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> R
   ) throws -> R?
@@ -19,8 +19,8 @@ package protocol RunStorage: RunReading {
   func deleteRun(_ key: RawSpan) throws
 }
 
-/// The keys of a cell's rows: state number (4 bytes), record number (4), cell number (4), what kind of row (1), and what
-/// that kind needs; all big-endian.
+/// The keys of a cell's rows: state number (4 bytes), record number (4), cell number (4), what kind of row
+/// (1), and what that kind needs; all big-endian.
 ///
 /// | kind | rest of the key | row |
 /// |---|---|---|
@@ -91,11 +91,12 @@ package struct UnitOrderLimits: Hashable, Sendable {
   /// Bytes of a row of places or makers.
   package static let packedBytesMax = 512
 
-  /// Bytes of a node's row. A change parses a leaf and writes it: with twice as many it took 1.3 to 1.4 times as long.
+  /// Bytes of a node's row. A change parses a leaf and writes it: with twice as many it took 1.3 to 1.4 times
+  /// as long.
   package var nodeBytesMax = 1000
 
-  /// Children of an inner node: as many as fit, however great their counts. Their bytes do not count, so that nodes are
-  /// cut at the same units whether a count grew at once or one by one.
+  /// Children of an inner node: as many as fit, however great their counts. Their bytes do not count, so that
+  /// nodes are cut at the same units whether a count grew at once or one by one.
   var childrenMax: Int { max(4, (nodeBytesMax - Leaf.headerBytes) / InnerNode.childBytesMax) }
 
   package init(nodeBytesMax: Int = 1000) { self.nodeBytesMax = nodeBytesMax }

@@ -4,16 +4,16 @@ import OperationFormat
 extension UnitOrder where Storage: RunStorage {
   /// Inserts the scalars of a text behind a unit.
   ///
-  /// An operation that has made the inserter's last units gets more of them if `left` is the last one: then all is as if
-  /// it had brought them at once.
+  /// An operation that has made the inserter's last units gets more of them if `left` is the last one: then
+  /// all is as if it had brought them at once.
   ///
   /// - Parameters:
   ///   - text: UTF-8, not empty.
   ///   - left: the left origin, nil for the start.
   ///   - hasSeen: whether the operation's transaction has seen another operation.
   /// - Returns: the first unit; the others have the numbers that follow.
-  /// - Complexity: O(log n) rows for each writer that inserted at that place what the transaction has not seen; O(log n)
-  ///   rows in all where ``view`` knows what comes behind `left`.
+  /// - Complexity: O(log n) rows for each writer that inserted at that place what the transaction has not
+  ///   seen; O(log n) rows in all where ``view`` knows what comes behind `left`.
   package mutating func insert(
     text: RawSpan, by operation: HeadID, after left: UnitID?, hasSeen: (HeadID) throws -> Bool
   ) throws -> UnitID {
@@ -94,8 +94,8 @@ extension UnitOrder where Storage: RunStorage {
 
   /// Inserts units whose makers are written already.
   ///
-  /// A leaf that becomes too long is cut at the first unit for which that is so, and the others go on behind it: the rows
-  /// are the same if the operation gets its units one by one.
+  /// A leaf that becomes too long is cut at the first unit for which that is so, and the others go on behind
+  /// it: the rows are the same if the operation gets its units one by one.
   private mutating func insert(_ piece: Piece, text: ArraySlice<UInt8>, at gap: Gap) throws {
     var (piece, text, gap) = (piece, text, gap)
     while true {

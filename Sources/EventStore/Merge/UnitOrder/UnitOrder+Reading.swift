@@ -25,7 +25,8 @@ extension UnitOrder {
     return Int(clamping: index)
   }
 
-  /// The visible units in a range of indexes, in the document's order, those told together whose numbers follow each other.
+  /// The visible units in a range of indexes, in the document's order, those told together whose numbers
+  /// follow each other.
   ///
   /// - Complexity: O(log n) rows and those of the range
   package func units(_ range: Range<Int>) throws -> [UnitRange] {
@@ -60,8 +61,9 @@ extension UnitOrder {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The unit behind which to insert, so that what is inserted comes before a visible index: the visible unit in front of
-  /// it, or, where `hasSeen` denies that one, the nearest unit to its left that it does not; nil for the start.
+  /// The unit behind which to insert, so that what is inserted comes before a visible index: the visible unit
+  /// in front of it, or, where `hasSeen` denies that one, the nearest unit to its left that it does not; nil
+  /// for the start.
   ///
   /// - Complexity: O(log n) rows, and those of the units passed over
   package func leftOrigin(ofVisible index: Int, hasSeen: (HeadID) throws -> Bool) throws -> UnitID? {

@@ -39,8 +39,8 @@ extension UnitOrder {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Gives all units to a closure, hidden ones too, in runs as long as they can be: the same ones in each store that has
-  /// the same units, however their rows are cut.
+  /// Gives all units to a closure, hidden ones too, in runs as long as they can be: the same ones in each
+  /// store that has the same units, however their rows are cut.
   ///
   /// - Complexity: O(n)
   package func forEachRun(_ body: (UnitRun) throws -> Void) throws {

@@ -1,16 +1,17 @@
 import OperationFormat
 
-/// The units of one cell in the document's order: a text, or the places of a list. All units that ever were stay,
-/// visible or not, for an insertion may name any of them.
+/// The units of one cell in the document's order: a text, or the places of a list. All units that ever were
+/// stay, visible or not, for an insertion may name any of them.
 ///
-/// An insertion names its left origin. Its right origin is the first unit behind that, hidden ones included, whose
-/// operation the inserting transaction has seen; or the end. A left origin that is not here, or that the transaction has
-/// not seen, counts as the start. Among concurrent insertions the order is that of FugueMax (Weidner and Kleppmann, "The
-/// Art of the Fugue", 2023), which does not mix runs typed at one place, with the replica's identity, epoch and
-/// number to break ties: it follows from the insertions, whatever causal order they are folded in.
+/// An insertion names its left origin. Its right origin is the first unit behind that, hidden ones included,
+/// whose operation the inserting transaction has seen; or the end. A left origin that is not here, or that
+/// the transaction has not seen, counts as the start. Among concurrent insertions the order is that of
+/// FugueMax (Weidner and Kleppmann, "The Art of the Fugue", 2023), which does not mix runs typed at one
+/// place, with the replica's identity, epoch and number to break ties: it follows from the insertions,
+/// whatever causal order they are folded in.
 ///
-/// What a transaction has seen of an inserter must be what that one inserted up to some number; with an insertion it has seen
-/// all that this one had seen; and what it has seen must have been folded.
+/// What a transaction has seen of an inserter must be what that one inserted up to some number; with an
+/// insertion it has seen all that this one had seen; and what it has seen must have been folded.
 ///
 /// It keeps its rows in `storage` and its root in memory: whoever changes it writes ``root`` afterwards.
 package struct UnitOrder<Storage: RunReading> {

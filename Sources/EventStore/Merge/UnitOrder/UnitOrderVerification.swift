@@ -46,7 +46,9 @@ struct UnitOrderVerification<Storage: RunReading> {
     for _ in 0..<UnitOrderLimits.heightMax {
       if node == tree.root.node { return true }
       let parent = try tree.inner(node).parent
-      guard parent != 0, try tree.inner(parent).children.contains(where: { $0.node == node }) else { return false }
+      guard parent != 0, try tree.inner(parent).children.contains(where: { $0.node == node }) else {
+        return false
+      }
       node = parent
     }
     return false

@@ -225,8 +225,8 @@ extension InnerNode {
     children.remove(at: index + 1)
   }
 
-  /// Cuts the children into parts that fit: full ones where the last child changed, as when a text is typed forward, else
-  /// halves.
+  /// Cuts the children into parts that fit: full ones where the last child changed, as when a text is typed
+  /// forward, else halves.
   fileprivate func cut(changed: Int, childrenMax: Int) -> [[Child]] {
     var size = childrenMax
     if changed + 1 < children.count, children.count <= 2 * childrenMax { size = children.count / 2 }

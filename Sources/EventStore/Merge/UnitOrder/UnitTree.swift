@@ -1,7 +1,7 @@
 import OperationFormat
 
-/// The tree that the units of one cell are kept in: leaves in the document's order, the nodes above them, and the rows that
-/// tell in which leaf a unit is and which operation made it.
+/// The tree that the units of one cell are kept in: leaves in the document's order, the nodes above them, and
+/// the rows that tell in which leaf a unit is and which operation made it.
 ///
 /// It keeps its rows in `storage` and its root in memory.
 struct UnitTree<Storage: RunReading> {
@@ -35,8 +35,8 @@ struct UnitTree<Storage: RunReading> {
     return inner
   }
 
-  /// The nearest leaf before or behind one that is wanted, by what the nodes above tell of it and of those that it is
-  /// below; nil if there is none.
+  /// The nearest leaf before or behind one that is wanted, by what the nodes above tell of it and of those
+  /// that it is below; nil if there is none.
   func neighbour(
     of node: NodeNumber, parent: NodeNumber, isBehind: Bool,
     where isWanted: (InnerNode.Child) -> Bool = { _ in true }

@@ -6,13 +6,13 @@ struct VisibilityChange<Storage: RunStorage> {
 
   init(_ tree: UnitTree<Storage>) { self.tree = tree }
 
-  /// Shows or hides units. A text's are only ever hidden, and their text is gone then. Units that do not exist are passed
-  /// over.
+  /// Shows or hides units. A text's are only ever hidden, and their text is gone then. Units that do not
+  /// exist are passed over.
   ///
   /// - Parameter didVisit: told after each look at a leaf whether it changed, and gives whether to continue.
   /// - Returns: the unit from which on the rest is; nil if all was visited.
-  /// - Complexity: O(log n) rows for each leaf that units of the range lie in, unless all units of the leaf are hidden and stay so;
-  ///   linear in the runs of numbers that lie in one leaf
+  /// - Complexity: O(log n) rows for each leaf that units of the range lie in, unless all units of the leaf
+  ///   are hidden and stay so; linear in the runs of numbers that lie in one leaf
   @discardableResult
   mutating func setVisible(
     _ isVisible: Bool, _ range: UnitRange, _ didVisit: (Bool) throws -> Bool = { _ in true }
@@ -25,7 +25,8 @@ struct VisibilityChange<Storage: RunStorage> {
     var above: InnerNode?
     // The row of places that was read last, as long as no leaf changes.
     var places: PlaceRow?
-    // Leaves in which all units from here on are done. Numbers that follow each other may lie in leaves all over the tree.
+    // Leaves in which all units from here on are done. Numbers that follow each other may lie in leaves all
+    // over the tree.
     var done: Set<NodeNumber> = []
     while number < end, isVisible || tree.root.visible > 0 {
       guard let place = try place(of: UnitID(inserter, number), &places) else {
@@ -88,9 +89,13 @@ struct VisibilityChange<Storage: RunStorage> {
     var visited: NodeNumber = 0
     while visited < tree.root.lastNode {
       visited += 1
-      let behind = try tree.neighbour(of: place.node, parent: place.leaf.parent, isBehind: true) { $0.visible > 0 }
+      let behind = try tree.neighbour(of: place.node, parent: place.leaf.parent, isBehind: true) {
+        $0.visible > 0
+      }
       let next = try behind.map { node in
-        guard let piece = try tree.leaf(node).pieces.first(where: \.isVisible) else { throw UnitTree<Storage>.tooFew(node) }
+        guard let piece = try tree.leaf(node).pieces.first(where: \.isVisible) else {
+          throw UnitTree<Storage>.tooFew(node)
+        }
         return piece.first
       }
       let changed = try place.leaf.hide(from: place.piece, below: end)
@@ -111,7 +116,9 @@ struct VisibilityChange<Storage: RunStorage> {
 
   private func firstVisible() throws -> (node: NodeNumber, leaf: Leaf, piece: Int)? {
     guard tree.root.height > 0 else { return nil }
-    let node = try tree.endLeaf(below: tree.root.node, levels: tree.root.height - 1, isLast: false) { $0.visible > 0 }
+    let node = try tree.endLeaf(below: tree.root.node, levels: tree.root.height - 1, isLast: false) {
+      $0.visible > 0
+    }
     return (node, try tree.leaf(node), 0)
   }
 
@@ -121,7 +128,8 @@ struct VisibilityChange<Storage: RunStorage> {
     if let child = above?.children.first(where: { $0.node == leaf }) { return child.visible > 0 }
     let key = tree.keys.node(leaf)
     let parent =
-      try tree.nodes.leaf(leaf)?.parent ?? tree.storage.withRun(key.span) { row in try row.bigEndian32(at: 1) }
+      try tree.nodes.leaf(leaf)?.parent
+      ?? tree.storage.withRun(key.span) { row in try row.bigEndian32(at: 1) }
     guard let parent else {
       throw FormatError.damagedRuns("node", expected: "a leaf \(leaf)", found: "no row")
     }

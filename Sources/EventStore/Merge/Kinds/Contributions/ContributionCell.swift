@@ -1,7 +1,7 @@
 import OperationFormat
 
-/// The contributions to one field of a record: the greatest lie in the record's row, the others in rows of their own. It lasts as
-/// long as the rows.
+/// The contributions to one field of a record: the greatest lie in the record's row, the others in rows of
+/// their own. It lasts as long as the rows.
 struct ContributionCell<Rows: CellReading> {
   let rows: Rows
   let state: StateNumber

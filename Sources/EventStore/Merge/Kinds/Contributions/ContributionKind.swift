@@ -1,7 +1,7 @@
 import OperationFormat
 
-/// Payloads in an order, which the app's own reducer makes one value of. Each is a head, with what its transaction had seen;
-/// nothing but a `create` removes it.
+/// Payloads in an order, which the app's own reducer makes one value of. Each is a head, with what its
+/// transaction had seen; nothing but a `create` removes it.
 enum ContributionKind: FieldCellKind {
   enum Operation: UInt64, CaseIterable {
     case contribute = 15
@@ -84,7 +84,8 @@ enum ContributionKind: FieldCellKind {
     try ContributionCell(cell).contributions().map { .contribute($0.payload) }
   }
 
-  /// What a contribution had seen is said in this store's numbers, and known by who made it: it is not in the digest.
+  /// What a contribution had seen is said in this store's numbers, and known by who made it: it is not in the
+  /// digest.
   static func digest<Rows>(of cell: CellReader<Rows>, into digest: inout CellDigest) throws {
     let heads = try cell.heads()
     digest.writer.append(count: heads.count)

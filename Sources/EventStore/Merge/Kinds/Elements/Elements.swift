@@ -1,7 +1,7 @@
 import OperationFormat
 
-/// How sets and maps are folded: each element is a cell of its own, in a row of its own; the record's row says how many there
-/// are.
+/// How sets and maps are folded: each element is a cell of its own, in a row of its own; the record's row
+/// says how many there are.
 enum Elements {
   /// Adds an element or removes it.
   ///

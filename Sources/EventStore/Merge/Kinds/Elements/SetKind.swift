@@ -1,7 +1,7 @@
 import OperationFormat
 
-/// Elements, each of which is there or not. An element is a cell of its own, whose heads have no payload: it is there while it
-/// has one.
+/// Elements, each of which is there or not. An element is a cell of its own, whose heads have no payload: it
+/// is there while it has one.
 enum SetKind: FieldCellKind {
   enum Operation: UInt64, CaseIterable {
     case insert = 5

@@ -64,7 +64,8 @@ enum ListItems {
     }
   }
 
-  /// Takes elements out. Their places are hidden together, so that a leaf is written once for all that it has.
+  /// Takes elements out. Their places are hidden together, so that a leaf is written once for all that it
+  /// has.
   ///
   /// - Parameter stopsIfSpent: whether those wait that are more than the commit may do.
   /// - Returns: how many were taken out, one at least.

@@ -2,8 +2,8 @@ import OperationFormat
 
 /// Elements in an order, each with the last writer's place and value.
 ///
-/// Which place an element is at and what its value is are registers of their own: see ``ItemRow``. An element that was removed
-/// has no row, and stays removed. The places are units in a ``UnitOrder``.
+/// Which place an element is at and what its value is are registers of their own: see ``ItemRow``. An element
+/// that was removed has no row, and stays removed. The places are units in a ``UnitOrder``.
 enum ListKind: FieldCellKind {
   enum Operation: UInt64, CaseIterable {
     case insertElements = 9
@@ -143,7 +143,8 @@ enum ListKind: FieldCellKind {
       let removed = try ListItems.remove(
         rows.found, of: cell, from: &order, stopsIfSpent: true, in: &fold)
       try UnitCell.write(order.root, of: cell, in: &fold)
-      next = try removed < rows.found.count ? ListItems.key(rows.found[removed], of: cell, in: fold) : rows.next
+      next =
+        try removed < rows.found.count ? ListItems.key(rows.found[removed], of: cell, in: fold) : rows.next
       if let next { try fold.bound.pauseIfSpent(at: next) }
     }
   }

@@ -29,8 +29,8 @@ enum UnitCell {
     }
   }
 
-  /// Whether the transaction has seen an operation that is met in the search for where an insertion belongs. The search passes
-  /// all that is there and was not seen, so it counts.
+  /// Whether the transaction has seen an operation that is met in the search for where an insertion belongs.
+  /// The search passes all that is there and was not seen, so it counts.
   static func hasSeenInSearch<Storage>(
     _ operation: HeadID, at index: UInt32, in fold: borrowing Fold<Storage>
   ) throws -> Bool {
@@ -51,7 +51,8 @@ enum UnitCell {
     }
   }
 
-  /// Reads the runs of units that an operation removes, each unit once: work is bounded by bytes, not by what runs say.
+  /// Reads the runs of units that an operation removes, each unit once: work is bounded by bytes, not by what
+  /// runs say.
   static func readRuns<Storage>(
     _ reader: inout ByteReader, in fold: borrowing Fold<Storage>
   ) throws -> [UnitRange] {
@@ -59,7 +60,9 @@ enum UnitCell {
     var ranges = UnitRanges()
     for _ in 0..<(try FieldChange.readCount(&reader)) {
       let run = try units.readRun(&reader)
-      if let first = try unit(run.first, in: fold) { ranges.append(UnitRange(first: first, count: run.count)) }
+      if let first = try unit(run.first, in: fold) {
+        ranges.append(UnitRange(first: first, count: run.count))
+      }
     }
     return ranges.joined()
   }

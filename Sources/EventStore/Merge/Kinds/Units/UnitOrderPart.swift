@@ -1,6 +1,7 @@
 package import OperationFormat
 
-/// Units of a list or a text that are told together, in identities: the same ones in every store that has folded the same.
+/// Units of a list or a text that are told together, in identities: the same ones in every store that has
+/// folded the same.
 package struct UnitOrderPart: Hashable, Sendable {
   /// An operation that made some of the units, in their order.
   package struct Maker: Hashable, Sendable {
