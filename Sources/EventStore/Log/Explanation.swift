@@ -210,8 +210,8 @@ extension ReadTransaction {
 
   /// What a counter reads, also of a record that is not visible; nil of other cells, and if nothing was added.
   private func counter(of cell: ExplainedCell, _ field: Name, in record: RecordID) throws -> Counter? {
-    guard cell.kind == .counter else { return nil }
-    return try readView.withAnyCell(.counter, of: field, in: record) { cell in
+    guard cell.kind.with({ $0.sumsHeads }) else { return nil }
+    return try readView.withAnyCell(cell.kind, of: field, in: record) { cell in
       let sum = try CounterKind.sum(of: cell)
       return sum.isEmpty ? nil : sum.counter
     }
@@ -241,10 +241,10 @@ extension ReadTransaction {
 
   /// The heads of a field's cell; of a text its pieces, of contributions all that was contributed, in their order.
   package func allHeads(of field: Name, in record: RecordID, as kind: FieldKind) throws -> [CellHead] {
-    switch kind {
-    case .text: try textHeads(of: field, in: record)
-    case .contributions: try contributionHeads(of: field, in: record)
-    case .register, .counter, .set, .map, .list: try heads(of: field, in: record, as: kind)
+    switch kind.with({ $0.explainedHeads }) {
+    case .ofCell: try heads(of: field, in: record, as: kind)
+    case .ofTextRuns: try textHeads(of: field, in: record)
+    case .ofContributions: try contributionHeads(of: field, in: record)
     }
   }
 

@@ -45,7 +45,7 @@ struct Rebuild {
   ///
   /// - Parameter zone: whose part of it has changed.
   func refold(_ zone: ZoneNumber) throws {
-    try storage.setUnfoldedKinds(storage.unfoldedKinds().union([.set]))
+    try storage.setUnfoldedKinds(storage.unfoldedKinds().union([UnfoldedKinds.changedLog]))
     try start(of: zone)
   }
 
@@ -188,9 +188,9 @@ struct Rebuild {
     try storage.setRebuilt(nil)
     let kinds = try storage.unfoldedKinds()
     // In other zones there may be what this version knows and nobody has folded: the next fold is of all.
-    guard !progress.isPartial else { return try storage.setUnfoldedKinds(kinds.subtracting([.set])) }
+    guard !progress.isPartial else { return try storage.setUnfoldedKinds(kinds.subtracting([UnfoldedKinds.changedLog])) }
     // Assets are counted as transactions come and go, but for those in operations that nobody knew then.
-    try recountAssets(knowsMore: kinds.contains { $0.isKnown && $0 != .set })
+    try recountAssets(knowsMore: kinds.contains { $0.isKnown && $0 != UnfoldedKinds.changedLog })
     try storage.setUnfoldedKinds(kinds.filter { !$0.isKnown })
   }
 

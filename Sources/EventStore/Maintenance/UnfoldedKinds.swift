@@ -4,6 +4,8 @@ import OperationFormat
 /// Which kinds are noted of those that the log has and nobody has folded.
 enum UnfoldedKinds {
   static let countMax = 256
+  /// What is noted where the log has changed behind the fold, and has no such kinds: one that every version knows.
+  static let changedLog = OperationKind.set
 
   /// The least of those that this version does not know. Those that it knows, which are there until it has folded the log again,
   /// are few and take no place.

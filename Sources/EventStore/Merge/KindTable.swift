@@ -43,3 +43,13 @@ extension CellNumber {
     return try kind?.with { try body($0) }
   }
 }
+
+extension FieldChange {
+  /// The kind of cell that it changes.
+  var fieldKind: FieldKind {
+    guard let found = FieldKind(of: kind) else {
+      preconditionFailure("a change of kind \(kind.rawValue), which no kind of field has")
+    }
+    return found
+  }
+}

@@ -5,7 +5,7 @@ extension ReadTransaction {
   package func parts(of field: Name, in record: RecordID, as kind: FieldKind) throws -> [UnitOrderPart] {
     try readView.withAnyCell(kind, of: field, in: record) { cell in
       var parts: [UnitOrderPart] = []
-      let items = try kind == .list ? cell.itemsByUnit() : [:]
+      let items = try cell.cell.hasScalars ? [:] : cell.itemsByUnit()
       try cell.forEachPart(items: items) { parts.append($0) }
       return parts
     } ?? []

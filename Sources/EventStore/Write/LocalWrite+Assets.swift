@@ -5,7 +5,7 @@ import OperationFormat
 extension LocalWrite {
   /// What is stored of a change: an asset in the place of many bytes. An element of a set stays what it is.
   func storing(_ change: FieldChange) throws -> FieldChange {
-    if case .insert = change { return change }
+    if change.fieldKind.with({ $0.identityIsValue }) { return change }
     return try change.mapValues { try storing($0) }
   }
 

@@ -9,9 +9,7 @@ extension FieldChange {
   package func encode(into writer: inout ByteWriter) throws(FormatError) {
     let start = writer.count
     do throws(FormatError) {
-      try write(to: &writer)
-      // A value checks itself. All other rules are those of the reader.
-      if case .set = self { return }
+      if try write(to: &writer) == .isChecked { return }
       var reader = ByteReader(writer.span, at: start)
       try Self.validate(kind, &reader)
     } catch {
@@ -37,10 +35,20 @@ extension FieldChange {
 
   // MARK: The grammar
 
-  private func write(to writer: inout ByteWriter) throws(FormatError) {
+  private enum Written {
+    /// It is a value, which checks itself.
+    case isChecked
+    /// The rules are those of the reader.
+    case followsReader
+  }
+
+  private func write(to writer: inout ByteWriter) throws(FormatError) -> Written {
     var units = UnitWriter()
     switch self {
-    case .set(let value), .add(let value), .insert(let value), .remove(let value), .contribute(let value):
+    case .set(let value), .insert(let value), .remove(let value), .contribute(let value):
+      try value.encode(into: &writer)
+      return .isChecked
+    case .add(let value):
       try value.encode(into: &writer)
     case .put(let key, let value):
       writer.append(name: key)
@@ -64,6 +72,7 @@ extension FieldChange {
       units.appendOrigin(origin, to: &writer)
       writer.append(text: text)
     }
+    return .followsReader
   }
 
   /// Reads an operand and gives each part of it, in order, to a visitor.

@@ -120,6 +120,5 @@ enum CounterKind: FieldCellKind {
     return CellEffect(content: .addend(value), replaces: false)
   }
 
-  static func edit(by change: FieldChange) -> UnitEdit? { nil }
   static func change(restoring content: CellHead.Content) -> FieldChange? { nil }
 }

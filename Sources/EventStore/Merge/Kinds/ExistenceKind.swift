@@ -4,6 +4,24 @@ import OperationFormat
 /// `delete` and a move away dead. Of heads that disagree, the policy of the record's type decides when it is
 /// read.
 enum ExistenceKind: CellKind {
+  enum Operation: UInt64, CaseIterable {
+    case create = 1
+    case delete = 2
+    case moveAway = 16
+    case moveHere = 17
+
+    /// Which of them an operation is; nil for one on a field and for those of newer versions.
+    init?(_ kind: OperationKind) { self.init(rawValue: kind.rawValue) }
+
+    /// Whether the record is alive from here on, without the fields that were seen; else it is dead.
+    var makesRecord: Bool {
+      switch self {
+      case .create, .moveHere: true
+      case .delete, .moveAway: false
+      }
+    }
+  }
+
   static var layout: CellLayout { .heads }
   static var showsGreatest: Bool { true }
 
@@ -44,6 +62,32 @@ enum ExistenceKind: CellKind {
         existence.append(to: &payload)
       }
       digest.append(payload: payload.span)
+    }
+  }
+}
+
+extension LogOperation {
+  /// Whether the record begins anew, without the fields that were seen.
+  var makesRecord: Bool {
+    switch self {
+    case .create, .moveHere: true
+    case .delete, .moveAway, .update, .unknown: false
+    }
+  }
+
+  /// Where the record was before it was moved here.
+  var origin: RecordID? {
+    if case .moveHere(_, _, let place) = self { place } else { nil }
+  }
+
+  /// What it does to the heads of its record's existence; nil of an operation of a newer version.
+  var effectOnExistence: CellEffect? {
+    switch self {
+    case .create(_, let type), .moveHere(_, let type, _), .update(_, let type, _, _):
+      CellEffect(content: .alive(type: type))
+    case .delete: CellEffect(content: .dead)
+    case .moveAway(_, let place): CellEffect(content: .moved(to: place))
+    case .unknown: nil
     }
   }
 }

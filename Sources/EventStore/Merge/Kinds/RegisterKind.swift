@@ -96,8 +96,6 @@ enum RegisterKind: FieldCellKind {
     return CellEffect(content: .value(value))
   }
 
-  static func edit(by change: FieldChange) -> UnitEdit? { nil }
-
   static func change(restoring content: CellHead.Content) -> FieldChange? {
     guard case .value(let value) = content else { return nil }
     return .set(value)

@@ -40,6 +40,8 @@ protocol FieldCellKind: CellKind {
   static var sumsHeads: Bool { get }
   /// Whether what stands for an element is its encoded value, which may name records.
   static var identityIsValue: Bool { get }
+  /// Whether its units are the scalars of a text; else they are places. Of a kind without units it says nothing.
+  static var unitsAreScalars: Bool { get }
   /// Folds an operation into the loaded record.
   static func apply<Storage>(
     _ operation: OperationKind, _ operand: RawSpan, to field: NameNumber, index: UInt32,
@@ -67,10 +69,37 @@ protocol FieldCellKind: CellKind {
 
   /// What a change does to the heads of the cell; nil if nothing.
   static func effect(of change: FieldChange) -> CellEffect?
+  /// Where an explanation takes the heads of the cell from.
+  static var explainedHeads: ExplainedHeads { get }
   /// What a change does to units of a list or a text.
   static func edit(by change: FieldChange) -> UnitEdit?
   /// The change that lets a loser of a conflict win; nil if it is none of this kind.
   static func change(restoring content: CellHead.Content) -> FieldChange?
+
+  // MARK: Units
+
+  /// How many units of a list or a text a change inserts.
+  static func insertedUnits(by change: FieldChange) -> UInt64
+  /// The units that a change names, of each run the first.
+  static func namedUnits(in change: FieldChange) -> [UnitReference]
+  /// A change with other names for its units.
+  static func change(_ change: FieldChange, renamed names: some UnitNames) -> FieldChange
+}
+
+/// Gives units other names.
+protocol UnitNames {
+  func renamed(_ unit: UnitReference) -> UnitReference
+  func renamed(_ run: UnitSpan) -> [UnitSpan]
+}
+
+/// What holds for kinds without units.
+extension FieldCellKind {
+  static var unitsAreScalars: Bool { false }
+  static var explainedHeads: ExplainedHeads { .ofCell }
+  static func edit(by change: FieldChange) -> UnitEdit? { nil }
+  static func insertedUnits(by change: FieldChange) -> UInt64 { 0 }
+  static func namedUnits(in change: FieldChange) -> [UnitReference] { [] }
+  static func change(_ change: FieldChange, renamed names: some UnitNames) -> FieldChange { change }
 }
 
 extension FieldCellKind {
@@ -103,9 +132,20 @@ struct CellEffect {
   var replaces = true
 }
 
+/// Where an explanation takes the heads of a cell from.
+enum ExplainedHeads {
+  /// The cell has them.
+  case ofCell
+  /// The runs of a text stand for them.
+  case ofTextRuns
+  /// They are the contributions, in their order.
+  case ofContributions
+}
+
 /// What a change does to units of a list or a text.
 enum UnitEdit {
-  case inserted
+  /// - Parameter text: the scalars that were inserted; nil in a list.
+  case inserted(text: String?)
   case removed(units: UInt64)
   case replaced
   case moved
@@ -119,6 +159,9 @@ extension FieldKind {
 extension CellNumber {
   /// What the row has of the cell; nil for a kind of a newer version.
   @inline(__always) var layout: CellLayout? { kind?.layout }
+
+  /// Whether its units are the scalars of a text.
+  @inline(__always) var hasScalars: Bool { kind?.with { $0.unitsAreScalars } ?? false }
 
   /// Whether what stands in the record's row are heads: of a register, a counter, contributions or a record's
   /// existence.

@@ -98,12 +98,13 @@ enum ContributionKind: FieldCellKind {
 
   // MARK: Explaining
 
+  static var explainedHeads: ExplainedHeads { .ofContributions }
+
   /// What is contributed replaces nothing.
   static func effect(of change: FieldChange) -> CellEffect? {
     guard case .contribute(let value) = change else { return nil }
     return CellEffect(content: .contribution(value), replaces: false)
   }
 
-  static func edit(by change: FieldChange) -> UnitEdit? { nil }
   static func change(restoring content: CellHead.Content) -> FieldChange? { nil }
 }

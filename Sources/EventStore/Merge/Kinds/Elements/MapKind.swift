@@ -116,8 +116,6 @@ enum MapKind: FieldCellKind {
     return nil
   }
 
-  static func edit(by change: FieldChange) -> UnitEdit? { nil }
-
   static func change(restoring content: CellHead.Content) -> FieldChange? {
     guard case .entry(let key, let value) = content else { return nil }
     return .put(key: key, value)

@@ -94,6 +94,5 @@ enum SetKind: FieldCellKind {
     return nil
   }
 
-  static func edit(by change: FieldChange) -> UnitEdit? { nil }
   static func change(restoring content: CellHead.Content) -> FieldChange? { nil }
 }

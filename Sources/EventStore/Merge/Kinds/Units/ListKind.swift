@@ -238,7 +238,7 @@ enum ListKind: FieldCellKind {
   static func effect(of change: FieldChange) -> CellEffect? { nil }
 
   static func edit(by change: FieldChange) -> UnitEdit? {
-    if case .insertElements = change { return .inserted }
+    if case .insertElements = change { return .inserted(text: nil) }
     if case .removeElements(let runs) = change { return .removed(units: runs.reduce(0) { $0 &+ $1.count }) }
     if case .replaceElement = change { return .replaced }
     if case .moveElement = change { return .moved }
@@ -248,5 +248,40 @@ enum ListKind: FieldCellKind {
   static func change(restoring content: CellHead.Content) -> FieldChange? {
     guard case .item(let unit, let value) = content else { return nil }
     return .replaceElement(unit, value)
+  }
+
+  // MARK: Units
+
+  /// A moved element gets a new place.
+  static func insertedUnits(by change: FieldChange) -> UInt64 {
+    if case .insertElements(let values, _) = change { return UInt64(values.count) }
+    if case .moveElement = change { return 1 }
+    return 0
+  }
+
+  static func namedUnits(in change: FieldChange) -> [UnitReference] {
+    if case .insertElements(_, let origin) = change { return origin.map { [$0] } ?? [] }
+    if case .moveElement(let element, let origin) = change {
+      return origin.map { [element, $0] } ?? [element]
+    }
+    if case .replaceElement(let element, _) = change { return [element] }
+    if case .removeElements(let runs) = change { return runs.map(\.first) }
+    return []
+  }
+
+  static func change(_ change: FieldChange, renamed names: some UnitNames) -> FieldChange {
+    if case .insertElements(let values, let origin) = change {
+      return .insertElements(values, after: origin.map { names.renamed($0) })
+    }
+    if case .moveElement(let element, let origin) = change {
+      return .moveElement(names.renamed(element), after: origin.map { names.renamed($0) })
+    }
+    if case .replaceElement(let element, let value) = change {
+      return .replaceElement(names.renamed(element), value)
+    }
+    if case .removeElements(let runs) = change {
+      return .removeElements(runs.flatMap { names.renamed($0) })
+    }
+    return change
   }
 }

@@ -11,6 +11,7 @@ enum TextKind: FieldCellKind {
   static var showsGreatest: Bool { false }
   static var sumsHeads: Bool { false }
   static var identityIsValue: Bool { false }
+  static var unitsAreScalars: Bool { true }
 
   static func conflict(_ payload: RawSpan, _ other: RawSpan) -> Bool { false }
 
@@ -141,11 +142,34 @@ enum TextKind: FieldCellKind {
 
   static func effect(of change: FieldChange) -> CellEffect? { nil }
 
+  static var explainedHeads: ExplainedHeads { .ofTextRuns }
+
   static func edit(by change: FieldChange) -> UnitEdit? {
-    if case .insertText = change { return .inserted }
+    if case .insertText(let text, _) = change { return .inserted(text: text) }
     if case .removeText(let runs) = change { return .removed(units: runs.reduce(0) { $0 &+ $1.count }) }
     return nil
   }
 
   static func change(restoring content: CellHead.Content) -> FieldChange? { nil }
+
+  // MARK: Units
+
+  static func insertedUnits(by change: FieldChange) -> UInt64 {
+    if case .insertText(let text, _) = change { return UInt64(text.unicodeScalars.count) }
+    return 0
+  }
+
+  static func namedUnits(in change: FieldChange) -> [UnitReference] {
+    if case .insertText(_, let origin) = change { return origin.map { [$0] } ?? [] }
+    if case .removeText(let runs) = change { return runs.map(\.first) }
+    return []
+  }
+
+  static func change(_ change: FieldChange, renamed names: some UnitNames) -> FieldChange {
+    if case .insertText(let text, let origin) = change {
+      return .insertText(text, after: origin.map { names.renamed($0) })
+    }
+    if case .removeText(let runs) = change { return .removeText(runs.flatMap { names.renamed($0) }) }
+    return change
+  }
 }

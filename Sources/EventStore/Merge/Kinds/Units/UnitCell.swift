@@ -108,7 +108,7 @@ extension Fold {
       try place.body.isEmpty ? UnitOrderRoot() : UnitOrderRoot(loaded.bytes.span.bytes.extracting(place.body))
     let record = try recordNumber
     return UnitOrder(
-      storage, RunKeys(state: state, record: record, cell: cell), root: root, isText: cell.kind == .text,
+      storage, RunKeys(state: state, record: record, cell: cell), root: root, isText: cell.hasScalars,
       limits: orderLimits, nodes: nodes.nodes(of: UnitOrderCell(state: state, record: record, cell: cell)))
   }
 

@@ -79,7 +79,7 @@ extension CellReader {
     let body = try body
     let root = try body.isEmpty ? UnitOrderRoot() : UnitOrderRoot(body)
     let keys = RunKeys(state: state, record: try record, cell: cell)
-    return UnitOrder(rows, keys, root: root, isText: cell.kind == .text)
+    return UnitOrder(rows, keys, root: root, isText: cell.hasScalars)
   }
 
   /// Calls a closure with each part of a list or a text, in their order.
