@@ -67,7 +67,7 @@ enum ExistenceKind: CellKind {
 }
 
 extension LogOperation {
-  /// Whether the record begins anew, without the fields that were seen.
+  /// Whether the record starts again, without the fields that were seen.
   var makesRecord: Bool {
     switch self {
     case .create, .moveHere: true
@@ -96,7 +96,7 @@ extension RowReading {
   /// The type of a record by the heads of its existence; nil if it is not alive. One that is may be hidden by
   /// a cascade.
   ///
-  /// - Parameter policies: asked for where the existence is contested.
+  /// - Parameter policies: called where the existence is contested.
   func aliveType(
     in row: RawSpan, _ state: StateNumber, _ policies: () throws -> [NameNumber: ExistencePolicy]
   ) throws -> NameNumber? {
@@ -122,9 +122,9 @@ extension RowReading {
 }
 
 extension Fold {
-  /// The type of the record at hand, nil if it is not alive. One that is may be hidden by a cascade.
+  /// The type of the loaded record; nil if it is not alive. One that is may be hidden by a cascade.
   ///
-  /// - Parameter policies: asked for where the record's existence is contested.
+  /// - Parameter policies: called where the record's existence is contested.
   package mutating func aliveType(
     _ policies: () throws -> [NameNumber: ExistencePolicy]
   ) throws -> NameNumber? {

@@ -3,7 +3,7 @@ import OperationFormat
 /// The cells of a record's row, and where they are.
 ///
 /// A cell is found from the row's start on. Who reads all cells of a wide row, one after the other, does it
-/// through this: each from a row of its own, in time linear in the bytes of all.
+/// through this: each from its own row, in time linear in the bytes of all.
 struct CellIndex {
   struct Entry {
     var cell: CellNumber
@@ -12,7 +12,7 @@ struct CellIndex {
     var body: Range<Int>
   }
 
-  /// From so many bytes on, each cell is read from a row of its own.
+  /// From so many bytes on, each cell is read from its own row.
   private static let wideBytes = 4096
 
   /// In ascending order of the cells.

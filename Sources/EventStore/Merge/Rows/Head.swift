@@ -48,7 +48,7 @@ package struct OwnedHead: Hashable, Sendable {
     payload = row.extracting(try Self.payload(inApart: row)).bytes
   }
 
-  /// Where the payload lies in the row of a head that is kept apart.
+  /// The range of the payload in the row of a head that is stored apart.
   static func payload(inApart row: RawSpan) throws(FormatError) -> Range<Int> {
     var reader = ByteReader(row)
     _ = try reader.readHead()

@@ -79,7 +79,7 @@ extension RecordLayout {
         & ~(UInt16(RowFlags.all.rawValue) << 8) == 1
   }
 
-  /// The type of a record that one head alone says to be alive, and where its fields begin; nil where the
+  /// The type of a record that a single head says to be alive, and where its fields begin; nil where the
   /// general way must tell.
   static func plainType(in row: RawSpan) -> (type: NameNumber, fields: Int)? {
     guard isPlain(row) else { return nil }
@@ -121,7 +121,7 @@ extension RecordLayout {
     case unknown
   }
 
-  /// Where the value of a cell lies.
+  /// Where the value of a cell is.
   ///
   /// - Parameter start: where a cell begins that is not after it.
   @inline(__always)

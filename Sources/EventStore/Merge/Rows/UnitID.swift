@@ -47,7 +47,7 @@ package struct UnitRange: Hashable, Sendable {
     self.count = count
   }
 
-  /// The number after the last one; `UInt64.max` for a range that goes on beyond all numbers.
+  /// The number after the last one; `UInt64.max` for a range without an end.
   package var end: UInt64 {
     let (end, isBeyond) = first.number.addingReportingOverflow(count)
     return isBeyond ? .max : end

@@ -107,7 +107,7 @@ struct ApartHeads<Storage: FoldStorage> {
     return taken
   }
 
-  /// All of them but some. There may be very many: of a large payload there is the mark alone.
+  /// All of them but some. There may be very many: of a large payload there is only the mark.
   func marked(except inline: [HeadID]) throws -> [OwnedHead] {
     let known = Set(inline)
     var heads: [OwnedHead] = []
@@ -123,7 +123,7 @@ struct ApartHeads<Storage: FoldStorage> {
     return heads
   }
 
-  /// Lowers the offset up to which all heads were looked at, so that it is below a head that was added.
+  /// Lowers the offset up to which all heads are known, so that it is below a head that was added.
   ///
   /// - Parameter place: the head's place in the incarnation of the index; nil if it has none.
   mutating func lowerFloor(under place: UInt64?) {

@@ -1,6 +1,6 @@
 import OperationFormat
 
-/// What a transaction had seen when it was made: the test of section "one rule for all conflicts".
+/// What a transaction had seen when it was made: the rule for all conflicts.
 package struct CausalContext: Sendable {
   /// The zone whose placements count.
   package var zone: ZoneNumber
@@ -46,7 +46,7 @@ package struct CausalContext: Sendable {
     return reaches(found)
   }
 
-  /// Whether what lies at an offset of the base's incarnation was folded before.
+  /// Whether what is at an offset of the base's incarnation was folded before.
   package func reaches(_ offset: UInt64) -> Bool {
     guard let base else { return false }
     return offset <= base.offset

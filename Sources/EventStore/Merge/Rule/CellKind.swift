@@ -4,7 +4,7 @@ import OperationFormat
 enum CellLayout {
   /// Its heads.
   case heads
-  /// How many elements it has. Each has a row of its own.
+  /// How many elements it has. Each has its own row.
   case elements
   /// The root of its units: see ``UnitOrderRoot``.
   case units
@@ -40,7 +40,7 @@ protocol FieldCellKind: CellKind {
   static var sumsHeads: Bool { get }
   /// Whether what stands for an element is its encoded value, which may name records.
   static var identityIsValue: Bool { get }
-  /// Whether its units are the scalars of a text; else they are places. Of a kind without units it says nothing.
+  /// Whether its units are the scalars of a text; else they are places of a list.
   static var unitsAreScalars: Bool { get }
   /// Folds an operation into the loaded record.
   static func apply<Storage>(
@@ -178,7 +178,7 @@ extension CellNumber {
 }
 
 extension InlineHeads {
-  /// Whether a cell with these heads alone has losers: two that conflict.
+  /// Whether a cell with only these heads has losers: two that conflict.
   func areContested(_ cell: CellNumber, in row: RawSpan) -> Bool {
     for index in 1..<max(1, count)
     where Self.conflict(cell, row.extracting(self[0].payload), row.extracting(self[index].payload)) {

@@ -44,7 +44,7 @@ package struct CellReader<Rows: CellReading>: ~Escapable {
     get throws(FormatError) { row.extracting(try RecordLayout.place(of: cell, in: row).body) }
   }
 
-  /// The heads that lie in the row.
+  /// The heads in the row.
   func inlineHeads() throws(FormatError) -> InlineHeads {
     try RecordLayout.heads(of: RecordLayout.place(of: cell, in: row).body, in: row)
   }

@@ -2,7 +2,7 @@ import OperationFormat
 
 /// The fold's one step, on a cell of the record's row or on that of an element.
 extension Fold {
-  /// Takes away what the transaction has seen of a cell whose heads lie in the record's row.
+  /// Removes what the transaction has seen of a cell whose heads are in the record's row.
   mutating func clearHeads(of cell: CellNumber, seenAt index: UInt32) throws {
     try thin(CellPath(cell), at: index)
     try replace(cell, removing: .seen(at: index), adding: nil)

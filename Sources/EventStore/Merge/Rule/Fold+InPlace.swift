@@ -57,7 +57,7 @@ extension Fold {
     return true
   }
 
-  /// The existence of the record at hand if it is plain; nil where the general way must tell.
+  /// The existence of the loaded record if it is plain; nil where only the general step can decide.
   mutating func plainExistence() -> PlainRow.Existence? {
     guard editsInPlace else { return nil }
     if case .unknown = loaded.existence {

@@ -56,7 +56,7 @@ extension Fold {
     try withCell(path) { _, heads, _ in heads.count > 0 ? heads[0].head.id : nil }
   }
 
-  /// The heads of a cell that one transaction made. The others are not looked at.
+  /// The heads of a cell that one transaction made. It does not read the others.
   private mutating func heads(of path: CellPath, by id: HeadID) throws -> [OwnedHead] {
     try withCell(path) { fold, inline, row in
       var found: [OwnedHead] = []

@@ -94,7 +94,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     try change(kind, field, type: type, operand: operand, index: index)
   }
 
-  /// Folds an operation on a field of the record at hand.
+  /// Folds an operation on a field of the loaded record.
   mutating func change(
     _ kind: OperationKind, _ field: NameNumber, type: NameNumber, operand: RawSpan, index: UInt32
   ) throws {
@@ -115,7 +115,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     try loaded.load(record, in: state)
   }
 
-  /// Writes the loaded row, if it changed. Must be called before anybody else reads.
+  /// Writes the loaded row, if it changed. Call it before anybody else reads.
   package mutating func flush() throws { try loaded.flush() }
 
   /// Forgets the loaded row and what changed in it: what is in the storage counts.

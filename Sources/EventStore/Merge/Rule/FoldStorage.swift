@@ -1,14 +1,14 @@
 package import OperationFormat
 
-/// What the fold needs from whoever keeps the rows: the store's write batch, a scratch fold of the past, or
-/// memory.
+/// The rows that the fold reads and writes: those of the store's write transaction, of a scratch fold of the
+/// past, or memory.
 package protocol FoldStorage: RowReading, RunStorage {
   /// Replaces `row` by the row of a record, if it has one.
   ///
   /// - Parameter key: the state's number (4 bytes, big-endian) and the record's name.
   func readRecord(_ key: RawSpan, into row: inout [UInt8]) throws -> Bool
   func writeRecord(_ row: RawSpan, _ key: RawSpan) throws
-  /// Gives out the next record number of a state, from 1.
+  /// Returns the next record number of a state, from 1.
   func makeRecordNumber(in state: StateNumber) throws -> UInt32
 
   func writeElement(_ row: RawSpan, _ key: ElementKey) throws
@@ -37,7 +37,7 @@ package protocol FoldStorage: RowReading, RunStorage {
   /// The offset up to which everything in an incarnation of a zone's remote log has its place here, so that
   /// no place up to there will ever change; nil if nothing of the incarnation has a place.
   func placedThrough(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) throws -> UInt64?
-  /// What lies at some offsets of an incarnation, as far as it is known.
+  /// What is at some offsets of an incarnation, as far as it is known.
   func placedRuns(
     at offsets: ClosedRange<UInt64>, of zone: ZoneNumber, _ incarnation: IncarnationNumber
   ) throws -> [PlacedRun]
@@ -48,7 +48,7 @@ package protocol FoldStorage: RowReading, RunStorage {
   func replicaNumber(of replica: ReplicaID) throws -> ReplicaNumber?
 }
 
-/// Transactions that lie at one offset of a remote log: a run of one replica's sequences.
+/// Transactions at one offset of a remote log: a run of one replica's sequences.
 package struct PlacedRun: Hashable, Sendable {
   package var replica: ReplicaNumber
   package var epoch: UInt32

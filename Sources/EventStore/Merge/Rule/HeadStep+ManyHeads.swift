@@ -1,9 +1,9 @@
 import OperationFormat
 
-/// Cells with more heads than their row holds: the others lie apart, each in a row of its own.
+/// Cells with more heads than their row holds: the others are stored apart, each in its own row.
 ///
 /// A transaction finds those of them that it has seen without looking at all: its own and those of the
-/// identities that it continues by their keys, and what lies in the remote log up to its base through
+/// identities that it continues by their keys, and what is in the remote log up to its base through
 /// ``ApartIndex``.
 extension HeadStep {
   /// Edits a cell that has more heads than its row holds, or comes to have: see ``edit(_:in:_:_:_:_:to:)``.
@@ -13,7 +13,7 @@ extension HeadStep {
   ) throws -> CellEdit {
     var inline: [OwnedHead] = []
     var inlineIDs: [HeadID] = []
-    // Whether the new head is greater than one that goes, and so than all that lie apart.
+    // Whether the new head is greater than one that is removed, and so than all that are stored apart.
     var isAddedGreat = false
     for index in 0..<heads.count {
       let head = heads[index]
@@ -57,7 +57,7 @@ extension HeadStep {
 
   // MARK: Removing
 
-  /// Takes away what goes by an operation.
+  /// Removes what an operation removes.
   private func remove(_ removal: HeadRemoval, from apart: inout ApartHeads<Storage>, except inline: [HeadID])
     throws
   {
@@ -92,7 +92,7 @@ extension HeadStep {
   /// Where the heads are that a transaction has seen, at one of its operations: those of its own identity and
   /// of those that it continues, and those up to its base, after where an earlier transaction has looked.
   ///
-  /// - Returns: nil if these are too many places, or none is known: then the heads are to be looked at, each.
+  /// - Returns: nil if these are too many places, or none is known: then each head must be read.
   func seenRuns(at index: UInt32, of apart: inout ApartHeads<Storage>) throws -> [HeadRun]? {
     guard !context.seesAllPlaced, apart.index != nil || context.base == nil else { return nil }
     let own = context
@@ -120,7 +120,7 @@ extension HeadStep {
     return runs
   }
 
-  /// Where a head lies in the incarnation that an index has looked at.
+  /// The offset of a head in the incarnation of an index.
   private func place(of head: HeadID, in index: ApartIndex?) throws -> UInt64? {
     guard let index, index.incarnation != .none else { return nil }
     return try storage.offset(

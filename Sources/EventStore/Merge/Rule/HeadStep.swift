@@ -1,6 +1,6 @@
 import OperationFormat
 
-/// Which heads of a cell go.
+/// Which heads of a cell to remove.
 enum HeadRemoval {
   case seen(at: UInt32)
   case head(HeadID)
@@ -44,7 +44,7 @@ struct HeadStep<Storage: FoldStorage>: ~Copyable {
     }
   }
 
-  /// Whether a removal may take one of a cell's heads away. Those that are kept apart are not looked at.
+  /// Whether a removal may remove one of a cell's heads. It does not read those that are stored apart.
   func mayRemove(_ removal: HeadRemoval, _ heads: InlineHeads) throws -> Bool {
     if heads.total > heads.count { return true }
     for index in 0..<heads.count where try removes(removal, heads[index].head.id) { return true }
@@ -94,7 +94,7 @@ struct HeadStep<Storage: FoldStorage>: ~Copyable {
     return CellEdit(isContested: isContested, hasOtherWinner: winner != heads.winner)
   }
 
-  /// Appends a new head to the edited cell; a large payload goes to a row of its own.
+  /// Appends a new head to the edited cell; a large payload goes to its own row.
   private func append(
     _ head: Head, _ payload: RawSpan, in cell: CellAddress, to edited: inout ByteWriter
   ) throws {

@@ -2,7 +2,7 @@ import OperationFormat
 
 /// Rows of records that are kept in parts: see ``DividedRow`` and ``WideRow``.
 extension LoadedRow {
-  /// Makes the bytes at hand whole.
+  /// Puts the registers that are stored apart into the row.
   mutating func joinRegisters() throws {
     guard DividedRow.isBase(bytes.span.bytes) else { return }
     guard let found = try storage.readElement(.registers(of: state, record: try recordNumber)) else {
@@ -16,14 +16,14 @@ extension LoadedRow {
 
   var isWide: Bool { WideRow.isBase(bytes.span.bytes) }
 
-  /// Finds a cell in the bytes at hand, or where it belongs.
+  /// Finds a cell in the row, or where it belongs.
   @inline(__always)
   mutating func place(of cell: CellNumber) throws -> CellPlace {
     if isWide { try openBlock(of: cell) }
     return try RecordLayout.place(of: cell, in: bytes.span.bytes)
   }
 
-  /// Divides the bytes at hand into blocks, if it got too large.
+  /// Divides the row into blocks if it is too large.
   mutating func divideIfLarge() throws {
     guard bytes.count > wholeRowBytesMax, !isWide else { return }
     try joinRegisters()
@@ -81,7 +81,7 @@ extension LoadedRow {
   /// The numbers of some of the current record's fields' cells from one on, ascending; of those of heads only
   /// where the transaction, at one of its operations, may have seen a head.
   ///
-  /// - Returns: those, how many cells it looked at, and the next one; nil if it has looked at all
+  /// - Returns: those, how many cells it examined, and the next one; nil if it examined all
   /// - Complexity: linear in the cells, and in the bytes if it is not wide; it writes nothing
   mutating func cellNumbers(
     seenAt index: UInt32, from first: CellNumber, by step: borrowing HeadStep<Storage>

@@ -56,7 +56,7 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
     }
   }
 
-  /// Writes the bytes if it changed. Nobody else may read before.
+  /// Writes the row if it changed. Nobody else may read before.
   mutating func flush() throws {
     guard isChanged else { return }
     if isWide {

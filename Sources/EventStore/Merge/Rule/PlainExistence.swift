@@ -1,4 +1,4 @@
-/// What is known of the existence of a record.
+/// Cached existence of the loaded record; `unknown` after a change.
 enum PlainExistence {
   case unknown
   case plain(PlainRow.Existence)

@@ -10,7 +10,7 @@ struct UnitOrderCell: Hashable {
 /// What is known of what one identity has seen of sequences, from one of its insertions to its next.
 ///
 /// It is dropped as soon as another identity's transaction is folded, or one that has seen more. What follows
-/// from a base alone is kept for the others that have it.
+/// from only a base is kept for the others that have it.
 struct UnitOrderViews {
   private struct BaseCell: Hashable {
     var incarnation: IncarnationNumber

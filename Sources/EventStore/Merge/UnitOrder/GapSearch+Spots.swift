@@ -29,7 +29,7 @@ extension GapSearch {
     }
   }
 
-  /// The unit that so many others lie before.
+  /// The unit with a rank: so many others are before it.
   func spot(at rank: UInt64) throws -> Spot {
     var rank = rank
     var node = tree.root.node

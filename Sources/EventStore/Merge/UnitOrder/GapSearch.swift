@@ -1,6 +1,6 @@
 import OperationFormat
 
-/// A unit where it lies.
+/// A unit and its place in the tree.
 struct Spot {
   var node: NodeNumber
   var leaf: Leaf
@@ -31,7 +31,7 @@ struct Spot {
 /// that it has itself hangs from its right origin, to the left of it, by the order of units; each other one
 /// from its left origin, to the right of it: first those whose right origin is rightmost, then by the order
 /// of units. What hangs from one is side by side. A transaction that has seen a unit has seen all that it
-/// hangs from: so from an unseen one the search goes on behind all that hangs from it.
+/// hangs from: so after an unseen one the search continues behind all that hangs from it.
 struct GapSearch<Storage: RunReading> {
   let tree: UnitTree<Storage>
   /// What is known of what the transaction has seen.
@@ -222,7 +222,7 @@ struct GapSearch<Storage: RunReading> {
 
   // MARK: Order
 
-  /// Whether a right origin lies before another; nil is the end.
+  /// Whether a right origin is before another; nil is the end.
   private func isLess(_ right: UnitID?, _ other: UnitID?) throws -> Bool {
     guard let right else { return false }
     guard let other else { return true }
@@ -236,7 +236,7 @@ struct GapSearch<Storage: RunReading> {
     return (unit.epoch, unit.number) < (other.epoch, other.number)
   }
 
-  /// How many units lie before a unit that is an origin.
+  /// How many units are before a unit that is an origin.
   private func rank(of unit: UnitID) throws -> UInt64 {
     guard let spot = try spot(of: unit) else { throw Self.missing(unit) }
     return try rank(of: spot)

@@ -4,12 +4,12 @@ import OperationFormat
 /// with the same index in its transaction and the same count of units.
 ///
 /// The runs are as long as they can be, and a row is filled before the next one begins, so what is written
-/// follows from the operations alone, even if an operation got its units one by one.
+/// follows from the operations only, even if an operation got its units one by one.
 ///
 /// | bytes | what |
 /// |---|---|
-/// | 1 | flags 1: an index, 2: several units, 4: several operations; in the upper five bits the sequences since the one told before, 0 in the beginning, at most 31 |
-/// | varint | sequences beyond 31; where there are 31 |
+/// | 1 | flags: 1 an index, 2 several units, 4 several operations; above them the gap, at most 31 |
+/// | varint | the gap beyond 31; if it is 31 |
 /// | varint | index of the operation in its transaction; absent for 0 |
 /// | varint | units of each operation − 2; absent for 1 |
 /// | varint | operations − 2; absent for 1 |
@@ -138,7 +138,7 @@ struct MakerRow {
 }
 
 extension UnitTree {
-  /// The row that tells who made a unit, or the last one before it; nil if the inserter has none.
+  /// The row that says who made a unit, or the last one before it; nil if the inserter has none.
   func makerRow(atMost unit: UnitID) throws -> MakerRow? {
     if let row = nodes.makers(of: unit) { return row }
     let key = keys.makers(unit)
@@ -168,7 +168,7 @@ extension UnitTree where Storage: RunStorage {
       units += last.units
       row.removeLast()
       if row.entries.isEmpty, row.first > 0 {
-        // It was alone in its row: as it grows it may be told with those of the row before.
+        // It is the only one in its row. As it grows, it may join those of the row before.
         let key = keys.makers(UnitID(inserter, row.first))
         try storage.deleteRun(key.span)
         guard let before = try makerRow(atMost: UnitID(inserter, row.first - 1)), before.end == row.first

@@ -3,7 +3,7 @@
 /// operation comes by the same ones.
 ///
 /// It belongs to one ``UnitOrder``, or to those of one cell that follow each other. While it lives, the rows
-/// change through them alone.
+/// change only through them.
 final class NodeCache {
   private var inners: [NodeNumber: InnerNode] = [:]
   private var leaves: [NodeNumber: Leaf] = [:]

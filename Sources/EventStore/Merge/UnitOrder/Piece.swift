@@ -16,7 +16,7 @@ struct Level: Hashable, Comparable {
   static func < (a: Level, b: Level) -> Bool { (a.depth, a.rightDepth) < (b.depth, b.rightDepth) }
 }
 
-/// Units that lie side by side and can be told together: of one inserter, their numbers one after the other,
+/// Neighbouring units that one entry can describe: of one inserter, their numbers one after the other,
 /// the left origin of each the one before it, all with the same right origin, all visible or all hidden.
 struct Piece: Hashable {
   var first: UnitID
@@ -28,7 +28,7 @@ struct Piece: Hashable {
   var isVisible: Bool
   /// The element that a move put here, inserted as another unit. Only a piece of one unit has it.
   var element: UnitID?
-  /// Where the text lies in the bytes of the leaf. Empty for hidden units and for places.
+  /// The range of the text in the bytes of the leaf. Empty for hidden units and for places.
   var text: Range<Int>
   /// Of the first unit. Each other one's depth is one more, and its right depth 0.
   var level: Level
@@ -48,7 +48,7 @@ struct Piece: Hashable {
       && unit.number < end
   }
 
-  /// Whether this one, right behind another, is told together with it.
+  /// Whether one entry can describe this piece and the one in front of it.
   func continues(_ other: Piece) -> Bool {
     first.number == other.end && first.inserter == other.first.inserter && left == other.last
       && right == other.right && isVisible == other.isVisible && element == nil && other.element == nil

@@ -1,19 +1,19 @@
 import OperationFormat
 
-/// What a sequence needs from whoever keeps its rows, to be read.
+/// The rows of a unit order, to be read.
 package protocol RunReading: AnyObject, ReplicaReading {
-  /// Gives a row to a closure; nil if there is none.
+  /// Calls a closure with a row; nil if there is none.
   func withRun<R>(_ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R?
   /// Gives a closure the row with the greatest key that is at most `key` and has the same first `prefixBytes`
   /// bytes; nil if there is none.
   func withLastRun<R>(
     atMost key: RawSpan, prefixBytes: Int, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> R
   ) throws -> R?
-  /// Gives all rows whose key begins with `prefix` to a closure, in key order. The closure must not write.
+  /// Calls a closure with all rows whose key begins with `prefix`, in key order. The closure must not write.
   func forEachRun(under prefix: RawSpan, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Void) throws
 }
 
-/// What a sequence needs from whoever keeps its rows, to be changed.
+/// The rows of a unit order, to be changed.
 package protocol RunStorage: RunReading {
   func writeRun(_ row: RawSpan, _ key: RawSpan) throws
   func deleteRun(_ key: RawSpan) throws
@@ -79,10 +79,10 @@ package struct RunKeys: Sendable {
   }
 }
 
-/// The number of a node of a sequence's tree, from 1; 0 stands for none.
+/// The number of a node of a unit order's tree, from 1; 0 is none.
 package typealias NodeNumber = UInt32
 
-/// What is bounded in a sequence.
+/// Limits of a unit order.
 package struct UnitOrderLimits: Hashable, Sendable {
   /// Units of a cell, hidden ones included: so that no sum of numbers read from rows overflows.
   package static let unitsMax: UInt64 = 1 << 40
@@ -103,7 +103,7 @@ package struct UnitOrderLimits: Hashable, Sendable {
 }
 
 extension FormatError {
-  /// Rows of a sequence that do not fit each other.
+  /// Rows of a unit order that contradict each other.
   static func damagedRuns(_ subject: StaticString, expected: String, found: String) -> FormatError {
     FormatError(.damaged, at: 0, in: "runs.\(subject)", expected: expected, found: found)
   }

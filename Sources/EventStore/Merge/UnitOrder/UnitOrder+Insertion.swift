@@ -131,7 +131,7 @@ extension UnitOrder where Storage: RunStorage {
 struct Gap {
   var node: NodeNumber
   var leaf: Leaf
-  /// The piece that it lies in or before, and how many units of it lie in front.
+  /// The piece that it is in or before, and how many units of that piece are in front of it.
   var piece: Int
   var offset: UInt64
   var left: UnitID?

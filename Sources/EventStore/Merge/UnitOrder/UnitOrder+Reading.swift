@@ -74,7 +74,7 @@ extension UnitOrder {
     return try search.lastSeen(upTo: Spot(node: node, leaf: leaf, piece: piece, offset: offset), hasSeen)
   }
 
-  /// Where a visible unit lies.
+  /// The place of a visible unit.
   private func descend(
     to index: UInt64
   ) throws -> (node: NodeNumber, leaf: Leaf, piece: Int, offset: UInt64) {
@@ -94,7 +94,7 @@ extension UnitOrder {
     throw UnitTree<Storage>.tooFew(node)
   }
 
-  /// Gives the visible pieces of a range of indexes to a closure, the first and the last cut to it.
+  /// Calls a closure with the visible pieces of a range of indexes; the first and the last are cut to it.
   private func forEachPiece(in range: Range<Int>, _ body: (Leaf, Piece) throws -> Void) throws {
     precondition(range.lowerBound >= 0 && range.upperBound <= count, "\(range) of \(count) units")
     if range.isEmpty { return }

@@ -1,6 +1,6 @@
 import OperationFormat
 
-/// Units told together, as ``UnitOrder/forEachRun(_:)`` gives them.
+/// Units that one entry describes, as ``UnitOrder/forEachRun(_:)`` gives them.
 package struct UnitRun: Hashable, Sendable {
   package var units: UnitRange
   /// The left origin of the first unit; of each other one it is the unit before it. Nil is the start.
@@ -39,7 +39,7 @@ extension UnitOrder {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Gives all units to a closure, hidden ones too, in runs as long as they can be: the same ones in each
+  /// Calls a closure with all units, hidden ones too, in runs as long as possible: the same ones in each
   /// store that has the same units, however their rows are cut.
   ///
   /// - Complexity: O(n)

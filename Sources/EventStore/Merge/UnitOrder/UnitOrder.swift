@@ -13,7 +13,7 @@ import OperationFormat
 /// What a transaction has seen of an inserter must be what that one inserted up to some number; with an
 /// insertion it has seen all that this one had seen; and what it has seen must have been folded.
 ///
-/// It keeps its rows in `storage` and its root in memory: whoever changes it writes ``root`` afterwards.
+/// It keeps its rows in `storage` and its root in memory: after a change the caller writes ``root``.
 package struct UnitOrder<Storage: RunReading> {
   var tree: UnitTree<Storage>
   /// What is known of what the inserting transaction has seen, if that is to be kept for the next insertion.

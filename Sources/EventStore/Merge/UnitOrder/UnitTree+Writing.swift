@@ -1,6 +1,6 @@
 import OperationFormat
 
-/// Writing nodes: a leaf that is too long is cut, the nodes above learn it, and so on up to the root.
+/// Writing nodes: a leaf that is too long is split, then the nodes above get its parts, up to the root.
 extension UnitTree where Storage: RunStorage {
   mutating func makeNode() throws -> NodeNumber {
     guard root.lastNode < .max else {
@@ -31,7 +31,7 @@ extension UnitTree where Storage: RunStorage {
     leaf.append(to: &writer)
     if writer.count <= limits.nodeBytesMax {
       try writeRow(writer, of: node)
-      // Text that is not told any more stays in memory: then the row is read again.
+      // Text of removed pieces stays in memory; if it is too much, the row is read again.
       if leaf.bytes.count <= 4 * limits.nodeBytesMax {
         var leaf = leaf
         leaf.rowBytes = writer.count
@@ -61,7 +61,7 @@ extension UnitTree where Storage: RunStorage {
     return false
   }
 
-  /// Tells that pieces lie in a leaf now, those whose numbers follow each other at once.
+  /// Sets the leaf of pieces. Those whose numbers follow each other are set together.
   private mutating func place(_ pieces: [Piece], in leaf: NodeNumber) throws {
     let sorted = pieces.sorted {
       ($0.first.replica, $0.first.epoch, $0.first.number) < (

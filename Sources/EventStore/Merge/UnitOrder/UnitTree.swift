@@ -78,7 +78,7 @@ struct UnitTree<Storage: RunReading> {
     return node
   }
 
-  /// A leaf in which a unit lies, and which of its pieces has it; nil if there is no such unit.
+  /// The leaf that has a unit, and which of its pieces has it; nil if there is no such unit.
   func find(_ unit: UnitID) throws -> (node: NodeNumber, leaf: Leaf, piece: Int)? {
     guard let row = try makerRow(atMost: unit), unit.number < row.end else { return nil }
     guard let node = try leafNumber(of: unit) else {
@@ -91,7 +91,7 @@ struct UnitTree<Storage: RunReading> {
     return (node, leaf, piece)
   }
 
-  /// How many units lie before a leaf: all of them, and the visible ones.
+  /// How many units are before a leaf: all of them, and the visible ones.
   func count(before node: NodeNumber, parent: NodeNumber) throws -> (units: UInt64, visible: UInt64) {
     var (node, parent) = (node, parent)
     var (units, visible) = (0 as UInt64, 0 as UInt64)
@@ -112,7 +112,7 @@ struct UnitTree<Storage: RunReading> {
     return (units, visible)
   }
 
-  /// Whether an index lies among the next `count` ones; else it counts from behind them then.
+  /// Whether an index is less than `count`; if not, subtracts `count` from it.
   static func skip(_ count: UInt64, _ index: inout UInt64) -> Bool {
     if index < count { return true }
     index -= count
@@ -145,7 +145,7 @@ extension UnitTree {
     _ child: InnerNode.Child, below parent: NodeNumber, height: UInt32, _ visited: inout Set<NodeNumber>,
     _ body: (NodeNumber, Leaf) throws -> Void
   ) throws {
-    // Rows that name each other in a circle, or one of them twice, would take for ever.
+    // Rows that name each other in a circle, or one of them twice, would never end.
     guard visited.insert(child.node).inserted else {
       throw FormatError.damagedRuns("node", expected: "node \(child.node) in one place", found: "two")
     }

@@ -9,10 +9,10 @@ struct VisibilityChange<Storage: RunStorage> {
   /// Shows or hides units. A text's are only ever hidden, and their text is gone then. Units that do not
   /// exist are passed over.
   ///
-  /// - Parameter didVisit: told after each look at a leaf whether it changed, and gives whether to continue.
+  /// - Parameter didVisit: called after each leaf with whether it changed; returns whether to continue.
   /// - Returns: the unit from which on the rest is; nil if all was visited.
-  /// - Complexity: O(log n) rows for each leaf that units of the range lie in, unless all units of the leaf
-  ///   are hidden and stay so; linear in the runs of numbers that lie in one leaf
+  /// - Complexity: O(log n) rows for each leaf that has units of the range, unless all units of the leaf
+  ///   are hidden and stay so; linear in the runs of numbers that are in one leaf
   @discardableResult
   mutating func setVisible(
     _ isVisible: Bool, _ range: UnitRange, _ didVisit: (Bool) throws -> Bool = { _ in true }
@@ -21,11 +21,11 @@ struct VisibilityChange<Storage: RunStorage> {
     let inserter = range.first.inserter
     var number = range.first.number
     let end = min(range.end, try tree.lastMakerRow(of: inserter)?.end ?? 0)
-    // The last node above leaves that was looked at: mostly the next leaf is below it too.
+    // The last node above leaves that was read: mostly the next leaf is below it too.
     var above: InnerNode?
     // The row of places that was read last, as long as no leaf changes.
     var places: PlaceRow?
-    // Leaves in which all units from here on are done. Numbers that follow each other may lie in leaves all
+    // Leaves in which all units from here on are done. Numbers that follow each other may be in leaves all
     // over the tree.
     var done: Set<NodeNumber> = []
     while number < end, isVisible || tree.root.visible > 0 {
@@ -77,8 +77,8 @@ struct VisibilityChange<Storage: RunStorage> {
   ///
   /// - Parameters:
   ///   - first: a unit from which on; nil for the start.
-  ///   - end: tells an inserter's number.
-  ///   - didVisit: told after each leaf whether it changed, and gives whether to continue.
+  ///   - end: returns an inserter's number.
+  ///   - didVisit: called after each leaf with whether it changed; returns whether to continue.
   /// - Returns: the visible unit from which on the rest is; nil if all was visited.
   /// - Complexity: O(log n) rows for each leaf that has visible units
   mutating func hide(

@@ -51,7 +51,7 @@ struct LanePlace: Hashable, Comparable, Sendable {
 /// | … | the encoded value |
 package struct ContributionPayload: Sendable {
   package var base: (incarnation: IncarnationNumber, offset: UInt64)?
-  /// Where the value lies.
+  /// The range of the value.
   package var value: Range<Int>
 
   package init(_ payload: RawSpan) throws(FormatError) {
@@ -86,7 +86,7 @@ package struct ContributionPayload: Sendable {
 
 extension ContributionSight {
   /// Whether a contribution has seen another operation. A base that claims to reach its transaction's own
-  /// place reaches what lies before that.
+  /// place reaches what is before that.
   package func hasSeen(_ later: ContributionKey, _ earlier: HeadID) throws -> Bool {
     let id = later.head.id
     var context = CausalContext(

@@ -33,7 +33,7 @@ enum ContributionKind: FieldCellKind {
     try fold.clearHeads(of: cell, seenAt: index)
   }
 
-  /// The other contributions are not looked at, unless this one leaves the record's row.
+  /// Reads no other contribution, unless this one leaves the record's row.
   static func retime<Storage>(
     _ operation: OperationKind, _ operand: RawSpan, of field: NameNumber, by id: HeadID,
     to timestamp: Timestamp, in fold: inout Fold<Storage>

@@ -133,7 +133,7 @@ private struct ContributionClaims {
       }
       places.sort { $0 < $1 }
       for item in seers[incarnation] ?? [] {
-        // How many lie up to its base, and before its own place.
+        // How many are up to its base, and before its own place.
         let count = places.prefixCount { $0.offset <= items[item].baseOffset && $0.offset < own[item] }
         claim([item], chains.count, count)
       }

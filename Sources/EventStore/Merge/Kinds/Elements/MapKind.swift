@@ -31,7 +31,7 @@ enum MapKind: FieldCellKind {
       payload: operand.extracting(key.upperBound...), index: index, in: &fold)
   }
 
-  /// Where the UTF-8 of the key lies in an operand. The value comes behind it.
+  /// The range of the key's UTF-8 in an operand. The value follows it.
   private static func key(of operand: RawSpan) throws(FormatError) -> Range<Int> {
     var reader = ByteReader(operand)
     return try FieldChange.readKey(&reader)
