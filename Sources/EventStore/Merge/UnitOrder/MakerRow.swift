@@ -4,12 +4,13 @@ import OperationFormat
 /// with the same index in its transaction and the same count of units.
 ///
 /// The runs are as long as they can be, and a row is filled before the next one begins, so what is written
-/// follows from the operations only, even if an operation got its units one by one.
+/// follows from the operations only, even if an operation got its units one by one. The gap of a run is how many
+/// sequences it begins after the run before, or after 0.
 ///
 /// | bytes | what |
 /// |---|---|
-/// | 1 | flags: 1 an index, 2 several units, 4 several operations; above them the gap, at most 31 |
-/// | varint | the gap beyond 31; if it is 31 |
+/// | 1 | 1 an index, 2 several units, 4 several operations; in the upper 5 bits the gap, at most 31 |
+/// | varint | the gap beyond 31; if the upper bits are 31 |
 /// | varint | index of the operation in its transaction; absent for 0 |
 /// | varint | units of each operation − 2; absent for 1 |
 /// | varint | operations − 2; absent for 1 |
