@@ -188,7 +188,9 @@ struct Rebuild {
     try storage.setRebuilt(nil)
     let kinds = try storage.unfoldedKinds()
     // In other zones there may be what this version knows and nobody has folded: the next fold is of all.
-    guard !progress.isPartial else { return try storage.setUnfoldedKinds(kinds.subtracting([UnfoldedKinds.changedLog])) }
+    guard !progress.isPartial else {
+      return try storage.setUnfoldedKinds(kinds.subtracting([UnfoldedKinds.changedLog]))
+    }
     // Assets are counted as transactions come and go, but for those in operations that nobody knew then.
     try recountAssets(knowsMore: kinds.contains { $0.isKnown && $0 != UnfoldedKinds.changedLog })
     try storage.setUnfoldedKinds(kinds.filter { !$0.isKnown })
