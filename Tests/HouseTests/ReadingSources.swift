@@ -86,6 +86,19 @@ struct ReadingSources {
       try Repository.write(
         [
           "T/FieldKind.swift": "enum FieldKind { case counter, text }",
+          "T/FieldChange.swift": "enum FieldChange { case add(Value), insertText(String, after: Unit?) }",
+          // What decides between a kind's own operations, reads a property or another enumeration's payload
+          // is none.
+          "T/TextKind.swift": """
+          enum TextKind { enum Operation { case insertText } }
+          func edits(_ change: FieldChange) -> Bool { if case .insertText = change { true } else { false } }
+          func shows(_ page: Page) -> Bool { page.counter != nil }
+          func entries(_ value: Value) { if case .text(let text) = value { use(text) } }
+          """,
+          "T/Word.swift": """
+          enum Word { case add, insertText }
+          func word(_ change: FieldChange) -> Word { switch change { case .add: one(); case .insertText: two() } }
+          """,
           "T/A.swift": """
           func all(_ kind: FieldKind) { switch kind { case .counter: one(); case .text: two() } }
           func some(_ kind: FieldKind) {
@@ -100,10 +113,14 @@ struct ReadingSources {
           """,
         ], below: directory)
       let trees = [try SourceTree(root: directory, target: "T")]
-      let kinds = DispatchSites.kinds(trees)
-      #expect(kinds == ["counter", "text"])
+      let kinds = Kinds(trees)
+      #expect(kinds.all == ["counter", "text", "add", "insertText"])
+      #expect(kinds.withPayload == ["add", "insertText"])
       let sites = DispatchSites(trees, kinds: kinds).sites
-      #expect(sites.map { "\($0.line) \($0.isEnforced)" } == ["1 true", "3 false", "7 false", "8 false"])
+      #expect(
+        sites.map { "\($0.line) \($0.isEnforced)" } == [
+          "1 true", "3 false", "7 false", "8 false", "2 true",
+        ])
     }
   }
 

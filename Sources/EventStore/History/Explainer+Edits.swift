@@ -6,19 +6,16 @@ extension LogOperation {
   ///
   /// - Parameter hasUnits: whether anything was inserted so far; set if the operation inserts.
   func edit(of field: Name, _ kind: FieldKind, hasUnits: inout Bool) -> Explanation.Edit.Kind? {
-    switch self {
-    case .create, .moveHere: return hasUnits ? .cleared : nil
-    case .update(_, _, field, let change):
-      switch kind.with({ $0.edit(by: change) }) {
-      case .inserted:
-        hasUnits = true
-        return nil
-      case .removed(let units): return .removed(units: units)
-      case .replaced: return .replaced
-      case .moved: return .moved
-      case nil: return nil
-      }
-    case .update, .delete, .moveAway, .unknown: return nil
+    if makesRecord { return hasUnits ? .cleared : nil }
+    guard case .update(_, _, field, let change) = self else { return nil }
+    switch kind.with({ $0.edit(by: change) }) {
+    case .inserted:
+      hasUnits = true
+      return nil
+    case .removed(let units): return .removed(units: units)
+    case .replaced: return .replaced
+    case .moved: return .moved
+    case nil: return nil
     }
   }
 }

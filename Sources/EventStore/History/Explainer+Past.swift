@@ -41,14 +41,12 @@ extension Explainer {
         func take(_ place: Int?) throws {
           if let place { try readers[place].read(operation, UInt32(index), of: entry, context) }
         }
-        switch operation {
-        case .create, .moveHere:
-          if case .moveHere(_, _, let place) = operation { origin = place } else { origin = nil }
+        if operation.makesRecord {
+          origin = operation.origin
           for place in readers.indices { try take(place) }
-        case .update(_, _, let field, _):
+        } else {
           try take(places[nil])
-          try take(places[field])
-        default: try take(places[nil])
+          if case .update(_, _, let field, _) = operation { try take(places[field]) }
         }
       }
       return true
@@ -138,18 +136,9 @@ extension LogOperation {
   ///   - field: the cell's field, nil for the record's existence.
   ///   - kind: which of the field's cells.
   fileprivate func effect(on field: Name?, _ kind: FieldKind) -> CellEffect? {
-    switch self {
-    case .create(_, let type), .moveHere(_, let type, _):
-      field == nil ? CellEffect(content: .alive(type: type)) : CellEffect()
-    case .delete: field == nil ? CellEffect(content: .dead) : nil
-    case .moveAway(_, let place): field == nil ? CellEffect(content: .moved(to: place)) : nil
-    case .update(_, let type, let name, let change):
-      if let field {
-        name == field ? kind.with { $0.effect(of: change) } : nil
-      } else {
-        CellEffect(content: .alive(type: type))
-      }
-    case .unknown: nil
-    }
+    guard let field else { return effectOnExistence }
+    if makesRecord { return CellEffect() }
+    guard case .update(_, _, field, let change) = self else { return nil }
+    return kind.with { $0.effect(of: change) }
   }
 }

@@ -112,8 +112,8 @@ struct Explainer: ~Copyable {
   /// The sum of a counter, also of a record that is not visible; nil for other cells, and if nothing was
   /// added.
   private func counter(of cell: ExplainedCell, _ field: Name, in record: RecordID) throws -> Counter? {
-    guard cell.kind == .counter else { return nil }
-    return try read.reader.withAnyCell(.counter, of: field, in: record) { cell in
+    guard cell.kind.with({ $0.sumsHeads }) else { return nil }
+    return try read.reader.withAnyCell(cell.kind, of: field, in: record) { cell in
       let sum = try CounterKind.sum(of: cell)
       return sum.isEmpty ? nil : sum.counter
     }
@@ -144,10 +144,10 @@ struct Explainer: ~Copyable {
   // MARK: Heads
 
   func allHeads(of field: Name, in record: RecordID, as kind: FieldKind) throws -> [CellHead] {
-    switch kind {
-    case .text: try textHeads(of: field, in: record)
-    case .contributions: try contributionHeads(of: field, in: record)
-    case .register, .counter, .set, .map, .list: try read.heads(of: field, in: record, as: kind)
+    switch kind.with({ $0.explainedHeads }) {
+    case .ofCell: try read.heads(of: field, in: record, as: kind)
+    case .ofTextRuns: try textHeads(of: field, in: record)
+    case .ofContributions: try contributionHeads(of: field, in: record)
     }
   }
 

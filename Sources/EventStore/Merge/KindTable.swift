@@ -1,10 +1,10 @@
 import OperationFormat
 
-/// The table of kinds: the one place that knows all of them. Everything else reaches a kind through it, and sees
-/// ``CellKind`` or ``FieldCellKind``.
+/// The table of kinds: the one place that knows all of them. Everything else reaches a kind through it, and
+/// sees ``CellKind`` or ``FieldCellKind``.
 extension FieldKind {
-  /// The one switch over kinds: calls a closure with what a kind says of itself. The compiler turns what the closure calls
-  /// into direct calls, one for each kind.
+  /// The one switch over kinds: calls a closure with what a kind says of itself. The compiler turns what the
+  /// closure calls into direct calls, one for each kind.
   @inline(__always)
   func with<R>(_ body: (any FieldCellKind.Type) throws -> R) rethrows -> R {
     switch self {
@@ -27,7 +27,8 @@ extension FieldKind {
     return kinds
   }()
 
-  /// The kind of cell that an operation works on; nil for one on a record's existence and for those of newer versions.
+  /// The kind of cell that an operation works on; nil for one on a record's existence and for those of newer
+  /// versions.
   init?(of operation: OperationKind) {
     guard operation.isKnown, let kind = Self.byOperation[Int(operation.rawValue)] else { return nil }
     self = kind
@@ -40,5 +41,15 @@ extension CellNumber {
   func withKind<R>(_ body: (any CellKind.Type) throws -> R) rethrows -> R? {
     if self == .existence { return try body(ExistenceKind.self) }
     return try kind?.with { try body($0) }
+  }
+}
+
+extension FieldChange {
+  /// The kind of cell that it changes.
+  var fieldKind: FieldKind {
+    guard let found = FieldKind(of: kind) else {
+      preconditionFailure("a change of kind \(kind.rawValue), which no kind of field has")
+    }
+    return found
   }
 }

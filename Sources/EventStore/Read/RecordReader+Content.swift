@@ -42,7 +42,7 @@ extension RecordReader {
       for (field, shown) in try changes(in: row, state) {
         for change in shown {
           let change = change.mapValues { $0.namingZone(record.zone) }
-          if case .insertText(let text, _) = change {
+          if case .inserted(let text?) = change.fieldKind.with({ $0.edit(by: change) }) {
             content.texts.append((field, text))
             continue
           }

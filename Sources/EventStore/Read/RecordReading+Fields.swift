@@ -102,7 +102,7 @@ extension RecordReading where Self: ~Copyable {
   package func parts(of field: Name, in record: RecordID, as kind: FieldKind) throws -> [UnitOrderPart] {
     try reader.withAnyCell(kind, of: field, in: record) { cell in
       var parts: [UnitOrderPart] = []
-      let items = try kind == .list ? cell.itemsByUnit() : [:]
+      let items = try cell.cell.hasScalars ? [:] : cell.itemsByUnit()
       try cell.forEachPart(items: items) { parts.append($0) }
       return parts
     } ?? []

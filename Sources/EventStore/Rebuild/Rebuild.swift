@@ -46,7 +46,7 @@ struct Rebuild {
   ///
   /// - Parameter zone: whose part of it has changed.
   func refold(_ zone: ZoneNumber) throws {
-    try storage.setUnfoldedKinds(storage.unfoldedKinds().union([.set]))
+    try storage.setUnfoldedKinds(storage.unfoldedKinds().union([UnfoldedKinds.changedLog]))
     try start(of: zone)
   }
 
@@ -189,9 +189,11 @@ struct Rebuild {
     let kinds = try storage.unfoldedKinds()
     // Other zones may have operations that this version knows and that were not folded: the next fold is of
     // all.
-    guard !progress.isPartial else { return try storage.setUnfoldedKinds(kinds.subtracting([.set])) }
+    guard !progress.isPartial else {
+      return try storage.setUnfoldedKinds(kinds.subtracting([UnfoldedKinds.changedLog]))
+    }
     // Assets are counted as transactions come and go, except in operations that were unknown then.
-    try recountAssets(knowsMore: kinds.contains { $0.isKnown && $0 != .set })
+    try recountAssets(knowsMore: kinds.contains { $0.isKnown && $0 != UnfoldedKinds.changedLog })
     try storage.setUnfoldedKinds(kinds.filter { !$0.isKnown })
   }
 

@@ -4,6 +4,8 @@ import OperationFormat
 /// Chooses which of the kinds that the log has and that were not folded are noted.
 enum UnfoldedKinds {
   static let countMax = 256
+  /// Noted when the log has changed without such kinds: a kind that every version knows.
+  static let changedLog = OperationKind.set
 
   /// The least of those that this version does not know. Those that it knows, which are there until it has
   /// folded the log again, are few and take no place.

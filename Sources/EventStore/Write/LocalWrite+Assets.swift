@@ -5,7 +5,7 @@ import OperationFormat
 extension LocalWrite {
   /// The change to store: large bytes become an asset. Elements of sets stay as they are.
   func storing(_ change: FieldChange) throws -> FieldChange {
-    if case .insert = change { return change }
+    if change.fieldKind.with({ $0.identityIsValue }) { return change }
     return try change.mapValues { try storing($0) }
   }
 

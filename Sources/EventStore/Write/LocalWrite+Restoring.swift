@@ -48,7 +48,7 @@ extension LocalWrite {
     while true {
       let field = try internName(count == 0 ? "existence" : Name("existence \(count)"))
       // Not only the row: a wide record has its fields elsewhere.
-      if try store.fold.place(of: CellNumber(field, .set)).body.isEmpty { return field }
+      if try store.fold.loaded.place(of: CellNumber(field, .set)).body.isEmpty { return field }
       count += 1
     }
   }

@@ -74,13 +74,14 @@ extension StoreTransaction {
     let operation = layout.operations[index]
     guard operation.record >= 0 else { return }  // of an unknown kind: kept, not folded
     let record = body.extracting(layout.names[operation.record])
-    switch operation.kind {
-    case .create, .moveHere:
-      try fold.create(record, in: state, type: number(operation.type, body), index: UInt32(index))
-    case .delete, .moveAway:
-      try fold.delete(
-        record, in: state, movedTo: body.extracting(operation.operand), index: UInt32(index))
-    default:
+    if let existence = ExistenceKind.Operation(operation.kind) {
+      if existence.makesRecord {
+        try fold.create(record, in: state, type: number(operation.type, body), index: UInt32(index))
+      } else {
+        try fold.delete(
+          record, in: state, movedTo: body.extracting(operation.operand), index: UInt32(index))
+      }
+    } else {
       let type = try number(operation.type, body)
       let field = try number(operation.field, body)
       try fold.change(

@@ -97,8 +97,7 @@ extension StoreTransaction {
     _ kind: OperationKind, _ field: NameNumber, operand: RawSpan, _ renamings: [LaneRenaming], own: Lane
   ) throws -> ByteWriter {
     var change = try FieldChange(kind, decoding: operand)
-    let isText = kind == .insertText || kind == .removeText
-    let cell = CellNumber(field, isText ? .text : .list)
+    let cell = CellNumber(field, change.fieldKind)
     let record = try fold.recordNumber
     for renaming in renamings {
       let isOwn = renaming.new == own

@@ -69,12 +69,9 @@ struct UnitRenaming {
   }
 
   private static func cell(of change: FieldChange, _ record: Name, _ field: Name) -> Cell? {
-    switch change {
-    case .insertElements, .moveElement, .replaceElement, .removeElements:
-      Cell(record: record, field: field, isText: false)
-    case .insertText, .removeText: Cell(record: record, field: field, isText: true)
-    case .set, .add, .insert, .remove, .put, .removeKey, .contribute: nil
-    }
+    let kind = change.fieldKind
+    guard kind.layout == .units else { return nil }
+    return Cell(record: record, field: field, isText: kind.with { $0.unitsAreScalars })
   }
 }
 
@@ -108,40 +105,30 @@ struct UnitRenamings {
   }
 }
 
-extension UnitRenaming.Units {
+extension UnitRenaming.Units: UnitNames {
   /// The change with renamed units.
   func renamed(_ change: FieldChange) -> FieldChange {
-    switch change {
-    case .insertElements(let values, let origin):
-      .insertElements(values, after: origin.map { rename($0) })
-    case .moveElement(let element, let origin):
-      .moveElement(rename(element), after: origin.map { rename($0) })
-    case .replaceElement(let element, let value): .replaceElement(rename(element), value)
-    case .removeElements(let runs): .removeElements(runs.flatMap { rename($0) })
-    case .insertText(let text, let origin): .insertText(text, after: origin.map { rename($0) })
-    case .removeText(let runs): .removeText(runs.flatMap { rename($0) })
-    case .set, .add, .insert, .remove, .put, .removeKey, .contribute: change
-    }
+    change.fieldKind.with { $0.change(change, renamed: self) }
   }
 
   private func isOld(_ unit: UnitReference) -> Bool {
     unit.maker == old || unit.maker == nil && new == nil
   }
 
-  private func rename(_ unit: UnitReference) -> UnitReference {
+  func renamed(_ unit: UnitReference) -> UnitReference {
     guard isOld(unit) else { return unit }
     return unit.number < kept
       ? UnitReference(maker: old, number: unit.number)
       : UnitReference(maker: new, number: unit.number - kept)
   }
 
-  private func rename(_ run: UnitSpan) -> [UnitSpan] {
+  func renamed(_ run: UnitSpan) -> [UnitSpan] {
     let first = run.first.number
     guard isOld(run.first), first < kept, run.count > kept - first else {
-      return [UnitSpan(first: rename(run.first), count: run.count)]
+      return [UnitSpan(first: renamed(run.first), count: run.count)]
     }
     return [
-      UnitSpan(first: rename(run.first), count: kept - first),
+      UnitSpan(first: renamed(run.first), count: kept - first),
       UnitSpan(first: UnitReference(maker: new, number: 0), count: run.count - (kept - first)),
     ]
   }
@@ -149,25 +136,8 @@ extension UnitRenaming.Units {
 
 extension FieldChange {
   /// The units that it names: of each run, the first.
-  var namedUnits: [UnitReference] {
-    switch self {
-    case .insertElements(_, let origin), .insertText(_, let origin): origin.map { [$0] } ?? []
-    case .moveElement(let element, let origin): origin.map { [element, $0] } ?? [element]
-    case .replaceElement(let element, _): [element]
-    case .removeElements(let runs), .removeText(let runs): runs.map(\.first)
-    case .set, .add, .insert, .remove, .put, .removeKey, .contribute: []
-    }
-  }
+  var namedUnits: [UnitReference] { fieldKind.with { $0.namedUnits(in: self) } }
 
   /// How many units it inserts.
-  var insertedUnits: UInt64 {
-    switch self {
-    case .insertElements(let values, _): UInt64(values.count)
-    case .moveElement: 1
-    case .insertText(let text, _): UInt64(text.unicodeScalars.count)
-    case .replaceElement, .removeElements, .removeText, .set, .add, .insert, .remove, .put, .removeKey,
-      .contribute:
-      0
-    }
-  }
+  var insertedUnits: UInt64 { fieldKind.with { $0.insertedUnits(by: self) } }
 }

@@ -11,9 +11,7 @@ extension FieldChange {
   package func encode(into writer: inout ByteWriter) throws(FormatError) {
     let start = writer.count
     do throws(FormatError) {
-      try write(to: &writer)
-      // Encoding a value checks it. The reader checks all other rules.
-      if case .set = self { return }
+      if try write(to: &writer) == .isChecked { return }
       var reader = ByteReader(writer.span, at: start)
       try Self.validate(kind, &reader)
     } catch {
@@ -39,10 +37,20 @@ extension FieldChange {
 
   // MARK: The grammar
 
-  private func write(to writer: inout ByteWriter) throws(FormatError) {
+  private enum Written {
+    /// Encoding a value has checked it.
+    case isChecked
+    /// The reader checks the rules.
+    case followsReader
+  }
+
+  private func write(to writer: inout ByteWriter) throws(FormatError) -> Written {
     var units = UnitWriter()
     switch self {
-    case .set(let value), .add(let value), .insert(let value), .remove(let value), .contribute(let value):
+    case .set(let value), .insert(let value), .remove(let value), .contribute(let value):
+      try value.encode(into: &writer)
+      return .isChecked
+    case .add(let value):
       try value.encode(into: &writer)
     case .put(let key, let value):
       writer.append(name: key)
@@ -66,6 +74,7 @@ extension FieldChange {
       units.appendOrigin(origin, to: &writer)
       writer.append(text: text)
     }
+    return .followsReader
   }
 
   /// Reads an operand, and passes each part to a visitor, in order.

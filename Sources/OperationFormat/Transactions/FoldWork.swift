@@ -69,19 +69,13 @@ package struct FoldWork: Sendable {
   /// - Parameter operand: a valid operand.
   @inline(__always)
   package static func steps(of kind: OperationKind, operand: RawSpan) -> Int {
-    let fixed =
-      switch kind.target {
-      case .existence, .register, .unknown: 0
-      case .counter, .set, .map, .contributions: 2
-      case .list, .text: 22
-      }
-    return kind.load == .none ? fixed : sum(fixed, steps(ofOperand: operand, kind))
+    kind.load == .none ? kind.steps : sum(kind.steps, steps(ofOperand: operand, kind))
   }
 
   /// The steps for the elements, references, assets and runs in an operand.
   private static func steps(ofOperand operand: RawSpan, _ kind: OperationKind) -> Int {
     var reader = ByteReader(operand)
-    var found = OperandWork(isText: kind.target == .text)
+    var found = OperandWork(isText: kind.namesScalars)
     // If the bytes are invalid, the part before the error counts.
     do throws(FormatError) { try FieldChange.read(kind, from: &reader, into: &found) } catch {}
     return found.steps

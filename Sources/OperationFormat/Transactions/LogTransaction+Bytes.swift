@@ -162,24 +162,23 @@ extension LogOperation {
   /// Creates the operation at this layout of a parsed body.
   fileprivate init(_ layout: OperationLayout, names: [Name], body: RawSpan) throws(FormatError) {
     let operand = body.extracting(layout.operand)
-    switch layout.kind {
-    case .create:
+    switch layout.kind.payload {
+    case .recordAndType:
       self = .create(record: names[layout.record], type: names[layout.type])
-    case .delete:
+    case .record:
       self = .delete(record: names[layout.record])
-    case .moveAway:
+    case .recordAndPlace:
       self = .moveAway(record: names[layout.record], to: try RecordID(otherPlace: operand))
-    case .moveHere:
+    case .recordTypeAndPlace:
       self = .moveHere(
         record: names[layout.record], type: names[layout.type], from: try RecordID(otherPlace: operand))
-    case .set, .add, .insert, .remove, .put, .removeKey, .contribute, .insertElements, .moveElement,
-      .replaceElement, .removeElements, .insertText, .removeText:
+    case .change:
       self = .update(
         record: names[layout.record], type: names[layout.type], field: names[layout.field],
         try FieldChange(layout.kind, decoding: operand))
-    case .unknown(let kind):
+    case .opaque:
       let payload = body.extracting(layout.payload).withUnsafeBytes { Array($0) }
-      self = .unknown(kind: kind, payload: payload)
+      self = .unknown(kind: layout.kind.rawValue, payload: payload)
     }
   }
 }

@@ -83,11 +83,6 @@ extension OperationKind {
     case opaque
   }
 
-  /// What an operation changes.
-  enum Target {
-    case existence, register, counter, set, map, list, text, contributions, unknown
-  }
-
   /// What the work of folding an operation depends on, besides the size of its payload.
   enum Load {
     case none
@@ -97,49 +92,61 @@ extension OperationKind {
     case runs
   }
 
+  /// The units of lists and texts that an operation names.
+  enum Units {
+    case none
+    /// Of a list, besides those of its runs.
+    case places(Int)
+    /// Of a text, besides those of its runs.
+    case scalars(Int)
+  }
+
   var payload: Payload { row.payload }
-  var target: Target { row.target }
   var load: Load { row.load }
+  var units: Units { row.units }
+  /// The steps of folding that it takes more than an operation on a register: see ``FoldWork``.
+  var steps: Int { row.steps }
 
   @inline(__always)
-  private var row: (payload: Payload, target: Target, load: Load) {
+  private var row: (payload: Payload, load: Load, steps: Int, units: Units) {
     switch self {
-    case .create: (.recordAndType, .existence, .none)
-    case .delete: (.record, .existence, .none)
-    case .set: (.change, .register, .values)
-    case .add: (.change, .counter, .none)
-    case .insert: (.change, .set, .values)
-    case .remove: (.change, .set, .none)
-    case .put: (.change, .map, .values)
-    case .removeKey: (.change, .map, .none)
-    case .insertElements: (.change, .list, .values)
-    case .moveElement: (.change, .list, .none)
-    case .replaceElement: (.change, .list, .values)
-    case .removeElements: (.change, .list, .runs)
-    case .insertText: (.change, .text, .none)
-    case .removeText: (.change, .text, .runs)
-    case .contribute: (.change, .contributions, .values)
-    case .moveAway: (.recordAndPlace, .existence, .none)
-    case .moveHere: (.recordTypeAndPlace, .existence, .none)
-    case .unknown: (.opaque, .unknown, .none)
+    case .create: (.recordAndType, .none, 0, .none)
+    case .delete: (.record, .none, 0, .none)
+    case .set: (.change, .values, 0, .none)
+    case .add: (.change, .none, 2, .none)
+    case .insert: (.change, .values, 2, .none)
+    case .remove: (.change, .none, 2, .none)
+    case .put: (.change, .values, 2, .none)
+    case .removeKey: (.change, .none, 2, .none)
+    case .insertElements: (.change, .values, 22, .places(1))
+    case .moveElement: (.change, .none, 22, .places(2))
+    case .replaceElement: (.change, .values, 22, .places(1))
+    case .removeElements: (.change, .runs, 22, .places(0))
+    case .insertText: (.change, .none, 22, .scalars(1))
+    case .removeText: (.change, .runs, 22, .scalars(0))
+    case .contribute: (.change, .values, 2, .none)
+    case .moveAway: (.recordAndPlace, .none, 0, .none)
+    case .moveHere: (.recordTypeAndPlace, .none, 0, .none)
+    case .unknown: (.opaque, .none, 0, .none)
     }
   }
 
   /// Whether it makes a record exist, without its earlier field values.
   var makesRecord: Bool {
-    switch self {
-    case .create, .moveHere: true
-    case .delete, .moveAway, .unknown: false
-    case .set, .add, .insert, .remove, .put, .removeKey, .contribute: false
-    case .insertElements, .moveElement, .replaceElement, .removeElements, .insertText, .removeText: false
+    switch payload {
+    case .recordAndType, .recordTypeAndPlace: true
+    case .record, .recordAndPlace, .change, .opaque: false
     }
   }
 
   /// Whether it changes a list or a text, and so refers to units.
   package var namesUnits: Bool {
-    switch target {
-    case .list, .text: true
-    case .existence, .register, .counter, .set, .map, .contributions, .unknown: false
+    switch units {
+    case .none: false
+    case .places, .scalars: true
     }
   }
+
+  /// Whether the units that it names are scalars of a text.
+  var namesScalars: Bool { if case .scalars = units { true } else { false } }
 }

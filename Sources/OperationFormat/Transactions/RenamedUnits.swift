@@ -19,17 +19,16 @@ package struct RenamedUnits: Hashable, Sendable {
   ///   - operand: a valid operand.
   ///   - payloadBytes: the bytes of its payload, with the names.
   package mutating func add(_ kind: OperationKind, operand: RawSpan, payloadBytes: Int) {
-    let units: Int
-    switch kind {
-    case .insertElements, .replaceElement, .insertText: units = 1
-    case .moveElement: units = 2
-    case .removeElements, .removeText:
+    var units: Int
+    switch kind.units {
+    case .none: return
+    case .places(let count), .scalars(let count): units = count
+    }
+    if kind.load == .runs {
       let counts = FieldChange.runCounts(kind, operand)
       // The second part of each split run also has a number and a count.
-      units = 3 * counts.count
-      for count in counts { steps += FoldWork.stepsOfCutRun(of: count, isText: kind.target == .text) }
-    case .set, .add, .insert, .remove, .put, .removeKey, .contribute: return
-    case .create, .delete, .moveAway, .moveHere, .unknown: return
+      units += 3 * counts.count
+      for count in counts { steps += FoldWork.stepsOfCutRun(of: count, isText: kind.namesScalars) }
     }
     let grown = units * Self.bytesOfMaker
     bytes += grown

@@ -15,7 +15,7 @@ enum FieldForm {
 
 extension FieldKind {
   /// The kinds of fields that merge: all but the register.
-  static let merging = allCases.filter { $0 != .register }
+  static let merging = allCases.filter(\.row.merges)
 
   /// The name of the kind in lines and messages.
   var name: Name { row.name }
@@ -23,15 +23,15 @@ extension FieldKind {
   /// The form of the kind's content in a line.
   var form: FieldForm { row.form }
 
-  private var row: (name: Name, form: FieldForm) {
+  private var row: (name: Name, form: FieldForm, merges: Bool) {
     switch self {
-    case .register: ("register", .value)
-    case .counter: ("counter", .number)
-    case .set: ("set", .values)
-    case .map: ("map", .entries)
-    case .list: ("list", .values)
-    case .text: ("text", .text)
-    case .contributions: ("contributions", .values)
+    case .register: ("register", .value, false)
+    case .counter: ("counter", .number, true)
+    case .set: ("set", .values, true)
+    case .map: ("map", .entries, true)
+    case .list: ("list", .values, true)
+    case .text: ("text", .text, true)
+    case .contributions: ("contributions", .values, true)
     }
   }
 }

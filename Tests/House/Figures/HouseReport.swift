@@ -20,7 +20,7 @@ struct HouseReport {
     trees = try SourceTree.all(below: "\(repository)/Sources")
     graphs = trees.map { ($0.target, FolderGraph($0)) }
     order = try FolderOrder(repository: repository)
-    sites = DispatchSites(trees, kinds: DispatchSites.kinds(trees))
+    sites = DispatchSites(trees, kinds: Kinds(trees))
     types = TypeSizes(trees)
   }
 

@@ -4,8 +4,8 @@ public import OperationFormat
 public struct Counter: Hashable, Sendable {
   /// An integer; a decimal, if a decimal was ever added.
   public let value: Value
-  /// Whether the sum is no such value, so that this is the nearest one toward zero. What was added is all kept: the sum
-  /// is right again when it comes back.
+  /// Whether the sum is no such value, so that this is the nearest one toward zero. What was added is all
+  /// kept: the sum is right again when it comes back.
   public let isClamped: Bool
 
   package init(value: Value, isClamped: Bool) {

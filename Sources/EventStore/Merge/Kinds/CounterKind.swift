@@ -15,7 +15,8 @@ enum CounterKind: FieldCellKind {
 
   // MARK: Folding
 
-  /// Adds to a counter. What one transaction adds is one addend: no other transaction will ever have seen only a part of it.
+  /// Adds to a counter. What one transaction adds is one addend: no other transaction will ever have seen
+  /// only a part of it.
   ///
   /// - Parameter operand: an encoded integer or decimal.
   static func apply<Storage>(
@@ -31,10 +32,11 @@ enum CounterKind: FieldCellKind {
       if !counter.isClamped {
         let whole = try counter.value.encoded()
         return try fold.replace(
-          cell, removing: .head(earlier.head.id), adding: fold.head(at: index), payload: whole.span.bytes)
+          cell, removing: .head(earlier.head.id), adding: fold.step.head(at: index), payload: whole.span.bytes
+        )
       }
     }
-    try fold.replace(cell, removing: .nothing, adding: fold.head(at: index), payload: operand)
+    try fold.replace(cell, removing: .nothing, adding: fold.step.head(at: index), payload: operand)
   }
 
   /// What the transaction has added to a counter so far.
@@ -42,11 +44,11 @@ enum CounterKind: FieldCellKind {
     to cell: CellNumber, in fold: inout Fold<Storage>
   ) throws -> OwnedHead? {
     let own = fold.context
-    let place = try fold.place(of: cell)
-    let heads = try RecordLayout.heads(of: place.body, in: fold.row.span.bytes)
+    let place = try fold.loaded.place(of: cell)
+    let heads = try RecordLayout.heads(of: place.body, in: fold.loaded.bytes.span.bytes)
     for index in 0..<heads.count
     where heads[index].head.id.isOfTransaction(own.replica, own.epoch, own.sequence) {
-      return OwnedHead(head: heads[index].head, payload: Array(fold.row[heads[index].payload]))
+      return OwnedHead(head: heads[index].head, payload: Array(fold.loaded.bytes[heads[index].payload]))
     }
     guard heads.total > heads.count else { return nil }
     let record = try fold.recordNumber
@@ -118,6 +120,5 @@ enum CounterKind: FieldCellKind {
     return CellEffect(content: .addend(value), replaces: false)
   }
 
-  static func edit(by change: FieldChange) -> UnitEdit? { nil }
   static func change(restoring content: CellHead.Content) -> FieldChange? { nil }
 }

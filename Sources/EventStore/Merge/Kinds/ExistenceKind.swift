@@ -1,8 +1,27 @@
 import OperationFormat
 
-/// Whether a record is there: a cell of its own, which `create` and every change of a field say is alive, `delete` and a move
-/// away dead. Of heads that disagree, the policy of the record's type decides when it is read.
+/// Whether a record is there: a cell of its own, which `create` and every change of a field say is alive,
+/// `delete` and a move away dead. Of heads that disagree, the policy of the record's type decides when it is
+/// read.
 enum ExistenceKind: CellKind {
+  enum Operation: UInt64, CaseIterable {
+    case create = 1
+    case delete = 2
+    case moveAway = 16
+    case moveHere = 17
+
+    /// Which of them an operation is; nil for one on a field and for those of newer versions.
+    init?(_ kind: OperationKind) { self.init(rawValue: kind.rawValue) }
+
+    /// Whether the record is alive from here on, without the fields that were seen; else it is dead.
+    var makesRecord: Bool {
+      switch self {
+      case .create, .moveHere: true
+      case .delete, .moveAway: false
+      }
+    }
+  }
+
   static var layout: CellLayout { .heads }
   static var showsGreatest: Bool { true }
 
@@ -47,10 +66,37 @@ enum ExistenceKind: CellKind {
   }
 }
 
+extension LogOperation {
+  /// Whether the record starts again, without the fields that were seen.
+  var makesRecord: Bool {
+    switch self {
+    case .create, .moveHere: true
+    case .delete, .moveAway, .update, .unknown: false
+    }
+  }
+
+  /// Where the record was before it was moved here.
+  var origin: RecordID? {
+    if case .moveHere(_, _, let place) = self { place } else { nil }
+  }
+
+  /// What it does to the heads of its record's existence; nil of an operation of a newer version.
+  var effectOnExistence: CellEffect? {
+    switch self {
+    case .create(_, let type), .moveHere(_, let type, _), .update(_, let type, _, _):
+      CellEffect(content: .alive(type: type))
+    case .delete: CellEffect(content: .dead)
+    case .moveAway(_, let place): CellEffect(content: .moved(to: place))
+    case .unknown: nil
+    }
+  }
+}
+
 extension RowReading {
-  /// The type of a record by the heads of its existence; nil if it is not alive. One that is may be hidden by a cascade.
+  /// The type of a record by the heads of its existence; nil if it is not alive. One that is may be hidden by
+  /// a cascade.
   ///
-  /// - Parameter policies: asked for where the existence is contested.
+  /// - Parameter policies: called where the existence is contested.
   func aliveType(
     in row: RawSpan, _ state: StateNumber, _ policies: () throws -> [NameNumber: ExistencePolicy]
   ) throws -> NameNumber? {
@@ -76,13 +122,13 @@ extension RowReading {
 }
 
 extension Fold {
-  /// The type of the record at hand, nil if it is not alive. One that is may be hidden by a cascade.
+  /// The type of the loaded record; nil if it is not alive. One that is may be hidden by a cascade.
   ///
-  /// - Parameter policies: asked for where the record's existence is contested.
+  /// - Parameter policies: called where the record's existence is contested.
   package mutating func aliveType(
     _ policies: () throws -> [NameNumber: ExistencePolicy]
   ) throws -> NameNumber? {
     if let plain = plainExistence() { return plain.type }
-    return try storage.aliveType(in: row.span.bytes, state, policies)
+    return try storage.aliveType(in: loaded.bytes.span.bytes, state, policies)
   }
 }

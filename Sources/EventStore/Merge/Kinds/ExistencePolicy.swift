@@ -13,7 +13,8 @@ public enum ExistencePolicy: UInt8, Hashable, Sendable, CaseIterable {
 }
 
 extension ExistencePolicy {
-  /// The type of a record that is visible by the greatest head of its existence alone; nil if the others must tell.
+  /// The type of a record that is visible by only the greatest head of its existence; nil if the others must
+  /// tell.
   static func visibleType(ofGreatest payload: RawSpan, _ policies: [NameNumber: ExistencePolicy]) throws
     -> NameNumber?
   {

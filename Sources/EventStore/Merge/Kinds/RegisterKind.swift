@@ -2,8 +2,8 @@ import OperationFormat
 
 /// One value: the last writer's. A field's value is a register.
 ///
-/// The commonest step, a `set` of a plain row, is ``Fold/setInPlace(_:type:value:index:)``, which comes before the switch over
-/// kinds.
+/// The commonest step, a `set` of a plain row, is ``Fold/setInPlace(_:type:value:index:)``, which comes
+/// before the switch over kinds.
 enum RegisterKind: FieldCellKind {
   enum Operation: UInt64, CaseIterable {
     case set = 3
@@ -23,9 +23,9 @@ enum RegisterKind: FieldCellKind {
     in fold: inout Fold<Storage>
   ) throws {
     let cell = CellNumber(register: field)
-    try fold.joinRegisters()
+    try fold.loaded.joinRegisters()
     try fold.thin(CellPath(cell), at: index)
-    try fold.replace(cell, removing: .seen(at: index), adding: fold.head(at: index), payload: operand)
+    try fold.replace(cell, removing: .seen(at: index), adding: fold.step.head(at: index), payload: operand)
   }
 
   static func clear<Storage>(_ cell: CellNumber, seenAt index: UInt32, in fold: inout Fold<Storage>) throws {
@@ -46,8 +46,8 @@ enum RegisterKind: FieldCellKind {
     return try value(winner, of: cell.cell, in: cell.row, cell.state, cell.rows)
   }
 
-  /// The value of a register whose greatest head was found. A scan reads every field by it: so it gets no reader, whose
-  /// reference would be counted.
+  /// The value of a register whose greatest head was found. A scan reads every field by it: so it gets no
+  /// reader, whose reference would be counted.
   @inline(__always)
   static func value<Rows: CellReading>(
     _ winner: RecordLayout.Winner, of cell: CellNumber, in row: RawSpan, _ state: StateNumber, _ rows: Rows
@@ -95,8 +95,6 @@ enum RegisterKind: FieldCellKind {
     guard case .set(let value) = change else { return nil }
     return CellEffect(content: .value(value))
   }
-
-  static func edit(by change: FieldChange) -> UnitEdit? { nil }
 
   static func change(restoring content: CellHead.Content) -> FieldChange? {
     guard case .value(let value) = content else { return nil }

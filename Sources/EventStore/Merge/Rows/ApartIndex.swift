@@ -1,8 +1,9 @@
 package import OperationFormat
 
-/// The index of many heads that lie apart. It says up to which offset of a remote log all of them were looked at: none of the
-/// cell's heads has a place up to there, so that a transaction which has seen no more than that need not look again. Beside it
-/// each head has a row in the order of heads, so that the greatest is found.
+/// The index of many heads that are stored apart. It says up to which offset of a remote log all of them were
+/// looked at: none of the cell's heads has a place up to there, so that a transaction which has seen no more
+/// than that need not look again. Beside it each head has a row in the order of heads, so that the greatest
+/// is found.
 ///
 /// | bytes | what |
 /// |---|---|
@@ -16,7 +17,7 @@ package struct ApartIndex: Hashable, Sendable {
 
   init() {}
 
-  /// Up to where all heads were looked at. A zone has places in one incarnation, so no other is kept.
+  /// The offset up to which all heads are known. A zone has places in one incarnation, so no other is kept.
   func floor(in incarnation: IncarnationNumber) -> UInt64 { incarnation == self.incarnation ? offset : 0 }
 
   mutating func setFloor(_ offset: UInt64, in incarnation: IncarnationNumber) {

@@ -2,8 +2,8 @@ import OperationFormat
 
 /// The cells of a record's row, and where they are.
 ///
-/// A cell is found from the row's start on. Who reads all cells of a wide row, one after the other, does it through this: each
-/// from a row of its own, in time linear in the bytes of all.
+/// A cell is found from the row's start on. Who reads all cells of a wide row, one after the other, does it
+/// through this: each from its own row, in time linear in the bytes of all.
 struct CellIndex {
   struct Entry {
     var cell: CellNumber
@@ -12,7 +12,7 @@ struct CellIndex {
     var body: Range<Int>
   }
 
-  /// From so many bytes on, each cell is read from a row of its own.
+  /// From so many bytes on, each cell is read from its own row.
   private static let wideBytes = 4096
 
   /// In ascending order of the cells.
@@ -50,7 +50,8 @@ struct CellIndex {
       ? entries[low] : Entry(cell: cell, bytes: start..<start, body: start..<start)
   }
 
-  /// Calls a closure with a row that has a cell, and existence: all of the row, or, of a wide one, nothing else.
+  /// Calls a closure with a row that has a cell, and existence: all of the row, or, of a wide one, nothing
+  /// else.
   func withRow<R>(of entry: Entry, in row: RawSpan, _ body: (RawSpan) throws -> R) throws -> R {
     guard row.byteCount > Self.wideBytes else { return try body(row) }
     var bytes = row.extracting(..<start).bytes

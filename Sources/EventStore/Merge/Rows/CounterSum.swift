@@ -1,9 +1,10 @@
 package import OperationFormat
 
-/// The sum of contributions to a counter, exact however many there are: a part for the integers and one for each power of
-/// ten that decimals have, each of 192 bits.
+/// The sum of contributions to a counter, exact however many there are: a part for the integers and one for
+/// each power of ten that decimals have, each of 192 bits.
 ///
-/// In bytes, as the row of the contributions that are kept apart: the count of parts (varint), and for each, ascending:
+/// In bytes, as the row of the contributions that are kept apart: the count of parts (varint), and for each,
+/// ascending:
 ///
 /// | bytes | what |
 /// |---|---|
@@ -94,7 +95,8 @@ package struct CounterSum: Hashable, Sendable {
 
   /// The sum as a value.
   ///
-  /// An integer, if no decimal was contributed. Where the sum is no ``Value`` it is the nearest one toward zero, and clamped.
+  /// An integer, if no decimal was contributed. Where the sum is no ``Value`` it is the nearest one toward
+  /// zero, and clamped.
   var total: (value: Value, isClamped: Bool) {
     guard let greatest = parts.last else { return (value: .int(0), isClamped: false) }
     if greatest.power == 0 {

@@ -1,17 +1,18 @@
 import OperationFormat
 
-/// A record's row that is kept in two parts, so that what merges can be changed beside large registers without these being read
-/// or written.
+/// A record's row that is kept in two parts, so that what merges can be changed beside large registers
+/// without these being read or written.
 ///
-/// | part | lies in | bytes |
+/// | part | table | bytes |
 /// |---|---|---|
-/// | base | `records` | a row with the flag `RowFlags.divided`: the record's existence, and all cells but registers |
+/// | base | `records` | a row with the flag `RowFlags.divided`: existence, and all cells but registers |
 /// | registers | `elements` | version (1), 1; then the registers, as in a row |
 ///
-/// Readers work on whole rows, or on the base where that is enough; the fold does not ask for registers before it needs them.
+/// Readers work on whole rows, or on the base where that is enough; the fold does not ask for registers
+/// before it needs them.
 enum DividedRow {
-  /// Registers that take more bytes are kept apart from other cells, if the record has any. A row of up to 2,000 bytes shares
-  /// a page of LMDB's, which is written whole.
+  /// Registers that take more bytes are kept apart from other cells, if the record has any. A row of up to
+  /// 2,000 bytes shares a page of LMDB's, which is written whole.
   static let registersBytesMax = 1500
 
   /// Whether a row is but the base of one.

@@ -3,7 +3,7 @@ package import OperationFormat
 /// Names a cell: one of a field, or that of one element of a set or a map.
 package struct CellPath: Hashable, Sendable {
   package var cell: CellNumber
-  /// Nil for the cell itself, which lies in the record's row.
+  /// Nil for the cell itself, which is in the record's row.
   package var element: ElementName?
 
   package init(_ cell: CellNumber, _ element: ElementName? = nil) {
@@ -54,20 +54,23 @@ package struct ElementName: Hashable, Sendable {
   static let itemBytes = 17
 }
 
-/// The key of an element row: state number (4 bytes), record number (4), cell number (4), what kind of row (1),
-/// and what that kind needs; all numbers big-endian.
+/// The key of an element row: state number (4 bytes), record number (4), cell number (4), what kind of row
+/// (1), and what that kind needs; all numbers big-endian.
 ///
 /// | kind | row of | then |
 /// |---|---|---|
-/// | 1 | a head of a cell that is kept apart | the head: replica's number (4), epoch (4), sequence (8), index (4) |
+/// | 1 | a head that is stored apart | the head: replica's number (4), epoch (4), sequence (8), index (4) |
 /// | 2 | the sum of a counter's heads that are kept apart | |
 /// | 3 | an element of a set or a map | its name: see ``ElementName`` |
 /// | 4 | a head of an element that is kept apart | how many bytes the name takes (1), the name, the head |
 /// | 5 | an element of a list | the unit it was inserted as: replica's number (4), epoch (4), number (8) |
 /// | 6 | of cell 0, the registers of a record if they are kept apart: see ``DividedRow`` | |
-/// | 7 | the index of a cell's heads that are kept apart: see ``ApartIndex`` | how many bytes the element's name takes, 0 for none (1), the name |
-/// | 8 | in that index, a head by its order | the same, then, each inverted: timestamp (8), replica's identity (16), epoch (4), sequence (8), index (4) |
-/// | 9 | of cell 0, a block of cells of a wide record: see ``WideRow`` | the number from which on cells belong to it (4) |
+/// | 7 | the index of those heads: see ``ApartIndex`` | count of the element's name, 0 for none (1), the name |
+/// | 8 | a head in that index, by its order | as 7, then the order of the head: see below |
+/// | 9 | of cell 0, a block of a wide record: see ``WideRow`` | the number of its first possible cell (4) |
+///
+/// The order of a head is its timestamp (8), replica's identity (16), epoch (4), sequence (8) and index (4),
+/// each inverted.
 package struct ElementKey: Hashable, Comparable, Sendable {
   package var bytes: [UInt8]
 
@@ -138,7 +141,8 @@ package struct ElementKey: Hashable, Comparable, Sendable {
     append(sequence)
   }
 
-  /// A place among the rows of heads kept apart that one replica made in one epoch: that of the first from an operation on.
+  /// A place among the rows of heads kept apart that one replica made in one epoch: that of the first from an
+  /// operation on.
   package init(
     state: StateNumber, record: UInt32, _ path: CellPath, headsOf replica: ReplicaNumber, epoch: UInt32,
     from sequence: UInt64, index: UInt32 = 0

@@ -5,18 +5,18 @@ package import OperationFormat
 /// | bytes | what |
 /// |---|---|
 /// | varint, count | the encoded element, or the UTF-8 of the key |
-/// | … | the cell, as in a record's row: count of heads (varint), heads. In a map their payloads are values, in a set they are empty |
+/// | … | the cell, as in a record's row. In a map payloads are values, in a set they are empty |
 ///
 /// In the record's row stands how many elements there are, as a varint.
 package enum ElementRow {
-  /// Where in the row the element or key lies.
+  /// The range of the element or key in the row.
   package static func identity(of row: RawSpan) throws(FormatError) -> Range<Int> {
     var reader = ByteReader(row)
     let count = try reader.readCount("element.identity")
     return try reader.readBytes(count, "element.identity")
   }
 
-  /// Where in the row its cell lies.
+  /// The range of its cell in the row.
   package static func heads(of row: RawSpan) throws(FormatError) -> Range<Int> {
     try identity(of: row).upperBound..<row.byteCount
   }

@@ -1,7 +1,8 @@
 package import OperationFormat
 
-/// What a head of a record's existence says: one byte 0 for dead; 1 for alive, then the type's number as a varint; 2 for dead
-/// here because it moved, then where its copy is, as the operation says it (see `OperationKind`).
+/// What a head of a record's existence says: one byte 0 for dead; 1 for alive, then the type's number as a
+/// varint; 2 for dead here because it moved, then where its copy is, as the operation says it (see
+/// `OperationKind`).
 package enum Existence: Hashable, Sendable {
   case dead
   case alive(type: NameNumber)

@@ -48,7 +48,7 @@ package struct OwnedHead: Hashable, Sendable {
     payload = row.extracting(try Self.payload(inApart: row)).bytes
   }
 
-  /// Where the payload lies in the row of a head that is kept apart.
+  /// The range of the payload in the row of a head that is stored apart.
   static func payload(inApart row: RawSpan) throws(FormatError) -> Range<Int> {
     var reader = ByteReader(row)
     _ = try reader.readHead()
@@ -71,8 +71,8 @@ package struct OwnedHead: Hashable, Sendable {
 // | varint | count of payload bytes |
 // | count | payload |
 //
-// In a record's row a payload of over `Cell.inlinePayloadBytesMax` is kept apart, in an element row; what stands
-// for it is `Cell.apartMark`, then its byte count as a varint.
+// In a record's row a payload of over `Cell.inlinePayloadBytesMax` is kept apart, in an element row; what
+// stands for it is `Cell.apartMark`, then its byte count as a varint.
 
 extension Head {
   /// How many bytes it takes without its payload.

@@ -1,7 +1,7 @@
 package import OperationFormat
 
-/// A small number that stands for an identity inside one store. Numbers are given out in order from 1 and never
-/// leave the store; 0 stands for none.
+/// A small number that stands for an identity inside one store. Numbers are given out in order from 1 and
+/// never leave the store; 0 stands for none.
 package struct Number<Identity>: RawRepresentable, Hashable, Comparable, Sendable {
   package let rawValue: UInt32
 
@@ -18,8 +18,8 @@ package typealias IncarnationNumber = Number<IncarnationID>
 package typealias NameNumber = Number<Name>
 /// What a zone's log, places and token are kept under, for good.
 package typealias ZoneNumber = Number<ZoneID>
-/// The number of one fold of a zone: what its records and elements are kept under. A rebuild folds into a new one
-/// and then lets the zone point to it.
+/// The number of one fold of a zone: what its records and elements are kept under. A rebuild folds into a new
+/// one and then lets the zone point to it.
 package typealias StateNumber = Number<ZoneState>
 
 /// One fold of a zone. It has no instances: it tells its numbers from those of other things.

@@ -79,8 +79,8 @@ extension RecordLayout {
         & ~(UInt16(RowFlags.all.rawValue) << 8) == 1
   }
 
-  /// The type of a record that one head alone says to be alive, and where its fields begin; nil where the general way
-  /// must tell.
+  /// The type of a record that a single head says to be alive, and where its fields begin; nil where the
+  /// general way must tell.
   static func plainType(in row: RawSpan) -> (type: NameNumber, fields: Int)? {
     guard isPlain(row) else { return nil }
     var reader = PlainReader(row, at: headerBytes)
@@ -121,7 +121,7 @@ extension RecordLayout {
     case unknown
   }
 
-  /// Where the value of a cell lies.
+  /// Where the value of a cell is.
   ///
   /// - Parameter start: where a cell begins that is not after it.
   @inline(__always)
@@ -257,8 +257,8 @@ struct PlainReader: ~Escapable {
     }
   }
 
-  /// The payload of the first head of a cell that ends at `end`; nil where the general way must tell: it is kept
-  /// apart, or damaged.
+  /// The payload of the first head of a cell that ends at `end`; nil where the general way must tell: it is
+  /// kept apart, or damaged.
   @inline(__always) @_lifetime(self: copy self)
   mutating func firstPayload(before end: Int) -> Range<Int>? {
     guard varint() > 0 else { return nil }

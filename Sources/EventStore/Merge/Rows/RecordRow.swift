@@ -29,10 +29,10 @@ package struct RowFlags: OptionSet, Sendable {
   /// Some of them cascade.
   package static let cascades = RowFlags(rawValue: 2)
 
-  /// The record's registers lie elsewhere: see ``DividedRow``. A whole row never has it.
+  /// The record's registers are elsewhere: see ``DividedRow``. A whole row never has it.
   static let divided = RowFlags(rawValue: 4)
 
-  /// The record's fields lie elsewhere: see ``WideRow``. A whole row never has it.
+  /// The record's fields are elsewhere: see ``WideRow``. A whole row never has it.
   static let wide = RowFlags(rawValue: 8)
 
   static let ofReferences: RowFlags = [.refers, .cascades]
@@ -41,16 +41,17 @@ package struct RowFlags: OptionSet, Sendable {
   static let offset = 1
 }
 
-/// Limits of what of a cell lies in the record's row.
+/// Limits of what a record's row has of a cell.
 package enum Cell {
-  /// The winner and up to three losers lie in the row: a conflict of more is rare, and a row should stay small.
+  /// The winner and up to three losers are in the row: a conflict of more is rare, and a row should stay
+  /// small.
   package static let inlineHeadsMax = 4
-  /// A payload over 1 KiB lies apart: a change of another field must not copy it.
+  /// A payload over 1 KiB is stored apart: a change of another field must not copy it.
   package static let inlinePayloadBytesMax = 1024
-  /// Stands in the place of a payload that lies apart. No payload begins with it.
+  /// Stands for a payload that is stored apart. No payload begins with it.
   package static let apartMark: UInt8 = 0xff
 
-  /// What stands for a payload of so many bytes that lies apart.
+  /// What stands for a payload of so many bytes that is stored apart.
   static func mark(_ byteCount: Int) -> [UInt8] {
     var writer = ByteWriter()
     writer.append(apartMark)
@@ -59,7 +60,7 @@ package enum Cell {
   }
 }
 
-/// Where a cell lies in a row.
+/// The place of a cell in a row.
 package struct CellPlace: Sendable {
   /// The whole cell, its number and byte count included. Empty, at the place to insert it, if it is absent.
   package var entry: Range<Int>
@@ -67,17 +68,17 @@ package struct CellPlace: Sendable {
   package var body: Range<Int>
 }
 
-/// A head as it lies in a row.
+/// A head in a row.
 package struct InlineHead: Sendable {
   package var head: Head
   /// The whole head with its payload, in the row.
   package var entry: Range<Int>
-  /// The payload, in the row: the value, or the mark that it lies apart.
+  /// The payload, in the row: the value, or the mark that it is stored apart.
   package var payload: Range<Int>
   package var isApart: Bool
 }
 
-/// The heads of a cell that lie in its row.
+/// The heads of a cell in its row.
 package struct InlineHeads: Sendable {
   /// How many heads the cell has, those kept apart included.
   package var total = 0
@@ -100,7 +101,7 @@ package struct InlineHeads: Sendable {
   }
 }
 
-/// Reads a record's row where it lies, without decoding what is not asked for.
+/// Reads a record's row in place. It decodes only what is asked for.
 package enum RecordLayout {
   static let headerBytes = 6
 
@@ -188,14 +189,14 @@ package enum RecordLayout {
 
   /// The greatest head of a cell, as far as its value needs it.
   struct Winner: Equatable {
-    /// Where the value lies in the row, unless it is kept apart; all of a cell that is not of heads.
+    /// Where the value is in the row, unless it is stored apart; all of a cell that is not of heads.
     var payload: Range<Int>
     /// The head, if its value is kept apart.
     var apart: HeadID?
   }
 
-  /// The greatest head of a cell, or the whole of one that is not of heads; nil if it is absent. The other heads are not
-  /// read.
+  /// The greatest head of a cell, or the whole of one that is not of heads; nil if it is absent. The other
+  /// heads are not read.
   ///
   /// - Parameter start: where a cell begins that is not after it; the first, unless said.
   static func winner(

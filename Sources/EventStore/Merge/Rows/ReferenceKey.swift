@@ -1,18 +1,19 @@
 package import OperationFormat
 
-/// The key of a row of the index of references: state number (4 bytes), what kind of row (1), and what that kind needs;
-/// all numbers big-endian. A *place* is a cell that shows a value with references in it: record number (4), cell number (4),
-/// and of an element its name.
+/// The key of a row of the index of references: state number (4 bytes), what kind of row (1), and what that
+/// kind needs; all numbers big-endian. A *place* is a cell that shows a value with references in it: record
+/// number (4), cell number (4), and of an element its name.
 ///
 /// | kind | row of | then | value |
 /// |---|---|---|---|
 /// | 1 | a record that refers to others | its record number (4) | ``ReferenceCounts`` |
 /// | 2 | a place without cascades | the place | ``PlacedReferences`` |
 /// | 3 | a place with cascades | the place | ``PlacedReferences`` |
-/// | 4 | a reference to a target | how many bytes name the target (1), they, the rule (1), the place | the holder's name |
+/// | 4 | a reference to a target | count of the target's name (1), the name, the rule (1), the place | the holder's name |
 ///
-/// What names a target is 0 and its bytes, as a reference has them behind its rule, or if they are over 128, 1 and their
-/// SHA-256. Every row follows from the values that the records show: the index is derived, and in no digest.
+/// What names a target is 0 and its bytes, as a reference has them behind its rule, or if they are over 128,
+/// 1 and their SHA-256. Every row follows from the values that the records show: the index is derived, and in
+/// no digest.
 package struct ReferenceKey: Hashable, Comparable, Sendable {
   package let bytes: [UInt8]
 
@@ -137,8 +138,8 @@ struct ReferenceCounts {
   }
 }
 
-/// The references at a place, each once, in the order of the value: of each its rule (1 byte), and its target as a
-/// reference has it behind its rule (varint, count).
+/// The references at a place, each once, in the order of the value: of each its rule (1 byte), and its target
+/// as a reference has it behind its rule (varint, count).
 package struct PlacedReferences: Hashable, Sendable {
   private(set) var entries: [Entry] = []
 
@@ -164,7 +165,7 @@ package struct PlacedReferences: Hashable, Sendable {
     }
   }
 
-  /// Reads the next rule of a row, and where its target lies; nil at the end.
+  /// Reads the next rule of a row, and the range of its target; nil at the end.
   static func next(_ reader: inout ByteReader) throws(FormatError) -> (ReferenceRule, target: Range<Int>)? {
     guard reader.remaining > 0 else { return nil }
     let rule = try readRule(&reader)

@@ -2,8 +2,9 @@ import OperationFormat
 
 /// Names a unit of a sequence: a scalar of a text, or a place in a list.
 ///
-/// `number` counts from 0 what a replica's epoch has inserted into the cell. The fold gives it out, and since the
-/// transactions of an epoch are folded in the order of their sequences everywhere, it is the same in every store.
+/// `number` counts from 0 what a replica's epoch has inserted into the cell. The fold gives it out, and since
+/// the transactions of an epoch are folded in the order of their sequences everywhere, it is the same in
+/// every store.
 package struct UnitID: Hashable, Sendable {
   package var replica: ReplicaNumber
   package var epoch: UInt32
@@ -46,7 +47,7 @@ package struct UnitRange: Hashable, Sendable {
     self.count = count
   }
 
-  /// The number after the last one; `UInt64.max` for a range that goes on beyond all numbers.
+  /// The number after the last one; `UInt64.max` for a range without an end.
   package var end: UInt64 {
     let (end, isBeyond) = first.number.addingReportingOverflow(count)
     return isBeyond ? .max : end

@@ -1,18 +1,18 @@
 import OperationFormat
 
-/// A record with so many cells that its row would be too large to be written at each change. It is kept in blocks, which are found
-/// by the numbers of their cells:
+/// A record with so many cells that its row would be too large to be written at each change. It is kept in
+/// blocks, which are found by the numbers of their cells:
 ///
-/// | part | lies in | bytes |
+/// | part | table | bytes |
 /// |---|---|---|
-/// | base | `records` | a row with the flag `RowFlags.wide`: the record's existence alone |
-/// | blocks | `elements` | version (1), 1; then cells, as in a row: those from the number in the block's key up to that of the next |
+/// | base | `records` | a row with the flag `RowFlags.wide`: only the record's existence |
+/// | blocks | `elements` | version (1), 1; then cells, as in a row, from the number in its key to that in the next |
 ///
 /// The fold has the base and one block in its row at a time. A row that was divided so stays so.
 package enum WideRow {
   /// Rows of more bytes are divided.
   package static let wholeBytesMax = 16_384
-  /// Blocks of up to so many bytes lie on a page of LMDB's with others.
+  /// Blocks of up to so many bytes share a page of LMDB with others.
   static let blockBytesMax = 1900
 
   /// Whether a row is but the base of one.
@@ -77,8 +77,8 @@ struct CellBlock {
   }
 }
 
-/// The blocks of the current record that were read, by their cells. They are written together, so that operations on cells
-/// all over the record read and write each block once.
+/// The blocks of the current record that were read, by their cells. They are written together, so that
+/// operations on cells all over the record read and write each block once.
 struct CellBlocks {
   /// Those of more bytes in all are written and dropped.
   static let bytesMax = 4 << 20

@@ -1,6 +1,6 @@
 import OperationFormat
 
-/// What a transaction had seen when it was made: the test of section "one rule for all conflicts".
+/// What a transaction had seen when it was made: the rule for all conflicts.
 package struct CausalContext: Sendable {
   /// The zone whose placements count.
   package var zone: ZoneNumber
@@ -27,7 +27,8 @@ package struct CausalContext: Sendable {
 
   /// Whether this transaction, at its operation `index`, has seen the operation that made a head.
   ///
-  /// - Parameter offset: looks up the first place of a transaction in an incarnation of the zone's remote log.
+  /// - Parameter offset: looks up the first place of a transaction in an incarnation of the zone's remote
+  ///   log.
   package func hasSeen(
     _ head: HeadID, at index: UInt32,
     offset: (ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, IncarnationNumber) throws -> UInt64?
@@ -45,7 +46,7 @@ package struct CausalContext: Sendable {
     return reaches(found)
   }
 
-  /// Whether what lies at an offset of the base's incarnation was folded before.
+  /// Whether what is at an offset of the base's incarnation was folded before.
   package func reaches(_ offset: UInt64) -> Bool {
     guard let base else { return false }
     return offset <= base.offset

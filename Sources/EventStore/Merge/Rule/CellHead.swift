@@ -22,7 +22,8 @@ public struct CellHead: Hashable, Sendable {
     /// The record is dead here: it was moved, and this is its copy.
     indirect case moved(to: RecordID)
 
-    /// The value of a register or at a key, the element, or what was added to a counter or contributed; nil for a record's existence.
+    /// The value of a register or at a key, the element, or what was added to a counter or contributed; nil
+    /// for a record's existence.
     public var value: Value? {
       switch self {
       case .value(let value), .addend(let value), .contribution(let value), .element(let value),

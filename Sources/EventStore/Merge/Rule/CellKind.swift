@@ -4,7 +4,7 @@ import OperationFormat
 enum CellLayout {
   /// Its heads.
   case heads
-  /// How many elements it has. Each has a row of its own.
+  /// How many elements it has. Each has its own row.
   case elements
   /// The root of its units: see ``UnitOrderRoot``.
   case units
@@ -12,8 +12,9 @@ enum CellLayout {
 
 /// What a kind of cell says of itself: how its cells are read, compared and digested.
 ///
-/// All of a kind stands in its own file. Who works on a cell of any kind calls it through ``FieldKind/with(_:)`` or
-/// ``CellNumber/withKind(_:)``, the one switch over kinds, which the compiler turns into direct calls.
+/// All of a kind stands in its own file. Who works on a cell of any kind calls it through
+/// ``FieldKind/with(_:)`` or ``CellNumber/withKind(_:)``, the one switch over kinds, which the compiler turns
+/// into direct calls.
 protocol CellKind {
   static var layout: CellLayout { get }
   /// Whether it shows the greatest of its heads, or of those of each element, so that the others lose.
@@ -39,6 +40,8 @@ protocol FieldCellKind: CellKind {
   static var sumsHeads: Bool { get }
   /// Whether what stands for an element is its encoded value, which may name records.
   static var identityIsValue: Bool { get }
+  /// Whether its units are the scalars of a text; else they are places of a list.
+  static var unitsAreScalars: Bool { get }
   /// Folds an operation into the loaded record.
   static func apply<Storage>(
     _ operation: OperationKind, _ operand: RawSpan, to field: NameNumber, index: UInt32,
@@ -66,10 +69,37 @@ protocol FieldCellKind: CellKind {
 
   /// What a change does to the heads of the cell; nil if nothing.
   static func effect(of change: FieldChange) -> CellEffect?
+  /// Where an explanation takes the heads of the cell from.
+  static var explainedHeads: ExplainedHeads { get }
   /// What a change does to units of a list or a text.
   static func edit(by change: FieldChange) -> UnitEdit?
   /// The change that lets a loser of a conflict win; nil if it is none of this kind.
   static func change(restoring content: CellHead.Content) -> FieldChange?
+
+  // MARK: Units
+
+  /// How many units of a list or a text a change inserts.
+  static func insertedUnits(by change: FieldChange) -> UInt64
+  /// The units that a change names, of each run the first.
+  static func namedUnits(in change: FieldChange) -> [UnitReference]
+  /// A change with other names for its units.
+  static func change(_ change: FieldChange, renamed names: some UnitNames) -> FieldChange
+}
+
+/// Gives units other names.
+protocol UnitNames {
+  func renamed(_ unit: UnitReference) -> UnitReference
+  func renamed(_ run: UnitSpan) -> [UnitSpan]
+}
+
+/// What holds for kinds without units.
+extension FieldCellKind {
+  static var unitsAreScalars: Bool { false }
+  static var explainedHeads: ExplainedHeads { .ofCell }
+  static func edit(by change: FieldChange) -> UnitEdit? { nil }
+  static func insertedUnits(by change: FieldChange) -> UInt64 { 0 }
+  static func namedUnits(in change: FieldChange) -> [UnitReference] { [] }
+  static func change(_ change: FieldChange, renamed names: some UnitNames) -> FieldChange { change }
 }
 
 extension FieldCellKind {
@@ -102,9 +132,20 @@ struct CellEffect {
   var replaces = true
 }
 
+/// Where an explanation takes the heads of a cell from.
+enum ExplainedHeads {
+  /// The cell has them.
+  case ofCell
+  /// The runs of a text stand for them.
+  case ofTextRuns
+  /// They are the contributions, in their order.
+  case ofContributions
+}
+
 /// What a change does to units of a list or a text.
 enum UnitEdit {
-  case inserted
+  /// - Parameter text: the scalars that were inserted; nil in a list.
+  case inserted(text: String?)
   case removed(units: UInt64)
   case replaced
   case moved
@@ -119,10 +160,15 @@ extension CellNumber {
   /// What the row has of the cell; nil for a kind of a newer version.
   @inline(__always) var layout: CellLayout? { kind?.layout }
 
-  /// Whether what stands in the record's row are heads: of a register, a counter, contributions or a record's existence.
+  /// Whether its units are the scalars of a text.
+  @inline(__always) var hasScalars: Bool { kind?.with { $0.unitsAreScalars } ?? false }
+
+  /// Whether what stands in the record's row are heads: of a register, a counter, contributions or a record's
+  /// existence.
   @inline(__always) var isOfHeads: Bool { isRegister || layout == .heads }
 
-  /// Whether a cell that is there shows anything: a list or a text keeps its units when all of them were removed.
+  /// Whether a cell that is there shows anything: a list or a text keeps its units when all of them were
+  /// removed.
   @inline(__always)
   func shows(_ winner: RecordLayout.Winner, in row: RawSpan) throws(FormatError) -> Bool {
     if isRegister { return true }
@@ -132,7 +178,7 @@ extension CellNumber {
 }
 
 extension InlineHeads {
-  /// Whether a cell with these heads alone has losers: two that conflict.
+  /// Whether a cell with only these heads has losers: two that conflict.
   func areContested(_ cell: CellNumber, in row: RawSpan) -> Bool {
     for index in 1..<max(1, count)
     where Self.conflict(cell, row.extracting(self[0].payload), row.extracting(self[index].payload)) {

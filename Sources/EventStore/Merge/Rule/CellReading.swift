@@ -6,7 +6,8 @@ package protocol CellReading: RowReading {
 
   /// The name of a type or a field.
   func name(_ number: NameNumber) throws -> Name
-  /// What a value reads in the record whose row it is: nil for a reference that is nullified, null for one inside.
+  /// What a value reads in the record whose row it is: nil for a reference that is nullified, null for one
+  /// inside.
   func shown(_ value: Value, in row: RawSpan, _ state: StateNumber) throws -> Value?
   /// What transactions of the state's zone have seen of each other.
   func sight(in state: StateNumber) throws -> Sight
@@ -43,7 +44,7 @@ package struct CellReader<Rows: CellReading>: ~Escapable {
     get throws(FormatError) { row.extracting(try RecordLayout.place(of: cell, in: row).body) }
   }
 
-  /// The heads that lie in the row.
+  /// The heads in the row.
   func inlineHeads() throws(FormatError) -> InlineHeads {
     try RecordLayout.heads(of: RecordLayout.place(of: cell, in: row).body, in: row)
   }

@@ -1,6 +1,7 @@
 import OperationFormat
 
-/// What the order of contributions, and an explanation, need to know of a zone: who comes before whom, and what lies where.
+/// What the order of contributions, and an explanation, need to know of a zone: who comes before whom, and
+/// what is where.
 package protocol ContributionSight: ReplicaReading {
   /// The identities that a replica's epoch continues, each with the last sequence it held.
   func lineage(

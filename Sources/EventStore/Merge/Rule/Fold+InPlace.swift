@@ -1,7 +1,7 @@
 import OperationFormat
 
-/// The shortcut of the fold's commonest step. What it does not know for certain it leaves to the general one, which is
-/// its oracle: both leave the same bytes.
+/// The shortcut of the fold's commonest step. What it does not know for certain it leaves to the general one,
+/// which is its oracle: both leave the same bytes.
 extension Fold {
   /// Sets a field where the row has one head of the record's existence and one or none of the field, and the
   /// transaction has seen them: the heads are overwritten in place.
@@ -11,16 +11,16 @@ extension Fold {
     _ field: NameNumber, type: NameNumber, value: RawSpan, index: UInt32
   ) throws -> Bool {
     let cell = CellNumber(register: field)
-    try joinRegisters()
-    if isWide { try openBlock(of: cell) }
+    try loaded.joinRegisters()
+    if loaded.isWide { try loaded.openBlock(of: cell) }
     guard value.byteCount <= Cell.inlinePayloadBytesMax, !Value.mayNameRecords(value),
       var existence = plainExistence(), existence.type == type,
-      RecordLayout.flags(of: row.span.bytes).subtracting(.wide).isEmpty,
-      let plain = PlainField(row.span.bytes, cell, after: existence),
-      try removes(.seen(at: index), existence.id)
+      RecordLayout.flags(of: loaded.bytes.span.bytes).subtracting(.wide).isEmpty,
+      let plain = PlainField(loaded.bytes.span.bytes, cell, after: existence),
+      try step.removes(.seen(at: index), existence.id)
     else { return false }
-    if let head = plain.head, try !removes(.seen(at: index), head) { return false }
-    let head = head(at: index)
+    if let head = plain.head, try !step.removes(.seen(at: index), head) { return false }
+    let head = step.head(at: index)
     let headBytes = head.byteCount
     let existenceBytes = existence.bodyBytes + headBytes - existence.headBytes
     guard existenceBytes < 0x80 else { return false }
@@ -31,10 +31,10 @@ extension Fold {
       ByteWriter.varintByteCount(UInt64(cell.rawValue)) + ByteWriter.varintByteCount(UInt64(bodyBytes))
       + bodyBytes
     let start = existence.headStart
-    resize(plain.entry, to: entryBytes)
-    resize(start..<start + existence.headBytes, to: headBytes)
+    loaded.resize(plain.entry, to: entryBytes)
+    loaded.resize(start..<start + existence.headBytes, to: headBytes)
     let moved = headBytes - existence.headBytes
-    let end = row.withUnsafeMutableBytes { row in
+    let end = loaded.bytes.withUnsafeMutableBytes { row in
       row[start - 2] = UInt8(existenceBytes)
       var pen = Pen(row, at: start)
       pen.write(head)
@@ -52,83 +52,18 @@ extension Fold {
     existence.headBytes = headBytes
     existence.bodyBytes = existenceBytes
     existence.end += moved
-    self.existence = .plain(existence)
-    isChanged = true
+    loaded.existence = .plain(existence)
+    loaded.isChanged = true
     return true
   }
 
-  /// The existence of the record at hand if it is plain; nil where the general way must tell.
+  /// The existence of the loaded record if it is plain; nil where only the general step can decide.
   mutating func plainExistence() -> PlainRow.Existence? {
     guard editsInPlace else { return nil }
-    if case .unknown = existence {
-      existence = PlainRow.existence(in: row.span.bytes).map { .plain($0) } ?? .other
+    if case .unknown = loaded.existence {
+      loaded.existence = PlainRow.existence(in: loaded.bytes.span.bytes).map { .plain($0) } ?? .other
     }
-    guard case .plain(let plain) = existence else { return nil }
+    guard case .plain(let plain) = loaded.existence else { return nil }
     return plain
-  }
-
-  /// Makes a part of the row longer or shorter. What is in it then is to be written.
-  mutating func resize(_ range: Range<Int>, to count: Int) {
-    let old = row.count
-    let change = count - range.count
-    if change > 0 { row.append(contentsOf: repeatElement(0, count: change)) }
-    if change != 0 {
-      row.withUnsafeMutableBytes { row in
-        UnsafeMutableRawBufferPointer(rebasing: row[(range.upperBound + change)...]).copyMemory(
-          from: UnsafeRawBufferPointer(rebasing: row[range.upperBound..<old]))
-      }
-    }
-    if change < 0 { row.removeLast(-change) }
-  }
-}
-
-/// What is known of the existence of a record.
-enum PlainExistence {
-  case unknown
-  case plain(PlainRow.Existence)
-  /// Not one living head at the row's beginning.
-  case other
-}
-
-/// Writes where space was made.
-struct Pen {
-  private let row: UnsafeMutableRawBufferPointer
-  private(set) var offset: Int
-
-  init(_ row: UnsafeMutableRawBufferPointer, at offset: Int) {
-    self.row = row
-    self.offset = offset
-  }
-
-  @inline(__always)
-  mutating func write(_ byte: UInt8) {
-    row[offset] = byte
-    offset += 1
-  }
-
-  @inline(__always)
-  mutating func write(varint value: UInt64) {
-    var rest = value
-    while rest >= 0x80 {
-      write(UInt8(truncatingIfNeeded: rest) | 0x80)
-      rest >>= 7
-    }
-    write(UInt8(truncatingIfNeeded: rest))
-  }
-
-  mutating func write(_ head: Head) {
-    row.storeBytes(of: head.timestamp.rawValue.littleEndian, toByteOffset: offset, as: UInt64.self)
-    offset += 8
-    write(varint: UInt64(head.id.replica.rawValue))
-    write(varint: UInt64(head.id.epoch))
-    write(varint: head.id.sequence)
-    write(varint: UInt64(head.id.index))
-  }
-
-  mutating func write(_ bytes: RawSpan) {
-    bytes.withUnsafeBytes { bytes in
-      UnsafeMutableRawBufferPointer(rebasing: row[offset...]).copyMemory(from: bytes)
-    }
-    offset += bytes.byteCount
   }
 }

@@ -1,6 +1,7 @@
 package import OperationFormat
 
-/// Giving the heads of a transaction another effective timestamp, because its first receive time turned out earlier.
+/// Giving the heads of a transaction another effective timestamp, because its first receive time turned out
+/// earlier.
 extension Fold {
   /// Gives the heads that an operation made another effective timestamp.
   ///
@@ -10,7 +11,8 @@ extension Fold {
   ///   - operand: what it says of the field.
   ///   - index: its place in its transaction.
   ///   - transaction: who made it.
-  /// - Returns: whether the winner of one of its cells is another one now, or contributions may have another order.
+  /// - Returns: whether the winner of one of its cells is another one now, or contributions may have another
+  ///   order.
   package mutating func retime(
     _ kind: OperationKind, _ field: NameNumber, operand: RawSpan, index: UInt32, of record: RawSpan,
     in state: StateNumber, transaction: CausalContext, to timestamp: Timestamp
@@ -40,7 +42,7 @@ extension Fold {
   mutating func retimeHeads(of path: CellPath, by id: HeadID, to timestamp: Timestamp) throws {
     for owned in try heads(of: path, by: id) where owned.head.timestamp != timestamp {
       let moved = Head(timestamp: timestamp, id: owned.head.id)
-      let (removal, payload) = (Removal.head(owned.head.id), owned.payload.span.bytes)
+      let (removal, payload) = (HeadRemoval.head(owned.head.id), owned.payload.span.bytes)
       if path.element == nil {
         try replace(path.cell, removing: removal, adding: moved, payload: payload)
       } else {
@@ -54,7 +56,7 @@ extension Fold {
     try withCell(path) { _, heads, _ in heads.count > 0 ? heads[0].head.id : nil }
   }
 
-  /// The heads of a cell that one transaction made. The others are not looked at.
+  /// The heads of a cell that one transaction made. It does not read the others.
   private mutating func heads(of path: CellPath, by id: HeadID) throws -> [OwnedHead] {
     try withCell(path) { fold, inline, row in
       var found: [OwnedHead] = []
@@ -64,7 +66,10 @@ extension Fold {
         inlineIDs.append(head.id)
         if head.id.isOfTransaction(id.replica, id.epoch, id.sequence) {
           found.append(
-            OwnedHead(head: head, payload: try fold.wholePayload(of: inline[index], in: path, row)))
+            OwnedHead(
+              head: head,
+              payload: try fold.storage.wholePayload(
+                of: inline[index], in: path, row, record: fold.recordNumber, fold.state)))
         }
       }
       guard inline.total > inline.count else { return found }
@@ -79,9 +84,10 @@ extension Fold {
     _ path: CellPath, _ body: (borrowing Fold, InlineHeads, RawSpan) throws -> R?
   ) throws -> R? {
     guard let element = path.element else {
-      if path.cell.isFieldRegister { try joinRegisters() }
-      let place = try place(of: path.cell)
-      return try body(self, RecordLayout.heads(of: place.body, in: row.span.bytes), row.span.bytes)
+      if path.cell.isFieldRegister { try loaded.joinRegisters() }
+      let place = try loaded.place(of: path.cell)
+      let row = loaded.bytes.span.bytes
+      return try body(self, RecordLayout.heads(of: place.body, in: row), row)
     }
     let key = ElementKey(state: state, record: try recordNumber, cell: path.cell, element: element)
     guard let row = try storage.readElement(key) else { return nil }

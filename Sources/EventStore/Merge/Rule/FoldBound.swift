@@ -1,34 +1,37 @@
 import OperationFormat
 
-/// How much one commit may do with the rows that it finds, beside what its operations themselves say: a `create` takes away all the
-/// elements that its transaction has seen, however many there are.
+/// How much one commit may do with the rows that it finds, beside what its operations themselves say: a
+/// `create` takes away all the elements that its transaction has seen, however many there are.
 package final class FoldBound {
   package enum Rule: Sendable {
     /// However much it is.
     case none
     /// What would be more is not folded: ``FoldBoundReached`` is thrown, and what was done is to be undone.
     case givesUp
-    /// What would be more waits: an operation ends where it is, with its row whole, and the next commit continues it.
+    /// What would be more waits: an operation ends where it is, with its row whole, and the next commit
+    /// continues it.
     case pauses
   }
 
-  /// What a row takes that is removed; one that is looked at takes 1.
+  /// The steps of removing a row; reading one takes 1.
   static let stepsOfRemoval = 8
-  /// What a leaf of a text takes that is looked at, one of which units are hidden besides, and finding which of an inserter's units
-  /// are seen.
+  /// The steps of reading a leaf of a text, the removals of hiding units in it, and the steps of finding
+  /// which of an inserter's units are seen.
   static let (stepsOfLeaf, removalsOfLeaf, stepsOfInserter) = (2, 3, 16)
   /// What finding takes whether a unit is seen that an insertion may come behind.
   static let stepsOfUnit = 2
-  /// A row of more bytes lies on pages of its own, of which each takes as much to remove as a small row.
+  /// A row of more bytes has its own pages; removing a page takes as much as removing a small row.
   private static let (bytesMaxOnSharedPage, pageBytes) = (2000, 4096)
-  /// The steps of a commit: a hundred thousand rows to look at, or an eighth of that to remove.
+  /// The steps of a commit: a hundred thousand rows to read, or an eighth of that to remove.
   package var stepsMax = 100_000
-  /// So many rows are looked at before there is another look at how much is left. A check of the fold makes it less.
+  /// So many rows are read between two checks of what is left. A check of the fold makes
+  /// it less.
   package var rowsAtOnce = 1024
   // One thread uses it, and no access lasts: checks of exclusive access would cost each operation.
   @exclusivity(unchecked) package private(set) var rule = Rule.none
   @exclusivity(unchecked) private var left = 0
-  /// The row at which an operation that was paused continues; nil where it begins again, and finds less to do.
+  /// The row at which an operation that was paused continues; nil where it begins again, and finds less to
+  /// do.
   @exclusivity(unchecked) package internal(set) var next: ElementKey?
 
   /// Begins to count for a commit, or a segment in it.
@@ -65,7 +68,7 @@ package final class FoldBound {
     if rule == .givesUp && left < 0 { throw FoldBoundReached() }
   }
 
-  /// Counts the bytes of a row that was removed, where it had pages of its own.
+  /// Counts the bytes of a removed row that had its own pages.
   func countRemoved(bytes: Int) throws {
     guard bytes > Self.bytesMaxOnSharedPage else { return }
     try count(removed: (bytes + Self.pageBytes - 1) / Self.pageBytes)
@@ -83,40 +86,23 @@ package final class FoldBound {
 
 }
 
-/// A commit has done as much as it may: see ``FoldBound``.
+/// A commit has done as much as its limit: see ``FoldBound``.
 package struct FoldBoundReached: Error {
   /// Segments that the commit had folded before.
   var segments = 0
 }
 
-extension Fold {
-  /// Where a look at the rows under a prefix begins; nil if an earlier part of the operation has looked at all of them.
+extension FoldBound {
+  /// Where to begin with the rows under a prefix; nil if an earlier part of the operation has read
+  /// all of them.
   func firstKey(under prefix: ElementKey) -> ElementKey? {
-    guard let next = bound.next, prefix < next else { return prefix }
+    guard let next, prefix < next else { return prefix }
     return next.bytes.starts(with: prefix.bytes) ? next : nil
   }
 
-  /// Looks at some of the rows under a prefix. Only what is found is kept in memory.
-  ///
-  /// - Parameters:
-  ///   - end: the key before which it ends; nil for the last under the prefix.
-  ///   - find: gives what is to be kept of a row, if anything.
-  /// - Returns: that, how many rows it looked at, and the key of the next one; nil if it has looked at all.
-  func someRows<Found>(
-    under prefix: ElementKey, from first: ElementKey, before end: ElementKey? = nil,
-    _ find: (_ key: RawSpan, _ row: RawSpan) throws -> Found?
-  ) throws -> (found: [Found], looked: Int, next: ElementKey?) {
-    var rows: (found: [Found], looked: Int, next: ElementKey?) = ([], 0, nil)
-    try storage.forEachElement(under: prefix, from: first) { key, row in
-      if let end, compareBytes(key, end.bytes.span.bytes) >= 0 { return false }
-      guard rows.looked < bound.rowsAtOnce else {
-        rows.next = ElementKey(bytes: key.bytes)
-        return false
-      }
-      rows.looked += 1
-      if let found = try find(key, row) { rows.found.append(found) }
-      return true
-    }
-    return rows
+  /// Counts a leaf that was read, and returns whether to continue.
+  func countVisit(_ isChanged: Bool, looked: Int = FoldBound.stepsOfLeaf) throws -> Bool {
+    try count(looked: looked, removed: isChanged ? FoldBound.removalsOfLeaf : 0)
+    return !isSpent
   }
 }

@@ -1,14 +1,14 @@
 package import OperationFormat
 
-/// What the fold needs from whoever keeps the rows: the store's write batch, a scratch fold of the past, or
-/// memory.
+/// The rows that the fold reads and writes: those of the store's write transaction, of a scratch fold of the
+/// past, or memory.
 package protocol FoldStorage: RowReading, RunStorage {
   /// Replaces `row` by the row of a record, if it has one.
   ///
   /// - Parameter key: the state's number (4 bytes, big-endian) and the record's name.
   func readRecord(_ key: RawSpan, into row: inout [UInt8]) throws -> Bool
   func writeRecord(_ row: RawSpan, _ key: RawSpan) throws
-  /// Gives out the next record number of a state, from 1.
+  /// Returns the next record number of a state, from 1.
   func makeRecordNumber(in state: StateNumber) throws -> UInt32
 
   func writeElement(_ row: RawSpan, _ key: ElementKey) throws
@@ -17,7 +17,8 @@ package protocol FoldStorage: RowReading, RunStorage {
   func elements(under prefix: ElementKey) throws -> [(key: ElementKey, row: [UInt8])]
   /// The keys of all element rows from one up to and without another, in order.
   func elementKeys(in range: Range<ElementKey>) throws -> [ElementKey]
-  /// The last element row at or before a key, and the key of the one after it; both only if they begin with `prefix`.
+  /// The last element row at or before a key, and the key of the one after it; both only if they begin with
+  /// `prefix`.
   func element(
     atMost key: ElementKey, under prefix: ElementKey
   ) throws -> (found: (key: ElementKey, row: [UInt8])?, next: ElementKey?)
@@ -33,20 +34,21 @@ package protocol FoldStorage: RowReading, RunStorage {
     of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, in zone: ZoneNumber,
     _ incarnation: IncarnationNumber
   ) throws -> UInt64?
-  /// The offset up to which everything in an incarnation of a zone's remote log has its place here, so that no place up to
-  /// there will ever change; nil if nothing of the incarnation has a place.
+  /// The offset up to which everything in an incarnation of a zone's remote log has its place here, so that
+  /// no place up to there will ever change; nil if nothing of the incarnation has a place.
   func placedThrough(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) throws -> UInt64?
-  /// What lies at some offsets of an incarnation, as far as it is known.
+  /// What is at some offsets of an incarnation, as far as it is known.
   func placedRuns(
     at offsets: ClosedRange<UInt64>, of zone: ZoneNumber, _ incarnation: IncarnationNumber
   ) throws -> [PlacedRun]
-  /// Notes that a contribution of a state got another timestamp: what was reduced in their order may be another now.
+  /// Notes that a contribution of a state got another timestamp: what was reduced in their order may be
+  /// another now.
   func noteRetiming(in state: StateNumber) throws
   /// The number of a replica, nil if it has none: then nothing of it was folded.
   func replicaNumber(of replica: ReplicaID) throws -> ReplicaNumber?
 }
 
-/// Transactions that lie at one offset of a remote log: a run of one replica's sequences.
+/// Transactions at one offset of a remote log: a run of one replica's sequences.
 package struct PlacedRun: Hashable, Sendable {
   package var replica: ReplicaNumber
   package var epoch: UInt32

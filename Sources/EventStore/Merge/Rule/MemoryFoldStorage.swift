@@ -2,8 +2,8 @@ package import OperationFormat
 
 /// Keeps the rows of a fold in memory: for checks that need many small folds and no disk.
 ///
-/// Rows lie in sorted arrays: a look-up is a binary search, nothing is hashed, and a row that is written again
-/// keeps its memory.
+/// Rows are in sorted arrays: a look-up is a binary search, nothing is hashed, and a row that is written
+/// again keeps its memory.
 package final class MemoryFoldStorage: FoldStorage, RunStorage {
   /// A row and its key.
   package typealias Entry = SortedRows.Entry
@@ -34,7 +34,7 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
   ///
   /// - Parameters:
   ///   - replicas: the identities; the first has number 1.
-  ///   - runs: what lies at an offset. It is asked for offsets alone that `placed` reaches.
+  ///   - runs: what is at an offset. It is called only for offsets that `placed` reaches.
   ///   - placed: up to where everything has its place.
   ///   - places: the place of a transaction (replica, epoch, sequence) in a zone's incarnation.
   package init(

@@ -4,10 +4,10 @@ import OperationFormat
 ///
 /// The extensions of this protocol are the one reader of rows: the fold and every read transaction use it.
 package protocol RowReading: RunReading {
-  /// Calls a closure with an element row where it lies; nil if there is none.
+  /// Calls a closure with an element row in place; nil if there is none.
   func withElement<R>(_ key: ElementKey, _ body: (RawSpan) throws -> R) throws -> R?
-  /// Calls a closure with the element rows whose key begins with `prefix`, in key order, from a key on that is not less than
-  /// the prefix, until it returns false. The closure must not write.
+  /// Calls a closure with the element rows whose key begins with `prefix`, in key order, from a key on that
+  /// is not less than the prefix, until it returns false. The closure must not write.
   func forEachElement(
     under prefix: ElementKey, from key: ElementKey, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Bool)
     throws
@@ -17,7 +17,8 @@ extension RowReading {
   /// A copy of an element row; nil if there is none.
   package func readElement(_ key: ElementKey) throws -> [UInt8]? { try withElement(key) { $0.bytes } }
 
-  /// Calls a closure with all element rows whose key begins with `prefix`, in key order. The closure must not write.
+  /// Calls a closure with all element rows whose key begins with `prefix`, in key order. The closure must not
+  /// write.
   package func forEachElement(
     under prefix: ElementKey, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Void
   ) throws {
@@ -27,16 +28,41 @@ extension RowReading {
     }
   }
 
+  /// Reads some of the rows under a prefix. Only what is found is kept in memory.
+  ///
+  /// - Parameters:
+  ///   - end: the key before which it ends; nil for the last under the prefix.
+  ///   - rowsMax: how many it reads.
+  ///   - find: returns what to keep of a row, if anything.
+  /// - Returns: what was found, how many rows it read, and the key of the next one; nil if it read all.
+  func someRows<Found>(
+    under prefix: ElementKey, from first: ElementKey, before end: ElementKey? = nil, atOnce rowsMax: Int,
+    _ find: (_ key: RawSpan, _ row: RawSpan) throws -> Found?
+  ) throws -> (found: [Found], looked: Int, next: ElementKey?) {
+    var rows: (found: [Found], looked: Int, next: ElementKey?) = ([], 0, nil)
+    try forEachElement(under: prefix, from: first) { key, row in
+      if let end, compareBytes(key, end.bytes.span.bytes) >= 0 { return false }
+      guard rows.looked < rowsMax else {
+        rows.next = ElementKey(bytes: key.bytes)
+        return false
+      }
+      rows.looked += 1
+      if let found = try find(key, row) { rows.found.append(found) }
+      return true
+    }
+    return rows
+  }
+
   // MARK: Heads
 
-  /// All heads of a cell that lies in a record's row, greatest first, with their whole payloads.
+  /// All heads of a cell in a record's row, greatest first, with their whole payloads.
   func heads(of cell: CellNumber, in row: RawSpan, _ state: StateNumber) throws -> [OwnedHead] {
     let place = try RecordLayout.place(of: cell, in: row)
     return try heads(
       of: CellPath(cell), in: row, place.body, record: RecordLayout.recordNumber(of: row), state)
   }
 
-  /// All heads of a cell that lies in a part of a row, greatest first, with their whole payloads.
+  /// All heads of a cell in a part of a row, greatest first, with their whole payloads.
   func heads(
     of path: CellPath, in row: RawSpan, _ body: Range<Int>, record: UInt32, _ state: StateNumber
   ) throws -> [OwnedHead] {

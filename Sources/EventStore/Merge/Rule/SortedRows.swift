@@ -1,6 +1,7 @@
 import OperationFormat
 
-/// Rows in memory, ascending by key, in chunks: so that one among very many is written without moving all after it.
+/// Rows in memory, ascending by key, in chunks: so that one among very many is written without moving all
+/// after it.
 package struct SortedRows: Hashable, Sendable, Sequence {
   /// A row and its key.
   package struct Entry: Hashable, Sendable {

@@ -1,6 +1,6 @@
 /// Nodes of the sequences that were folded last, from one operation to the next.
 ///
-/// They are dropped with ``Fold/reset()``: until then the rows of sequences change through the fold alone.
+/// They are dropped with ``Fold/reset()``: until then only the fold changes the rows of unit orders.
 struct UnitOrderNodes {
   private var caches: [UnitOrderCell: NodeCache] = [:]
 

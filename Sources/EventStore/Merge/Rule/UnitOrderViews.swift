@@ -9,8 +9,8 @@ struct UnitOrderCell: Hashable {
 
 /// What is known of what one identity has seen of sequences, from one of its insertions to its next.
 ///
-/// It is dropped as soon as another identity's transaction is folded, or one that has seen more. What follows from a base alone
-/// is kept for the others that have it.
+/// It is dropped as soon as another identity's transaction is folded, or one that has seen more. What follows
+/// from only a base is kept for the others that have it.
 struct UnitOrderViews {
   private struct BaseCell: Hashable {
     var incarnation: IncarnationNumber
@@ -50,7 +50,8 @@ struct UnitOrderViews {
     return view
   }
 
-  /// - Parameter isPlaced: whether all that a base says has its place, so that nothing more will be seen with it.
+  /// - Parameter isPlaced: whether all that a base says has its place, so that nothing more will be seen with
+  ///   it.
   mutating func put(
     _ view: consuming UnitOrderView, of cell: CellNumber, _ record: UInt32, _ state: StateNumber,
     isPlaced: (_ base: (incarnation: IncarnationNumber, offset: UInt64)) throws -> Bool

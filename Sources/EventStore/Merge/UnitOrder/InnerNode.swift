@@ -1,12 +1,12 @@
 import OperationFormat
 
-/// A node of a sequence's tree above its leaves: what lies below it, in the document's order.
+/// A node of a unit order's tree above the leaves: its children, in the document's order.
 ///
 /// | bytes | what |
 /// |---|---|
 /// | 1 | 2, an inner node |
 /// | 4 | the node above, big-endian, 0 for none |
-/// | … | children, from 1: node, count of all units, count of the visible ones, depth and right depth of the least level, varints |
+/// | … | children, from 1, as varints: node, units, visible units, depth and right depth of the least level |
 struct InnerNode {
   static let tag: UInt8 = 2
 
@@ -72,7 +72,7 @@ struct InnerNode {
   var visible: UInt64 { children.reduce(0) { $0 &+ $1.visible } }
   var level: Level { children.reduce(children[0].level) { min($0, $1.level) } }
 
-  /// How the node above tells of it.
+  /// Its entry in the node above.
   func asChild(_ node: NodeNumber) -> Child {
     Child(node: node, units: units, visible: visible, level: level)
   }

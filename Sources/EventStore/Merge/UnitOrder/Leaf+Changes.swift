@@ -20,7 +20,7 @@ extension Leaf {
     pieces.insert(rest, at: index + 1)
   }
 
-  /// Inserts a piece with its text, told together with the one before it where that is possible.
+  /// Inserts a piece with its text, and joins it with the one before where that is possible.
   ///
   /// - Returns: the index of the piece that has the units.
   mutating func insert(_ piece: Piece, text: ArraySlice<UInt8>, at index: Int) -> Int {
@@ -32,7 +32,7 @@ extension Leaf {
     return index > 0 && joinPiece(index - 1) ? index - 1 : index
   }
 
-  /// Tells a piece together with the next one where that is possible.
+  /// Joins a piece with the next one where that is possible.
   @discardableResult
   mutating func joinPiece(_ index: Int) -> Bool {
     guard pieces[index + 1].continues(pieces[index]) else { return false }
@@ -66,9 +66,9 @@ extension Leaf {
     joinPiece(boundary)
   }
 
-  /// Shows or hides those units of a piece that lie in `numbers`.
+  /// Shows or hides those units of a piece that are in `numbers`.
   ///
-  /// - Returns: how many pieces now lie where it was; nil if nothing changed.
+  /// - Returns: how many pieces there are now instead of it; nil if nothing changed.
   mutating func setVisible(_ isVisible: Bool, _ numbers: Range<UInt64>, inPiece index: Int) -> Int? {
     let piece = pieces[index]
     let (start, end) = (max(numbers.lowerBound, piece.first.number), min(numbers.upperBound, piece.end))
@@ -99,8 +99,8 @@ extension Leaf {
 
   /// Cuts a leaf that is too long into leaves that are not.
   ///
-  /// Where the last piece changed, as when a text is typed forward, the first leaf is left full, else it ends behind what
-  /// was changed, so that it goes on there, or in the middle.
+  /// Where the last piece changed, as when a text is typed forward, the first leaf is left full, else it ends
+  /// behind what was changed, so that the next insertion continues there, or in the middle.
   ///
   /// - Parameter piece: the last piece that changed.
   func cut(changed: Int, bytesMax: Int) -> [Leaf] {
@@ -152,7 +152,8 @@ extension Leaf {
   /// Fewer bytes of text than these are not cut off to fill a leaf.
   private static let filledBytesMin = 16
 
-  /// Cuts a piece of text so that its front takes at most some bytes; nil if it is none or that is not worth it.
+  /// Cuts a piece of text so that its front takes at most some bytes; nil if it is none or that is not worth
+  /// it.
   private func fill(_ room: Int, with piece: Piece, byteCount: Int) -> (front: Piece, rest: Piece)? {
     let isFirst = pieces.isEmpty
     var textBytes = min(room - (byteCount - piece.text.count), piece.text.count - 1)

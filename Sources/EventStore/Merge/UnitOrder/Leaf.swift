@@ -12,28 +12,29 @@ import OperationFormat
 ///
 /// | bytes | what |
 /// |---|---|
-/// | 1 | flags, from the least bit: 2 left origin, 2 right origin, new inserter, hidden, several units, element |
-/// | varint ×2 | replica, epoch; for a new inserter alone |
-/// | varint | number of the first unit; less the end of the piece before it and zigzag where the inserter is the same |
+/// | 1 | flags, lowest first: left origin (2), right origin (2), new inserter, hidden, several units, element |
+/// | varint ×2 | replica, epoch; only for a new inserter |
+/// | varint | number of the first unit; for the same inserter less the end of the piece before, zigzag |
 /// | varint | count of units − 2; where there are several |
-/// | unit | the left origin, if it is 3: 0 the start, 1 the last unit of the piece before, 2 the number before |
-/// | unit | the right origin, if it is 3: 0 the end, 1 that of the piece before, 2 the first unit of the next piece |
+/// | unit | the left origin, if 3; 0 is the start, 1 the last unit of the piece before, 2 the number before |
+/// | unit | the right origin, if 3; 0 is the end, 1 that of the piece before, 2 the next piece's first unit |
 /// | zigzag | depth, less that of the piece before; if the left origin is 2 or 3 |
-/// | varint | right depth; if the right origin is 3, or 1 and the left origin neither 1 nor that of the piece before |
+/// | varint | right depth; if the right origin is 3, or is 1 and the left one is neither 1 nor as before |
 /// | unit | the element |
 /// | varint | bytes of text − count of units; for several visible units of a text |
 /// | … | the UTF-8 of visible units of a text |
 ///
-/// A unit: a varint `2n` where `n` is the zigzag of its number less that of the piece's first unit, for the same
-/// inserter; otherwise a varint `2 × replica + 1`, then epoch and number, varints.
+/// A unit: a varint `2n` where `n` is the zigzag of its number less that of the piece's first unit, for the
+/// same inserter; otherwise a varint `2 × replica + 1`, then epoch and number, varints.
 ///
 /// A level that is not told follows from the pieces beside it: see ``Level``.
 struct Leaf {
   static let tag: UInt8 = 1
   /// Where the pieces begin.
   static let headerBytes = 5
-  /// The most bytes by which a row grows with a piece that is put in, without its text: at most 94 for the piece, 94
-  /// for the rest of one that it cuts, and 66 for origins of the pieces beside it that were told by their neighbours.
+  /// The most bytes by which a row grows with a piece that is put in, without its text: at most 94 for the
+  /// piece, 94 for the rest of one that it cuts, and 66 for origins of the pieces beside it that were told by
+  /// their neighbours.
   static let insertionBytesMax = 320
 
   var parent: NodeNumber
@@ -188,7 +189,7 @@ extension ByteReader {
     return (piece, rightKind == 2)
   }
 
-  /// Reads the text of a piece, and returns where it lies.
+  /// Reads the text of a piece, and returns its range.
   @_lifetime(self: copy self)
   private mutating func readText(of count: UInt64) throws(FormatError) -> Range<Int> {
     let start = position

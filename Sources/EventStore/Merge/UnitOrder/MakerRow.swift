@@ -1,15 +1,16 @@
 import OperationFormat
 
-/// Which operations made the units of an inserter: runs of operations whose sequences follow each other, each with the
-/// same index in its transaction and the same count of units.
+/// Which operations made the units of an inserter: runs of operations whose sequences follow each other, each
+/// with the same index in its transaction and the same count of units.
 ///
-/// The runs are as long as they can be, and a row is filled before the next one begins, so what is written follows
-/// from the operations alone, even if an operation got its units one by one.
+/// The runs are as long as they can be, and a row is filled before the next one begins, so what is written
+/// follows from the operations only, even if an operation got its units one by one. The gap of a run is how many
+/// sequences it begins after the run before, or after 0.
 ///
 /// | bytes | what |
 /// |---|---|
-/// | 1 | flags 1: an index, 2: several units, 4: several operations; in the upper five bits the sequences since the one told before, 0 in the beginning, at most 31 |
-/// | varint | sequences beyond 31; where there are 31 |
+/// | 1 | 1 an index, 2 several units, 4 several operations; in the upper 5 bits the gap, at most 31 |
+/// | varint | the gap beyond 31; if the upper bits are 31 |
 /// | varint | index of the operation in its transaction; absent for 0 |
 /// | varint | units of each operation − 2; absent for 1 |
 /// | varint | operations − 2; absent for 1 |
@@ -137,8 +138,8 @@ struct MakerRow {
   }
 }
 
-extension UnitOrder {
-  /// The row that tells who made a unit, or the last one before it; nil if the inserter has none.
+extension UnitTree {
+  /// The row that says who made a unit, or the last one before it; nil if the inserter has none.
   func makerRow(atMost unit: UnitID) throws -> MakerRow? {
     if let row = nodes.makers(of: unit) { return row }
     let key = keys.makers(unit)
@@ -152,66 +153,9 @@ extension UnitOrder {
     if let row { nodes.keepLast(row, of: inserter) }
     return row
   }
-
-  /// The number that the inserter's next unit gets: how many it has inserted.
-  package func nextNumber(of replica: ReplicaNumber, _ epoch: UInt32) throws -> UInt64 {
-    try lastMakerRow(of: Inserter(replica: replica, epoch: epoch))?.end ?? 0
-  }
-
-  /// The operation that made a unit; nil if there is no such unit.
-  package func operation(making unit: UnitID) throws -> HeadID? {
-    guard let found = try makerRow(atMost: unit)?.operation(making: unit.number) else { return nil }
-    return HeadID(
-      replica: unit.replica, epoch: unit.epoch, sequence: found.sequence, index: found.index)
-  }
-
-  /// The units that an operation made; nil if it made none.
-  ///
-  /// - Complexity: O(log n) rows
-  package func units(madeBy operation: HeadID) throws -> UnitRange? {
-    let inserter = Inserter(operation)
-    // Numbers ascend with the operations that made them.
-    var (low, high) = (0 as UInt64, try lastMakerRow(of: inserter)?.end ?? 0)
-    while low < high {
-      let middle = low + (high - low) / 2
-      guard let made = try makerRow(atMost: UnitID(inserter, middle))?.operation(making: middle) else {
-        throw FormatError.damagedRuns("makers", expected: "unit \(middle)", found: "none")
-      }
-      if (made.sequence, made.index) == (operation.sequence, operation.index) {
-        let first = UnitID(inserter, made.units.lowerBound)
-        return UnitRange(first: first, count: made.units.upperBound - made.units.lowerBound)
-      }
-      if (made.sequence, made.index) < (operation.sequence, operation.index) {
-        low = made.units.upperBound
-      } else {
-        high = made.units.lowerBound
-      }
-    }
-    return nil
-  }
-
-  /// Which operations made units, ascending; those that do not exist are passed over.
-  package func operations(
-    making range: UnitRange
-  ) throws -> [(units: UnitRange, sequence: UInt64, index: UInt32)] {
-    var made: [(units: UnitRange, sequence: UInt64, index: UInt32)] = []
-    var unit = range.first
-    while unit.number < range.end, let row = try makerRow(atMost: unit), unit.number < row.end {
-      // A damaged row could tell of more operations than memory holds.
-      guard row.end <= root.units else {
-        throw FormatError.damagedRuns("makers", expected: "at most \(root.units) units", found: "\(row.end)")
-      }
-      while unit.number < range.end, let found = row.operation(making: unit.number) {
-        let end = min(found.units.upperBound, range.end)
-        made.append((UnitRange(first: unit, count: end - unit.number), found.sequence, found.index))
-        unit.number = end
-      }
-    }
-    return made
-  }
 }
 
-extension UnitOrder where Storage: RunStorage {
+extension UnitTree where Storage: RunStorage {
   /// Writes that an operation made the inserter's next units.
   ///
   /// - Parameter isExtension: whether it is the operation that made the last ones.
@@ -225,7 +169,7 @@ extension UnitOrder where Storage: RunStorage {
       units += last.units
       row.removeLast()
       if row.entries.isEmpty, row.first > 0 {
-        // It was alone in its row: as it grows it may be told with those of the row before.
+        // It is the only one in its row. As it grows, it may join those of the row before.
         let key = keys.makers(UnitID(inserter, row.first))
         try storage.deleteRun(key.span)
         guard let before = try makerRow(atMost: UnitID(inserter, row.first - 1)), before.end == row.first

@@ -1,8 +1,9 @@
-/// Rows of one sequence as they were read or written last, parsed. An operation comes by a node several times: on the way
-/// down to a unit, to its neighbours, and up again with new counts; and mostly the next operation comes by the same ones.
+/// Rows of one sequence as they were read or written last, parsed. An operation comes by a node several
+/// times: on the way down to a unit, to its neighbours, and up again with new counts; and mostly the next
+/// operation comes by the same ones.
 ///
-/// It belongs to one ``UnitOrder``, or to those of one cell that follow each other. While it lives, the rows change
-/// through them alone.
+/// It belongs to one ``UnitOrder``, or to those of one cell that follow each other. While it lives, the rows
+/// change only through them.
 final class NodeCache {
   private var inners: [NodeNumber: InnerNode] = [:]
   private var leaves: [NodeNumber: Leaf] = [:]

@@ -1,11 +1,12 @@
 import OperationFormat
 
-/// Where a unit stands in the tree of left origins, in which the units that have the same left origin are again a tree, by
-/// their right origins. It never changes.
+/// Where a unit stands in the tree of left origins, in which the units that have the same left origin are
+/// again a tree, by their right origins. It never changes.
 ///
-/// In the document's order the units behind one that have a greater depth, up to the first that has not, hang from it by their left
-/// origins. Before a unit, those of its depth that hang from it by their right origins have a greater right depth. So what
-/// hangs from a unit, and what it hangs from, is found by comparing levels.
+/// In the document's order the units behind one that have a greater depth, up to the first that has not, hang
+/// from it by their left origins. Before a unit, those of its depth that hang from it by their right origins
+/// have a greater right depth. So what hangs from a unit, and what it hangs from, is found by comparing
+/// levels.
 struct Level: Hashable, Comparable {
   /// How many units there are from its left origin on to the start.
   var depth: UInt64
@@ -15,8 +16,8 @@ struct Level: Hashable, Comparable {
   static func < (a: Level, b: Level) -> Bool { (a.depth, a.rightDepth) < (b.depth, b.rightDepth) }
 }
 
-/// Units that lie side by side and can be told together: of one inserter, their numbers one after the other, the left
-/// origin of each the one before it, all with the same right origin, all visible or all hidden.
+/// Neighbouring units that one entry can describe: of one inserter, their numbers one after the other,
+/// the left origin of each the one before it, all with the same right origin, all visible or all hidden.
 struct Piece: Hashable {
   var first: UnitID
   var count: UInt64
@@ -27,7 +28,7 @@ struct Piece: Hashable {
   var isVisible: Bool
   /// The element that a move put here, inserted as another unit. Only a piece of one unit has it.
   var element: UnitID?
-  /// Where the text lies in the bytes of the leaf. Empty for hidden units and for places.
+  /// The range of the text in the bytes of the leaf. Empty for hidden units and for places.
   var text: Range<Int>
   /// Of the first unit. Each other one's depth is one more, and its right depth 0.
   var level: Level
@@ -47,7 +48,7 @@ struct Piece: Hashable {
       && unit.number < end
   }
 
-  /// Whether this one, right behind another, is told together with it.
+  /// Whether one entry can describe this piece and the one in front of it.
   func continues(_ other: Piece) -> Bool {
     first.number == other.end && first.inserter == other.first.inserter && left == other.last
       && right == other.right && isVisible == other.isVisible && element == nil && other.element == nil

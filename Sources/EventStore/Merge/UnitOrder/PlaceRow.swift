@@ -1,10 +1,11 @@
 import OperationFormat
 
-/// In which leaf the units of an inserter lie: from each number on, up to the next one that is told.
+/// The leaves of an inserter's units: each entry holds from its number up to the number of the next entry.
 ///
-/// The row with the greatest first number that is at most a unit's has it; beyond the last unit it says nothing that
-/// counts. A leaf that is split tells the places of each piece that leaves it, and says behind it again what was true
-/// there before: so every unit is right after each change, whether or not its neighbours in number moved.
+/// The row with the greatest first number that is at most a unit's has it; beyond the last unit it says
+/// nothing that counts. A leaf that is split tells the places of each piece that leaves it, and says behind
+/// it again what was true there before: so every unit is right after each change, whether or not its
+/// neighbours in number moved.
 ///
 /// | bytes | what |
 /// |---|---|
@@ -58,7 +59,7 @@ struct PlaceRow {
   /// The first number after one that the row tells of again; nil if it tells of none.
   func end(of number: UInt64) -> UInt64? { entries.first { $0.number > number }?.number }
 
-  /// Tells where numbers lie that belong to this row.
+  /// Sets the leaf of numbers that belong to this row.
   ///
   /// - Parameter keepsRest: whether what was true of the number after them stays so, and is in this row.
   /// - Returns: whether anything changed.
@@ -79,8 +80,8 @@ struct PlaceRow {
   }
 }
 
-extension UnitOrder {
-  /// The leaf that a unit lies in, nil if it was never told.
+extension UnitTree {
+  /// The leaf of a unit; nil if it was never set.
   func leafNumber(of unit: UnitID) throws -> NodeNumber? {
     if let row = nodes.places(of: unit) { return row.leaf(of: unit.number) }
     let key = keys.places(unit)
@@ -90,7 +91,8 @@ extension UnitOrder {
     }
   }
 
-  /// The leaf that a unit lies in, and the number up to which that is so; nil if its row tells of none that is greater.
+  /// The leaf of a unit, and the number up to which it holds; nil if its row has no entry that
+  /// is greater.
   func place(of unit: UnitID) throws -> (leaf: NodeNumber, end: UInt64?)? {
     try placeRow(atMost: unit).map { row in (row.leaf(of: unit.number), row.end(of: unit.number)) }
   }
@@ -110,8 +112,8 @@ extension UnitOrder {
   }
 }
 
-extension UnitOrder where Storage: RunStorage {
-  /// Tells where units lie.
+extension UnitTree where Storage: RunStorage {
+  /// Sets the leaf of units.
   ///
   /// - Parameter areLast: whether the inserter has none after them.
   mutating func place(
@@ -138,7 +140,8 @@ extension UnitOrder where Storage: RunStorage {
     var writer = ByteWriter()
     row.append(to: &writer)
     if writer.count > UnitOrderLimits.packedBytesMax, row.entries.count > 1 {
-      // Numbers are given out in ascending order, so mostly the end of the last row grows: it takes little along.
+      // Numbers are given out in ascending order, so mostly the end of the last row grows: it takes little
+      // along.
       let cut = row.entries.count * 7 / 8
       try write(PlaceRow(entries: Array(row.entries[..<cut])), of: inserter)
       return try write(PlaceRow(entries: Array(row.entries[cut...])), of: inserter)

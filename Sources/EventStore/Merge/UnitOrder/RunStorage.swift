@@ -1,26 +1,26 @@
 import OperationFormat
 
-/// What a sequence needs from whoever keeps its rows, to be read.
+/// The rows of a unit order, to be read.
 package protocol RunReading: AnyObject, ReplicaReading {
-  /// Gives a row to a closure; nil if there is none.
+  /// Calls a closure with a row; nil if there is none.
   func withRun<R>(_ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R?
-  /// Gives a closure the row with the greatest key that is at most `key` and has the same first `prefixBytes` bytes; nil
-  /// if there is none.
+  /// Gives a closure the row with the greatest key that is at most `key` and has the same first `prefixBytes`
+  /// bytes; nil if there is none.
   func withLastRun<R>(
     atMost key: RawSpan, prefixBytes: Int, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> R
   ) throws -> R?
-  /// Gives all rows whose key begins with `prefix` to a closure, in key order. The closure must not write.
+  /// Calls a closure with all rows whose key begins with `prefix`, in key order. The closure must not write.
   func forEachRun(under prefix: RawSpan, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Void) throws
 }
 
-/// What a sequence needs from whoever keeps its rows, to be changed.
+/// The rows of a unit order, to be changed.
 package protocol RunStorage: RunReading {
   func writeRun(_ row: RawSpan, _ key: RawSpan) throws
   func deleteRun(_ key: RawSpan) throws
 }
 
-/// The keys of a cell's rows: state number (4 bytes), record number (4), cell number (4), what kind of row (1), and what
-/// that kind needs; all big-endian.
+/// The keys of a cell's rows: state number (4 bytes), record number (4), cell number (4), what kind of row
+/// (1), and what that kind needs; all big-endian.
 ///
 /// | kind | rest of the key | row |
 /// |---|---|---|
@@ -79,10 +79,10 @@ package struct RunKeys: Sendable {
   }
 }
 
-/// The number of a node of a sequence's tree, from 1; 0 stands for none.
+/// The number of a node of a unit order's tree, from 1; 0 is none.
 package typealias NodeNumber = UInt32
 
-/// What is bounded in a sequence.
+/// Limits of a unit order.
 package struct UnitOrderLimits: Hashable, Sendable {
   /// Units of a cell, hidden ones included: so that no sum of numbers read from rows overflows.
   package static let unitsMax: UInt64 = 1 << 40
@@ -91,18 +91,19 @@ package struct UnitOrderLimits: Hashable, Sendable {
   /// Bytes of a row of places or makers.
   package static let packedBytesMax = 512
 
-  /// Bytes of a node's row. A change parses a leaf and writes it: with twice as many it took 1.3 to 1.4 times as long.
+  /// Bytes of a node's row. A change parses a leaf and writes it: with twice as many it took 1.3 to 1.4 times
+  /// as long.
   package var nodeBytesMax = 1000
 
-  /// Children of an inner node: as many as fit, however great their counts. Their bytes do not count, so that nodes are
-  /// cut at the same units whether a count grew at once or one by one.
+  /// Children of an inner node: as many as fit, however great their counts. Their bytes do not count, so that
+  /// nodes are cut at the same units whether a count grew at once or one by one.
   var childrenMax: Int { max(4, (nodeBytesMax - Leaf.headerBytes) / InnerNode.childBytesMax) }
 
   package init(nodeBytesMax: Int = 1000) { self.nodeBytesMax = nodeBytesMax }
 }
 
 extension FormatError {
-  /// Rows of a sequence that do not fit each other.
+  /// Rows of a unit order that contradict each other.
   static func damagedRuns(_ subject: StaticString, expected: String, found: String) -> FormatError {
     FormatError(.damaged, at: 0, in: "runs.\(subject)", expected: expected, found: found)
   }

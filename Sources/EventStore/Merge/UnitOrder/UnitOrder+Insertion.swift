@@ -4,16 +4,16 @@ import OperationFormat
 extension UnitOrder where Storage: RunStorage {
   /// Inserts the scalars of a text behind a unit.
   ///
-  /// An operation that has made the inserter's last units gets more of them if `left` is the last one: then all is as if
-  /// it had brought them at once.
+  /// An operation that has made the inserter's last units gets more of them if `left` is the last one: then
+  /// all is as if it had brought them at once.
   ///
   /// - Parameters:
   ///   - text: UTF-8, not empty.
   ///   - left: the left origin, nil for the start.
   ///   - hasSeen: whether the operation's transaction has seen another operation.
   /// - Returns: the first unit; the others have the numbers that follow.
-  /// - Complexity: O(log n) rows for each writer that inserted at that place what the transaction has not seen; O(log n)
-  ///   rows in all where ``view`` knows what comes behind `left`.
+  /// - Complexity: O(log n) rows for each writer that inserted at that place what the transaction has not
+  ///   seen; O(log n) rows in all where ``view`` knows what comes behind `left`.
   package mutating func insert(
     text: RawSpan, by operation: HeadID, after left: UnitID?, hasSeen: (HeadID) throws -> Bool
   ) throws -> UnitID {
@@ -56,21 +56,21 @@ extension UnitOrder where Storage: RunStorage {
     hasSeen: (HeadID) throws -> Bool
   ) throws -> UnitID {
     let inserter = Inserter(operation)
-    let makers = try lastMakerRow(of: inserter)
+    let makers = try tree.lastMakerRow(of: inserter)
     let first = UnitID(inserter, makers?.end ?? 0)
     guard count > 0, count <= UnitOrderLimits.unitsMax, root.units <= UnitOrderLimits.unitsMax - count,
       first.number <= UnitOrderLimits.unitsMax - count
     else { throw Self.tooMany("\(root.units) and \(count) more") }
 
     // It is taken out, so that nothing of it is copied.
-    let isKept = self.view != nil
-    var view = self.view.take() ?? UnitOrderView()
-    defer { if isKept { self.view = view } }
-    view.begin(first, from: inserter)
+    let isKept = view != nil
+    var search = GapSearch(tree, view.take() ?? UnitOrderView())
+    defer { if isKept { view = search.view } }
+    search.view.begin(first, from: inserter)
     var gap: Gap
     let isExtension: Bool
     if let left, left.inserter == inserter, left.number &+ 1 == first.number, let last = makers?.last,
-      last.sequence == operation.sequence, last.index == operation.index, let found = try find(left)
+      last.sequence == operation.sequence, last.index == operation.index, let found = try tree.find(left)
     {
       isExtension = true
       let piece = found.leaf.pieces[found.piece]
@@ -80,38 +80,38 @@ extension UnitOrder where Storage: RunStorage {
       gap.level = piece.level(at: piece.count)
     } else {
       isExtension = false
-      gap = try root.height == 0 ? makeFirstLeaf() : self.gap(for: first, after: left, &view, hasSeen)
+      gap = try root.height == 0 ? makeFirstLeaf() : search.gap(for: first, after: left, hasSeen)
     }
 
-    try addMaker(operation, units: count, isExtension: isExtension, to: makers)
+    try tree.addMaker(operation, units: count, isExtension: isExtension, to: makers)
     let piece = Piece(
       first: first, count: count, left: gap.left, right: gap.right, isVisible: true, element: element,
       text: 0..<0, level: gap.level)
     try insert(piece, text: text[...], at: gap)
-    view.learn(piece)
+    search.view.learn(piece)
     return first
   }
 
   /// Inserts units whose makers are written already.
   ///
-  /// A leaf that becomes too long is cut at the first unit for which that is so, and the others go on behind it: the rows
-  /// are the same if the operation gets its units one by one.
+  /// A leaf that becomes too long is cut at the first unit for which that is so, and the others go on behind
+  /// it: the rows are the same if the operation gets its units one by one.
   private mutating func insert(_ piece: Piece, text: ArraySlice<UInt8>, at gap: Gap) throws {
     var (piece, text, gap) = (piece, text, gap)
     while true {
       var part = piece
-      part.count = gap.unitsToTake(of: piece, text, bytesMax: limits.nodeBytesMax)
+      part.count = gap.unitsToTake(of: piece, text, bytesMax: tree.limits.nodeBytesMax)
       let bytes = Gap.byteCount(of: part.count, in: text, units: piece.count)
       let index = gap.insert(part, text: text.prefix(bytes))
-      try place(part.first.number..<part.end, of: part.first.inserter, in: gap.node, areLast: true)
-      try write(gap.leaf, gap.node, changed: index)
+      try tree.place(part.first.number..<part.end, of: part.first.inserter, in: gap.node, areLast: true)
+      try tree.write(gap.leaf, gap.node, changed: index)
       if part.count == piece.count { return }
       piece.first.number = part.end
       piece.count &-= part.count
       piece.left = part.last
       piece.level = part.level(at: part.count)
       text = text.dropFirst(bytes)
-      guard let last = try find(part.last) else {
+      guard let last = try tree.find(part.last) else {
         throw FormatError.damagedRuns("makers", expected: "unit \(part.end - 1)", found: "fewer")
       }
       gap = Gap(
@@ -121,8 +121,8 @@ extension UnitOrder where Storage: RunStorage {
 
   /// The leaf of an empty sequence, which is written with the first piece in it.
   private mutating func makeFirstLeaf() throws -> Gap {
-    root.node = try makeNode()
-    root.height = 1
+    tree.root.node = try tree.makeNode()
+    tree.root.height = 1
     return Gap(node: root.node, leaf: Leaf(parent: 0), piece: 0, offset: 0)
   }
 }
@@ -131,7 +131,7 @@ extension UnitOrder where Storage: RunStorage {
 struct Gap {
   var node: NodeNumber
   var leaf: Leaf
-  /// The piece that it lies in or before, and how many units of it lie in front.
+  /// The piece that it is in or before, and how many units of that piece are in front of it.
   var piece: Int
   var offset: UInt64
   var left: UnitID?

@@ -16,16 +16,17 @@ extension UnitOrder {
   ///
   /// - Complexity: O(log n) rows
   package func index(ofVisible unit: UnitID) throws -> Int? {
-    guard let found = try find(unit) else { return nil }
+    guard let found = try tree.find(unit) else { return nil }
     let piece = found.leaf.pieces[found.piece]
     guard piece.isVisible else { return nil }
-    var index = try count(before: found.node, parent: found.leaf.parent).visible
+    var index = try tree.count(before: found.node, parent: found.leaf.parent).visible
     for piece in found.leaf.pieces[..<found.piece] where piece.isVisible { index &+= piece.count }
     index &+= unit.number - piece.first.number
     return Int(clamping: index)
   }
 
-  /// The visible units in a range of indexes, in the document's order, those told together whose numbers follow each other.
+  /// The visible units in a range of indexes, in the document's order, those told together whose numbers
+  /// follow each other.
   ///
   /// - Complexity: O(log n) rows and those of the range
   package func units(_ range: Range<Int>) throws -> [UnitRange] {
@@ -60,73 +61,40 @@ extension UnitOrder {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The unit behind which to insert, so that what is inserted comes before a visible index: the visible unit in front of
-  /// it, or, where `hasSeen` denies that one, the nearest unit to its left that it does not; nil for the start.
+  /// The unit behind which to insert, so that what is inserted comes before a visible index: the visible unit
+  /// in front of it, or, where `hasSeen` denies that one, the nearest unit to its left that it does not; nil
+  /// for the start.
   ///
   /// - Complexity: O(log n) rows, and those of the units passed over
   package func leftOrigin(ofVisible index: Int, hasSeen: (HeadID) throws -> Bool) throws -> UnitID? {
     precondition(index >= 0 && index <= count, "index \(index) of \(count) units")
     guard index > 0 else { return nil }
-    var view = UnitOrderView()
-    var (node, leaf, piece, offset) = try descend(to: UInt64(index - 1))
-    var passed: UInt64 = 0
-    while true {
-      let inserter = leaf.pieces[piece].first.inserter
-      let first = leaf.pieces[piece].first.number
-      // The units of a piece that are seen are its first ones.
-      if try sees(leaf.pieces[piece].first, &view, hasSeen) {
-        var (seen, unseen) = (first, first + offset + 1)
-        while try unseen - seen > 1 && !sees(UnitID(inserter, unseen - 1), &view, hasSeen) {
-          let middle = seen + (unseen - seen) / 2
-          if try sees(UnitID(inserter, middle), &view, hasSeen) { seen = middle } else { unseen = middle }
-        }
-        return UnitID(inserter, unseen - 1)
-      }
-      if piece > 0 {
-        piece -= 1
-      } else {
-        guard let before = try neighbour(of: node, parent: leaf.parent, isBehind: false) else { return nil }
-        passed &+= leaf.units
-        guard passed <= root.units else { throw Self.tooFew(node) }
-        (node, leaf) = (before, try self.leaf(before))
-        piece = leaf.pieces.count - 1
-      }
-      offset = leaf.pieces[piece].count - 1
-    }
+    let (node, leaf, piece, offset) = try descend(to: UInt64(index - 1))
+    var search = GapSearch(tree, UnitOrderView())
+    return try search.lastSeen(upTo: Spot(node: node, leaf: leaf, piece: piece, offset: offset), hasSeen)
   }
 
-  /// Where a visible unit lies.
+  /// The place of a visible unit.
   private func descend(
     to index: UInt64
   ) throws -> (node: NodeNumber, leaf: Leaf, piece: Int, offset: UInt64) {
     var index = index
     var node = root.node
     for _ in 1..<max(1, root.height) {
-      let inner = try inner(node)
-      guard let child = inner.children.first(where: { Self.skip($0.visible, &index) }) else {
-        throw Self.tooFew(node)
+      let inner = try tree.inner(node)
+      guard let child = inner.children.first(where: { UnitTree<Storage>.skip($0.visible, &index) }) else {
+        throw UnitTree<Storage>.tooFew(node)
       }
       node = child.node
     }
-    let leaf = try leaf(node)
+    let leaf = try tree.leaf(node)
     for (number, piece) in leaf.pieces.enumerated() where piece.isVisible {
-      if Self.skip(piece.count, &index) { return (node, leaf, number, index) }
+      if UnitTree<Storage>.skip(piece.count, &index) { return (node, leaf, number, index) }
     }
-    throw Self.tooFew(node)
+    throw UnitTree<Storage>.tooFew(node)
   }
 
-  /// Whether an index lies among the next `count` ones; else it counts from behind them then.
-  static func skip(_ count: UInt64, _ index: inout UInt64) -> Bool {
-    if index < count { return true }
-    index -= count
-    return false
-  }
-
-  static func tooFew(_ node: NodeNumber) -> FormatError {
-    .damagedRuns("node", expected: "as many visible units as its parent says", found: "fewer in \(node)")
-  }
-
-  /// Gives the visible pieces of a range of indexes to a closure, the first and the last cut to it.
+  /// Calls a closure with the visible pieces of a range of indexes; the first and the last are cut to it.
   private func forEachPiece(in range: Range<Int>, _ body: (Leaf, Piece) throws -> Void) throws {
     precondition(range.lowerBound >= 0 && range.upperBound <= count, "\(range) of \(count) units")
     if range.isEmpty { return }
@@ -151,11 +119,11 @@ extension UnitOrder {
         offset = 0
       }
       passed &+= leaf.units
-      guard let next = try neighbour(of: node, parent: leaf.parent, isBehind: true), passed <= root.units
+      guard let next = try tree.neighbour(of: node, parent: leaf.parent, isBehind: true), passed <= root.units
       else {
-        throw Self.tooFew(node)
+        throw UnitTree<Storage>.tooFew(node)
       }
-      (node, leaf, index) = (next, try self.leaf(next), 0)
+      (node, leaf, index) = (next, try tree.leaf(next), 0)
     }
   }
 }

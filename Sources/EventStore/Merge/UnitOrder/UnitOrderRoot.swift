@@ -1,6 +1,7 @@
 package import OperationFormat
 
-/// Where a sequence's tree begins, and how much is in it. It lies in the record's row; an empty sequence has no rows.
+/// The root of a unit order's tree, and its counts. It is in the record's row; an empty order has
+/// no rows.
 ///
 /// | bytes | what |
 /// |---|---|

@@ -1,6 +1,7 @@
 /// What is known of what a transaction has seen of a sequence, so that most of it need not be searched for.
 ///
-/// It may be kept from one insertion to the next of the same inserter, as long as that one has seen no more of others.
+/// It may be kept from one insertion to the next of the same inserter, as long as that one has seen no more
+/// of others.
 package struct UnitOrderView {
   /// Whether the transaction may have seen units that others inserted.
   package var seesOthers = true
@@ -8,7 +9,8 @@ package struct UnitOrderView {
   private var known: [Inserter: (seenEnd: UInt64, unseenStart: UInt64)] = [:]
   /// By units, nil for the start, those that come next among all that are seen, nil for the end.
   private var successors: [UnitID?: UnitID?] = [:]
-  /// The same for each inserter that has seen what the transaction's base says and nothing else; nil where this one has seen more.
+  /// The same for each inserter that has seen what the transaction's base says and nothing else; nil where
+  /// this one has seen more.
   var ofBase: [UnitID?: UnitID?]?
   /// The inserter's next unit.
   private var next: UnitID?

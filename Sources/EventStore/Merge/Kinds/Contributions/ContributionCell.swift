@@ -1,7 +1,7 @@
 import OperationFormat
 
-/// The contributions to one field of a record: the greatest lie in the record's row, the others in rows of their own. It lasts as
-/// long as the rows.
+/// The contributions to one field of a record: the greatest are in the record's row, the others in rows of
+/// their own. It lasts as long as the rows.
 struct ContributionCell<Rows: CellReading> {
   let rows: Rows
   let state: StateNumber
@@ -10,7 +10,7 @@ struct ContributionCell<Rows: CellReading> {
   /// How many contributions there are.
   let total: Int
   let sight: Rows.Sight
-  /// Those whose payload lies in the record's row.
+  /// Those whose payload is in the record's row.
   private let inline: [OwnedHead]
 
   init(_ cell: CellReader<Rows>) throws {

@@ -40,8 +40,8 @@ struct LanePlace: Hashable, Comparable, Sendable {
   static func < (a: Self, b: Self) -> Bool { (a.sequence, a.index) < (b.sequence, b.index) }
 }
 
-/// The payload of a contribution's head: what its transaction had seen stands before the value, so that the order can be
-/// told without the log.
+/// The payload of a contribution's head: what its transaction had seen stands before the value, so that the
+/// order can be told without the log.
 ///
 /// | bytes | what |
 /// |---|---|
@@ -51,7 +51,7 @@ struct LanePlace: Hashable, Comparable, Sendable {
 /// | … | the encoded value |
 package struct ContributionPayload: Sendable {
   package var base: (incarnation: IncarnationNumber, offset: UInt64)?
-  /// Where the value lies.
+  /// The range of the value.
   package var value: Range<Int>
 
   package init(_ payload: RawSpan) throws(FormatError) {
@@ -85,8 +85,8 @@ package struct ContributionPayload: Sendable {
 }
 
 extension ContributionSight {
-  /// Whether a contribution has seen another operation. A base that claims to reach its transaction's own place reaches
-  /// what lies before that.
+  /// Whether a contribution has seen another operation. A base that claims to reach its transaction's own
+  /// place reaches what is before that.
   package func hasSeen(_ later: ContributionKey, _ earlier: HeadID) throws -> Bool {
     let id = later.head.id
     var context = CausalContext(

@@ -1,7 +1,7 @@
 import OperationFormat
 
-/// Payloads in an order, which the app's own reducer makes one value of. Each is a head, with what its transaction had seen;
-/// nothing but a `create` removes it.
+/// Payloads in an order, which the app's own reducer makes one value of. Each is a head, with what its
+/// transaction had seen; nothing but a `create` removes it.
 enum ContributionKind: FieldCellKind {
   enum Operation: UInt64, CaseIterable {
     case contribute = 15
@@ -25,7 +25,7 @@ enum ContributionKind: FieldCellKind {
     ContributionPayload.append(base: fold.context.base, to: &payload)
     payload.append(operand)
     try fold.replace(
-      CellNumber(field, .contributions), removing: .nothing, adding: fold.head(at: index),
+      CellNumber(field, .contributions), removing: .nothing, adding: fold.step.head(at: index),
       payload: payload.span)
   }
 
@@ -33,7 +33,7 @@ enum ContributionKind: FieldCellKind {
     try fold.clearHeads(of: cell, seenAt: index)
   }
 
-  /// The other contributions are not looked at, unless this one leaves the record's row.
+  /// Reads no other contribution, unless this one leaves the record's row.
   static func retime<Storage>(
     _ operation: OperationKind, _ operand: RawSpan, of field: NameNumber, by id: HeadID,
     to timestamp: Timestamp, in fold: inout Fold<Storage>
@@ -53,10 +53,10 @@ enum ContributionKind: FieldCellKind {
   private static func contribution<Storage>(
     _ id: HeadID, of cell: CellNumber, in fold: inout Fold<Storage>
   ) throws -> OwnedHead? {
-    let place = try fold.place(of: cell)
-    let heads = try RecordLayout.heads(of: place.body, in: fold.row.span.bytes)
+    let place = try fold.loaded.place(of: cell)
+    let heads = try RecordLayout.heads(of: place.body, in: fold.loaded.bytes.span.bytes)
     for index in 0..<heads.count where heads[index].head.id == id && !heads[index].isApart {
-      return OwnedHead(head: heads[index].head, payload: Array(fold.row[heads[index].payload]))
+      return OwnedHead(head: heads[index].head, payload: Array(fold.loaded.bytes[heads[index].payload]))
     }
     guard heads.total > 0 else { return nil }
     let key = ElementKey(state: fold.state, record: try fold.recordNumber, CellPath(cell), head: id)
@@ -84,7 +84,8 @@ enum ContributionKind: FieldCellKind {
     try ContributionCell(cell).contributions().map { .contribute($0.payload) }
   }
 
-  /// What a contribution had seen is said in this store's numbers, and known by who made it: it is not in the digest.
+  /// What a contribution had seen is said in this store's numbers, and known by who made it: it is not in the
+  /// digest.
   static func digest<Rows>(of cell: CellReader<Rows>, into digest: inout CellDigest) throws {
     let heads = try cell.heads()
     digest.writer.append(count: heads.count)
@@ -97,12 +98,13 @@ enum ContributionKind: FieldCellKind {
 
   // MARK: Explaining
 
+  static var explainedHeads: ExplainedHeads { .ofContributions }
+
   /// What is contributed replaces nothing.
   static func effect(of change: FieldChange) -> CellEffect? {
     guard case .contribute(let value) = change else { return nil }
     return CellEffect(content: .contribution(value), replaces: false)
   }
 
-  static func edit(by change: FieldChange) -> UnitEdit? { nil }
   static func change(restoring content: CellHead.Content) -> FieldChange? { nil }
 }

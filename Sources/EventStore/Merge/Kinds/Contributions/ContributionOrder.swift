@@ -1,9 +1,9 @@
 /// Puts contributions into the order in which a reducer gets them.
 ///
-/// What one has seen comes before it; of those that are free to come next, the least. The order is that of the heads, if
-/// that agrees with what they have seen, as it does but for clocks that jump and timestamps that were capped. Where claims
-/// contradict each other, so that none is free, the least of the rest comes next: any claims give one order, the same
-/// everywhere.
+/// What one has seen comes before it; of those that are free to come next, the least. The order is that of
+/// the heads, if that agrees with what they have seen, as it does but for clocks that jump and timestamps
+/// that were capped. Where claims contradict each other, so that none is free, the least of the rest comes
+/// next: any claims give one order, the same everywhere.
 package struct ContributionOrder<Sight: ContributionSight> {
   package let sight: Sight
 
@@ -21,7 +21,8 @@ package struct ContributionOrder<Sight: ContributionSight> {
 
   /// Sorts contributions, and says what their order follows.
   ///
-  /// - Complexity: O(n log n) in the contributions; for each its lineage, and the incarnations that any base names, count.
+  /// - Complexity: O(n log n) in the contributions; for each its lineage, and the incarnations that any base
+  ///   names, count.
   package func sort(_ contributions: inout [ContributionKey]) throws -> Ground {
     try contributions.sort { try sight.isGreater($1.head, $0.head) }
     if contributions.count < 2 { return .heads }
@@ -35,8 +36,9 @@ package struct ContributionOrder<Sight: ContributionSight> {
 
 /// What contributions, ascending by their heads, claim to have seen of each other.
 ///
-/// All that one has seen are beginnings of chains: of the lanes, and of the incarnations by offset. So each has few claims
-/// however much it has seen, and a chain tells at once which of them are met when its next one comes.
+/// All that one has seen are beginnings of chains: of the lanes, and of the incarnations by offset. So each
+/// has few claims however much it has seen, and a chain tells at once which of them are met when its next one
+/// comes.
 private struct ContributionClaims {
   /// Contributions of which others have seen the first ones.
   private struct Chain {
@@ -131,7 +133,7 @@ private struct ContributionClaims {
       }
       places.sort { $0 < $1 }
       for item in seers[incarnation] ?? [] {
-        // How many lie up to its base, and before its own place.
+        // How many are up to its base, and before its own place.
         let count = places.prefixCount { $0.offset <= items[item].baseOffset && $0.offset < own[item] }
         claim([item], chains.count, count)
       }

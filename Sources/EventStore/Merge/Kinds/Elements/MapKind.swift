@@ -26,19 +26,19 @@ enum MapKind: FieldCellKind {
       case .removeKey: false
       }
     let key = try key(of: operand)
-    try fold.change(
+    try Elements.change(
       CellNumber(field, .map), element: operand.extracting(key), adds: adds,
-      payload: operand.extracting(key.upperBound...), index: index)
+      payload: operand.extracting(key.upperBound...), index: index, in: &fold)
   }
 
-  /// Where the UTF-8 of the key lies in an operand. The value comes behind it.
+  /// The range of the key's UTF-8 in an operand. The value follows it.
   private static func key(of operand: RawSpan) throws(FormatError) -> Range<Int> {
     var reader = ByteReader(operand)
     return try FieldChange.readKey(&reader)
   }
 
   static func clear<Storage>(_ cell: CellNumber, seenAt index: UInt32, in fold: inout Fold<Storage>) throws {
-    try fold.removeElements(of: cell, seenAt: index)
+    try Elements.remove(of: cell, seenAt: index, in: &fold)
   }
 
   /// What was removed has no head.
@@ -115,8 +115,6 @@ enum MapKind: FieldCellKind {
     if case .removeKey(let key) = change { return CellEffect(element: .string(key.rawValue)) }
     return nil
   }
-
-  static func edit(by change: FieldChange) -> UnitEdit? { nil }
 
   static func change(restoring content: CellHead.Content) -> FieldChange? {
     guard case .entry(let key, let value) = content else { return nil }

@@ -1,7 +1,7 @@
 import OperationFormat
 
-/// Elements, each of which is there or not. An element is a cell of its own, whose heads have no payload: it is there while it
-/// has one.
+/// Elements, each of which is there or not. An element is a cell of its own, whose heads have no payload: it
+/// is there while it has one.
 enum SetKind: FieldCellKind {
   enum Operation: UInt64, CaseIterable {
     case insert = 5
@@ -27,11 +27,12 @@ enum SetKind: FieldCellKind {
       case .remove: false
       }
     let none = operand.extracting(operand.byteCount..<operand.byteCount)
-    try fold.change(CellNumber(field, .set), element: operand, adds: adds, payload: none, index: index)
+    try Elements.change(
+      CellNumber(field, .set), element: operand, adds: adds, payload: none, index: index, in: &fold)
   }
 
   static func clear<Storage>(_ cell: CellNumber, seenAt index: UInt32, in fold: inout Fold<Storage>) throws {
-    try fold.removeElements(of: cell, seenAt: index)
+    try Elements.remove(of: cell, seenAt: index, in: &fold)
   }
 
   /// Which elements are there does not depend on the order of their heads. What was removed has none.
@@ -93,6 +94,5 @@ enum SetKind: FieldCellKind {
     return nil
   }
 
-  static func edit(by change: FieldChange) -> UnitEdit? { nil }
   static func change(restoring content: CellHead.Content) -> FieldChange? { nil }
 }

@@ -14,8 +14,11 @@ package enum ItemRegister: Sendable, CaseIterable {
 ///
 /// | bytes | what |
 /// |---|---|
-/// | varint, count | the cell of its places, as in a record's row: a head's payload is twice the number of the unit (varint), which the head's replica and epoch made: so it never begins as what stands for a payload that lies apart does |
+/// | varint, count | the cell of its places, as in a record's row |
 /// | … | the cell of its values |
+///
+/// The payload of a place's head is twice the number of its unit (varint); the head's replica and epoch made
+/// that unit. An even number never begins with `Cell.apartMark`.
 package struct ItemRow {
   let places: Range<Int>
   let values: Range<Int>

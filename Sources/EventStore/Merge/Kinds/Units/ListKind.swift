@@ -2,8 +2,8 @@ import OperationFormat
 
 /// Elements in an order, each with the last writer's place and value.
 ///
-/// Which place an element is at and what its value is are registers of their own: see ``ItemRow``. An element that was removed
-/// has no row, and stays removed. The places are units in a ``UnitOrder``.
+/// Which place an element is at and what its value is are registers of their own: see ``ItemRow``. An element
+/// that was removed has no row, and stays removed. The places are units in a ``UnitOrder``.
 enum ListKind: FieldCellKind {
   enum Operation: UInt64, CaseIterable {
     case insertElements = 9
@@ -35,26 +35,27 @@ enum ListKind: FieldCellKind {
     case .moveElement:
       var units = UnitReader()
       let element = try units.readUnit(&reader)
-      let left = try units.readOrigin(&reader).flatMap { try fold.unit($0) }
+      let left = try units.readOrigin(&reader).flatMap { try UnitCell.unit($0, in: fold) }
       try move(element, to: left, in: &order, of: cell, index: index, in: &fold)
     case .replaceElement:
       var units = UnitReader()
       let element = try units.readUnit(&reader)
       let value = operand.extracting(reader.position...)
       if let item = try seen(element, in: order, at: index, in: fold) {
-        try fold.replace(.value, of: item, cell, .seen(at: index), fold.head(at: index), value)
+        try ListItems.replace(
+          .value, of: item, cell, .seen(at: index), fold.step.head(at: index), value, in: &fold)
       }
     case .removeElements:
-      for range in try fold.readRuns(&reader) {
-        guard let seen = try fold.seen(range, in: order, at: index) else { continue }
+      for range in try UnitCell.readRuns(&reader, in: fold) {
+        guard let seen = try UnitCell.seen(range, in: order, at: index, by: fold) else { continue }
         var end = seen.first
         end.number = seen.end
         let keys = try fold.storage.elementKeys(
-          in: fold.itemKey(seen.first, of: cell)..<fold.itemKey(end, of: cell))
-        try fold.removeItems(try keys.map { try $0.item }, of: cell, in: &order)
+          in: ListItems.key(seen.first, of: cell, in: fold)..<ListItems.key(end, of: cell, in: fold))
+        try ListItems.remove(try keys.map { try $0.item }, of: cell, from: &order, in: &fold)
       }
     }
-    try fold.write(order.root, of: cell)
+    try UnitCell.write(order.root, of: cell, in: &fold)
   }
 
   private static func insert<Storage>(
@@ -62,17 +63,18 @@ enum ListKind: FieldCellKind {
     of cell: CellNumber, index: UInt32, in fold: inout Fold<Storage>
   ) throws {
     var units = UnitReader()
-    let left = try units.readOrigin(&reader).flatMap { try fold.unit($0) }
+    let left = try units.readOrigin(&reader).flatMap { try UnitCell.unit($0, in: fold) }
     let count = try FieldChange.readCount(&reader)
-    try fold.lendView(to: &order, of: cell)
-    var item = try order.insert(places: UInt64(count), by: fold.head(at: index).id, after: left) {
-      try fold.hasSeenInSearch($0, at: index)
+    try UnitCell.lendView(to: &order, of: cell, in: &fold)
+    var item = try order.insert(places: UInt64(count), by: fold.step.head(at: index).id, after: left) {
+      try UnitCell.hasSeenInSearch($0, at: index, in: fold)
     }
-    try fold.takeView(from: &order, of: cell)
+    try UnitCell.takeView(from: &order, of: cell, in: &fold)
     for _ in 0..<count {
       let start = reader.position
       try validateValue(&reader)
-      try fold.writeItem(item, of: cell, operand.extracting(start..<reader.position), index: index)
+      try ListItems.write(
+        item, of: cell, operand.extracting(start..<reader.position), index: index, in: &fold)
       item.number += 1
     }
   }
@@ -84,15 +86,16 @@ enum ListKind: FieldCellKind {
     let item = try seen(element, in: order, at: index, in: fold)
     // The place is made in any case: the numbers of its maker's other units count it.
     let none = UnitID(replica: fold.context.replica, epoch: fold.context.epoch, number: 0)
-    try fold.lendView(to: &order, of: cell)
-    let place = try order.insert(placeOf: item ?? none, by: fold.head(at: index).id, after: left) {
-      try fold.hasSeenInSearch($0, at: index)
+    try UnitCell.lendView(to: &order, of: cell, in: &fold)
+    let place = try order.insert(placeOf: item ?? none, by: fold.step.head(at: index).id, after: left) {
+      try UnitCell.hasSeenInSearch($0, at: index, in: fold)
     }
-    try fold.takeView(from: &order, of: cell)
+    try UnitCell.takeView(from: &order, of: cell, in: &fold)
     var payload = ByteWriter()
     payload.append(place: place)
     try movePlace(of: item, cell, in: &order, alsoSeen: place, in: &fold) { fold, item in
-      try fold.replace(.place, of: item, cell, .seen(at: index), fold.head(at: index), payload.span)
+      try ListItems.replace(
+        .place, of: item, cell, .seen(at: index), fold.step.head(at: index), payload.span, in: &fold)
     }
   }
 
@@ -100,8 +103,8 @@ enum ListKind: FieldCellKind {
     _ element: UnitReference, in order: borrowing UnitOrder<Storage>, at index: UInt32,
     in fold: borrowing Fold<Storage>
   ) throws -> UnitID? {
-    guard let item = try fold.unit(element) else { return nil }
-    return try fold.seen(UnitRange(first: item, count: 1), in: order, at: index)?.first
+    guard let item = try UnitCell.unit(element, in: fold) else { return nil }
+    return try UnitCell.seen(UnitRange(first: item, count: 1), in: order, at: index, by: fold)?.first
   }
 
   /// Does what may change the place that an element is at, and makes only the new place visible.
@@ -113,9 +116,9 @@ enum ListKind: FieldCellKind {
     of item: UnitID?, _ cell: CellNumber, in order: inout UnitOrder<Storage>, alsoSeen made: UnitID? = nil,
     in fold: inout Fold<Storage>, _ body: (inout Fold<Storage>, UnitID) throws -> Void
   ) throws {
-    let before = try item.flatMap { try fold.place(of: $0, cell) }
+    let before = try item.flatMap { try ListItems.place(of: $0, cell, in: fold) }
     if let item { try body(&fold, item) }
-    let after = try item.flatMap { try fold.place(of: $0, cell) }
+    let after = try item.flatMap { try ListItems.place(of: $0, cell, in: fold) }
     for seen in [before, made] where seen != after {
       if let seen { try order.setVisible(false, UnitRange(first: seen, count: 1)) }
     }
@@ -128,16 +131,20 @@ enum ListKind: FieldCellKind {
   static func clear<Storage>(_ cell: CellNumber, seenAt index: UInt32, in fold: inout Fold<Storage>) throws {
     var order = try fold.unitOrder(of: cell)
     let prefix = ElementKey.items(of: fold.state, record: try fold.recordNumber, cell: cell)
-    var next = fold.firstKey(under: prefix)
+    var next = fold.bound.firstKey(under: prefix)
     while let first = next {
-      let rows = try fold.someRows(under: prefix, from: first) { key, _ in
+      let rows = try fold.storage.someRows(
+        under: prefix, from: first, atOnce: fold.bound.rowsAtOnce
+      ) { key, _ in
         let item = try ElementKey.item(of: key)
         return try order.operation(making: item).flatMap { try fold.hasSeen($0, at: index) ? item : nil }
       }
       try fold.bound.count(looked: rows.looked)
-      let removed = try fold.removeItems(rows.found, of: cell, in: &order, stopsIfSpent: true)
-      try fold.write(order.root, of: cell)
-      next = try removed < rows.found.count ? fold.itemKey(rows.found[removed], of: cell) : rows.next
+      let removed = try ListItems.remove(
+        rows.found, of: cell, from: &order, stopsIfSpent: true, in: &fold)
+      try UnitCell.write(order.root, of: cell, in: &fold)
+      next =
+        try removed < rows.found.count ? ListItems.key(rows.found[removed], of: cell, in: fold) : rows.next
       if let next { try fold.bound.pauseIfSpent(at: next) }
     }
   }
@@ -160,7 +167,7 @@ enum ListKind: FieldCellKind {
       var units = UnitReader()
       let element = try units.readUnit(&reader)
       let own = UnitID(replica: id.replica, epoch: id.epoch, number: element.number)
-      if let item = try element.maker == nil ? own : fold.unit(element) { items = [item] }
+      if let item = try element.maker == nil ? own : UnitCell.unit(element, in: fold) { items = [item] }
     // What is removed leaves no head.
     case .removeElements: return false
     }
@@ -173,9 +180,9 @@ enum ListKind: FieldCellKind {
         for register in ItemRegister.allCases {
           for owned in try fold.itemHeads(register, of: item, cell)
           where owned.head.id == id && owned.head.timestamp != timestamp {
-            try fold.replace(
+            try ListItems.replace(
               register, of: item, cell, .head(id), Head(timestamp: timestamp, id: id),
-              owned.payload.span.bytes)
+              owned.payload.span.bytes, in: &fold)
           }
         }
       }
@@ -184,7 +191,7 @@ enum ListKind: FieldCellKind {
       )
       if before != after { hasChanged = true }
     }
-    try fold.write(order.root, of: cell)
+    try UnitCell.write(order.root, of: cell, in: &fold)
     return hasChanged
   }
 
@@ -231,7 +238,7 @@ enum ListKind: FieldCellKind {
   static func effect(of change: FieldChange) -> CellEffect? { nil }
 
   static func edit(by change: FieldChange) -> UnitEdit? {
-    if case .insertElements = change { return .inserted }
+    if case .insertElements = change { return .inserted(text: nil) }
     if case .removeElements(let runs) = change { return .removed(units: runs.reduce(0) { $0 &+ $1.count }) }
     if case .replaceElement = change { return .replaced }
     if case .moveElement = change { return .moved }
@@ -241,5 +248,40 @@ enum ListKind: FieldCellKind {
   static func change(restoring content: CellHead.Content) -> FieldChange? {
     guard case .item(let unit, let value) = content else { return nil }
     return .replaceElement(unit, value)
+  }
+
+  // MARK: Units
+
+  /// A moved element gets a new place.
+  static func insertedUnits(by change: FieldChange) -> UInt64 {
+    if case .insertElements(let values, _) = change { return UInt64(values.count) }
+    if case .moveElement = change { return 1 }
+    return 0
+  }
+
+  static func namedUnits(in change: FieldChange) -> [UnitReference] {
+    if case .insertElements(_, let origin) = change { return origin.map { [$0] } ?? [] }
+    if case .moveElement(let element, let origin) = change {
+      return origin.map { [element, $0] } ?? [element]
+    }
+    if case .replaceElement(let element, _) = change { return [element] }
+    if case .removeElements(let runs) = change { return runs.map(\.first) }
+    return []
+  }
+
+  static func change(_ change: FieldChange, renamed names: some UnitNames) -> FieldChange {
+    if case .insertElements(let values, let origin) = change {
+      return .insertElements(values, after: origin.map { names.renamed($0) })
+    }
+    if case .moveElement(let element, let origin) = change {
+      return .moveElement(names.renamed(element), after: origin.map { names.renamed($0) })
+    }
+    if case .replaceElement(let element, let value) = change {
+      return .replaceElement(names.renamed(element), value)
+    }
+    if case .removeElements(let runs) = change {
+      return .removeElements(runs.flatMap { names.renamed($0) })
+    }
+    return change
   }
 }

@@ -11,6 +11,7 @@ enum TextKind: FieldCellKind {
   static var showsGreatest: Bool { false }
   static var sumsHeads: Bool { false }
   static var identityIsValue: Bool { false }
+  static var unitsAreScalars: Bool { true }
 
   static func conflict(_ payload: RawSpan, _ other: RawSpan) -> Bool { false }
 
@@ -33,16 +34,16 @@ enum TextKind: FieldCellKind {
     switch try operation(kind) {
     case .insertText:
       var units = UnitReader()
-      let left = try units.readOrigin(&reader).flatMap { try fold.unit($0) }
+      let left = try units.readOrigin(&reader).flatMap { try UnitCell.unit($0, in: fold) }
       let text = operand.extracting(try FieldChange.readInsertedText(&reader))
-      try fold.lendView(to: &order, of: cell)
-      _ = try order.insert(text: text, by: fold.head(at: index).id, after: left) {
-        try fold.hasSeenInSearch($0, at: index)
+      try UnitCell.lendView(to: &order, of: cell, in: &fold)
+      _ = try order.insert(text: text, by: fold.step.head(at: index).id, after: left) {
+        try UnitCell.hasSeenInSearch($0, at: index, in: fold)
       }
-      try fold.takeView(from: &order, of: cell)
-      try fold.write(order.root, of: cell)
+      try UnitCell.takeView(from: &order, of: cell, in: &fold)
+      try UnitCell.write(order.root, of: cell, in: &fold)
     case .removeText:
-      let ranges = try fold.readRuns(&reader)
+      let ranges = try UnitCell.readRuns(&reader, in: fold)
       try remove(ranges, from: &order, of: cell, index: index, in: &fold)
     }
   }
@@ -52,9 +53,9 @@ enum TextKind: FieldCellKind {
     _ ranges: [UnitRange], from order: inout UnitOrder<Storage>, of cell: CellNumber, index: UInt32,
     in fold: inout Fold<Storage>
   ) throws {
-    var paused = try fold.pausedUnit(of: cell)
+    var paused = try UnitCell.pausedUnit(of: cell, in: fold)
     for range in ranges {
-      guard var seen = try fold.seen(range, in: order, at: index) else { continue }
+      guard var seen = try UnitCell.seen(range, in: order, at: index, by: fold) else { continue }
       if let unit = paused {
         // Those before it are hidden.
         guard seen.contains(unit) else { continue }
@@ -63,13 +64,13 @@ enum TextKind: FieldCellKind {
       }
       let rest = try order.setVisible(false, seen) { isChanged in
         // Where nothing changes, the next number's leaf is done already.
-        try fold.countVisit(isChanged, looked: isChanged ? FoldBound.stepsOfLeaf : 1)
+        try fold.bound.countVisit(isChanged, looked: isChanged ? FoldBound.stepsOfLeaf : 1)
       }
       guard let rest else { continue }
-      try fold.write(order.root, of: cell)
-      try fold.bound.pauseIfSpent(at: fold.itemKey(rest, of: cell))
+      try UnitCell.write(order.root, of: cell, in: &fold)
+      try fold.bound.pauseIfSpent(at: ListItems.key(rest, of: cell, in: fold))
     }
-    try fold.write(order.root, of: cell)
+    try UnitCell.write(order.root, of: cell, in: &fold)
   }
 
   /// Hides what the transaction has seen.
@@ -82,16 +83,16 @@ enum TextKind: FieldCellKind {
     func end(of inserter: Inserter) throws -> UInt64 {
       if let known = ends[inserter] { return known }
       let all = UnitRange(first: UnitID(inserter, 0), count: .max)
-      let end = try fold.seen(all, in: makers, at: index)?.end ?? 0
+      let end = try UnitCell.seen(all, in: makers, at: index, by: fold)?.end ?? 0
       ends[inserter] = end
       try fold.bound.count(looked: FoldBound.stepsOfInserter)
       return end
     }
-    let rest = try order.hide(from: fold.pausedUnit(of: cell), below: end) { isChanged in
-      try fold.countVisit(isChanged)
+    let rest = try order.hide(from: UnitCell.pausedUnit(of: cell, in: fold), below: end) { isChanged in
+      try fold.bound.countVisit(isChanged)
     }
-    try fold.write(order.root, of: cell)
-    if let rest { try fold.bound.pauseIfSpent(at: fold.itemKey(rest, of: cell)) }
+    try UnitCell.write(order.root, of: cell, in: &fold)
+    if let rest { try fold.bound.pauseIfSpent(at: ListItems.key(rest, of: cell, in: fold)) }
   }
 
   /// The units of a text have no timestamp.
@@ -141,11 +142,34 @@ enum TextKind: FieldCellKind {
 
   static func effect(of change: FieldChange) -> CellEffect? { nil }
 
+  static var explainedHeads: ExplainedHeads { .ofTextRuns }
+
   static func edit(by change: FieldChange) -> UnitEdit? {
-    if case .insertText = change { return .inserted }
+    if case .insertText(let text, _) = change { return .inserted(text: text) }
     if case .removeText(let runs) = change { return .removed(units: runs.reduce(0) { $0 &+ $1.count }) }
     return nil
   }
 
   static func change(restoring content: CellHead.Content) -> FieldChange? { nil }
+
+  // MARK: Units
+
+  static func insertedUnits(by change: FieldChange) -> UInt64 {
+    if case .insertText(let text, _) = change { return UInt64(text.unicodeScalars.count) }
+    return 0
+  }
+
+  static func namedUnits(in change: FieldChange) -> [UnitReference] {
+    if case .insertText(_, let origin) = change { return origin.map { [$0] } ?? [] }
+    if case .removeText(let runs) = change { return runs.map(\.first) }
+    return []
+  }
+
+  static func change(_ change: FieldChange, renamed names: some UnitNames) -> FieldChange {
+    if case .insertText(let text, let origin) = change {
+      return .insertText(text, after: origin.map { names.renamed($0) })
+    }
+    if case .removeText(let runs) = change { return .removeText(runs.flatMap { names.renamed($0) }) }
+    return change
+  }
 }

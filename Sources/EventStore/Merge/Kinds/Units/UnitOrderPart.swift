@@ -1,6 +1,7 @@
 package import OperationFormat
 
-/// Units of a list or a text that are told together, in identities: the same ones in every store that has folded the same.
+/// Units of a list or a text that are told together, in identities: the same ones in every store that has
+/// folded the same.
 package struct UnitOrderPart: Hashable, Sendable {
   /// An operation that made some of the units, in their order.
   package struct Maker: Hashable, Sendable {
@@ -78,7 +79,7 @@ extension CellReader {
     let body = try body
     let root = try body.isEmpty ? UnitOrderRoot() : UnitOrderRoot(body)
     let keys = RunKeys(state: state, record: try record, cell: cell)
-    return UnitOrder(rows, keys, root: root, isText: cell.kind == .text)
+    return UnitOrder(rows, keys, root: root, isText: cell.hasScalars)
   }
 
   /// Calls a closure with each part of a list or a text, in their order.

@@ -1,6 +1,6 @@
 import OperationFormat
 
-/// A unit where it lies.
+/// A unit and its place in the tree.
 struct Spot {
   var node: NodeNumber
   var leaf: Leaf
@@ -27,29 +27,38 @@ struct Spot {
 
 /// Finding where insertions belong.
 ///
-/// The units are a tree, whose order is that of the document. A unit whose right origin has the left origin that it has itself hangs from its
-/// right origin, to the left of it, by the order of units; each other one from its left origin, to the right of it: first
-/// those whose right origin is rightmost, then by the order of units. What hangs from one is side by side. A transaction that has seen
-/// a unit has seen all that it hangs from: so from an unseen one the search goes on behind all that hangs from it.
-extension UnitOrder {
+/// The units are a tree, whose order is that of the document. A unit whose right origin has the left origin
+/// that it has itself hangs from its right origin, to the left of it, by the order of units; each other one
+/// from its left origin, to the right of it: first those whose right origin is rightmost, then by the order
+/// of units. What hangs from one is side by side. A transaction that has seen a unit has seen all that it
+/// hangs from: so after an unseen one the search continues behind all that hangs from it.
+struct GapSearch<Storage: RunReading> {
+  let tree: UnitTree<Storage>
+  /// What is known of what the transaction has seen.
+  var view: UnitOrderView
+
+  init(_ tree: UnitTree<Storage>, _ view: consuming UnitOrderView) {
+    self.tree = tree
+    self.view = view
+  }
+
   /// Whether a transaction has seen a unit; it has not if there is no such unit.
-  func sees(
-    _ unit: UnitID, _ view: inout UnitOrderView, _ hasSeen: (HeadID) throws -> Bool
-  ) throws -> Bool {
+  mutating func sees(_ unit: UnitID, _ hasSeen: (HeadID) throws -> Bool) throws -> Bool {
     if let known = view.sees(unit) { return known }
-    guard let found = try makerRow(atMost: unit)?.operation(making: unit.number) else { return false }
+    guard let found = try tree.makerRow(atMost: unit)?.operation(making: unit.number) else { return false }
     let isSeen = try hasSeen(
       HeadID(replica: unit.replica, epoch: unit.epoch, sequence: found.sequence, index: found.index))
     view.learn(found.units, of: unit.inserter, areSeen: isSeen)
     return isSeen
   }
 
-  /// Finds where a unit comes that is inserted behind another, and its origins. The sequence must not be without nodes.
-  func gap(
-    for new: UnitID, after left: UnitID?, _ view: inout UnitOrderView, _ hasSeen: (HeadID) throws -> Bool
+  /// Finds where a unit comes that is inserted behind another, and its origins. The sequence must not be
+  /// without nodes.
+  mutating func gap(
+    for new: UnitID, after left: UnitID?, _ hasSeen: (HeadID) throws -> Bool
   ) throws -> Gap {
     var left = left
-    if let unit = left, try !view.knows(unit) && !sees(unit, &view, hasSeen) { left = nil }
+    if let unit = left, try !view.knows(unit) && !sees(unit, hasSeen) { left = nil }
     var origin = try left.flatMap { try spot(of: $0) }
     if origin == nil { left = nil }
     let right: Spot?
@@ -60,7 +69,7 @@ extension UnitOrder {
       }
     } else {
       let start = try spot(behind: origin)
-      right = try firstSeen(from: start, &view, hasSeen)
+      right = try firstSeen(from: start, hasSeen)
       if right?.unit != start?.unit { view.learn(right?.unit, of: left) }
     }
     var gap: Gap
@@ -77,13 +86,13 @@ extension UnitOrder {
   }
 
   /// The first unit from one on that the transaction has seen.
-  private func firstSeen(
-    from start: Spot?, _ view: inout UnitOrderView, _ hasSeen: (HeadID) throws -> Bool
+  private mutating func firstSeen(
+    from start: Spot?, _ hasSeen: (HeadID) throws -> Bool
   ) throws -> Spot? {
     var next = start
     var passed: UInt64 = 0
     while let spot = next {
-      if try sees(spot.unit, &view, hasSeen) { return spot }
+      if try sees(spot.unit, hasSeen) { return spot }
       // Of those that it hangs from by right origins, the last that is not seen: mostly the outermost.
       var unseen = spot
       let depth = spot.level.depth
@@ -93,7 +102,7 @@ extension UnitOrder {
         guard let other = try self.next(spot, atMost: Level(depth: depth, rightDepth: middle)) else {
           throw FormatError.damagedRuns("level", expected: "a right origin", found: "none")
         }
-        if try sees(other.unit, &view, hasSeen) {
+        if try sees(other.unit, hasSeen) {
           outer = middle + 1
         } else {
           (inner, unseen) = (middle, other)
@@ -101,12 +110,45 @@ extension UnitOrder {
       }
       // Rows that name each other in a circle end here.
       passed &+= unseen.leaf.pieces[unseen.piece].count
-      guard passed <= root.units else {
-        throw FormatError.damagedRuns("node", expected: "\(root.units) units", found: "more")
+      guard passed <= tree.root.units else {
+        throw FormatError.damagedRuns("node", expected: "\(tree.root.units) units", found: "more")
       }
       next = try end(of: unseen)
     }
     return nil
+  }
+
+  /// The last unit up to one that is seen; nil if there is none.
+  ///
+  /// - Complexity: O(log n) rows, and those of the units passed over
+  mutating func lastSeen(upTo spot: Spot, _ hasSeen: (HeadID) throws -> Bool) throws -> UnitID? {
+    var (node, leaf, piece, offset) = (spot.node, spot.leaf, spot.piece, spot.offset)
+    var passed: UInt64 = 0
+    while true {
+      let inserter = leaf.pieces[piece].first.inserter
+      let first = leaf.pieces[piece].first.number
+      // The units of a piece that are seen are its first ones.
+      if try sees(leaf.pieces[piece].first, hasSeen) {
+        var (seen, unseen) = (first, first + offset + 1)
+        while try unseen - seen > 1 && !sees(UnitID(inserter, unseen - 1), hasSeen) {
+          let middle = seen + (unseen - seen) / 2
+          if try sees(UnitID(inserter, middle), hasSeen) { seen = middle } else { unseen = middle }
+        }
+        return UnitID(inserter, unseen - 1)
+      }
+      if piece > 0 {
+        piece -= 1
+      } else {
+        guard let before = try tree.neighbour(of: node, parent: leaf.parent, isBehind: false) else {
+          return nil
+        }
+        passed &+= leaf.units
+        guard passed <= tree.root.units else { throw UnitTree<Storage>.tooFew(node) }
+        (node, leaf) = (before, try tree.leaf(before))
+        piece = leaf.pieces.count - 1
+      }
+      offset = leaf.pieces[piece].count - 1
+    }
   }
 
   /// The gap for a unit that hangs from its right origin.
@@ -147,15 +189,15 @@ extension UnitOrder {
     return gap
   }
 
-  /// Among units of one level that are sorted, and what hangs from them, where another one comes: the unit that it comes
-  /// before, nil for the end.
+  /// Among units of one level that are sorted, and what hangs from them, where another one comes: the unit
+  /// that it comes before, nil for the end.
   ///
   /// - Complexity: O(log² n) rows
   private func place(
     among level: Level, from start: Spot, to end: Spot?, comesBefore: (Spot) throws -> Bool
   ) throws -> Spot? {
     let first = try rank(of: start)
-    let bound = try end.map { try rank(of: $0) } ?? root.units
+    let bound = try end.map { try rank(of: $0) } ?? tree.root.units
     var (low, high) = (first, bound)
     while low < high {
       let middle = low + (high - low) / 2
@@ -167,20 +209,20 @@ extension UnitOrder {
       if try rank < middle || rank >= bound || comesBefore(other) { high = middle } else { low = rank + 1 }
     }
     if low == first { return start }
-    if low >= root.units { return nil }
+    if low >= tree.root.units { return nil }
     return try next(try spot(at: low), atMost: Level(depth: level.depth, rightDepth: .max))
   }
 
   private func gapAtEnd() throws -> Gap {
-    let node = try endLeaf(below: root.node, levels: root.height - 1, isLast: true)
-    let leaf = try leaf(node)
+    let node = try tree.endLeaf(below: tree.root.node, levels: tree.root.height - 1, isLast: true)
+    let leaf = try tree.leaf(node)
     return Gap(
       node: node, leaf: leaf, piece: leaf.pieces.count - 1, offset: leaf.pieces[leaf.pieces.count - 1].count)
   }
 
   // MARK: Order
 
-  /// Whether a right origin lies before another; nil is the end.
+  /// Whether a right origin is before another; nil is the end.
   private func isLess(_ right: UnitID?, _ other: UnitID?) throws -> Bool {
     guard let right else { return false }
     guard let other else { return true }
@@ -189,19 +231,19 @@ extension UnitOrder {
 
   private func comes(_ unit: UnitID, before other: UnitID) throws -> Bool {
     if unit.replica != other.replica {
-      return try storage.replicaID(unit.replica) < storage.replicaID(other.replica)
+      return try tree.storage.replicaID(unit.replica) < tree.storage.replicaID(other.replica)
     }
     return (unit.epoch, unit.number) < (other.epoch, other.number)
   }
 
-  /// How many units lie before a unit that is an origin.
+  /// How many units are before a unit that is an origin.
   private func rank(of unit: UnitID) throws -> UInt64 {
     guard let spot = try spot(of: unit) else { throw Self.missing(unit) }
     return try rank(of: spot)
   }
 
   private func rank(of spot: Spot) throws -> UInt64 {
-    let before = try count(before: spot.node, parent: spot.leaf.parent).units
+    let before = try tree.count(before: spot.node, parent: spot.leaf.parent).units
     let inLeaf = spot.leaf.pieces[..<spot.piece].reduce(0 as UInt64) { $0 &+ $1.count }
     return before &+ inLeaf &+ spot.offset
   }

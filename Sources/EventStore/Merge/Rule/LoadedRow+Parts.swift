@@ -1,67 +1,65 @@
 import OperationFormat
 
 /// Rows of records that are kept in parts: see ``DividedRow`` and ``WideRow``.
-extension Fold {
-  /// Makes the row at hand whole.
+extension LoadedRow {
+  /// Puts the registers that are stored apart into the row.
   mutating func joinRegisters() throws {
-    guard DividedRow.isBase(row.span.bytes) else { return }
+    guard DividedRow.isBase(bytes.span.bytes) else { return }
     guard let found = try storage.readElement(.registers(of: state, record: try recordNumber)) else {
       throw FormatError(
         .damaged, at: 0, in: "record row", expected: "registers that are kept apart", found: "no such row")
     }
-    row = try DividedRow.whole(row.span.bytes, found.span.bytes)
+    bytes = try DividedRow.whole(bytes.span.bytes, found.span.bytes)
     registers = found
     existence = .unknown
   }
-}
 
-extension Fold {
-  var isWide: Bool { WideRow.isBase(row.span.bytes) }
+  var isWide: Bool { WideRow.isBase(bytes.span.bytes) }
 
-  /// Finds a cell in the row at hand, or where it belongs.
+  /// Finds a cell in the row, or where it belongs.
   @inline(__always)
   mutating func place(of cell: CellNumber) throws -> CellPlace {
     if isWide { try openBlock(of: cell) }
-    return try RecordLayout.place(of: cell, in: row.span.bytes)
+    return try RecordLayout.place(of: cell, in: bytes.span.bytes)
   }
 
-  /// Divides the row at hand into blocks, if it got too large.
+  /// Divides the row into blocks if it is too large.
   mutating func divideIfLarge() throws {
-    guard row.count > wholeRowBytesMax, !isWide else { return }
+    guard bytes.count > wholeRowBytesMax, !isWide else { return }
     try joinRegisters()
     if !registers.isEmpty { try storage.deleteElement(.registers(of: state, record: try recordNumber)) }
     registers = []
-    row[RowFlags.offset] |= RowFlags.wide.rawValue
+    bytes[RowFlags.offset] |= RowFlags.wide.rawValue
     isChanged = true
     blocks.open(CellBlock(cells: (0, nil)))
     try closeBlock()
   }
 
-  /// Brings the block of a cell into the row.
+  /// Brings the block of a cell into the bytes.
   mutating func openBlock(of cell: CellNumber) throws {
     let isInRow = blocks.current.map { blocks.read[$0].holds(cell) } ?? false
-    if cell == .existence || isInRow && row.count <= 3 * blockBytesMax { return }
+    if cell == .existence || isInRow && bytes.count <= 3 * blockBytesMax { return }
     try closeBlock()
     if blocks.byteCount > CellBlocks.bytesMax { try writeBlocks() }
-    if let read = blocks.open(cell) { return row.append(contentsOf: read.bytes) }
+    if let read = blocks.open(cell) { return bytes.append(contentsOf: read.bytes) }
     let prefix = ElementKey.blocks(of: state, record: try recordNumber)
     let key = ElementKey.block(of: state, record: try recordNumber, from: cell.rawValue)
     let (found, next) = try storage.element(atMost: key, under: prefix)
     var block = CellBlock(cells: (try found?.key.firstCellOfBlock ?? 0, try next?.firstCellOfBlock))
     if let stored = found?.row { block.bytes = Array(stored[try WideRow.cells(of: stored.span.bytes)...]) }
-    row.append(contentsOf: block.bytes)
+    bytes.append(contentsOf: block.bytes)
     blocks.open(block)
   }
 
-  /// Takes the block that is in the row out of it.
+  /// Takes the block that is in the bytes out of it.
   private mutating func closeBlock() throws {
     guard blocks.current != nil else { return }
-    let base = try RecordLayout.place(of: .existence, in: row.span.bytes).entry.upperBound
-    try blocks.close(row[base...]) { [blockBytesMax] in try WideRow.cut($0, blockBytesMax: blockBytesMax) }
-    row.removeSubrange(base...)
+    let base = try RecordLayout.place(of: .existence, in: bytes.span.bytes).entry.upperBound
+    try blocks.close(bytes[base...]) { [blockBytesMax] in try WideRow.cut($0, blockBytesMax: blockBytesMax) }
+    bytes.removeSubrange(base...)
   }
 
-  /// Writes the blocks that changed, and takes all out of the row and the memory.
+  /// Writes the blocks that changed, and takes all out of the bytes and the memory.
   mutating func writeBlocks() throws {
     try closeBlock()
     guard !blocks.isEmpty else { return }
@@ -80,13 +78,13 @@ extension Fold {
     blocks = CellBlocks()
   }
 
-  /// The numbers of some of the current record's fields' cells from one on, ascending; of those of heads only where the transaction, at one
-  /// of its operations, may have seen a head.
+  /// The numbers of some of the current record's fields' cells from one on, ascending; of those of heads only
+  /// where the transaction, at one of its operations, may have seen a head.
   ///
-  /// - Returns: those, how many cells it looked at, and the next one; nil if it has looked at all
-  /// - Complexity: linear in the cells, and in the row if it is not wide; it writes nothing
+  /// - Returns: those, how many cells it examined, and the next one; nil if it examined all
+  /// - Complexity: linear in the cells, and in the bytes if it is not wide; it writes nothing
   mutating func cellNumbers(
-    seenAt index: UInt32, from first: CellNumber
+    seenAt index: UInt32, from first: CellNumber, by step: borrowing HeadStep<Storage>
   ) throws -> (found: [CellNumber], looked: Int, next: CellNumber?) {
     if isWide { try writeBlocks() }
     var cells: (found: [CellNumber], looked: Int, next: CellNumber?) = ([], 0, nil)
@@ -96,12 +94,12 @@ extension Fold {
       cells.looked += 1
       guard cell.number.isOfHeads else { return cells.found.append(cell.number) }
       let heads = try RecordLayout.heads(of: cell.body, in: row)
-      if try mayRemove(.seen(at: index), heads) { cells.found.append(cell.number) }
+      if try step.mayRemove(.seen(at: index), heads) { cells.found.append(cell.number) }
     }
     func addAll(_ reader: inout ByteReader, of row: RawSpan) throws {
       while reader.remaining > 0 { try add(try RecordLayout.nextCell(&reader), of: row) }
     }
-    let base = row.span.bytes
+    let base = bytes.span.bytes
     var reader = try RecordLayout.cellReader(of: base)
     try addAll(&reader, of: base)
     guard isWide else { return cells }
@@ -109,7 +107,7 @@ extension Fold {
     let key = ElementKey.block(of: state, record: try recordNumber, from: first.rawValue)
     let start = try storage.element(atMost: key, under: prefix).found?.key ?? prefix
     try storage.forEachElement(under: prefix, from: start) { key, block in
-      guard cells.looked < bound.rowsAtOnce else {
+      guard cells.looked < step.bound.rowsAtOnce else {
         cells.next = CellNumber(rawValue: try ElementKey.firstCell(ofBlock: key))
         return false
       }

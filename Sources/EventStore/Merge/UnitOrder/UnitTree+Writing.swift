@@ -1,7 +1,7 @@
 import OperationFormat
 
-/// Writing nodes: a leaf that is too long is cut, the nodes above learn it, and so on up to the root.
-extension UnitOrder where Storage: RunStorage {
+/// Writing nodes: a leaf that is too long is split, then the nodes above get its parts, up to the root.
+extension UnitTree where Storage: RunStorage {
   mutating func makeNode() throws -> NodeNumber {
     guard root.lastNode < .max else {
       throw FormatError(
@@ -31,7 +31,7 @@ extension UnitOrder where Storage: RunStorage {
     leaf.append(to: &writer)
     if writer.count <= limits.nodeBytesMax {
       try writeRow(writer, of: node)
-      // Text that is not told any more stays in memory: then the row is read again.
+      // Text of removed pieces stays in memory; if it is too much, the row is read again.
       if leaf.bytes.count <= 4 * limits.nodeBytesMax {
         var leaf = leaf
         leaf.rowBytes = writer.count
@@ -61,7 +61,7 @@ extension UnitOrder where Storage: RunStorage {
     return false
   }
 
-  /// Tells that pieces lie in a leaf now, those whose numbers follow each other at once.
+  /// Sets the leaf of pieces. Those whose numbers follow each other are set together.
   private mutating func place(_ pieces: [Piece], in leaf: NodeNumber) throws {
     let sorted = pieces.sorted {
       ($0.first.replica, $0.first.epoch, $0.first.number) < (
@@ -225,8 +225,8 @@ extension InnerNode {
     children.remove(at: index + 1)
   }
 
-  /// Cuts the children into parts that fit: full ones where the last child changed, as when a text is typed forward, else
-  /// halves.
+  /// Cuts the children into parts that fit: full ones where the last child changed, as when a text is typed
+  /// forward, else halves.
   fileprivate func cut(changed: Int, childrenMax: Int) -> [[Child]] {
     var size = childrenMax
     if changed + 1 < children.count, children.count <= 2 * childrenMax { size = children.count / 2 }

@@ -1,9 +1,9 @@
 import OperationFormat
 
 /// Going from one unit to another in the document's order, by levels.
-extension UnitOrder {
+extension GapSearch {
   func spot(of unit: UnitID) throws -> Spot? {
-    try find(unit).map { found in
+    try tree.find(unit).map { found in
       let first = found.leaf.pieces[found.piece].first.number
       return Spot(node: found.node, leaf: found.leaf, piece: found.piece, offset: unit.number - first)
     }
@@ -12,8 +12,8 @@ extension UnitOrder {
   /// The unit right behind one, nil for the start; nil at the end.
   func spot(behind spot: Spot?) throws -> Spot? {
     guard var spot else {
-      let node = try endLeaf(below: root.node, levels: root.height - 1, isLast: false)
-      return Spot(node: node, leaf: try leaf(node), piece: 0, offset: 0)
+      let node = try tree.endLeaf(below: tree.root.node, levels: tree.root.height - 1, isLast: false)
+      return Spot(node: node, leaf: try tree.leaf(node), piece: 0, offset: 0)
     }
     if spot.offset + 1 < spot.leaf.pieces[spot.piece].count {
       spot.offset += 1
@@ -24,25 +24,25 @@ extension UnitOrder {
       spot.offset = 0
       return spot
     }
-    return try neighbour(of: spot.node, parent: spot.leaf.parent, isBehind: true).map {
-      Spot(node: $0, leaf: try leaf($0), piece: 0, offset: 0)
+    return try tree.neighbour(of: spot.node, parent: spot.leaf.parent, isBehind: true).map {
+      Spot(node: $0, leaf: try tree.leaf($0), piece: 0, offset: 0)
     }
   }
 
-  /// The unit that so many others lie before.
+  /// The unit with a rank: so many others are before it.
   func spot(at rank: UInt64) throws -> Spot {
     var rank = rank
-    var node = root.node
-    for _ in 1..<max(1, root.height) {
-      let inner = try inner(node)
-      guard let child = inner.children.first(where: { Self.skip($0.units, &rank) }) else {
-        throw Self.tooFew(node)
+    var node = tree.root.node
+    for _ in 1..<max(1, tree.root.height) {
+      let inner = try tree.inner(node)
+      guard let child = inner.children.first(where: { UnitTree<Storage>.skip($0.units, &rank) }) else {
+        throw UnitTree<Storage>.tooFew(node)
       }
       node = child.node
     }
-    let leaf = try leaf(node)
-    guard let piece = leaf.pieces.firstIndex(where: { Self.skip($0.count, &rank) }) else {
-      throw Self.tooFew(node)
+    let leaf = try tree.leaf(node)
+    guard let piece = leaf.pieces.firstIndex(where: { UnitTree<Storage>.skip($0.count, &rank) }) else {
+      throw UnitTree<Storage>.tooFew(node)
     }
     return Spot(node: node, leaf: leaf, piece: piece, offset: rank)
   }
@@ -68,16 +68,17 @@ extension UnitOrder {
     if let piece = leaf.pieces[piece...].firstIndex(where: { $0.level <= level }) {
       return Spot(node: node, leaf: leaf, piece: piece, offset: 0)
     }
-    let found = try neighbour(of: node, parent: leaf.parent, isBehind: true) { $0.level <= level }
+    let found = try tree.neighbour(of: node, parent: leaf.parent, isBehind: true) { $0.level <= level }
     guard let found else { return nil }
-    let next = try self.leaf(found)
+    let next = try tree.leaf(found)
     guard let piece = next.pieces.firstIndex(where: { $0.level <= level }) else {
       throw Self.wrongLevel(found)
     }
     return Spot(node: found, leaf: next, piece: piece, offset: 0)
   }
 
-  /// The last unit before one whose level is at most another. The one must be the first of its piece, or not be wanted itself.
+  /// The last unit before one whose level is at most another. The one must be the first of its piece, or not
+  /// be wanted itself.
   ///
   /// - Complexity: O(log n) rows
   func last(before spot: Spot, atMost level: Level) throws -> Spot? {
@@ -97,9 +98,11 @@ extension UnitOrder {
       }
     }
     if let found = lastUnit(spot.node, spot.leaf, spot.piece) { return found }
-    let node = try neighbour(of: spot.node, parent: spot.leaf.parent, isBehind: false) { $0.level <= level }
+    let node = try tree.neighbour(of: spot.node, parent: spot.leaf.parent, isBehind: false) {
+      $0.level <= level
+    }
     guard let node else { return nil }
-    let leaf = try leaf(node)
+    let leaf = try tree.leaf(node)
     guard let found = lastUnit(node, leaf, leaf.pieces.count) else { throw Self.wrongLevel(node) }
     return found
   }

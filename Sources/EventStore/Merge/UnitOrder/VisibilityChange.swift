@@ -1,29 +1,34 @@
 import OperationFormat
 
-/// Showing and hiding units.
-extension UnitOrder where Storage: RunStorage {
-  /// Shows or hides units. A text's are only ever hidden, and their text is gone then. Units that do not exist are passed
-  /// over.
+/// Showing and hiding units. It works on a copy of the tree, whose root the order takes back.
+struct VisibilityChange<Storage: RunStorage> {
+  private(set) var tree: UnitTree<Storage>
+
+  init(_ tree: UnitTree<Storage>) { self.tree = tree }
+
+  /// Shows or hides units. A text's are only ever hidden, and their text is gone then. Units that do not
+  /// exist are passed over.
   ///
-  /// - Parameter didVisit: told after each look at a leaf whether it changed, and gives whether to continue.
+  /// - Parameter didVisit: called after each leaf with whether it changed; returns whether to continue.
   /// - Returns: the unit from which on the rest is; nil if all was visited.
-  /// - Complexity: O(log n) rows for each leaf that units of the range lie in, unless all units of the leaf are hidden and stay so;
-  ///   linear in the runs of numbers that lie in one leaf
+  /// - Complexity: O(log n) rows for each leaf that has units of the range, unless all units of the leaf
+  ///   are hidden and stay so; linear in the runs of numbers that are in one leaf
   @discardableResult
-  package mutating func setVisible(
+  mutating func setVisible(
     _ isVisible: Bool, _ range: UnitRange, _ didVisit: (Bool) throws -> Bool = { _ in true }
   ) throws -> UnitID? {
-    precondition(!(isText && isVisible), "what was hidden of a text is gone")
+    precondition(!(tree.isText && isVisible), "what was hidden of a text is gone")
     let inserter = range.first.inserter
     var number = range.first.number
-    let end = min(range.end, try lastMakerRow(of: inserter)?.end ?? 0)
-    // The last node above leaves that was looked at: mostly the next leaf is below it too.
+    let end = min(range.end, try tree.lastMakerRow(of: inserter)?.end ?? 0)
+    // The last node above leaves that was read: mostly the next leaf is below it too.
     var above: InnerNode?
     // The row of places that was read last, as long as no leaf changes.
     var places: PlaceRow?
-    // Leaves in which all units from here on are done. Numbers that follow each other may lie in leaves all over the tree.
+    // Leaves in which all units from here on are done. Numbers that follow each other may be in leaves all
+    // over the tree.
     var done: Set<NodeNumber> = []
-    while number < end, isVisible || root.visible > 0 {
+    while number < end, isVisible || tree.root.visible > 0 {
       guard let place = try place(of: UnitID(inserter, number), &places) else {
         throw FormatError.damagedRuns("places", expected: "the leaf of a unit", found: "none")
       }
@@ -37,7 +42,7 @@ extension UnitOrder where Storage: RunStorage {
           continue
         }
       }
-      var leaf = try leaf(place.leaf)
+      var leaf = try tree.leaf(place.leaf)
       var found: [Range<UInt64>] = []
       var changed: Int?
       var index = 0
@@ -65,63 +70,70 @@ extension UnitOrder where Storage: RunStorage {
       number = next
       guard try didVisit(changed != nil) else { break }
     }
-    return number < end && (isVisible || root.visible > 0) ? UnitID(inserter, number) : nil
+    return number < end && (isVisible || tree.root.visible > 0) ? UnitID(inserter, number) : nil
   }
 
   /// Hides visible units a leaf at a time, in the document's order: of each inserter those below a number.
   ///
   /// - Parameters:
   ///   - first: a unit from which on; nil for the start.
-  ///   - end: tells an inserter's number.
-  ///   - didVisit: told after each leaf whether it changed, and gives whether to continue.
+  ///   - end: returns an inserter's number.
+  ///   - didVisit: called after each leaf with whether it changed; returns whether to continue.
   /// - Returns: the visible unit from which on the rest is; nil if all was visited.
   /// - Complexity: O(log n) rows for each leaf that has visible units
-  package mutating func hide(
+  mutating func hide(
     from first: UnitID? = nil, below end: (Inserter) throws -> UInt64, _ didVisit: (Bool) throws -> Bool
   ) throws -> UnitID? {
-    guard root.visible > 0, var place = try first.map(visit) ?? firstVisible() else { return nil }
+    guard tree.root.visible > 0, var place = try first.map(visit) ?? firstVisible() else { return nil }
     // Each leaf that comes was there at the beginning.
     var visited: NodeNumber = 0
-    while visited < root.lastNode {
+    while visited < tree.root.lastNode {
       visited += 1
-      let behind = try neighbour(of: place.node, parent: place.leaf.parent, isBehind: true) { $0.visible > 0 }
+      let behind = try tree.neighbour(of: place.node, parent: place.leaf.parent, isBehind: true) {
+        $0.visible > 0
+      }
       let next = try behind.map { node in
-        guard let piece = try leaf(node).pieces.first(where: \.isVisible) else { throw Self.tooFew(node) }
+        guard let piece = try tree.leaf(node).pieces.first(where: \.isVisible) else {
+          throw UnitTree<Storage>.tooFew(node)
+        }
         return piece.first
       }
       let changed = try place.leaf.hide(from: place.piece, below: end)
       if let changed { _ = try writeChanged(&place.leaf, place.node, changed) }
       guard try didVisit(changed != nil), let behind, let next else { return next }
       // Leaves may have been joined.
-      place = try changed == nil ? (behind, leaf(behind), 0) : visit(next)
+      place = try changed == nil ? (behind, tree.leaf(behind), 0) : visit(next)
     }
-    throw Self.tooFew(place.node)
+    throw UnitTree<Storage>.tooFew(place.node)
   }
 
   private func visit(_ unit: UnitID) throws -> (node: NodeNumber, leaf: Leaf, piece: Int) {
-    guard let found = try find(unit) else {
+    guard let found = try tree.find(unit) else {
       throw FormatError.damagedRuns("makers", expected: "unit \(unit.number)", found: "none")
     }
     return found
   }
 
   private func firstVisible() throws -> (node: NodeNumber, leaf: Leaf, piece: Int)? {
-    guard root.height > 0 else { return nil }
-    let node = try endLeaf(below: root.node, levels: root.height - 1, isLast: false) { $0.visible > 0 }
-    return (node, try leaf(node), 0)
+    guard tree.root.height > 0 else { return nil }
+    let node = try tree.endLeaf(below: tree.root.node, levels: tree.root.height - 1, isLast: false) {
+      $0.visible > 0
+    }
+    return (node, try tree.leaf(node), 0)
   }
 
   /// Whether a leaf has visible units, as the node above tells it.
   private func hasVisible(_ leaf: NodeNumber, _ above: inout InnerNode?) throws -> Bool {
-    if root.height < 2 { return true }
+    if tree.root.height < 2 { return true }
     if let child = above?.children.first(where: { $0.node == leaf }) { return child.visible > 0 }
-    let key = keys.node(leaf)
+    let key = tree.keys.node(leaf)
     let parent =
-      try nodes.leaf(leaf)?.parent ?? storage.withRun(key.span) { row in try row.bigEndian32(at: 1) }
+      try tree.nodes.leaf(leaf)?.parent
+      ?? tree.storage.withRun(key.span) { row in try row.bigEndian32(at: 1) }
     guard let parent else {
       throw FormatError.damagedRuns("node", expected: "a leaf \(leaf)", found: "no row")
     }
-    let inner = try inner(parent)
+    let inner = try tree.inner(parent)
     above = inner
     return inner.children[try inner.index(of: leaf)].visible > 0
   }
@@ -131,7 +143,7 @@ extension UnitOrder where Storage: RunStorage {
     if let row, row.first <= unit.number, let end = row.end(of: unit.number) {
       return (row.leaf(of: unit.number), end)
     }
-    row = try placeRow(atMost: unit)
+    row = try tree.placeRow(atMost: unit)
     return row.map { ($0.leaf(of: unit.number), $0.end(of: unit.number)) }
   }
 
@@ -147,7 +159,7 @@ extension UnitOrder where Storage: RunStorage {
       if leaf.joinPiece(index), index < changed { changed -= 1 }
       index -= 1
     }
-    return try write(leaf, node, changed: changed) ? join(node) : nil
+    return try tree.write(leaf, node, changed: changed) ? tree.join(node) : nil
   }
 
   /// The end of the ranges that follow each other from a number on.

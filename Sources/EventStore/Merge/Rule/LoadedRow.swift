@@ -1,0 +1,148 @@
+import OperationFormat
+
+/// The row of the record that is folded. It is edited in place, and written when it changed.
+struct LoadedRow<Storage: FoldStorage>: ~Copyable {
+  let storage: Storage
+  /// From how many bytes on a row is divided into blocks, and how large these are: see ``WideRow``.
+  var wholeRowBytesMax = WideRow.wholeBytesMax
+  var blockBytesMax = WideRow.blockBytesMax
+
+  private(set) var state: StateNumber = .none
+  /// The state's number and the record's name: see ``FoldStorage/readRecord(_:into:)``.
+  private var key = ByteWriter()
+  /// The row. Of a wide record: its base, and one block.
+  var bytes: [UInt8] = []
+  /// Its registers as they are stored, if they are kept apart and were put into the row: see ``DividedRow``.
+  var registers: [UInt8] = []
+  /// The blocks of a wide record that were read; one may be in the row.
+  var blocks = CellBlocks()
+  var isChanged = false
+  /// Cached existence of the record; `unknown` after a change.
+  var existence: PlainExistence = .unknown
+
+  init(storage: Storage) { self.storage = storage }
+
+  // MARK: Loading
+
+  /// Loads the record's row; false if it has none.
+  mutating func load(_ record: RawSpan, in state: StateNumber) throws -> Bool {
+    if self.state == state && equalBytes(key.span.extracting(droppingFirst: 4), record) {
+      return !bytes.isEmpty
+    }
+    try flush()
+    // Reading may fail: until it is done no record is loaded.
+    self.state = .none
+    existence = .unknown
+    key.removeAll()
+    key.append(bigEndian: state.rawValue)
+    key.append(record)
+    var row: [UInt8] = []
+    swap(&row, &bytes)
+    defer { swap(&row, &bytes) }
+    let isThere = try storage.readRecord(key.span, into: &row)
+    if !isThere { row.removeAll(keepingCapacity: true) }
+    if !registers.isEmpty { registers = [] }
+    if !blocks.isEmpty { blocks = CellBlocks() }
+    self.state = state
+    return isThere
+  }
+
+  /// Loads the record's row, and begins one if it has none.
+  mutating func select(_ record: RawSpan, in state: StateNumber) throws {
+    if try !load(record, in: state) {
+      RecordLayout.makeHeader(recordNumber: try storage.makeRecordNumber(in: state), into: &bytes)
+      isChanged = true
+      existence = .unknown
+    }
+  }
+
+  /// Writes the row if it changed. Nobody else may read before.
+  mutating func flush() throws {
+    guard isChanged else { return }
+    if isWide {
+      try writeBlocks()
+      try storage.writeRecord(bytes.span.bytes, key.span)
+    } else if bytes.count > DividedRow.registersBytesMax || !registers.isEmpty
+      || DividedRow.isBase(bytes.span.bytes)
+    {
+      try flushLarge()
+    } else {
+      try storage.writeRecord(bytes.span.bytes, key.span)
+    }
+    isChanged = false
+  }
+
+  /// Writes a bytes that is kept in two parts, or may be: its registers only if they changed.
+  private mutating func flushLarge() throws {
+    if DividedRow.isBase(bytes.span.bytes) {
+      if try DividedRow.hasOthers(bytes.span.bytes) {
+        return try storage.writeRecord(bytes.span.bytes, key.span)
+      }
+      try joinRegisters()
+    }
+    let apart = ElementKey.registers(of: state, record: try recordNumber)
+    guard let parts = try DividedRow.parts(of: bytes.span.bytes) else {
+      try storage.writeRecord(bytes.span.bytes, key.span)
+      if !registers.isEmpty { try storage.deleteElement(apart) }
+      registers = []
+      return
+    }
+    try storage.writeRecord(parts.base.span.bytes, key.span)
+    if parts.registers != registers { try storage.writeElement(parts.registers.span.bytes, apart) }
+    registers = parts.registers
+  }
+
+  /// Forgets the row and what changed in it: what is in the storage counts.
+  mutating func reset() {
+    state = .none
+    bytes.removeAll(keepingCapacity: true)
+    registers = []
+    blocks = CellBlocks()
+    existence = .unknown
+    isChanged = false
+  }
+
+  // MARK: The record
+
+  /// The UTF-8 of the record's name.
+  var recordName: [UInt8] { key.span.extracting(droppingFirst: 4).bytes }
+
+  /// The record's number in its state.
+  var recordNumber: UInt32 { get throws { try RecordLayout.recordNumber(of: bytes.span.bytes) } }
+
+  func address(of path: CellPath) throws -> CellAddress {
+    CellAddress(state: state, record: try recordNumber, path)
+  }
+
+  // MARK: Editing
+
+  /// Puts an edited cell into the row, or takes the cell out if nothing is left of it.
+  mutating func splice(_ edited: RawSpan, as cell: CellNumber, at place: CellPlace) {
+    isChanged = true
+    existence = .unknown
+    guard edited.byteCount > 0 else { return bytes.removeSubrange(place.entry) }
+    let (number, count) = (UInt64(cell.rawValue), UInt64(edited.byteCount))
+    let prefixBytes = ByteWriter.varintByteCount(number) + ByteWriter.varintByteCount(count)
+    resize(place.entry, to: prefixBytes + edited.byteCount)
+    bytes.withUnsafeMutableBytes { row in
+      var pen = Pen(row, at: place.entry.lowerBound)
+      pen.write(varint: number)
+      pen.write(varint: count)
+      pen.write(edited)
+    }
+  }
+
+  /// Makes a part of the row longer or shorter. What is in it then is to be written.
+  mutating func resize(_ range: Range<Int>, to count: Int) {
+    let old = bytes.count
+    let change = count - range.count
+    if change > 0 { bytes.append(contentsOf: repeatElement(0, count: change)) }
+    if change != 0 {
+      bytes.withUnsafeMutableBytes { row in
+        UnsafeMutableRawBufferPointer(rebasing: row[(range.upperBound + change)...]).copyMemory(
+          from: UnsafeRawBufferPointer(rebasing: row[range.upperBound..<old]))
+      }
+    }
+    if change < 0 { bytes.removeLast(-change) }
+  }
+}
