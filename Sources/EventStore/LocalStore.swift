@@ -45,11 +45,7 @@ public final class LocalStore: Sendable {
     core = try StoreCore(directory, durability, configuration)
     identity = core.identity
     guard !configuration.isReadOnly else { return }
-    do {
-      try RebuildRun(core).foldKnownKinds()
-    } catch {
-      throw StoreError.translate(error)
-    }
+    try StoreError.translating { try RebuildRun(core).foldKnownKinds() }
     do throws(FileError) {
       try core.assets.sweepIncoming()
     } catch {

@@ -107,6 +107,15 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     }
   }
 
+  /// Runs a body, and translates what it throws.
+  static func translating<R>(_ body: () throws -> R) throws -> R {
+    do {
+      return try body()
+    } catch {
+      throw translate(error)
+    }
+  }
+
   /// What to do about damage. Work that was never sent is in no remote: it must not go with the store.
   static let damageHint =
     "keep a copy of the directory, and run `replay verify`; `replay export` brings out the log with what was never "

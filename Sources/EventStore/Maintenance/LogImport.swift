@@ -1,6 +1,11 @@
 import OperationFormat
 
 /// Makes a store's log from the lines of another one's export.
+///
+/// The store keeps its own identity; in each zone it continues the exported store's, so that what it writes has
+/// seen what the other had written. What the other had not shipped is pending here: this store ships it as it
+/// was, bytes and identity, before its own transactions. If the other one still does so too, both ship the
+/// same.
 struct LogImport {
   let store: StoreTransaction
   var storage: TableStorage { store.storage }
