@@ -49,7 +49,7 @@ public final class LocalStore: Sendable {
     do throws(FileError) {
       try core.assets.sweepIncoming()
     } catch {
-      // What crashes left stays until the next opening: no reason not to work.
+      // Files that crashes left stay until the next opening: that does no harm.
     }
   }
 

@@ -118,9 +118,9 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
 
   /// What to do about damage. Work that was never sent is in no remote: it must not go with the store.
   static let damageHint =
-    "keep a copy of the directory, and run `replay verify`; `replay export` brings out the log with what was never "
-    + "sent, for a new store to import, or, if the log cannot be read, `replay export --records` the records; what was "
-    + "sent comes from the remote too"
+    "keep a copy of the directory, and run `replay verify`; `replay export` brings out the log with what was "
+    + "never sent, for a new store to import, or, if the log cannot be read, `replay export --records` the "
+    + "records; what was sent comes from the remote too"
 
   private init(_ error: LMDBError) {
     let code: Code =

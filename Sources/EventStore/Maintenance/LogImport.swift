@@ -2,10 +2,10 @@ import OperationFormat
 
 /// Makes a store's log from the lines of another one's export.
 ///
-/// The store keeps its own identity; in each zone it continues the exported store's, so that what it writes has
-/// seen what the other had written. What the other had not shipped is pending here: this store ships it as it
-/// was, bytes and identity, before its own transactions. If the other one still does so too, both ship the
-/// same.
+/// The store keeps its own identity; in each zone it continues the exported store's, so that what it writes
+/// has seen what the other had written. What the other had not shipped is pending here: this store ships it
+/// as it was, bytes and identity, before its own transactions. If the other one still does so too, both ship
+/// the same.
 struct LogImport {
   let store: StoreTransaction
   var storage: TableStorage { store.storage }
@@ -145,7 +145,7 @@ struct LogImport {
     }
     guard try !isShipped || storage.importedIdentity()?.replica == header.replica else { return }
     // The store continues the exporter's lane, or the one that the exporter continued without having written
-    // since: what is in no remote log is of these alone.
+    // since: what is in no remote log is only theirs.
     let own = try storage.makeReplicaNumber(for: identity.replica)
     try continueImported((replica, header.epoch, header.sequence), as: own, isShipped: isShipped, zone)
   }
@@ -181,8 +181,8 @@ struct LogImport {
     guard isShipped, let base, let place, place.offset <= base.offset else {
       throw StoreError(
         .importInvalid,
-        "the log continues \(before) others whose transactions were never shipped, and a store continues at most "
-          + "\(Limits.lineageMax)",
+        "the log continues \(before) others whose transactions were never shipped, and a store continues at "
+          + "most \(Limits.lineageMax)",
         hint: "sync the store that the log is of, then export its log again")
     }
     try storage.removeParent(of: own, identity.epoch, in: zone)
@@ -227,7 +227,8 @@ struct LogImport {
     guard seen(header.base) >= least else {
       throw StoreError(
         .importInvalid,
-        "the transaction at position \(position) has seen offset \(seen(header.base)), and the one before it \(least)",
+        "the transaction at position \(position) has seen offset \(seen(header.base)), and the one before it "
+          + "\(least)",
         hint: "the file was changed: export the log again")
     }
   }

@@ -93,7 +93,7 @@ extension StoreError {
   /// What to do about transactions of another store that the log does not take.
   static func closedLaneHint(_ zone: ZoneID) -> String {
     "they are kept here. If the store that wrote them still syncs, it sends them itself: let go of them with "
-      + "`replay sync STORE --remote REMOTE --let-go \(zone.argument)`. If it is gone, or has lost them, send them as this "
-      + "store's with `replay sync STORE --remote REMOTE --take-over \(zone.argument)`"
+      + "`replay sync STORE --remote REMOTE --let-go \(zone.argument)`. If it is gone, or has lost them, "
+      + "send them as this store's with `replay sync STORE --remote REMOTE --take-over \(zone.argument)`"
   }
 }

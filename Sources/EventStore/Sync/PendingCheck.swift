@@ -19,7 +19,7 @@ extension Tables {
   ) throws {
     guard placed <= last else {
       throw StoreError.unmatched(
-        "sequence \(placed) lies in the remote log, and the last one here is \(last)")
+        "sequence \(placed) is in the remote log, and the last one here is \(last)")
     }
     guard placed < last, readsEntries else { return }
     for sequence in Set([placed + 1, last]) {

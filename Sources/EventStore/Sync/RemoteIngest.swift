@@ -74,8 +74,9 @@ struct RemoteIngest {
     else {
       throw StoreError(
         .outOfOrder,
-        "sequences \(sequences.lowerBound) to \(sequences.upperBound) of zone “\(acknowledgement.zone)” were "
-          + "acknowledged at offset \(acknowledgement.offset), but \(last) are there and \(placed) were acknowledged before",
+        "sequences \(sequences.lowerBound) to \(sequences.upperBound) of zone “\(acknowledgement.zone)” "
+          + "were acknowledged at offset \(acknowledgement.offset), but \(last) are there and \(placed) were "
+          + "acknowledged before",
         hint: "acknowledge segments in the order they were shipped")
     }
     if try isRejected(acknowledgement, writer, replica, zone, incarnation, &report) { return }
@@ -142,7 +143,8 @@ struct RemoteIngest {
     let (number, known) = try storage.zone(zone)
     var row = known
     let found = try storage.makeIncarnationNumber(for: incarnation)
-    // What was fetched for a zone that was deleted since does not belong to the next one of its name.
+    // A segment that was fetched for a zone which was deleted since does not belong to the next zone of its
+    // name.
     if row.token == nil, try ZoneCatalog(store).tie(number, &row, to: found) {
       storage.setZoneRow(row, number)
     }
@@ -152,9 +154,9 @@ struct RemoteIngest {
     return (number, found)
   }
 
-  /// Folds one transaction of a segment, or compares it with the one that is there.
+  /// Folds one transaction of a segment, or compares it with the stored one.
   ///
-  /// - Returns: the one that is there, if a receive time caps its timestamp.
+  /// - Returns: the stored one, if a receive time limits its timestamp.
   private func ingest(
     _ header: TransactionHeader, _ body: RawSpan, _ replica: ReplicaNumber, _ log: LogPrefix,
     _ segment: RemoteSegment, _ report: inout IngestReport
@@ -167,7 +169,7 @@ struct RemoteIngest {
       try compare(header, body, with: entry, log, segment)
       let placed = try storage.tables.lastPlaced(
         replica, header.epoch, in: zone, log.incarnation, storage.transaction)
-      // Another store may have shipped what was pending here, without the assets that it names.
+      // Another store may have shipped this pending transaction without the assets that it names.
       if placed < header.sequence { try store.noteUnsentAssets(in: entry.body.span.bytes, zone) }
       return try known(entry, receivedMilliseconds: segment.receivedMilliseconds)
     }
@@ -199,7 +201,7 @@ struct RemoteIngest {
       hint: "two stores wrote under one identity: one is a copy or an old backup of the other")
   }
 
-  /// A transaction that the store had, and how its timestamp counted before a segment with it was placed.
+  /// A stored transaction, and its effective timestamp before a segment with it was placed.
   struct Known {
     var header: LogEntryHeader
     var body: [UInt8]
@@ -207,8 +209,8 @@ struct RemoteIngest {
     var effective: Timestamp
   }
 
-  /// A transaction that the store has, as it counts so far; nil if neither the receive times known so far nor
-  /// the new one cap its timestamp.
+  /// A stored transaction with its effective timestamp so far; nil if neither the known receive times nor the
+  /// new one limit its timestamp.
   func known(
     _ entry: (header: LogEntryHeader, body: [UInt8]), receivedMilliseconds: UInt64?
   ) throws -> Known? {
@@ -224,8 +226,9 @@ struct RemoteIngest {
     return Known(header: header, body: body, timestamp: timestamp, effective: effective)
   }
 
-  /// Gives the heads of transactions another effective timestamp, where what was placed since says so: of a
-  /// transaction's places in one incarnation the first counts, and of those the least receive time.
+  /// Gives the heads of transactions their new effective timestamp after segments were placed. Of a
+  /// transaction's placements in one incarnation the first counts, and of those of all incarnations the least
+  /// receive time.
   func retime(_ transactions: [Known], _ zone: ZoneNumber, _ report: inout IngestReport) throws {
     for known in transactions {
       let header = known.header
@@ -272,8 +275,8 @@ struct RemoteIngest {
       throw StoreError(
         .mismatch, "the remote has another segment at offset \(offset) than before",
         hint:
-          "the remote was changed behind its writers' backs: check it, or restore it. Where it is right, this store "
-          + "reads it again with `replay sync STORE --remote REMOTE --reread ZONE@\(offset)`")
+          "the remote was changed behind its writers' backs: check it, or restore it. Where it is right, "
+          + "this store reads it again with `replay sync STORE --remote REMOTE --reread ZONE@\(offset)`")
     }
   }
 

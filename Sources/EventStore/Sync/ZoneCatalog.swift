@@ -1,9 +1,9 @@
 import OperationFormat
 
-/// What became of a zone that was deleted at the remote.
+/// What was done to a zone that was deleted at the remote.
 enum Withdrawal {
   case removed
-  /// It has what was never shipped.
+  /// It has transactions that were never shipped.
   case kept
   /// It is not of that incarnation, or was never synced.
   case untouched
@@ -27,7 +27,7 @@ struct ZoneCatalog {
         try row.status == .attached
         || storage.tables.hasSegments(in: number, token.incarnation, storage.transaction)
     } else if let proposed {
-      // The remote may be making it: what it makes is deleted there.
+      // The remote may be creating it: then it is deleted there.
       row.token = ZoneRow.Token(incarnation: proposed, offset: 0, hash: .zero)
       storage.setZoneRow(row, number)
       isShared = true
@@ -35,7 +35,7 @@ struct ZoneCatalog {
       isShared = false
     }
     if !isShared, row.token != nil {
-      // The remote has another zone of that name, which this one kept from appearing.
+      // The remote has another zone of that name, which this one has hidden.
       row.token = nil
       storage.setZoneRow(row, number)
       try storage.readZoneListAgain()
@@ -62,7 +62,7 @@ struct ZoneCatalog {
       if token.offset == stored.offset { events = later }
       if events.isEmpty, token.offset == stored.offset { return report }
     }
-    // What the same page deletes begins nothing here: a zone of that name may be another one, made here
+    // A zone that the same page deletes is not created: a local zone of that name may be another one, made
     // since.
     for event in events where event.kind == .deleted {
       try storage.setGone(
@@ -90,7 +90,7 @@ struct ZoneCatalog {
     try zone.check()
     let tables = storage.tables
     let found = try storage.makeIncarnationNumber(for: incarnation)
-    // The event of a deleted zone's beginning may be read once more, or come late.
+    // The event of a deleted zone's creation may be read again, or come late.
     if let gone = try tables.goneLog(found, storage.transaction) {
       if gone.isUntold { try storage.makeDeletion(of: zone, found) }
       return
@@ -111,8 +111,7 @@ struct ZoneCatalog {
   /// Ties a zone to an incarnation of its remote log, from the start of that log.
   ///
   /// A deleted log is not that of a zone that was made under its name since: it has other transactions under
-  /// the same sequences. What comes late from there (a page, a segment, an answer) must not bring the two
-  /// together.
+  /// the same sequences. A late page, segment or answer of the deleted log must not mix the two.
   ///
   /// - Returns: whether it may be tied: that log was not deleted, and the log of its token has nothing of the
   ///   zone.
@@ -222,15 +221,15 @@ struct ZoneCatalog {
       guard stored.sequences == header.sequences, stored.contentHash == header.contentHash else {
         return stored.header(header.zone, header.incarnation, header.replica)
       }
-      // It stays what is next also where a part of it was placed meanwhile.
+      // It remains the next one, also if a part of it was placed since.
       try storage.setCut(CutRow(header, incarnation, replica), of: number)
       return header
     }
     guard header.sequences.lowerBound == lane.placed + 1, header.sequences.upperBound <= lane.last else {
       throw StoreError(
         .outOfOrder,
-        "sequences \(header.sequences.lowerBound) to \(header.sequences.upperBound) of zone “\(header.zone)” were "
-          + "cut, but \(lane.placed) of \(lane.last) are acknowledged",
+        "sequences \(header.sequences.lowerBound) to \(header.sequences.upperBound) of zone “\(header.zone)” "
+          + "were cut, but \(lane.placed) of \(lane.last) are acknowledged",
         hint: "another process has shipped meanwhile: cut again")
     }
     try storage.setCut(CutRow(header, incarnation, replica), of: number)
@@ -248,8 +247,8 @@ struct ZoneCatalog {
 }
 
 extension TableStorage {
-  /// Lets the remote's list of zones be read from its start once more: a later life of a zone that is out of
-  /// the way now may have been passed over in it.
+  /// Makes the next round read the remote's list of zones again from its start: a later incarnation of a zone
+  /// that is gone now may have been skipped in it.
   func readZoneListAgain() throws {
     guard let token = try tables.databaseToken(transaction), token.offset > 0 else { return }
     try setDatabaseToken(DatabaseToken(remote: token.remote, offset: 0, hash: .zero))

@@ -2,7 +2,7 @@ import LMDB
 import OperationFormat
 
 extension TableStorage {
-  /// Sets how a type's records fare that were deleted and updated concurrently.
+  /// Sets whether records of a type exist that were deleted and updated concurrently.
   func setPolicy(_ policy: ExistencePolicy, of type: NameNumber) throws {
     var policies = try policies()
     policies[type] = policy
