@@ -58,11 +58,7 @@ extension LocalStore {
   ///
   /// - Throws: ``StoreError`` `system`.
   public func hasAsset(_ asset: AssetReference) throws -> Bool {
-    do {
-      return try core.assets.isHere(asset)
-    } catch {
-      throw StoreError.translate(error)
-    }
+    try StoreError.translating { try core.assets.isHere(asset) }
   }
 
   /// Reads an asset's file and compares it with its hash.

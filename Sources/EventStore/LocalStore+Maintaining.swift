@@ -55,29 +55,20 @@ extension LocalStore {
 
   /// Throws if a page that reading the log reaches is damaged; the records' may be.
   ///
-  /// - Throws: ``StoreError`` `damaged`, `closed`, `full`, `system`.
-  package func checkPagesOfLog() throws {
-    let others: Set = ["records", "elements", "runs", "references", "states"]
-    try core.environment.checkPages(of: Tables.names.filter { !others.contains($0) })
-  }
+  /// - Throws: as ``checkAllPages()``.
+  package func checkPagesOfLog() throws { try core.checkPagesOfLog() }
 
   /// Throws if a page that reading records reaches is damaged; the log's may be.
   ///
-  /// - Throws: ``StoreError`` `damaged`, `closed`, `full`, `system`.
-  package func checkPagesOfRecords() throws {
-    // The order of contributions is read from segments and their places.
-    let others: Set = ["log", "sequences"]
-    try core.environment.checkPages(of: Tables.names.filter { !others.contains($0) })
-  }
+  /// - Throws: as ``checkAllPages()``.
+  package func checkPagesOfRecords() throws { try core.checkPagesOfRecords() }
 
   /// Makes the store's log from exported lines, in their order. May be called again with more lines: until
   /// the last of them are there, no other process opens the store, and neither does this one once it has
   /// closed it.
   ///
-  /// The store keeps its own identity; in each zone it continues the exported store's, so that what it writes
-  /// has seen what the other had written. What the other had not shipped is pending here: this store ships it
-  /// as it was, bytes and identity, before its own transactions. If the other one still does so too, both
-  /// ship the same.
+  /// The store keeps its own identity. What the exported store had not shipped is pending here: see
+  /// `LogImport`.
   ///
   /// - Parameter isMoreToCome: whether the log has more lines than these.
   /// - Throws: ``StoreError`` `importInvalid`, `outOfOrder`, `damaged`; then nothing of the lines is in the

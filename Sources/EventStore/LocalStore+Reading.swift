@@ -13,11 +13,7 @@ extension LocalStore {
   ///
   /// - Throws: ``StoreError`` `closed`, `damaged`, `system`.
   package func beginHeldRead() throws -> HeldRead {
-    do {
-      return HeldRead(try core.beginRead())
-    } catch {
-      throw StoreError.translate(error)
-    }
+    try StoreError.translating { HeldRead(try core.beginRead()) }
   }
 
   /// Folds the log up to a position into a scratch directory, to be read as the store was then.
@@ -38,13 +34,7 @@ extension LocalStore {
   ///
   /// - Throws: ``StoreError`` `closed`.
   package var lastCommitID: UInt64 {
-    get throws {
-      do {
-        return try core.environment.lastTransactionID
-      } catch {
-        throw StoreError.translate(error)
-      }
-    }
+    get throws { try StoreError.translating { try core.environment.lastTransactionID } }
   }
 
   /// Calls a closure after each commit of this process, as long as what it returns is held.

@@ -111,9 +111,8 @@ extension LocalStore {
     return try await IngestRun(core).acknowledge(acknowledgement)
   }
 
-  /// The offset of what comes before a segment in its lane, in the segment's zone and incarnation; 0 where
-  /// the store knows none. The segment was put behind it, if it was put at all: a lane is shipped in its
-  /// order.
+  /// The offset of the segment before this one in its lane; 0 if not known. If this one was shipped, it is
+  /// behind that offset: a lane is shipped in its order.
   package func offset(before segment: SegmentHeader) throws -> UInt64 {
     try read { try $0.offset(before: segment) }
   }
@@ -122,10 +121,9 @@ extension LocalStore {
 
   /// Ingests segments of remote logs, in the order given: transactions and token in one commit, or nothing.
   ///
-  /// It ends after a segment by which it has touched so many rows that others who write have waited long
-  /// enough; ``IngestReport/segments`` says how far it came.
-  ///
-  /// A segment at or before the zone's token is compared and changes nothing.
+  /// It ends after a segment where the commit has touched many rows, so that other writers need not wait;
+  /// ``IngestReport/segments`` says how far it came. A segment at or before the zone's token is compared and
+  /// changes nothing.
   ///
   /// - Parameter isMoreToCome: whether segments of the same zone follow at once. Where the records fall
   ///   behind the token, they stay behind it, to be folded once for all of them: ``finishRenewal()`` is to be
@@ -160,19 +158,16 @@ extension LocalStore {
 
   // MARK: Lanes that the log does not take
 
-  /// Whether the log takes no more of a lane of a zone that the store writes, or wrote and has something to
-  /// ship of: it has closed it, or the first transaction of the present one is pending and names more of its
-  /// parent than there is.
+  /// Whether the log has closed a lane of a zone that the store writes, or has something to ship of; or does
+  /// not have all that the present one continues.
   package func isOwnLaneClosed(of zone: ZoneID) throws -> Bool {
     try read { try $0.isOwnLaneClosed(of: zone) }
   }
 
-  /// Gives a lane of this store's own of a zone a new epoch, and makes what the log cannot take any more new
-  /// transactions of it: with their own bases and timestamps, so that they mean what they meant. Nothing is
-  /// lost. ``finishRenewal()`` is to be called afterwards.
+  /// Issues again, in a lane of a new epoch, what the log does not take of one of this store's lanes. What it
+  /// means stays the same. ``finishRenewal()`` is to be called afterwards.
   ///
-  /// - Parameter segment: the other branch's segment, whose transactions differ from pending ones; nil where
-  ///   the log has closed the lane.
+  /// - Parameter segment: the log's other branch of the lane; nil where the log has closed the lane.
   /// - Returns: how many transactions were issued again; nil if the lane is neither closed nor contested.
   /// - Throws: ``StoreError`` `zoneUnknown`, `incarnationChanged`, `damaged`.
   package func renewLane(of zone: ZoneID, contestedBy segment: RemoteSegment? = nil) async throws -> Int? {
@@ -183,7 +178,7 @@ extension LocalStore {
   /// next call or the next opening of the store continues it.
   package func finishRenewal() async throws { try await RebuildRun(core).finish() }
 
-  /// Remembers that the log has another branch of a lane that this store imported and is to ship. Its user
+  /// Notes that the log has another branch of a lane that this store imported and is to ship. The user
   /// decides what becomes of it here: ``settleClosedLanes(of:_:)``.
   ///
   /// - Parameter segment: the log's branch.
@@ -192,9 +187,8 @@ extension LocalStore {
     try await LaneSettlement.contestLane(of: zone, by: segment, core)
   }
 
-  /// Settles what is pending in a zone of lanes that are not this store's own, and that the remote log has
-  /// closed, or has another branch of: no store can ship it as it is. ``finishRenewal()`` is to be called
-  /// afterwards.
+  /// Settles what is pending of other stores' lanes that the log has closed, or has another branch of.
+  /// ``finishRenewal()`` is to be called afterwards.
   ///
   /// - Returns: how many transactions were taken over, or let go.
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
@@ -220,14 +214,12 @@ extension LocalStore {
   /// Whether a zone's log is being read again.
   package func isRereading(_ zone: ZoneID) throws -> Bool { try ZoneSync(core).isRereading(zone) }
 
-  /// Whether the store knows segments behind the token: it shipped them while no store could read what comes
-  /// before.
+  /// Whether the store knows segments behind the token: it shipped them while it could not read those before.
   package func hasSegmentsAhead(in zone: ZoneID) throws -> Bool {
     try ZoneSync(core).hasSegmentsAhead(in: zone)
   }
 
-  /// Removes the transactions of a waiting lane that a segment of the log has with other bytes: the log
-  /// counts.
+  /// Removes the transactions of a waiting lane that a segment of the log has with other bytes.
   ///
   /// - Returns: whether a lane waited, and differs.
   package func yieldLane(of zone: ZoneID, to segment: RemoteSegment) async throws -> Bool {

@@ -54,9 +54,10 @@ extension LocalStore {
     return result
   }
 
-  /// Decides how a type's records fare when replicas that had not seen each other deleted and updated them.
+  /// Decides whether records of a type exist that were deleted and updated concurrently.
   ///
-  /// It is this store's: it changes no data, only which records are visible here. Set it alike everywhere.
+  /// The policy is not synced and changes no data, only which records are visible here. Set the same one on
+  /// all devices.
   ///
   /// - Throws: ``StoreError`` `nameInvalid`, and as ``write(_:)``.
   public func setExistencePolicy(_ policy: ExistencePolicy, of type: Name) async throws {

@@ -45,15 +45,11 @@ public final class LocalStore: Sendable {
     core = try StoreCore(directory, durability, configuration)
     identity = core.identity
     guard !configuration.isReadOnly else { return }
-    do {
-      try RebuildRun(core).foldKnownKinds()
-    } catch {
-      throw StoreError.translate(error)
-    }
+    try StoreError.translating { try RebuildRun(core).foldKnownKinds() }
     do throws(FileError) {
       try core.assets.sweepIncoming()
     } catch {
-      // What crashes left stays until the next opening: no reason not to work.
+      // Files that crashes left stay until the next opening: that does no harm.
     }
   }
 

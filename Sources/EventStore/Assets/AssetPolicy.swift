@@ -1,6 +1,6 @@
 public import OperationFormat
 
-/// Decides when the assets of a zone are downloaded. It is this store's, and is not synced.
+/// When the assets of a zone are downloaded. Each store has its own policy; it is not synced.
 public enum AssetPolicy: UInt8, Hashable, Sendable, CaseIterable {
   /// When the app asks for one: what ``LocalStore`` has by default.
   case lazy = 0

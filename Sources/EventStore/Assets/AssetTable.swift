@@ -8,10 +8,10 @@ import OperationFormat
 // |---|---|
 // | 0 (1), asset (40), zone (4) | how many transactions of the zone's log name it, varint |
 // | 1 (1), zone (4), asset (40) | nothing: the same, by zone |
-// | 2 (1), zone (4), asset (40) | it was not here when it was named, and has not come since: position of the last transaction that names it, varint |
+// | 2 (1), zone (4), asset (40) | wanted, see `AssetList`: position of the last one that names it, varint |
 // | 3 (1), hash (32) | until when an import is to be named, in milliseconds since 1970, varint |
 // | 4 (1), zone (4) | the zone's `AssetPolicy` (1) |
-// | 5 (1), zone (4), asset (40) | the remote got what names it, and not the asset: inode of the file that was found damaged then, or 0, varint |
+// | 5 (1), zone (4), asset (40) | unsent, see `AssetList`: inode of the damaged file, or 0, varint |
 //
 // Without a value the second and the last are 0.
 
@@ -19,9 +19,9 @@ import OperationFormat
 enum AssetList: UInt8 {
   /// All of it.
   case named = 1
-  /// What is not here.
+  /// Assets that were not here when a transaction named them, and have not come since.
   case wanted = 2
-  /// What the zone's remote was not given, since it was missing or damaged here.
+  /// Assets that the zone's remote lacks although it has what names them: they were missing or damaged here.
   case unsent = 5
 }
 
@@ -224,8 +224,8 @@ extension AssetTable where Source == TableStorage {
     let count = try transaction.withValue(of: name.span, in: tables.assets) { try AssetRow.count($0) } ?? 0
     try source.put(name, in: tables.assets) { $0.append(varint: count &+ 1) }
     let held = TableKey.heldAsset(asset.hash)
-    // What came without being held was noted when it came: each mention would cost as much as the zones that
-    // name it.
+    // An asset that was not held was noted when it came: noting it again here would cost time for each zone
+    // that names it.
     if isHere, try transaction.delete(held.span, in: tables.assets) { try noteArrival(of: asset) }
     if count == 0 { try source.put(.asset(asset, of: zone, .named), in: tables.assets) { _ in } }
     let isWanted = try count == 0 || number(of: asset, in: zone, .wanted) != nil

@@ -1,8 +1,8 @@
 import DequeModule
 import Synchronization
 
-/// A few threads for calls that may block for long, such as a file system's: a task waits for its call and
-/// takes no thread of Swift's pool, which has one a core.
+/// A few threads for calls that may block for long, such as those of a file system. A task that waits for its
+/// call takes no thread of Swift's pool, which has one per core.
 ///
 /// Calls wait in one queue. A call that finds no idle thread starts one, up to a bound; a thread that is idle
 /// is used again. When this object is released, its threads end, each after its current call.

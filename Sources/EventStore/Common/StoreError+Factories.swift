@@ -12,8 +12,9 @@ extension StoreError {
     StoreError(
       .accessDenied, "access to the store “\(directory)” is denied",
       hint:
-        "run it as a user who may read and write the directory and its files: reading too writes, to note who reads "
-        + "in the lock file `lock.mdb`. Who may only read copies the directory, and reads the copy")
+        "run it as a user who may read and write the directory and its files: reading too writes, to note "
+        + "who reads in the lock file `lock.mdb`. A user who may only read copies the directory, and reads the "
+        + "copy")
   }
 
   /// Why a data file cannot be seen in a directory, by `errno`.
@@ -44,7 +45,7 @@ extension StoreError {
 
   static func readOnly(_ directory: String) -> StoreError {
     StoreError(
-      .readOnly, "the store “\(directory)” was opened for reading alone", hint: "open it for writing")
+      .readOnly, "the store “\(directory)” was opened read-only", hint: "open it for writing")
   }
 
   static func unknown(_ zone: ZoneID) -> StoreError {

@@ -107,11 +107,20 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     }
   }
 
+  /// Runs a body, and translates what it throws.
+  static func translating<R>(_ body: () throws -> R) throws -> R {
+    do {
+      return try body()
+    } catch {
+      throw translate(error)
+    }
+  }
+
   /// What to do about damage. Work that was never sent is in no remote: it must not go with the store.
   static let damageHint =
-    "keep a copy of the directory, and run `replay verify`; `replay export` brings out the log with what was never "
-    + "sent, for a new store to import, or, if the log cannot be read, `replay export --records` the records; what was "
-    + "sent comes from the remote too"
+    "keep a copy of the directory, and run `replay verify`; `replay export` brings out the log with what was "
+    + "never sent, for a new store to import, or, if the log cannot be read, `replay export --records` the "
+    + "records; what was sent comes from the remote too"
 
   private init(_ error: LMDBError) {
     let code: Code =

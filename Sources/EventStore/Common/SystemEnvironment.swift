@@ -86,8 +86,8 @@ public enum SystemEnvironment {
   }
 }
 
-/// The lock of a directory, held as long as this object, against other openings of it in this process and in
-/// others.
+/// The lock of a directory, held as long as this object exists. It excludes other openings in this process
+/// and in others.
 final class DirectoryLock {
   private let descriptor: Int32
 

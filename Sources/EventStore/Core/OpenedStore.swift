@@ -15,8 +15,8 @@ struct OpenedStore {
     var calls = FileCalls()
     calls.didCall = configuration.didCallForAsset
     let mark = StoreMark(directory, calls: calls)
-    // Held until the mark is written: of two processes one makes the store, and neither removes what the
-    // other begins.
+    // Held until the mark is written: only one of two processes makes the store, and neither removes the
+    // other's files.
     var making: DirectoryLock?
     if try !mark.exists && !configuration.isReadOnly {
       if creates { try SystemEnvironment.makeDirectory(directory) }
@@ -37,9 +37,9 @@ struct OpenedStore {
     #endif
     environment = try Self.openEnvironment(directory, options)
     do {
-      // What opening itself reads.
+      // The pages that opening the store reads.
       if opensDamaged { try environment.checkPages(of: ["meta"]) }
-      // Where a store was made, a file without one has lost it.
+      // If a store was made here, a data file without one has lost it.
       (tables, identity) = try Self.open(environment, directory, creates && !isMade, configuration)
       if !isMade && !configuration.isReadOnly {
         // A consistent store's first commit is not on the disk otherwise, and the mark would outlive it.
@@ -83,8 +83,7 @@ struct OpenedStore {
     }
     if isOurs { try addTables(environment, directory, configuration) }
     if let made = try make(environment, directory, configuration) { return made }
-    // Another process has made the store since. Its tables are opened by a reader: an undone write would
-    // close them.
+    // Another process has made the store since. A reader opens its tables: an aborted write would close them.
     let transaction = try environment.beginRead()
     let meta = try transaction.openTable("meta", create: false)
     let identity = try check(transaction, meta, directory)
@@ -157,7 +156,7 @@ struct OpenedStore {
       .notAStore, "“\(directory)” has a data file of another program", hint: "choose another directory")
   }
 
-  /// Checks that the format is ours and the store whole, and reads the identity.
+  /// Checks that the format is known and the store complete, and reads the identity.
   private static func check(
     _ transaction: borrowing LMDBTransaction, _ meta: Table, _ directory: String
   ) throws -> StoreIdentity {
@@ -181,8 +180,8 @@ struct OpenedStore {
         "the store “\(directory)” has format \(version); this program reads \(Self.formatVersion)",
         hint: "use a newer version of the program")
     }
-    // With a part of a log nothing here knows what is missing: it would say “in sync”, and that it has seen
-    // what it has not.
+    // A store with a part of a log does not know what is missing: it would say “in sync”, and claim to have
+    // seen what it has not.
     guard try !transaction.contains(TableKey.meta(.importing).span, in: meta) else {
       throw StoreError(
         .importUnfinished,

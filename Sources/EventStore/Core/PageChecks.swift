@@ -9,6 +9,19 @@ extension StoreCore {
     try environment.checkPages()
     hasCheckedPages.value = true
   }
+
+  /// Throws if a page that reading the log reaches is damaged; the records' may be.
+  func checkPagesOfLog() throws {
+    let others: Set = ["records", "elements", "runs", "references", "states"]
+    try environment.checkPages(of: Tables.names.filter { !others.contains($0) })
+  }
+
+  /// Throws if a page that reading records reaches is damaged; the log's may be.
+  func checkPagesOfRecords() throws {
+    // The order of contributions is read from segments and their placements.
+    let others: Set = ["log", "sequences"]
+    try environment.checkPages(of: Tables.names.filter { !others.contains($0) })
+  }
 }
 
 extension Environment {

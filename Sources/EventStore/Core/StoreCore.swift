@@ -150,7 +150,7 @@ final class StoreCore: Sendable {
   /// Runs work in a transaction, and blocks the calling thread until its commit.
   func performBlocking(_ work: WriteJob.Work) throws {
     guard let writer else { throw StoreError.readOnly(directory) }
-    precondition(!writer.isCurrent, "a write inside a write would wait for itself for ever")
+    precondition(!writer.isCurrent, "a write inside a write would deadlock")
     var outcome: (isDone: Bool, failure: (any Error)?) = (false, nil)
     let isQueued = withUnsafeMutablePointer(to: &outcome) { outcome in
       nonisolated(unsafe) let outcome = outcome

@@ -1,6 +1,11 @@
 import OperationFormat
 
 /// Makes a store's log from the lines of another one's export.
+///
+/// The store keeps its own identity; in each zone it continues the exported store's, so that what it writes
+/// has seen what the other had written. What the other had not shipped is pending here: this store ships it
+/// as it was, bytes and identity, before its own transactions. If the other one still does so too, both ship
+/// the same.
 struct LogImport {
   let store: StoreTransaction
   var storage: TableStorage { store.storage }
@@ -172,8 +177,8 @@ struct LogImport {
     guard isShipped, let base, let place, place.offset <= base.offset else {
       throw StoreError(
         .importInvalid,
-        "the log continues \(before) others whose transactions were never shipped, and a store continues at most "
-          + "\(Limits.lineageMax)",
+        "the log continues \(before) others whose transactions were never shipped, and a store continues at "
+          + "most \(Limits.lineageMax)",
         hint: "sync the store that the log is of, then export its log again")
     }
     try storage.lanes.removeParent(of: own, identity.epoch, in: zone)
@@ -218,7 +223,8 @@ struct LogImport {
     guard seen(header.base) >= least else {
       throw StoreError(
         .importInvalid,
-        "the transaction at position \(position) has seen offset \(seen(header.base)), and the one before it \(least)",
+        "the transaction at position \(position) has seen offset \(seen(header.base)), and the one before it "
+          + "\(least)",
         hint: "the file was changed: export the log again")
     }
   }

@@ -32,7 +32,7 @@ struct LogVerification {
         continue
       }
       if let expected, position != expected {
-        report.add(.log, "\(expected)", "the log goes on at \(position)")
+        report.add(.log, "\(expected)", "the log continues at \(position)")
       }
       expected = position.next
       do {

@@ -65,7 +65,7 @@ struct PartVerification {
       let found = try source.transaction.withValue(of: apart.bytes.span.bytes, in: source.tables.elements) {
         try OwnedHead(apart: $0).head
       }
-      return found == head ? nil : "no such head lies apart"
+      return found == head ? nil : "no such head is stored apart"
     } catch {
       return "\(StoreError.translate(error))"
     }

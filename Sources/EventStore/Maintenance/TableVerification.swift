@@ -97,12 +97,12 @@ struct TableVerification {
           let number = try key.span.bytes.bigEndian32(at: 1)
           let isKnown = try Self.identity(of: number, in: table, source) != nil
           if !isKnown || (try? GoneLog(row.span.bytes)) == nil {
-            report.add(.table, name, "a deleted log's number \(number) is nobody's, or has another row")
+            report.add(.table, name, "a deleted log's number \(number) is unknown, or has another row")
           }
         } else if key[0] == 3, name == "incarnations" {
           let zone = ZoneNumber(rawValue: try key.span.bytes.bigEndian32(at: 1))
           if try source.proposedIncarnation(of: zone) == nil {
-            report.add(.table, name, "a zone's proposal is nobody's")
+            report.add(.table, name, "a zone's proposed incarnation is unknown")
           }
         }
         isThere = try cursor.next()

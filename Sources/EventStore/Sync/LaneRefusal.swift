@@ -1,14 +1,14 @@
 import LMDB
 import OperationFormat
 
-/// What the log does not take of a pending lane as it is: all from a transaction on.
+/// The part of a pending lane that the log does not take as it is: all from one transaction on.
 struct LaneRefusal: Hashable {
   enum Reason: Hashable {
     /// The log has closed the lane at this offset.
     case closed(UInt64)
     case contested(ContestedLane)
-    /// The lane continues what the log does not take, or what the log has otherwise by now. Shipped as it is,
-    /// it would name a transaction of the log that it never saw.
+    /// The lane continues transactions that the log does not take, or now has with other bytes. Shipped as it
+    /// is, it would name a transaction of the log that it never saw.
     case parent
   }
 

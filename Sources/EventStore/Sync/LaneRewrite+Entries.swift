@@ -1,13 +1,13 @@
 import LMDB
 import OperationFormat
 
-/// Taking transactions out of the log, and appending them under another lane.
+/// Removes transactions from the log, and appends them as those of another lane.
 extension LaneRewrite {
   /// Issues again, under a new epoch, what the log does not take of one of this store's own lanes.
   ///
   /// The log takes no more of a lane where it has rejected a segment of it, or has another branch of it: the
-  /// store was copied, restored from a backup, or somebody else wrote under its identity. What is the same in
-  /// both branches keeps its identity.
+  /// store was copied, restored from a backup, or somebody else wrote under its identity. Transactions that
+  /// both branches have keep their identity.
   ///
   /// - Returns: how many transactions were issued again; nil if no lane is closed or contested.
   func renewLane(of zone: ZoneID, contestedBy segment: RemoteSegment?) throws -> Int? {
@@ -92,7 +92,7 @@ extension LaneRewrite {
   /// Transactions as those of another lane say the same: what they have inserted into lists and texts has
   /// other names there.
   ///
-  /// - Parameter earlier: what is renamed besides, of lanes that this one continues.
+  /// - Parameter earlier: the renamings of lanes that this one continues.
   func renamed(
     _ entries: [LostEntry], _ lane: PendingLane, _ maker: UnitMaker, _ state: StateNumber,
     after earlier: UnitRenamings = UnitRenamings()
@@ -143,7 +143,7 @@ extension LaneRewrite {
     throw StoreError.tooMuchWork("a transaction that is issued again", work.steps)
   }
 
-  /// Takes a lane's transactions from one on out of the log.
+  /// Removes a lane's transactions from the log, from one on.
   func takeOut(
     _ positions: [Position], _ first: UInt64, of lane: PendingLane, _ zone: ZoneNumber
   ) throws {
@@ -180,8 +180,8 @@ extension LaneRewrite {
       hint: "export the log and import it into a new store")
   }
 
-  /// Remembers that a zone's records call a lane, from a sequence on, and its units otherwise than the log
-  /// does by now.
+  /// Notes that a zone's records have other names for a lane, from a sequence on, and for its units than the
+  /// log now has.
   func note(_ units: UnitRenaming, from first: UInt64, of old: Lane, as new: Lane) throws {
     try storage.lanes.addRenaming(LaneRenaming(old: old, new: new, shift: first - 1))
     let state = try storage.zoneRow(old.zone).state

@@ -3,13 +3,13 @@ import OperationFormat
 
 /// Issues transactions again, as those of new lanes, where the log does not take them as they are.
 struct LaneRewrite {
-  /// What the log does not take of one of this store's own lanes: all from a sequence on.
+  /// The part of one of this store's lanes that the log does not take: all from a sequence on.
   struct LaneCut {
     var lane: PendingLane
     var first: UInt64
   }
 
-  /// A part of a lane that is another lane now, or was let go.
+  /// A part of a lane that is now another lane, or was let go.
   struct Moved {
     var old: Lane
     var first: UInt64
@@ -25,8 +25,8 @@ struct LaneRewrite {
 
   init(_ store: StoreTransaction) { self.store = store }
 
-  /// This store's own lanes of a zone of which something is pending, what one continues before it; the
-  /// present one, which comes last, also where nothing is.
+  /// This store's lanes of a zone that have pending transactions, each after the one that it continues. The
+  /// present lane comes last, also if nothing of it is pending.
   func ownLanes(of zone: ZoneNumber, _ row: ZoneRow, _ token: ZoneRow.Token) throws -> [PendingLane] {
     let own = try storage.replicas.makeNumber(for: identity.replica)
     let earlier = try storage.lanes.adopted(of: zone).filter { $0.replica == own }
@@ -35,11 +35,11 @@ struct LaneRewrite {
     }
   }
 
-  /// Takes parts of own lanes out of the log, and appends them as lanes of new epochs: with their own bases
-  /// and timestamps, so that they mean what they meant. ``LocalStore/finishRenewal()`` is to be called
-  /// afterwards.
+  /// Removes parts of this store's lanes from the log, and appends them as lanes of new epochs: with their
+  /// own bases and timestamps, so that their meaning stays the same. ``LocalStore/finishRenewal()`` is to be
+  /// called afterwards.
   ///
-  /// A lane that continues what goes is issued again with it, since its first transaction names that.
+  /// A lane that continues a removed part is issued again too, since its first transaction names that part.
   ///
   /// - Parameters:
   ///   - cuts: in the order of ``ownLanes(of:_:_:)``.
@@ -86,7 +86,7 @@ struct LaneRewrite {
     return count
   }
 
-  /// Lets this store ship a new lane in the place of an old one, and what is left of that.
+  /// Makes this store ship a new lane instead of an old one, after what is left of the old one.
   private func moveOn(
     _ old: Lane, _ lane: PendingLane, _ first: UInt64, isPresent: Bool, _ new: Lane, _ row: inout ZoneRow
   ) throws {

@@ -10,7 +10,7 @@ package enum ClosedLaneAnswer: Hashable, Sendable {
   case letGo
 }
 
-/// Settles lanes of others that this store was to ship, and that the log does not take.
+/// Settles lanes of other stores that this store was to ship, and that the log does not take.
 struct LaneSettlement {
   /// What is settled in one commit: lanes of others that the log does not take, and what continues them.
   private struct Settlement {
@@ -82,8 +82,8 @@ struct LaneSettlement {
     return found.sorted { $0.position < $1.position }
   }
 
-  /// Takes what the log does not take of a lane out of the store's log. Taken over, it comes at the end, as a
-  /// lane of this store's.
+  /// Removes the part of a lane that the log does not take from the store's log. If it is taken over, it is
+  /// appended at the end, as a lane of this store.
   private func settle(
     _ lane: PendingLane, _ refusal: LaneRefusal, _ settlement: inout Settlement
   ) throws {
@@ -124,8 +124,8 @@ struct LaneSettlement {
     settlement.moved.append(moved)
   }
 
-  /// Lets a lane of this store's own, of which the log has nothing, come behind what was settled, under its
-  /// own name: if it continues that, or names units of it.
+  /// Appends one of this store's lanes again, behind what was settled and under the same name, if it
+  /// continues that or names units of it. Of such a lane the log has nothing.
   private func rewrite(_ lane: PendingLane, _ settlement: inout Settlement) throws {
     let zone = settlement.zone
     let name = Lane(zone: zone, replica: lane.replica, epoch: lane.epoch)

@@ -1,7 +1,7 @@
 import LMDB
 import OperationFormat
 
-/// Reads a zone's remote log again from an offset, and brings the store in line with it.
+/// Reads a zone's remote log again from an offset, and makes the store agree with it.
 struct LogRereading {
   let store: StoreTransaction
   var storage: TableStorage { store.storage }
@@ -31,7 +31,7 @@ struct LogRereading {
       try storage.placements.takeBack(lane.replica, lane.epoch, of: number, token.incarnation, from: first)
       if isOwn && lane.epoch == row.ownEpoch(identity) { continue }
       let key = TableKey.adoptedLane(number, lane.replica, lane.epoch)
-      // What was pending of it before stays so.
+      // What was pending of it stays pending.
       if try storage.transaction.contains(key.span, in: tables.replicas) { continue }
       try storage.lanes.adopt(lane.replica, lane.epoch, of: number)
       if !isOwn { try storage.lanes.hold(lane.replica, lane.epoch, of: number) }
@@ -45,7 +45,8 @@ struct LogRereading {
     let hash = try storage.segments.row(at: first - 1, in: number, token.incarnation)?.hash
     row.token = ZoneRow.Token(incarnation: token.incarnation, offset: first - 1, hash: hash ?? .zero)
     storage.setZoneRow(row, number)
-    // The base stays until the log was read to its end: what is written before that has seen what is here.
+    // The base stays until the log was read to its end: transactions that are written before have seen what
+    // is stored here.
     let seen = try max(pendingBase(number, row, token), before?.seen ?? 0)
     try storage.lanes.setRereading(
       Rereading(first: min(first, before?.first ?? first), seen: seen), of: number)
@@ -67,7 +68,7 @@ struct LogRereading {
       return false
     }
     try takeOut(first, of: lane, number)
-    // What was in the log may come again, as it was.
+    // The same transaction may come again from the log.
     if try !isOwnFirstFormer(number, row, token.incarnation) { try store.clipOwnParent(of: number, row) }
     try Rebuild(store).refold(number)
     return true
@@ -77,9 +78,9 @@ struct LogRereading {
   ///
   /// What is in the log comes in the log's order here too, and what is pending behind it, so that folding
   /// meets causes before effects. Of others' transactions that have no placement any more, those that were in
-  /// an entry which was given up are pending, and shipped as they were. Those that the log does not take, or
-  /// has replaced, are taken out: the store is as one that is new. The store's own that had seen what the log
-  /// does not have are issued again, with bases that reach no further than what they had seen of it.
+  /// an entry which was given up are pending, and are shipped unchanged. Those that the log does not take, or
+  /// has replaced, are removed: the store has what a new one would have. The store's own that had seen what
+  /// the log does not have are issued again, with bases that reach no further than what they had seen of it.
   ///
   /// - Returns: how many transactions were taken out.
   /// - Complexity: linear in the transactions from the offset on, in one commit
@@ -113,7 +114,8 @@ struct LogRereading {
     return removed
   }
 
-  /// Lets new transactions have seen the log as it is now, and pending ones no more of it than they had.
+  /// Sets the base of new transactions to the log's end, and limits those of pending ones to what they had
+  /// seen.
   private func rebase(_ zone: ZoneNumber, _ token: ZoneRow.Token, _ bases: RereadBases) throws {
     var row = try storage.zoneRow(zone)
     row.base = token.offset > 0 ? (token.incarnation, token.offset) : nil
@@ -132,7 +134,7 @@ struct LogRereading {
       guard lane.count > 0, let first = [knownFirst, found].compactMap({ $0 }).min(),
         let entry = try store.entry(lane.replica, lane.epoch, first, zone)
       else { continue }
-      // Later ones have seen no less.
+      // Later transactions have seen no less.
       let limit = entry.header.base.flatMap {
         bases.rebased(($0.incarnation, min($0.offset, known?.baseMax ?? .max)))?.offset
       }
@@ -152,7 +154,7 @@ struct LogRereading {
     }
   }
 
-  /// The sequences that lay in entries which were given up since, by lane.
+  /// The sequences in entries that were given up since, by lane.
   ///
   /// - Complexity: linear in the segments that were read again
   private func givenUpParts(
@@ -181,7 +183,7 @@ struct LogRereading {
     return isFormer
   }
 
-  /// Takes a lane's transactions from one on out of the log. What the lane continues stays known, until its
+  /// Removes a lane's transactions from the log, from one on. What the lane continues stays known until its
   /// first transaction comes again.
   private func takeOut(_ first: UInt64, of lane: PendingLane, _ zone: ZoneNumber) throws {
     guard first <= lane.last else { return }
@@ -200,8 +202,8 @@ struct LogRereading {
       hint: StoreError.damageHint)
   }
 
-  /// Puts a zone's transactions from an offset on into the order of its remote log, and what is pending
-  /// behind them.
+  /// Sorts a zone's transactions from an offset on into the order of its remote log, with pending ones at the
+  /// end.
   private func reorder(
     _ zone: ZoneNumber, _ incarnation: IncarnationNumber, from first: UInt64
   ) throws {
@@ -229,7 +231,7 @@ struct LogRereading {
       }
     }
     order += pending.sorted()
-    // Those that are before all that follow stay where they are.
+    // Transactions that are in order already keep their position.
     var least = order
     for index in least.indices.dropLast().reversed() { least[index] = min(least[index], least[index + 1]) }
     let kept = zip(order, least).prefix { $0 == $1 }.count

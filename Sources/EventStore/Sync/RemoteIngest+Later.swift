@@ -1,6 +1,6 @@
 import OperationFormat
 
-/// Segments that are too much for one commit: they go into the log, and are folded later.
+/// Segments that are too much for one commit are appended to the log, and are folded later.
 extension RemoteIngest {
   /// Folds a segment, unless that takes more than one commit may do.
   ///
@@ -63,10 +63,10 @@ extension RemoteIngest {
     try store.logParsed(header, body: body)
   }
 
-  /// Lets what this store writes next be of a new lane, if a transaction that is not folded yet is of its
-  /// present one, as it may be in a store that was put back from a backup: the records do not know which
-  /// units the lane has made. The new lane continues what they know of it. It is called before the
-  /// transaction says what its lane continues.
+  /// Moves this store's next writes to a new lane, if a transaction that is not folded yet belongs to its
+  /// present one, as in a store that was restored from a backup: the records do not know which units the lane
+  /// has made. The new lane continues what they know of it. It is called before the transaction's parent is
+  /// recorded.
   private func leaveOwnLane(_ header: LogEntryHeader) throws {
     var row = try storage.zoneRow(header.zone)
     let own = try storage.replicaNumber(of: identity.replica)

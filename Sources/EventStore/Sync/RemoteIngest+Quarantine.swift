@@ -1,8 +1,7 @@
 import OperationFormat
 
 extension RemoteIngest {
-  /// Takes an entry of a remote log that was given up for an empty one: it has a place and a hash, and
-  /// nothing else.
+  /// Records an entry of a remote log that was given up: it has an offset and a hash, and no transactions.
   ///
   /// - Throws: ``StoreError`` `mismatch` if the store has what was there, or another tombstone.
   func recordQuarantined(
@@ -14,7 +13,8 @@ extension RemoteIngest {
         // Its transactions count as shipped here, and no replica gets them from there.
         throw StoreError(
           .mismatch,
-          "offset \(segment.offset) of zone “\(segment.zone)” was given up at the remote, and this store has what was there",
+          "offset \(segment.offset) of zone “\(segment.zone)” was given up at the remote, and this store has "
+            + "what was there",
           hint: "read the zone's log again from there: "
             + "`replay sync STORE --remote REMOTE --reread \("\(segment.zone)@\(segment.offset)".argument)`")
       }

@@ -1,6 +1,6 @@
 import OperationFormat
 
-/// Rejecting what breaks the rules of a log.
+/// Rejects segments that break the rules of a log.
 extension RemoteIngest {
   /// Records a segment as rejected: nothing of it is folded, its writer's lane is closed, and reading
   /// continues behind it.
@@ -20,7 +20,7 @@ extension RemoteIngest {
     if try storage.lanes.close(replica, writer.epoch, of: zone, incarnation, at: segment.offset) {
       try adoptAgain(replica, writer.epoch, of: zone)
     }
-    // What was acknowledged behind the offset has no place any more, and so no receive time.
+    // What was acknowledged after the offset has no placement any more, and so no receive time.
     try retime(capped, zone, &report)
     try storage.segments.reject(row, in: zone, incarnation, at: segment.offset)
     try removeCut(of: zone, replica, writer.epoch)
@@ -29,16 +29,16 @@ extension RemoteIngest {
     report.token = try token(of: zone, segment.zone, segment.incarnation)
   }
 
-  /// Makes a lane this store's to ship again, after places of it were taken back. Only acknowledged segments
-  /// have places ahead of the token: an adopted lane may have been dropped when the last of it was
-  /// acknowledged, and an import leaves out one that its exporter had shipped.
+  /// Adopts a lane again, so that this store ships it, after placements of it were removed. Only acknowledged
+  /// segments have placements ahead of the token: an adopted lane may have been dropped when the last of it
+  /// was acknowledged, and an import leaves out one that its exporter had shipped.
   private func adoptAgain(_ replica: ReplicaNumber, _ epoch: UInt32, of zone: ZoneNumber) throws {
     let isShippedHere = try storage.lanes.ships(replica, epoch, of: zone, storage.zoneRow(zone), identity)
     if !isShippedHere { try storage.lanes.adopt(replica, epoch, of: zone) }
   }
 
-  /// The transactions of a lane that have their places at an offset or behind it, and whose timestamps
-  /// receive times cap.
+  /// The transactions of a lane that have placements at or after an offset, and whose timestamps are limited
+  /// by receive times.
   private func capped(
     _ replica: ReplicaNumber, _ epoch: UInt32, of zone: ZoneNumber, _ incarnation: IncarnationNumber,
     from offset: UInt64
@@ -64,9 +64,9 @@ extension RemoteIngest {
     try storage.zones.removeCut(of: zone)
   }
 
-  /// What ``fold(_:_:)`` would throw of a segment, found before anything of it is written: only so can it be
-  /// rejected in a commit with others. It parses the segment once more than folding it. What is found later
-  /// is invalid only here.
+  /// The error that ingesting a segment would throw, found before anything of it is written, so that it can
+  /// be rejected in one commit with others. The segment is parsed twice then. What is found later is invalid
+  /// only here.
   func problem(of segment: RemoteSegment) throws -> StoreError? {
     do {
       try check(segment)

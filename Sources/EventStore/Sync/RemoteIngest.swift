@@ -74,8 +74,9 @@ struct RemoteIngest {
     else {
       throw StoreError(
         .outOfOrder,
-        "sequences \(sequences.lowerBound) to \(sequences.upperBound) of zone “\(acknowledgement.zone)” were "
-          + "acknowledged at offset \(acknowledgement.offset), but \(last) are there and \(placed) were acknowledged before",
+        "sequences \(sequences.lowerBound) to \(sequences.upperBound) of zone “\(acknowledgement.zone)” "
+          + "were acknowledged at offset \(acknowledgement.offset), but \(last) are there and \(placed) were "
+          + "acknowledged before",
         hint: "acknowledge segments in the order they were shipped")
     }
     if try isRejected(acknowledgement, writer, replica, zone, incarnation, &report) { return }
@@ -150,9 +151,9 @@ struct RemoteIngest {
     return (number, found)
   }
 
-  /// Folds one transaction of a segment, or compares it with the one that is there.
+  /// Folds one transaction of a segment, or compares it with the stored one.
   ///
-  /// - Returns: the one that is there, if a receive time caps its timestamp.
+  /// - Returns: the stored one, if a receive time limits its timestamp.
   private func ingest(
     _ header: TransactionHeader, _ body: RawSpan, _ replica: ReplicaNumber, _ log: LogPrefix,
     _ segment: RemoteSegment, _ report: inout IngestReport
@@ -196,7 +197,7 @@ struct RemoteIngest {
       hint: "two stores wrote under one identity: one is a copy or an old backup of the other")
   }
 
-  /// A transaction that the store had, and how its timestamp counted before a segment with it was placed.
+  /// A stored transaction, and its effective timestamp before a segment with it was placed.
   struct Known {
     var header: LogEntryHeader
     var body: [UInt8]
@@ -204,8 +205,8 @@ struct RemoteIngest {
     var effective: Timestamp
   }
 
-  /// A transaction that the store has, as it counts so far; nil if neither the receive times known so far nor
-  /// the new one cap its timestamp.
+  /// A stored transaction with its effective timestamp so far; nil if neither the known receive times nor the
+  /// new one limit its timestamp.
   func known(
     _ entry: (header: LogEntryHeader, body: [UInt8]), receivedMilliseconds: UInt64?
   ) throws -> Known? {
@@ -221,8 +222,9 @@ struct RemoteIngest {
     return Known(header: header, body: body, timestamp: timestamp, effective: effective)
   }
 
-  /// Gives the heads of transactions another effective timestamp, where what was placed since says so: of a
-  /// transaction's places in one incarnation the first counts, and of those the least receive time.
+  /// Gives the heads of transactions their new effective timestamp after segments were placed. Of a
+  /// transaction's placements in one incarnation the first counts, and of those of all incarnations the least
+  /// receive time.
   func retime(_ transactions: [Known], _ zone: ZoneNumber, _ report: inout IngestReport) throws {
     for known in transactions {
       let header = known.header
@@ -269,8 +271,8 @@ struct RemoteIngest {
       throw StoreError(
         .mismatch, "the remote has another segment at offset \(offset) than before",
         hint:
-          "the remote was changed behind its writers' backs: check it, or restore it. Where it is right, this store "
-          + "reads it again with `replay sync STORE --remote REMOTE --reread ZONE@\(offset)`")
+          "the remote was changed behind its writers' backs: check it, or restore it. Where it is right, "
+          + "this store reads it again with `replay sync STORE --remote REMOTE --reread ZONE@\(offset)`")
     }
   }
 

@@ -1,6 +1,6 @@
 import OperationFormat
 
-/// What a base from before a zone's log was read again reaches in the log as it is now.
+/// Maps bases from before a zone's log was read again to the log as it is now.
 ///
 /// The log may be shorter than it was, or another one from some offset on: a base that goes beyond that
 /// claims to have seen what its transaction never saw.

@@ -19,8 +19,8 @@ struct SegmentLane {
   var epoch: UInt32 { id.epoch }
 }
 
-/// The rules that every segment of a log must keep. What breaks one is rejected by every replica alike, so
-/// each check looks at the log before the segment, and at nothing else that this store has.
+/// The rules that every segment of a log must keep. Every replica rejects a segment that breaks one, so each
+/// check looks only at the log before the segment.
 struct SegmentRules {
   let storage: TableStorage
 
@@ -64,7 +64,7 @@ struct SegmentRules {
     try storage.placements.lastPlaced(replica, epoch, in: log.zone, log.incarnation, before: log.end)
   }
 
-  /// What a segment as a whole says must fit the log before it.
+  /// Throws unless the header of a segment fits the log before it.
   func checkFit(of segment: RemoteSegment, _ lane: SegmentLane, _ log: LogPrefix) throws {
     try checkIsOpen(lane, log, segment)
     try checkBase(of: segment, log)
@@ -89,8 +89,8 @@ struct SegmentRules {
     }
   }
 
-  /// What this store has, the log need not have: a transaction that is pending here and is passed over there
-  /// would count as shipped.
+  /// The log may lack transactions that this store has: a pending one that the log passes over would count as
+  /// shipped.
   private func checkFollowsWriter(_ lane: SegmentLane, _ log: LogPrefix, _ segment: RemoteSegment) throws {
     guard try has(lane.first - 1, of: lane.number, lane.epoch, log) else {
       let placed = try placed(lane.number, lane.epoch, log)

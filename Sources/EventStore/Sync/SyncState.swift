@@ -7,7 +7,7 @@ package struct StoreSyncState: Hashable, Sendable {
   package var databaseToken: DatabaseToken?
   /// In the order of their identities.
   package var zones: [ZoneSyncState]
-  /// Whether there are zones besides that were removed, and whose space was not taken back yet.
+  /// Whether there are also deleted zones whose space is not reclaimed yet.
   package var hasRemovedZones = false
 
   package init(identity: StoreIdentity, databaseToken: DatabaseToken?, zones: [ZoneSyncState]) {

@@ -1,9 +1,9 @@
 import OperationFormat
 
-/// What became of a zone that was deleted at the remote.
+/// What was done to a zone that was deleted at the remote.
 enum Withdrawal {
   case removed
-  /// It has what was never shipped.
+  /// It has transactions that were never shipped.
   case kept
   /// It is not of that incarnation, or was never synced.
   case untouched
@@ -36,7 +36,7 @@ struct ZoneCatalog {
       if token.offset == stored.offset { events = later }
       if events.isEmpty, token.offset == stored.offset { return report }
     }
-    // What the same page deletes begins nothing here: a zone of that name may be another one, made here
+    // A zone that the same page deletes is not created: a local zone of that name may be another one, made
     // since.
     for event in events where event.kind == .deleted {
       try storage.zones.setGone(
@@ -84,8 +84,7 @@ struct ZoneCatalog {
   /// Ties a zone to an incarnation of its remote log, from the start of that log.
   ///
   /// A deleted log is not that of a zone that was made under its name since: it has other transactions under
-  /// the same sequences. What comes late from there (a page, a segment, an answer) must not bring the two
-  /// together.
+  /// the same sequences. A late page, segment or answer of the deleted log must not mix the two.
   ///
   /// - Returns: whether it may be tied: that log was not deleted, and the log of its token has nothing of the
   ///   zone.
@@ -198,8 +197,8 @@ struct ZoneCatalog {
     guard header.sequences.lowerBound == lane.placed + 1, header.sequences.upperBound <= lane.last else {
       throw StoreError(
         .outOfOrder,
-        "sequences \(header.sequences.lowerBound) to \(header.sequences.upperBound) of zone “\(header.zone)” were "
-          + "cut, but \(lane.placed) of \(lane.last) are acknowledged",
+        "sequences \(header.sequences.lowerBound) to \(header.sequences.upperBound) of zone “\(header.zone)” "
+          + "were cut, but \(lane.placed) of \(lane.last) are acknowledged",
         hint: "another process has shipped meanwhile: cut again")
     }
     try storage.zones.setCut(CutRow(header, incarnation, replica), of: number)

@@ -30,8 +30,8 @@ extension SegmentRejection: CustomStringConvertible {
   public var description: String {
     switch self {
     case .hole: "its sequences do not follow its writer's last one in the log"
-    case .base: "it claims to have seen what does not lie before it, or less than what it follows had seen"
-    case .parent: "it names a parent that does not lie before it, or continues too many lanes"
+    case .base: "it claims to have seen what is not before it, or less than what it follows had seen"
+    case .parent: "it names a parent that is not before it, or continues too many lanes"
     case .previous: "it follows another segment than its writer's last one in the log"
     case .content: "its content is malformed"
     case .fork: "the log has other content under its sequences"

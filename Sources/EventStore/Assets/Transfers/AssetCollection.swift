@@ -3,15 +3,14 @@ import OperationFormat
 
 /// Removes files that no transaction of the log names, and no import waits to name.
 ///
-/// What a commit counts, and what is collected, is decided inside write transactions, so of two processes one
-/// comes first. A file without a row is the leftover of a write that was not committed, or of a zone that is
-/// gone.
+/// Counting and collecting happen inside write transactions, so two processes cannot interfere. A file
+/// without a row is left over from a write that was not committed, or from a deleted zone.
 struct AssetCollection {
   let core: StoreCore
 
   init(_ core: StoreCore) { self.core = core }
 
-  /// Removes what nothing names any more.
+  /// Removes files that nothing names.
   ///
   /// - Returns: how many files went, and their bytes.
   /// - Complexity: linear in the files; a write for each folder that has something to remove.
@@ -19,7 +18,7 @@ struct AssetCollection {
     let assets = core.assets
     var (count, byteCount) = (0, UInt64(0))
     do {
-      // What another store's log names is not this one's to remove.
+      // Assets that another store's log names must stay.
       guard try !core.environment.isRemoved else { throw StoreError.removed(core.directory) }
       guard let folders = try assets.calls.names(in: assets.root) else { return (0, 0) }
       try assets.sweepIncoming()

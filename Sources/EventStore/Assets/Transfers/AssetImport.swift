@@ -51,12 +51,13 @@ struct AssetImport {
     nonisolated(unsafe) let written = incoming
     let asset = try await core.fileThreads.run(.waits) { _ in try written.finish() }
     let until = UInt64(max(0, core.configuration.wallMilliseconds())) + UInt64(Self.heldMilliseconds)
-    // Before the file has its name: whatever happens then, it is collected if nothing comes to name it.
+    // This comes before the file has its name: if the process ends, the file is collected unless something
+    // names it.
     try await core.perform { store in
       try store.storage.assets.hold(asset.hash, untilMilliseconds: until)
     }
     try await core.fileThreads.run(.waits) { _ in try written.publish() }
-    // Others may have named it before it was here.
+    // Transactions may have named it before its file was here.
     try await AssetTransfers(core).noteArrival(of: asset)
     return asset
   }

@@ -57,7 +57,7 @@ package struct AssetTransfers: Sendable {
     guard asset.byteCount <= AssetFiles.byteCountMax else {
       throw StoreError(
         .valueInvalid, "asset \(asset.hash) has \(asset.byteCount) bytes by its reference",
-        hint: "no asset has over \(AssetFiles.byteCountMax): whoever named it made a mistake")
+        hint: "no asset has over \(AssetFiles.byteCountMax): the reference is wrong")
     }
     do {
       return try PartialAsset(asset, core.assets)
@@ -97,7 +97,8 @@ package struct AssetTransfers: Sendable {
   package func noteUnsent(
     _ asset: AssetReference, in zone: ZoneID, _ incarnation: IncarnationID
   ) async throws -> AssetCondition {
-    // Looked at first: if the file is replaced meanwhile, it is the former one that is damaged.
+    // The inode is read first: if the file is replaced while it is checked, the former file is the damaged
+    // one.
     let inode = try core.assets.status(of: asset)?.inode
     let condition = try await core.fileThreads.run(.waits) { [assets = core.assets] call in
       try assets.condition(of: asset) { _ in try call.checkCancellation() }
