@@ -1,206 +1,144 @@
 internal import OperationFormat
 
-/// The rules that every segment of a log must keep. Every reader rejects what breaks one, and closes its writer's lane: see
-/// `SegmentRules`. So does the audit, which says what readers leave out.
-extension RemoteAudit {
-  struct LaneID: Hashable, Comparable, Sendable {
-    var replica: ReplicaID
-    var epoch: UInt32
-
-    static func < (left: LaneID, right: LaneID) -> Bool {
-      (left.replica, left.epoch) < (right.replica, right.epoch)
-    }
+/// The rules that every segment of a log must keep: the same that readers check, see `SegmentRules`. A reader
+/// rejects a segment that breaks one, and closes its lane. The audit reports what readers leave out.
+struct LaneRules {
+  /// A segment that breaks a rule.
+  enum Violation {
+    /// Every reader leaves it out.
+    case leftOut(String)
+    /// An entry before it cannot be read. Once that is repaired, the segment may keep the rules.
+    case doubtful(String)
   }
 
-  /// One lane of a log, by the segments that readers take.
-  struct Lane: Sendable {
-    /// Its last sequence.
-    private(set) var last: UInt64 = 0
-    /// The offset of the segment with it.
-    private(set) var lastOffset: UInt64 = 0
-    /// Its segments, the rejected ones counted.
-    var segments: UInt64 = 0
-    /// The offset of the segment by which readers close it.
-    var closedAt: UInt64?
-    /// How many lanes it continues, its parent's own lineage counted.
-    private(set) var lineage = 0
-    /// The sequences from which on a greater base counts, and that base.
-    private var bases: [(first: UInt64, base: UInt64)] = []
-    /// The hashes of the segments that have their sequences alone, by the last of them.
-    private var hashes: [UInt64: ContentHash] = [:]
-    /// The first bytes of its transactions' hashes, of runs of sequences: ascending.
-    private var contents: [(first: UInt64, hashes: [UInt64])] = []
+  private var lanes: [LaneID: AuditedLane] = [:]
 
-    /// What all up to a sequence had seen.
-    func base(through sequence: UInt64) -> UInt64 {
-      var (low, high) = (0, bases.count)
-      while low < high {
-        let middle = (low + high) / 2
-        if bases[middle].first <= sequence { low = middle + 1 } else { high = middle }
+  /// The lanes, in the order of replicas and epochs.
+  var writers: [AuditedLog.Writer] {
+    lanes.sorted { $0.key < $1.key }
+      .map { id, lane in
+        AuditedLog.Writer(
+          replica: id.replica, epoch: id.epoch, lastSequence: lane.last, segments: lane.segments,
+          closedAt: lane.closedAt)
       }
-      return low == 0 ? 0 : bases[low - 1].base
-    }
-
-    /// The hash of the segment that ends at a sequence; nil if other segments have some of its sequences.
-    func hash(endingAt sequence: UInt64) -> ContentHash? { hashes[sequence] }
-
-    /// What stands for the bytes of a transaction; nil if they are not known.
-    func content(of sequence: UInt64) -> UInt64? {
-      var (low, high) = (0, contents.count)
-      while low < high {
-        let middle = (low + high) / 2
-        if contents[middle].first <= sequence { low = middle + 1 } else { high = middle }
-      }
-      guard low > 0 else { return nil }
-      let (first, hashes) = contents[low - 1]
-      return sequence - first < UInt64(hashes.count) ? hashes[Int(sequence - first)] : nil
-    }
-
-    mutating func append(_ header: SegmentHeader, at offset: UInt64, _ lineage: LineageOfSegment) {
-      // One that is there twice says nothing new.
-      guard header.sequences.upperBound > last else { return }
-      if header.sequences.lowerBound == last + 1 { hashes[header.sequences.upperBound] = header.contentHash }
-      if let run = contents.last, run.first + UInt64(run.hashes.count) == lineage.firstNew {
-        contents[contents.count - 1].hashes += lineage.contents
-      } else if !lineage.contents.isEmpty {
-        contents.append((lineage.firstNew, lineage.contents))
-      }
-      (last, lastOffset) = (header.sequences.upperBound, offset)
-      bases += lineage.bases
-      self.lineage = max(self.lineage, lineage.count)
-    }
   }
 
-  /// What a segment's transactions say that they had seen, and what they continue.
-  struct LineageOfSegment: Sendable {
-    var bases: [(first: UInt64, base: UInt64)] = []
-    var count = 0
-    /// The first of its sequences that the lane did not have, and what stands for the bytes from there on.
-    var firstNew: UInt64 = 0
-    var contents: [UInt64] = []
-  }
-
-  /// Whether an entry before nobody can read: readers have not come past it, and nobody knows what it says.
-  private func hasUnreadable(_ index: Int) -> Bool { !logs[index].unreadable.isEmpty }
-
-  /// Checks a segment against the rules, and adds it to its lane.
+  /// Checks a segment, and adds it to its lane.
   ///
-  /// - Parameter broken: the rule that its content breaks; nil if it breaks none.
-  mutating func checkRules(
-    _ header: SegmentHeader, _ transactions: [[UInt8]], at offset: UInt64, _ index: Int, broken: String? = nil
-  ) {
-    let place = "\(ObjectName.entry(of: logs[index].incarnation, offset))"
+  /// - Parameters:
+  ///   - log: what is known of the log before it.
+  ///   - broken: the rule that its content breaks; nil if it breaks none.
+  /// - Returns: nil if it keeps the rules.
+  mutating func check(
+    _ header: SegmentHeader, _ transactions: [[UInt8]], at offset: UInt64, in log: AuditedLog, broken: String?
+  ) -> Violation? {
     let id = LaneID(replica: header.replica, epoch: header.epoch)
-    logs[index].lanes[id, default: Lane()].segments += 1
-    if let closed = logs[index].lanes[id]?.closedAt {
-      logs[index].consequences.append(
-        Problem(place: place, message: "readers have closed its writer's lane at offset \(closed)"))
-      return
+    var lane = lanes[id] ?? AuditedLane()
+    // Taken out, so that it is changed in place.
+    lanes[id] = nil
+    defer { lanes[id] = lane }
+    lane.segments += 1
+    if let closed = lane.closedAt {
+      return .leftOut("readers have closed its writer's lane at offset \(closed)")
     }
-    var lineage = LineageOfSegment()
+    var addition = AuditedLane.Addition()
     let message =
-      broken ?? problemOfBase(header, offset, index) ?? problemOfSequences(header, id, offset, index)
-      ?? problemOfLineage(header, transactions, id, index, &lineage)
+      broken ?? problemOfBase(header, offset, log) ?? problemOfSequences(header, lane, offset, log)
+      ?? problemOfLineage(header, transactions, lane, log, &addition)
     guard let message else {
-      logs[index].lanes[id]?.append(header, at: offset, lineage)
-      return
+      lane.append(header, at: offset, addition)
+      return nil
     }
-    guard hasUnreadable(index) else {
-      logs[index].consequences.append(Problem(place: place, message: message))
-      logs[index].lanes[id]?.closedAt = offset
-      return
+    guard log.unreadable.isEmpty else {
+      lane.append(header, at: offset, addition)
+      return .doubtful(message)
     }
-    // It may keep the rules once that was mended.
-    problems.append(Problem(place: place, message: message))
-    logs[index].lanes[id]?.append(header, at: offset, lineage)
+    lane.closedAt = offset
+    return .leftOut(message)
   }
 
-  // MARK: Rules
-
-  private func problemOfBase(_ header: SegmentHeader, _ offset: UInt64, _ index: Int) -> String? {
+  private func problemOfBase(_ header: SegmentHeader, _ offset: UInt64, _ log: AuditedLog) -> String? {
     guard header.base > 0 else { return nil }
     guard header.base < offset else { return "its base \(header.base) is not before it" }
-    // Of what nobody can read, and of what was given up, nobody knows the hash. Nor of what a remote has left out that gives
-    // its segments other offsets than asked for.
-    guard header.base <= UInt64(logs[index].hashes.count),
-      let found = logs[index].hashes[Int(header.base) - 1],
-      !logs[index].tombstones.contains(where: { $0.offset == header.base }), found != header.baseHash
+    // The hash of an entry that cannot be read, or was given up, is unknown. So is that of an offset which
+    // a remote has skipped.
+    guard header.base <= UInt64(log.hashes.count),
+      let found = log.hashes[Int(header.base) - 1],
+      !log.tombstones.contains(where: { $0.offset == header.base }), found != header.baseHash
     else { return nil }
     return "its base \(header.base) is another segment than it says"
   }
 
-  /// Each writer's sequences begin at 1 and follow, and each of its segments names the one before.
+  /// Each lane's sequences begin at 1 without gaps, and each of its segments names the one before.
   private func problemOfSequences(
-    _ header: SegmentHeader, _ id: LaneID, _ offset: UInt64, _ index: Int
+    _ header: SegmentHeader, _ lane: AuditedLane, _ offset: UInt64, _ log: AuditedLog
   ) -> String? {
     let first = header.sequences.lowerBound
-    guard let lane = logs[index].lanes[id] else { return nil }
     guard first - 1 <= lane.last else {
-      // An entry between that nobody can read is the problem, and is told.
-      if let unreadable = logs[index].unreadable.last, unreadable > lane.lastOffset { return nil }
-      let isGivenUp = logs[index].tombstones.contains { lane.lastOffset < $0.offset && $0.offset < offset }
+      // If an entry in between cannot be read, that is the problem, and is reported.
+      if let unreadable = log.unreadable.last, unreadable > lane.lastOffset { return nil }
+      let isGivenUp = log.tombstones.contains { lane.lastOffset < $0.offset && $0.offset < offset }
       return "it begins at sequence \(first), and "
         + (lane.last == 0 ? "its writer has none before it" : "\(lane.last) was the last")
-        + (isGivenUp ? ": what is between was given up" : "")
+        + (isGivenUp ? ": an entry in between was given up" : "")
     }
-    // It can be told only where the segment before has its sequences alone.
+    // Known only if the segment before shares no sequence with another.
     guard first > 1, let before = lane.hash(endingAt: first - 1), before != header.previousHash else {
       return nil
     }
     return "it does not name its writer's segment before it"
   }
 
-  /// Who has seen a transaction has seen all that it had seen: a transaction's base is at least that of the one before it, and
-  /// that of its parent.
+  /// A transaction has seen all that the transactions have seen which it has seen. So its base is at least
+  /// that of the one before it, and that of its parent.
   private func problemOfLineage(
-    _ header: SegmentHeader, _ transactions: [[UInt8]], _ id: LaneID, _ index: Int,
-    _ lineage: inout LineageOfSegment
+    _ header: SegmentHeader, _ transactions: [[UInt8]], _ lane: AuditedLane, _ log: AuditedLog,
+    _ addition: inout AuditedLane.Addition
   ) -> String? {
-    guard let lane = logs[index].lanes[id] else { return nil }
     var before = lane.base(through: .max)
     for bytes in transactions {
       var reader = ByteReader(bytes.span.bytes)
       guard let found = try? TransactionHeader.read(from: &reader) else { return nil }
       let content = Self.content(of: bytes)
       guard found.sequence > lane.last else {
-        // One that is there twice says nothing new.
+        // A transaction that the log has twice adds nothing.
         if lane.content(of: found.sequence).map({ $0 == content }) ?? true { continue }
         return "its transaction \(found.sequence) has other bytes than the log has before it"
       }
-      if lineage.contents.isEmpty { lineage.firstNew = found.sequence }
-      lineage.contents.append(content)
+      if addition.contents.isEmpty { addition.firstNew = found.sequence }
+      addition.contents.append(content)
       let base = found.base.map { $0.incarnation == header.incarnation ? $0.offset : 0 } ?? 0
       if base < before {
         return "its transaction \(found.sequence) had seen offset \(base), and the one before it \(before)"
       }
-      if base > before { lineage.bases.append((found.sequence, base)) }
+      if base > before { addition.bases.append((found.sequence, base)) }
       before = base
       guard let parent = found.parent else { continue }
-      if let problem = problem(of: parent, of: found, base, index, &lineage) { return problem }
+      if let problem = problem(of: parent, of: found, base, log, &addition) { return problem }
     }
     return nil
   }
 
-  /// The first bytes of a transaction's hash: enough to tell branches of a lane apart.
-  private static func content(of bytes: [UInt8]) -> UInt64 {
-    ContentHash(of: bytes.span.bytes).bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
-  }
-
   private func problem(
-    of parent: TransactionID, of header: TransactionHeader, _ base: UInt64, _ index: Int,
-    _ lineage: inout LineageOfSegment
+    of parent: TransactionID, of header: TransactionHeader, _ base: UInt64, _ log: AuditedLog,
+    _ addition: inout AuditedLane.Addition
   ) -> String? {
     guard header.sequence == 1 else { return "its transaction \(header.sequence) names a parent" }
-    let known = logs[index].lanes[LaneID(replica: parent.replica, epoch: parent.epoch)]
+    let known = lanes[LaneID(replica: parent.replica, epoch: parent.epoch)]
     guard let known, parent.sequence <= known.last,
       parent.replica != header.replica || parent.epoch != header.epoch
     else {
-      // What nobody can read may have held it.
-      return hasUnreadable(index) ? nil : "it names \(parent) as its parent, which is not before it"
+      // An entry that cannot be read may have had it.
+      return log.unreadable.isEmpty ? "it names \(parent) as its parent, which is not before it" : nil
     }
-    lineage.count = known.lineage + 1
+    addition.lineage = known.lineage + 1
     let seen = known.base(through: parent.sequence)
     if base < seen { return "it had seen offset \(base), and its parent \(seen)" }
-    return lineage.count > Limits.lineageMax ? "it continues more than \(Limits.lineageMax) lanes" : nil
+    return addition.lineage > Limits.lineageMax ? "it continues more than \(Limits.lineageMax) lanes" : nil
+  }
+
+  /// The first bytes of a transaction's hash: enough to distinguish branches of a lane.
+  private static func content(of bytes: [UInt8]) -> UInt64 {
+    ContentHash(of: bytes.span.bytes).bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
   }
 }

@@ -245,8 +245,8 @@ struct FolderCalls: Sendable {
     _ = try call("unlinkat", path) { unlinkat(parent, name, AT_REMOVEDIR) }
   }
 
-  /// Makes a call, again if a signal interrupted it; none for a task that was cancelled meanwhile: another may do
-  /// the same work by now.
+  /// Makes a call, again if a signal interrupted it; none for a task that was cancelled meanwhile: another
+  /// may do the same work by now.
   private func call<Result: FixedWidthInteger>(
     _ name: StaticString, _ path: String, isWanted: Bool = false, _ body: () -> Result
   ) throws(FileError) -> Result {

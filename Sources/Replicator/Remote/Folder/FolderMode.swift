@@ -4,8 +4,8 @@
   internal import Darwin
 #endif
 
-/// Who may do what with the directories and files of a remote: what the root of it says, whatever the umask of who puts
-/// them. Else one user of many could put what the others cannot read.
+/// Who may do what with the directories and files of a remote: what the root of it says, whatever the umask
+/// of who puts them. Else one user of many could put what the others cannot read.
 struct FolderMode {
   /// The mode of the root's directories: all of its bits but set-user-ID, which means nothing there.
   let directoryBits: UInt32

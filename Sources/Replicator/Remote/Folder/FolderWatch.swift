@@ -7,11 +7,11 @@ internal import EventStore
 
 /// Tells when a folder remote may have changed on this machine.
 ///
-/// Each put takes its temporary file's name away in the end: one watch of that folder sees the appends of all zones.
-/// A network file system does not tell what other machines do: poll besides.
+/// Each put takes its temporary file's name away in the end: one watch of that folder sees the appends of all
+/// zones. A network file system does not tell what other machines do: poll besides.
 ///
-/// A file system that does not answer may keep the call that begins a watch: it has a thread of the remote's. What came
-/// before the watch has begun is told as one change.
+/// A file system that does not answer may keep the call that begins a watch: it has a thread of the remote's.
+/// What came before the watch has begun is told as one change.
 enum FolderWatch {
   #if canImport(Glibc)
     /// Watches the folder of temporary files (inotify).

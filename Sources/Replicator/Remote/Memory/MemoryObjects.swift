@@ -30,7 +30,8 @@ package final class MemoryObjects: ObjectStore {
       // In the order in which they came: who wakes first may decide what is shipped first.
       return state.watchers.sorted { $0.key < $1.key }.map(\.value)
     }
-    // Outside the lock: a task that is being cancelled holds its own while it takes this one (`onTermination`).
+    // Outside the lock: a task that is being cancelled holds its own while it takes this one
+    // (`onTermination`).
     for watcher in watchers ?? [] { watcher.yield() }
     return watchers != nil
   }

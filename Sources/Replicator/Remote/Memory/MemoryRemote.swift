@@ -13,7 +13,8 @@ public struct MemoryRemote: RemoteLog {
   ///   - identity: which remote it is.
   ///   - name: what it is called in messages.
   ///   - counter: counts the calls.
-  ///   - receivedMilliseconds: the remote's clock, in milliseconds since 1970; without one it keeps no receive times.
+  ///   - receivedMilliseconds: the remote's clock, in milliseconds since 1970; without one it keeps no
+  ///     receive times.
   public init(
     identity: RemoteID, name: String = "memory", counter: RemoteCallCounter? = nil,
     receivedMilliseconds: (@Sendable () -> UInt64)? = nil
@@ -45,7 +46,7 @@ public struct MemoryRemote: RemoteLog {
 
   public func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
     try await log.deleteZone(zone, incarnation)
-    if log.isDeleted(incarnation) { objects.removeAssets(of: incarnation) }
+    if log.zones.isDeleted(incarnation) { objects.removeAssets(of: incarnation) }
   }
 
   public func append(
@@ -84,3 +85,5 @@ public struct MemoryRemote: RemoteLog {
 
   public func changes() -> AsyncStream<Void> { log.changes() }
 }
+
+extension MemoryRemote: LogOfObjects {}

@@ -1,22 +1,35 @@
 internal import EventStore
 internal import OperationFormat
 
-/// What whoever runs a remote can do about an entry that nobody can read: put what was there again, or give it up.
+/// Amends entries that cannot be read: puts back the same bytes, or gives the entry up with a tombstone.
 ///
-/// Either lies beside the log, under a name of its own, where an object that cannot be read has the entry's name; where
-/// nothing has it, under that. So the first one counts, for everybody, and is never changed while it can be read. One that
-/// cannot be read amends nothing, and is replaced.
-extension ObjectRemote {
-  /// Looks at what lies at a place, whatever counts instead of it.
+/// An object that cannot be read keeps its name; the amendment then has a name of its own, in the directory
+/// `amendments`. If nothing has the entry's name, the amendment gets that. So the first amendment counts for
+/// everybody, and is never changed while it can be read. One that cannot be read amends nothing, and is
+/// replaced.
+package struct EntryAmendments: Sendable {
+  let objects: any ObjectStore
+  private let entries: LogEntries
+  private let events: ZoneListEntries
+
+  init(_ objects: any ObjectStore) {
+    self.objects = objects
+    entries = LogEntries(objects: objects)
+    events = ZoneListEntries(objects: objects)
+  }
+
+  // MARK: Looking
+
+  /// Says what is at a place, without its amendment.
   package func state(of place: EntryPlace) async throws(RemoteError) -> EntryState {
     let problem: RemoteError
     do throws(RemoteError) {
       if let found = try await found(at: place.name, place) { return found }
       let isHole =
         if let log = place.log {
-          try await self.isHole(place.offset, of: log.incarnation)
+          try await entries.isHole(place.offset, of: log.incarnation)
         } else {
-          try await isHoleOfList(place.offset)
+          try await events.isHole(place.offset)
         }
       return isHole ? .hole(.missing(place.name)) : .end
     } catch {
@@ -28,14 +41,14 @@ extension ObjectRemote {
     return .unreadable(content, header: header, problem)
   }
 
-  /// What counts instead of the object at a place if it cannot be read; nil if nothing does.
+  /// The amendment of a place whose object cannot be read; nil if there is none.
   ///
-  /// - Throws: ``RemoteError`` if what lies there amends nothing.
+  /// - Throws: ``RemoteError`` if the amendment cannot be read.
   package func amendment(of place: EntryPlace) async throws(RemoteError) -> EntryState? {
     try await found(at: place.amendmentName, place)
   }
 
-  /// What lies under a name of a place; nil if nothing does.
+  /// What the object of a name says about a place; nil if there is no object.
   private func found(
     at name: ObjectName, _ place: EntryPlace
   ) async throws(RemoteError) -> EntryState? {
@@ -45,7 +58,7 @@ extension ObjectRemote {
       guard case .tombstone = entry else { return .readable }
       return .givenUp(try Self.tombstone(found, name))
     }
-    switch try await eventObject(name, place.offset) {
+    switch try await events.object(name, place.offset) {
     case .tombstone(let found)?: return .givenUp(try Self.tombstone(found, name))
     case nil: return nil
     default: return .readable
@@ -62,16 +75,44 @@ extension ObjectRemote {
     }
   }
 
-  /// Gives up an entry that nobody can read: every reader takes it for an empty one from now on.
+  /// The size and hash of the object at a place, for a tombstone, and a segment's header if that is whole.
+  private func content(
+    of place: EntryPlace
+  ) async throws(RemoteError) -> (LogTombstone.Content, SegmentHeader?) {
+    let bytesMax = place.log == nil ? ZoneEvent.bytesMax : LogObject.bytesMax
+    let prefix: ObjectPrefix?
+    do throws(RemoteError) {
+      prefix = try await objects.getPrefix(place.name, bytesMax)
+    } catch {
+      // Something else has the name, such as a directory.
+      guard error.isAboutOneObject else { throw error }
+      prefix = nil
+    }
+    let bytes = prefix?.bytes ?? []
+    let content = LogTombstone.Content(
+      byteCount: min(prefix?.totalBytes ?? 0, .max - 1), hash: ContentHash(of: bytes.span.bytes))
+    guard let log = place.log, let prefix else { return (content, nil) }
+    do throws(RemoteError) {
+      let entry = try LogObject.look(at: prefix, place.name, log.zone, log.incarnation, place.offset)
+      guard case .segment(let head) = entry else { return (content, nil) }
+      return (content, head.header)
+    } catch {
+      return (content, nil)
+    }
+  }
+
+  // MARK: Giving up and putting back
+
+  /// Gives up an entry that cannot be read: every reader takes it as empty from then on.
   ///
   /// - Parameters:
   ///   - place: the entry.
-  ///   - last: the last offset of the log where something lies, by a list of the objects.
-  ///   - note: why, for people.
+  ///   - last: the last offset of the log that has an object, by a list of the objects.
+  ///   - note: the reason, for people.
   ///   - milliseconds: since 1970.
-  /// - Returns: what counts as the entry now: the tombstone, or what was put before.
-  /// - Throws: ``RemoteError`` `mismatch` if there is nothing to give up; `newerSegment`, `newerFormat` if a newer
-  ///   version can read it.
+  /// - Returns: what the entry is now: given up, or what an earlier amendment made it.
+  /// - Throws: ``RemoteError`` `mismatch` if there is nothing to give up; `newerSegment`, `newerFormat` if a
+  ///   newer version can read it.
   package func quarantine(
     _ place: EntryPlace, last: UInt64, note: String, milliseconds: UInt64
   ) async throws(RemoteError) -> EntryState {
@@ -82,14 +123,14 @@ extension ObjectRemote {
     switch try await state(of: place) {
     case .readable:
       throw RemoteError(
-        .mismatch, "\(place) can be read", hint: "only what nobody can read is given up", offset: place.offset
-      )
+        .mismatch, "\(place) can be read", hint: "give up only an entry that cannot be read",
+        offset: place.offset)
     case .givenUp(let before): return .givenUp(before)
     case .newer(let error): throw place.log == nil ? error : error.ofSegment
     case .end where place.offset >= last:
       throw RemoteError(
-        .mismatch, "nothing lies at \(place), nor behind it",
-        hint: "a log that lost its end takes back what a store has: `replay remote REMOTE --repair STORE`",
+        .mismatch, "nothing is at \(place), nor after it",
+        hint: "if the log lost its end, put back what a store has: `replay remote REMOTE --repair STORE`",
         offset: place.offset)
     case .unreadable(let content, _, _): (tombstone.content, name) = (content, place.amendmentName)
     case .hole, .end: break
@@ -103,45 +144,37 @@ extension ObjectRemote {
     return try await put(bytes, name, place)
   }
 
-  /// Puts what was at a place again.
+  /// Puts the bytes of an entry back.
   ///
   /// - Parameter isOccupied: whether an object that cannot be read has the entry's name.
-  /// - Returns: what counts as the entry now: this, or what was put before.
+  /// - Returns: what the entry is now: readable, or what an earlier amendment made it.
   package func putBack(
     _ bytes: [UInt8], at place: EntryPlace, isOccupied: Bool
   ) async throws(RemoteError) -> EntryState {
     try await put(bytes, isOccupied ? place.amendmentName : place.name, place)
   }
 
-  /// Whether bytes that were put back are what counts at a place: another segment may have taken it.
-  func counts(
-    _ bytes: [UInt8], at place: EntryPlace, _ isOccupied: Bool
+  /// Whether a place has the bytes that were put back: another segment may have taken it.
+  func has(
+    _ bytes: [UInt8], at place: EntryPlace, isOccupied: Bool
   ) async throws(RemoteError) -> Bool {
     let name = isOccupied ? place.amendmentName : place.name
     return try await objects.get(name, bytesMax: LogObject.bytesMax) == bytes
   }
 
-  /// Puts back what says which remote it is, where that is missing or damaged.
-  ///
-  /// - Parameters:
-  ///   - remote: which one it is.
-  ///   - logs: logs of that remote. One must be there: an incarnation is random, so no other remote has it.
-  /// - Throws: ``RemoteError``, why the marker cannot be read, if none of the logs is there.
-  package func putMarkerBack(_ remote: RemoteID, logs: [IncarnationID]) async throws(RemoteError) {
-    do throws(RemoteError) {
-      _ = try await readIdentity()
-    } catch {
-      guard error.code == .notARemote || error.code == .damaged else { throw error }
-      var isThere = false
-      for log in logs where !isThere { isThere = try await exists(log, 1) }
-      guard isThere else { throw error }
-      try await objects.delete(.marker)
-      _ = try await objects.putIfAbsent(.marker, RemoteMarker(remote: remote).bytes)
-    }
+  private func put(
+    _ bytes: [UInt8], _ name: ObjectName, _ place: EntryPlace
+  ) async throws(RemoteError) -> EntryState {
+    if name == place.amendmentName { try await removeDamagedAmendment(of: place) }
+    _ = try await objects.putIfAbsent(name, bytes)
+    guard let found = try await found(at: name, place) else { throw .unreadable(name) }
+    return found
   }
 
-  /// What can still be told of an amendment that cannot be read.
-  enum LostAmendment: Sendable {
+  // MARK: Damaged amendments
+
+  /// What can still be read of a damaged amendment.
+  enum DamagedAmendment: Sendable {
     /// It gave the entry up: stores that have read it do not have the entry.
     case tombstone
     case segment(SegmentHeader)
@@ -149,7 +182,7 @@ extension ObjectRemote {
   }
 
   /// Looks at an amendment that cannot be read; nil if there is none, or it can be read.
-  func lostAmendment(of place: EntryPlace) async throws(RemoteError) -> LostAmendment? {
+  func damagedAmendment(of place: EntryPlace) async throws(RemoteError) -> DamagedAmendment? {
     do throws(RemoteError) {
       _ = try await amendment(of: place)
       return nil
@@ -172,53 +205,9 @@ extension ObjectRemote {
     }
   }
 
-  /// Removes what has the name of an amendment and cannot be read.
-  private func removeLostAmendment(of place: EntryPlace) async throws(RemoteError) {
-    // Looked at twice: what was damaged on its way alone counts.
-    for _ in 0..<2 where try await lostAmendment(of: place) == nil { return }
+  private func removeDamagedAmendment(of place: EntryPlace) async throws(RemoteError) {
+    // Read twice: an amendment that was only damaged in transit stays.
+    for _ in 0..<2 where try await damagedAmendment(of: place) == nil { return }
     try await objects.delete(place.amendmentName)
   }
-
-  private func put(
-    _ bytes: [UInt8], _ name: ObjectName, _ place: EntryPlace
-  ) async throws(RemoteError) -> EntryState {
-    if name == place.amendmentName { try await removeLostAmendment(of: place) }
-    _ = try await objects.putIfAbsent(name, bytes)
-    guard let found = try await found(at: name, place) else { throw .unreadable(name) }
-    return found
-  }
-
-  /// What lies at a place, for a tombstone: its first bytes, and a segment's header where that is whole.
-  private func content(
-    of place: EntryPlace
-  ) async throws(RemoteError) -> (LogTombstone.Content, SegmentHeader?) {
-    let bytesMax = place.log == nil ? ZoneEvent.bytesMax : LogObject.bytesMax
-    let prefix: ObjectPrefix?
-    do throws(RemoteError) {
-      prefix = try await objects.getPrefix(place.name, bytesMax)
-    } catch {
-      // No object at all, such as a directory.
-      guard error.isAboutOneObject else { throw error }
-      prefix = nil
-    }
-    let bytes = prefix?.bytes ?? []
-    let content = LogTombstone.Content(
-      byteCount: min(prefix?.totalBytes ?? 0, .max - 1), hash: ContentHash(of: bytes.span.bytes))
-    guard let log = place.log, let prefix else { return (content, nil) }
-    do throws(RemoteError) {
-      let entry = try LogObject.look(at: prefix, place.name, log.zone, log.incarnation, place.offset)
-      guard case .segment(let head) = entry else { return (content, nil) }
-      return (content, head.header)
-    } catch {
-      return (content, nil)
-    }
-  }
 }
-
-/// A remote whose log is kept by the algorithm over objects.
-package protocol LogOfObjects: RemoteLog {
-  var log: ObjectRemote { get }
-}
-
-extension FolderRemote: LogOfObjects {}
-extension MemoryRemote: LogOfObjects {}

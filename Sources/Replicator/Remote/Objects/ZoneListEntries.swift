@@ -1,21 +1,23 @@
 internal import OperationFormat
 
-/// Reading the events of the list of zones, and what counts instead of those that cannot be read.
-extension ObjectRemote {
-  /// The most bytes of what lies at an offset of the list.
+/// Reads the events of the list of zones, and the amendments of those that cannot be read.
+struct ZoneListEntries: Sendable {
+  /// The largest object at an offset of the list.
   private static let entryBytesMax = max(ZoneEvent.bytesMax, LogTombstone.bytesMax)
 
-  /// Reads what is at an offset of the list of zones, or what counts instead of it; nil at its end.
+  let objects: any ObjectStore
+
+  /// Reads the event at an offset, or the amendment that replaces it; nil at the list's end.
   ///
-  /// - Throws: ``RemoteError`` for what says nothing of the object, such as `unreachable`.
-  func readEvent(_ offset: UInt64) async throws(RemoteError) -> ZoneList.Found? {
+  /// - Throws: ``RemoteError`` for a failure that says nothing about the object, such as `unreachable`.
+  func read(_ offset: UInt64) async throws(RemoteError) -> ZoneList.Found? {
     let name = ObjectName.zoneEvent(offset)
     var problem: RemoteError?
-    // Read twice: what was damaged on its way alone is an event.
+    // Read twice: an event that was only damaged in transit counts.
     for _ in 0..<2 {
       do throws(RemoteError) {
-        if let found = try await eventObject(name, offset) { return found }
-        guard try await isHoleOfList(offset) else { return nil }
+        if let found = try await object(name, offset) { return found }
+        guard try await isHole(offset) else { return nil }
         return .unreadable(.missing(name), hash: ContentHash(of: [UInt8]().span.bytes))
       } catch {
         guard error.isAboutOneObject || error.isOfNewerEntry else { throw error }
@@ -23,25 +25,12 @@ extension ObjectRemote {
       }
     }
     guard let problem else { return nil }
-    if problem.isAboutOneObject, let amended = try await eventAmendment(offset) { return amended }
-    return .unreadable(problem, hash: try await hashOfEvent(name))
-  }
-
-  /// What counts instead of an event that cannot be read; nil if nothing does.
-  private func eventAmendment(_ offset: UInt64) async throws(RemoteError) -> ZoneList.Found? {
-    do throws(RemoteError) {
-      return try await eventObject(.amendment(of: nil, offset), offset)
-    } catch {
-      // It amends nothing. Whoever runs the remote is told.
-      guard error.isAboutOneObject || error.isOfNewerEntry else { throw error }
-      return nil
-    }
+    if problem.isAboutOneObject, let amendment = try await amendment(offset) { return amendment }
+    return .unreadable(problem, hash: try await hash(of: name))
   }
 
   /// Reads an event, or the tombstone of one; nil if there is no object.
-  func eventObject(
-    _ name: ObjectName, _ offset: UInt64
-  ) async throws(RemoteError) -> ZoneList.Found? {
+  func object(_ name: ObjectName, _ offset: UInt64) async throws(RemoteError) -> ZoneList.Found? {
     guard let bytes = try await objects.get(name, bytesMax: Self.entryBytesMax) else { return nil }
     do throws(FormatError) {
       guard FrameKind(of: bytes.span.bytes) == .tombstone else {
@@ -56,8 +45,20 @@ extension ObjectRemote {
     }
   }
 
-  /// The hash that the event behind one that cannot be read names: of as many of its bytes as an event may have.
-  private func hashOfEvent(_ name: ObjectName) async throws(RemoteError) -> ContentHash {
+  /// Reads the amendment of an event; nil if there is none, or if it cannot be read.
+  private func amendment(_ offset: UInt64) async throws(RemoteError) -> ZoneList.Found? {
+    do throws(RemoteError) {
+      return try await object(.amendment(of: nil, offset), offset)
+    } catch {
+      // Such an amendment replaces nothing. The audit reports it to the remote's operator.
+      guard error.isAboutOneObject || error.isOfNewerEntry else { throw error }
+      return nil
+    }
+  }
+
+  /// The hash by which the next event names one that cannot be read: that of its first bytes, as many as an
+  /// event may have.
+  private func hash(of name: ObjectName) async throws(RemoteError) -> ContentHash {
     do throws(RemoteError) {
       let bytes = try await objects.getPrefix(name, ZoneEvent.bytesMax)?.bytes ?? []
       return ContentHash(of: bytes.span.bytes)
@@ -67,9 +68,10 @@ extension ObjectRemote {
     }
   }
 
-  func isHoleOfList(_ offset: UInt64) async throws(RemoteError) -> Bool {
-    guard offset < Limits.placeMax, try await exists(.zoneEvent(offset + 1)) else { return false }
-    // Two may have been put since.
-    return try await !exists(.zoneEvent(offset))
+  /// Whether an offset without an object is a hole in the list: an object follows.
+  func isHole(_ offset: UInt64) async throws(RemoteError) -> Bool {
+    guard offset < Limits.placeMax, try await objects.exists(.zoneEvent(offset + 1)) else { return false }
+    // Both may have been put since.
+    return try await !objects.exists(.zoneEvent(offset))
   }
 }
