@@ -1,8 +1,9 @@
 import EventStore
-import Replicator
 import StoreTesting
 import Synchronization
 import Testing
+
+@testable import Replicator
 
 /// The remotes that keep the contract, each made anew for a check.
 enum RemoteKind: String, CaseIterable {

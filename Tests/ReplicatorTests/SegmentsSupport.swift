@@ -1,7 +1,8 @@
 import EventStore
 import OperationFormat
-import Replicator
 import StoreTesting
+
+@testable import Replicator
 
 /// Cuts and segments that the suites about segments use.
 enum SegmentExamples {

@@ -111,9 +111,11 @@ package struct ReplicatorMachine: Sendable {
     case inRound(SyncRound, wanted: SyncSteps, isEarly: Bool)
   }
 
-  package init(
-    policy: SyncPolicy, selection: ZoneSelection, misplacedResults: MisplacedResults = .standard
-  ) {
+  package init(policy: SyncPolicy, selection: ZoneSelection) {
+    self.init(policy: policy, selection: selection, misplacedResults: .standard)
+  }
+
+  init(policy: SyncPolicy, selection: ZoneSelection, misplacedResults: MisplacedResults) {
     self.policy = policy
     self.selection = selection
     self.misplacedResults = misplacedResults

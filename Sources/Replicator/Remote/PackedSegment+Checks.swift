@@ -46,7 +46,8 @@ extension PackedSegment {
     } catch {
       throw RemoteError(
         error.code == .newerFormat ? .newerSegment : .damagedSegment,
-        "sequences \(theirs.sequences.lowerBound) to \(theirs.sequences.upperBound) cannot be compared: \(error)",
+        "sequences \(theirs.sequences.lowerBound) to \(theirs.sequences.upperBound) cannot be compared: "
+          + "\(error)",
         hint: error.hint, underlying: error)
     }
   }

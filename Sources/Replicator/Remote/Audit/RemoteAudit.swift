@@ -101,7 +101,9 @@ package struct RemoteAudit: Sendable {
 
   /// Adds a problem for each folder that every remote has, and this one has lost.
   package mutating func note(missingFolders: [String]) {
-    problems += missingFolders.map { AuditProblem("\($0)/", "this folder is missing, with all that was in it") }
+    problems += missingFolders.map {
+      AuditProblem("\($0)/", "this folder is missing, with all that was in it")
+    }
   }
 
   /// The events of the list of zones that were given up.

@@ -3,22 +3,22 @@ public import EventStore
 /// A remote in a folder: of a disk, a network share, or anything else that is mounted.
 ///
 /// ```swift
-/// // Once, by whoever begins; then by all.
+/// // Once, on the first device; then on all.
 /// let made = try await FolderRemote.create(directory: "/mnt/team/lists")
 /// let remote = try await FolderRemote(directory: "/mnt/team/lists")
 /// ```
 ///
-/// What it expects of the file system is said in <doc:FolderRemoteLayout>.
+/// <doc:FolderRemoteLayout> says what it expects of the file system.
 public struct FolderRemote: RemoteLog {
   /// The algorithm, over the folder's files.
   package let log: ObjectRemote
   package let objects: FolderObjects
 
-  /// Opens a remote that is there.
+  /// Opens a remote that exists.
   ///
   /// - Parameters:
-  ///   - directory: the folder's path. It is opened anew at each call, so a mount may go away and come back.
-  ///   - isReadOnly: whether nothing is written there, not even to finish what another left half done.
+  ///   - directory: the folder's path. Each call opens it again, so a mount may disappear and come back.
+  ///   - isReadOnly: whether it never writes there, not even to complete a deletion of another.
   ///   - counter: counts the calls.
   /// - Throws: ``RemoteError`` `notARemote`, `unreachable`, `newerFormat`, `damaged`, `denied`.
   public init(
@@ -30,17 +30,17 @@ public struct FolderRemote: RemoteLog {
     try await log.zones.checked()
   }
 
-  /// A remote whose system calls and randomness are the caller's, for tests. It is not opened.
+  /// A remote with the caller's objects. It is not opened.
   package init(_ objects: FolderObjects, isReadOnly: Bool = false, counter: RemoteCallCounter? = nil) {
     self.objects = objects
     log = ObjectRemote(objects, counter: counter, isReadOnly: isReadOnly)
   }
 
-  /// Makes a remote in a folder that is empty or not there, and opens it. If it is a remote already, it is
-  /// opened as it is; of several that make one at once, all get the same.
+  /// Makes a remote in a folder that is empty or does not exist, and opens it. If the folder is a remote
+  /// already, it is opened as it is. If several make one at once, all get the same.
   ///
-  /// Make a remote once, and open it from then on: where its disk is not mounted, an empty folder would
-  /// become another remote. A store that was synced before refuses that one.
+  /// Make a remote once, and open it from then on: if its disk is not mounted, an empty folder would become
+  /// another remote. A store that was synced before refuses that one.
   ///
   /// - Throws: ``RemoteError`` as ``init(directory:isReadOnly:counter:)``; `notARemote` if the folder holds
   ///   other things; `unsuitable` if its file system cannot put files as a remote needs it; `overQuota`.
@@ -76,8 +76,7 @@ public struct FolderRemote: RemoteLog {
     do throws(RemoteError) {
       try await objects.removeAssets(of: incarnation)
     } catch {
-      // The zone is deleted all the same. What is left shows in the audit, and goes with the next deletion of
-      // it.
+      // The zone is deleted nevertheless. The audit lists what is left, and the next deletion removes it.
     }
   }
 
@@ -115,7 +114,7 @@ public struct FolderRemote: RemoteLog {
     try await log.assetChunk(at: index, of: asset)
   }
 
-  /// Yields when a process of this machine has put something; ends at once where the system does not tell.
+  /// Yields when a process of this machine has put something; ends at once if the system does not notify.
   public func changes() -> AsyncStream<Void> { log.changes() }
 }
 

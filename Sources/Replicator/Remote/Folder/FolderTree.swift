@@ -183,7 +183,7 @@ final class FolderTree: Sendable {
     return RemoteError(
       .damaged, "\(name) has no folder `\(folder)` any more",
       hint:
-        "restore it from a backup, or run `replay remote REMOTE --repair STORE` with each store that was synced "
-        + "there: it makes the folder, and puts back what the store has")
+        "restore it from a backup, or run `replay remote REMOTE --repair STORE` with each store that was "
+        + "synced there: it makes the folder, and puts back what the store has")
   }
 }

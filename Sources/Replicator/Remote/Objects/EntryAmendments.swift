@@ -148,7 +148,7 @@ package struct EntryAmendments: Sendable {
   ///
   /// - Parameter isOccupied: whether an object that cannot be read has the entry's name.
   /// - Returns: what the entry is now: readable, or what an earlier amendment made it.
-  package func putBack(
+  func putBack(
     _ bytes: [UInt8], at place: EntryPlace, isOccupied: Bool
   ) async throws(RemoteError) -> EntryState {
     try await put(bytes, isOccupied ? place.amendmentName : place.name, place)

@@ -103,8 +103,8 @@ struct LogPageReader: Sendable {
   private func quarantined(_ token: ChangeToken) -> RemoteError {
     RemoteError(
       .quarantined,
-      "\(ObjectName.entry(of: token.incarnation, token.offset)) of \(zones.name) was given up, and this store "
-        + "has folded it: other stores do not have it",
+      "\(ObjectName.entry(of: token.incarnation, token.offset)) of \(zones.name) was given up, and this "
+        + "store has folded it: other stores do not have it",
       hint: "sync again: the store reads the log again from there, and sends what the log does not have",
       offset: token.offset)
   }

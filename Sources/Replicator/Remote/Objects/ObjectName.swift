@@ -37,19 +37,19 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
   package var description: String { components.joined(separator: "/") }
 
   /// The last component.
-  package var last: String { components[components.count - 1] }
+  var last: String { components[components.count - 1] }
 
   /// The marker: it says which remote it is.
   package static let marker = ObjectName(["remote"])
 
   /// The directory of the list of zones.
-  package static let zones = ObjectName(["zones"])
+  static let zones = ObjectName(["zones"])
 
   /// The directory of the zones' logs.
-  package static let logs = ObjectName(["logs"])
+  static let logs = ObjectName(["logs"])
 
   /// The event of the list of zones at an offset.
-  package static func zoneEvent(_ offset: UInt64) -> ObjectName {
+  static func zoneEvent(_ offset: UInt64) -> ObjectName {
     ObjectName(zones.components + place(of: offset))
   }
 
@@ -59,13 +59,13 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// The amendment of an entry of a zone's log; of an event of the list of zones if `incarnation` is nil.
-  package static func amendment(of incarnation: IncarnationID?, _ offset: UInt64) -> ObjectName {
+  static func amendment(of incarnation: IncarnationID?, _ offset: UInt64) -> ObjectName {
     let log = incarnation.map { Self.log(of: $0) } ?? zones
     return ObjectName(log.components + [amendments, place(of: offset)[1]])
   }
 
   /// A chunk of an asset of a zone.
-  package static func assetChunk(
+  static func assetChunk(
     _ index: UInt64, of asset: ContentHash, in incarnation: IncarnationID
   ) -> ObjectName {
     let digits = String(index, radix: 16)
@@ -74,7 +74,7 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// The manifest of an asset of a zone: the asset is whole.
-  package static func assetManifest(
+  static func assetManifest(
     of asset: ContentHash, in incarnation: IncarnationID
   ) -> ObjectName {
     ObjectName(assetFolder(asset, incarnation) + ["manifest"])
@@ -96,7 +96,7 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Parses a path below a remote's place; nil unless one of the functions above gives it for an object.
-  package init?(path: String) {
+  init?(path: String) {
     let components = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
     self.init(components)
     switch (components.first, components.count) {
@@ -128,7 +128,7 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// The asset that it is a part of.
-  package var asset: ContentHash? {
+  var asset: ContentHash? {
     guard components.count == 5, components[0] == "logs", let incarnation,
       isOfAsset(components, in: incarnation)
     else { return nil }
@@ -147,7 +147,7 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
   package var offset: UInt64? { isAmendment ? nil : namedOffset }
 
   /// The offset of the entry that it amends; nil if it is no amendment.
-  package var amendedOffset: UInt64? { isAmendment ? namedOffset : nil }
+  var amendedOffset: UInt64? { isAmendment ? namedOffset : nil }
 
   private var isAmendment: Bool {
     components.count > 2 && components[components.count - 2] == Self.amendments

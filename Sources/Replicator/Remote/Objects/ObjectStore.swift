@@ -65,12 +65,7 @@ extension ObjectStore {
 package struct ObjectPrefix: Hashable, Sendable {
   package var bytes: [UInt8]
   /// The object's size.
-  package var totalBytes: UInt64
-
-  package init(bytes: [UInt8], totalBytes: UInt64) {
-    self.bytes = bytes
-    self.totalBytes = totalBytes
-  }
+  var totalBytes: UInt64
 }
 
 /// A file or object in a remote's place.
@@ -82,7 +77,7 @@ package struct ObjectEntry: Hashable, Sendable {
   /// Its size; nil for something without a size, such as a directory.
   package var bytes: UInt64?
 
-  package init(path: String, bytes: UInt64?) {
+  init(path: String, bytes: UInt64?) {
     self.path = path
     name = bytes == nil ? nil : ObjectName(path: path)
     self.bytes = bytes

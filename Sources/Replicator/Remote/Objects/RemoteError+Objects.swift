@@ -30,8 +30,9 @@ extension RemoteError {
     RemoteError(
       .identityMismatch, "\(name) is the remote \(found), not \(expected) as before",
       hint:
-        "mount the right disk or share there. A store belongs to the remote that it was first synced with: if "
-        + "that is lost, export the store's log, import it into a new store, and sync that with the new remote"
+        "mount the right disk or share there. A store belongs to the remote that it was first synced with: "
+        + "if that is lost, export the store's log, import it into a new store, and sync that with the new "
+        + "remote"
     )
   }
 

@@ -247,7 +247,8 @@ final class RemoteZoneList: Sendable {
 
   private func listWentBack(_ offset: UInt64) -> RemoteError {
     RemoteError(
-      .wentBack, "the list of zones of \(name) does not have its event \(offset) any more, or has "
+      .wentBack,
+      "the list of zones of \(name) does not have its event \(offset) any more, or has "
         + "another event there",
       hint:
         "it was restored from an old copy, lost its last events, or was tampered with: replace it with the "
@@ -273,15 +274,15 @@ final class RemoteZoneList: Sendable {
   ) async throws(RemoteError) -> RemoteError {
     try await checked()
     let name =
-      "\(offset > 0 ? "\(ObjectName.entry(of: incarnation, offset))" : "the log") of \(name)"
+      "\(offset > 0 ? "\(ObjectName.entry(of: incarnation, offset))" : "the log") of \(self.name)"
     return RemoteError(
       .wentBack, "\(name) was read before, and now is missing or is another segment",
       hint:
         "the remote was restored from an old copy, lost its last segments, or was tampered with: replace it "
-        + "with the newest copy, or run `replay remote REMOTE --repair STORE` with this store, which puts back "
-        + "what nothing has replaced. If the remote is right, this store reads it again with `replay sync STORE "
-        + "--remote REMOTE --reread ZONE@1`: what others wrote and the remote does not have is then removed "
-        + "from the store too",
+        + "with the newest copy, or run `replay remote REMOTE --repair STORE` with this store, which puts "
+        + "back what nothing has replaced. If the remote is right, this store reads it again with `replay "
+        + "sync STORE --remote REMOTE --reread ZONE@1`: what others wrote and the remote does not have is "
+        + "then removed from the store too",
       offset: offset)
   }
 }
